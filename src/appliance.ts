@@ -1,0 +1,41 @@
+import type { Project } from '#src/contract/project.js';
+import { createFeatures, type Features } from '#src/features/index.js';
+import { createApp } from '#src/http/app.js';
+import { describeApi } from '#src/http/openapi.js';
+import { type Listener, listen } from '#src/http/server.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { createPlatform, type Platform, type Replacements } from '#src/platform/index.js';
+
+/** The whole service, wired: what the command line and the tests hold. */
+export interface Appliance {
+  readonly platform: Platform;
+  readonly features: Features;
+  /** Listens; the port is the one in use where the configured one is 0. */
+  serve(): Promise<Listener>;
+  /** The OpenAPI document as served to a project. */
+  describe(project: Project): Record<string, unknown>;
+  close(): Promise<void>;
+}
+
+/** Builds everything from the configuration. Throws DatabaseError where the database cannot be reached. */
+export async function createAppliance(config: Config, replacements: Replacements = {}): Promise<Appliance> {
+  const platform = await createPlatform(config, replacements);
+  const features = createFeatures(platform);
+  const { app, state } = createApp(platform, features);
+  return {
+    platform,
+    features,
+    describe: (project) => describeApi(state.operations, project, config),
+    serve: async () => {
+      const listener = await listen(app, config);
+      return {
+        port: listener.port,
+        drain: () => {
+          state.draining = true;
+          return listener.drain();
+        },
+      };
+    },
+    close: () => platform.close(),
+  };
+}

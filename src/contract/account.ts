@@ -1,0 +1,32 @@
+import type { Instant } from './shapes.js';
+
+/** An address under which a user can be reached. */
+export interface Target {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+  readonly providerType: 'email' | 'sms' | 'push';
+  readonly identifier: string;
+}
+
+/** An end user of a project. */
+export interface Account {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+  readonly name: string;
+  /** False while the user is blocked. */
+  readonly status: boolean;
+  readonly labels: readonly string[];
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly emailVerification: boolean;
+  readonly phoneVerification: boolean;
+  readonly mfa: boolean;
+  readonly prefs: Readonly<Record<string, unknown>>;
+  /** The password hash, sealed; null while the user has no password. */
+  readonly passwordHash: string | null;
+  readonly passwordUpdate: Instant | null;
+  readonly accessedAt: Instant | null;
+  readonly targets: readonly Target[];
+}

@@ -1,0 +1,45 @@
+import type { Account } from './account.js';
+import type { Session } from './session.js';
+import type { Instant } from './shapes.js';
+
+/** What a server key may be allowed to do; docs/scopes.md lists them and a test compares. */
+export const scopes = ['sessions.write', 'platforms.read', 'platforms.write'] as const;
+
+/** One permission of a server key. */
+export type Scope = (typeof scopes)[number];
+
+/** Nobody in particular. */
+export interface Guest {
+  readonly kind: 'guest';
+}
+
+/** An end user, known by a session. */
+export interface User {
+  readonly kind: 'user';
+  readonly id: string;
+  readonly account: Account;
+  readonly session: Session;
+  /** How the credential travelled; a cookie needs the cross-site checks. */
+  readonly via: 'cookie' | 'header';
+}
+
+/** An application's own backend. */
+export interface ServerKey {
+  readonly kind: 'key';
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expire: Instant | null;
+}
+
+/** Somebody with a shell on the machine. */
+export interface Operator {
+  readonly kind: 'operator';
+  readonly id: string;
+}
+
+/** Whoever makes a call. */
+export type Actor = Guest | User | ServerKey | Operator;
+
+/** The kinds of actor that reach operations over the wire. */
+export type WireActor = Guest | User | ServerKey;

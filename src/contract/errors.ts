@@ -1,0 +1,78 @@
+/**
+ * Every error a client can meet: type → HTTP status and public text. The table in docs/errors.md is compared with this one by a test.
+ * A message never names internals; the private cause travels in `Failure.cause` and reaches the log only.
+ */
+export const errorCatalog = {
+  general_argument_invalid: { status: 400, message: 'A parameter of the request is not valid.' },
+  general_body_too_large: { status: 413, message: 'The body of the request is larger than this route accepts.' },
+  general_media_type_unsupported: { status: 415, message: 'This route takes uncompressed application/json in UTF-8.' },
+  general_method_unsupported: { status: 405, message: 'This address does not answer to that method.' },
+  general_rate_limit_exceeded: { status: 429, message: 'Too many requests. Please retry shortly.' },
+  general_request_timeout: { status: 408, message: 'The request did not arrive completely in time.' },
+  general_route_not_found: { status: 404, message: 'There is no such route.' },
+  general_unauthorized_scope: { status: 401, message: 'The caller is not authorised for this operation.' },
+  general_unavailable: { status: 503, message: 'The service is temporarily unable to answer. Please retry.' },
+  general_unknown: { status: 500, message: 'Internal error' },
+  general_unknown_origin: {
+    status: 403,
+    message: 'This origin is not a platform of the project. Register its hostname as a platform.',
+  },
+  key_not_found: { status: 404, message: 'There is no such server key.' },
+  password_policy_violation: { status: 400, message: 'The password does not satisfy the password policy.' },
+  platform_already_exists: { status: 409, message: 'The project has a platform of that hostname already.' },
+  platform_not_found: { status: 404, message: 'There is no such platform.' },
+  project_already_exists: { status: 409, message: 'A project of that id exists already.' },
+  project_key_expired: { status: 401, message: 'The server key has expired.' },
+  project_not_found: { status: 404, message: 'There is no such project. Check the project header.' },
+  user_already_exists: { status: 409, message: 'A user with this id or e-mail address exists already.' },
+  user_api_key_and_session_set: {
+    status: 403,
+    message: 'A server key cannot be combined with a session or a JWT. Send exactly one credential.',
+  },
+  user_blocked: { status: 403, message: 'This user is blocked.' },
+  user_challenge_required: {
+    status: 401,
+    message: 'This operation needs a login or a challenge not older than 20 minutes.',
+  },
+  user_email_already_exists: { status: 409, message: 'Another user has this e-mail address.' },
+  user_invalid_credentials: { status: 401, message: 'The credentials are not valid.' },
+  user_jwt_and_cookie_set: {
+    status: 403,
+    message: 'A JWT cannot be combined with a session. Send exactly one credential.',
+  },
+  user_jwt_invalid: { status: 401, message: 'The JWT is not valid.' },
+  user_not_found: { status: 404, message: 'There is no such user.' },
+  user_session_not_found: { status: 404, message: 'There is no such session.' },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+/** The machine-readable name of an error: a key of the catalog. */
+export type ErrorType = keyof typeof errorCatalog;
+
+/** What may accompany a Failure. */
+export interface FailureOptions {
+  /** Public text instead of the catalog's; must name no internals. */
+  readonly message?: string;
+  /** Seconds for `Retry-After`. */
+  readonly retryAfter?: number;
+  /** Further members of the envelope. */
+  readonly members?: Readonly<Record<string, unknown>>;
+  /** The private reason, for the log only. */
+  readonly cause?: unknown;
+}
+
+/** The only thing thrown on purpose: an error of the catalog. Returned from a unit of work it commits first (see `platform/db/unit.ts`). */
+export class Failure extends Error {
+  readonly type: ErrorType;
+  readonly status: number;
+  readonly retryAfter: number | undefined;
+  readonly members: Readonly<Record<string, unknown>>;
+
+  constructor(type: ErrorType, options: FailureOptions = {}) {
+    super(options.message ?? errorCatalog[type].message, { cause: options.cause });
+    this.name = 'Failure';
+    this.type = type;
+    this.status = errorCatalog[type].status;
+    this.retryAfter = options.retryAfter;
+    this.members = options.members ?? {};
+  }
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { scopes } from './actor.js';
+import { wireInstant } from './shapes.js';
+
+interface EventDefinition {
+  /** The payload; strict, so that nothing undeclared can leak into audit or webhooks. */
+  readonly payload: z.ZodObject;
+  /** Whether webhooks and the event feed carry it. */
+  readonly announced: boolean;
+  /** Payload members that are personal: the audit row keeps a salted commitment, the value stands apart and can be erased. */
+  readonly personal: readonly string[];
+}
+
+const define = <P extends z.ZodObject, const K extends keyof z.output<P> & string>(
+  announced: boolean,
+  payload: P,
+  personal: readonly K[] = [],
+) => ({ payload, announced, personal }) as const satisfies EventDefinition;
+
+/** A session as the wire shows it, never with its secret. */
+export const sessionPayload = z.strictObject({
+  $id: z.string(),
+  $createdAt: wireInstant,
+  $updatedAt: wireInstant,
+  userId: z.string(),
+  expire: wireInstant,
+  provider: z.string(),
+  providerUid: z.string(),
+  providerAccessToken: z.string(),
+  providerAccessTokenExpiry: z.string(),
+  providerRefreshToken: z.string(),
+  ip: z.string(),
+  osCode: z.string(),
+  osName: z.string(),
+  osVersion: z.string(),
+  clientType: z.string(),
+  clientCode: z.string(),
+  clientName: z.string(),
+  clientVersion: z.string(),
+  clientEngine: z.string(),
+  clientEngineVersion: z.string(),
+  deviceName: z.string(),
+  deviceBrand: z.string(),
+  deviceModel: z.string(),
+  countryCode: z.string(),
+  countryName: z.string(),
+  current: z.boolean(),
+  factors: z.array(z.string()),
+  secret: z.literal(''),
+  mfaUpdatedAt: z.string(),
+});
+
+const sessionPersonal = [
+  'providerUid',
+  'ip',
+  'osName',
+  'osVersion',
+  'clientName',
+  'clientVersion',
+  'deviceName',
+  'deviceModel',
+] as const;
+const account = z.strictObject({ userId: z.string() });
+
+/**
+ * Every change that is recorded. Each becomes an audit row; the announced ones become events too, under exactly these names.
+ * docs/events.md lists them and a test compares.
+ */
+export const events = {
+  sessionCreated: define(true, sessionPayload, sessionPersonal),
+  sessionDeleted: define(true, sessionPayload, sessionPersonal),
+  sessionUpdated: define(false, sessionPayload, sessionPersonal),
+  accountCreated: define(false, account.extend({ email: z.string(), name: z.string() }), ['email', 'name']),
+  accountNameChanged: define(false, account.extend({ name: z.string() }), ['name']),
+  accountEmailChanged: define(false, account.extend({ email: z.string(), previous: z.string() }), [
+    'email',
+    'previous',
+  ]),
+  accountPasswordChanged: define(false, account),
+  accountPrefsChanged: define(false, account),
+  accountBlocked: define(false, account),
+  accountUnblocked: define(false, account),
+  accountDeleted: define(false, account.extend({ email: z.string() }), ['email']),
+  loginFailed: define(
+    false,
+    z.strictObject({ method: z.string(), email: z.string(), ip: z.string(), reason: z.string() }),
+    ['email', 'ip'],
+  ),
+  projectCreated: define(false, z.strictObject({ name: z.string() })),
+  projectUpdated: define(false, z.strictObject({ name: z.string(), settings: z.array(z.string()) })),
+  projectDeleted: define(false, z.strictObject({ name: z.string() })),
+  platformAdded: define(false, z.strictObject({ hostname: z.string() })),
+  platformChanged: define(false, z.strictObject({ hostname: z.string() })),
+  platformRemoved: define(false, z.strictObject({ hostname: z.string() })),
+  keyCreated: define(
+    false,
+    z.strictObject({ name: z.string(), scopes: z.array(z.enum([...scopes, 'all'])), expire: z.string() }),
+  ),
+  keyRevoked: define(false, z.strictObject({ name: z.string() })),
+  limitsReset: define(false, z.strictObject({ counters: z.int() })),
+} as const;
+
+/** The name of a recorded change. */
+export type EventName = keyof typeof events;
+
+/** What is recorded with a change. */
+export type EventPayload<E extends EventName> = z.input<(typeof events)[E]['payload']>;

@@ -1,0 +1,64 @@
+/** The brand word of the service's own headers. It appears in this file and nowhere else. */
+const brand = 'Service';
+
+const roles = ['Project', 'Session', 'Key', 'JWT'] as const;
+type Role = Lowercase<(typeof roles)[number]>;
+
+/** Lower-case header names by role, the service's own name first, then one for each alias of `SVC_HEADER_ALIASES`. */
+export type CredentialHeaders = Readonly<Record<Role, readonly string[]>>;
+
+/** The names under which a project id and the three credentials are accepted. */
+export function credentialHeaders(aliases: readonly string[]): CredentialHeaders {
+  const names = (role: string) => [brand, ...aliases].map((word) => `x-${word}-${role}`.toLowerCase());
+  return { project: names('project'), session: names('session'), key: names('key'), jwt: names('jwt') };
+}
+
+/** Headers a browser may send across origins: ours, every alias's, and what the Appwrite SDKs add to each call. */
+export function corsRequestHeaders(aliases: readonly string[]): readonly string[] {
+  const branded = ['Project', 'Session', 'Key', 'JWT', 'ID', 'Locale', 'Timestamp', 'Response-Format', 'Platform'];
+  const sdk = ['Version', 'Name', 'Language', 'Platform', 'GraphQL', 'Profile'];
+  return [
+    'Accept',
+    'Authorization',
+    'Cache-Control',
+    'Content-Range',
+    'Content-Type',
+    'Idempotency-Key',
+    'If-Match',
+    'Range',
+    'X-Fallback-Cookies',
+    'X-Request-Id',
+    'X-Requested-With',
+    ...[brand, ...aliases].flatMap((word) => branded.map((name) => `X-${word}-${name}`)),
+    ...[
+      'Dev-Key',
+      'Mode',
+      'Impersonate-User-Id',
+      'Impersonate-User-Email',
+      'Impersonate-User-Phone',
+      'Organization',
+    ].flatMap((name) => aliases.map((word) => `X-${word}-${name}`)),
+    ...sdk.map((name) => `X-SDK-${name}`),
+  ];
+}
+
+/** Response headers a script of another origin may read. */
+export const corsResponseHeaders = [
+  'ETag',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-Fallback-Cookies',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-Id',
+] as const;
+
+/** The session cookie of a project: the `__Host-` prefix wherever the public address is https (RFC 6265bis §4.1.3). */
+export function sessionCookieName(projectId: string, secure: boolean): string {
+  return `${secure ? '__Host-' : ''}svc_${projectId}`;
+}
+
+/** What a request id may look like; anything else a client sends is replaced. */
+export const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;

@@ -1,0 +1,54 @@
+/** One bound of a rate-limit class: `count` calls in `seconds`, refilled evenly (GCRA). */
+export interface Rate {
+  readonly count: number;
+  readonly seconds: number;
+}
+
+/** A class of operations that share their limits; absent parts are not limited. */
+export interface LimitClass {
+  /** Per address: IPv4, or the /64 of IPv6. */
+  readonly address?: Rate;
+  /** Per account: the e-mail address or user id an operation names. */
+  readonly account?: Rate;
+  /** Per session user and per server key; only the data plane. */
+  readonly user?: Rate;
+  readonly key?: Rate;
+  readonly summary: string;
+}
+
+/** Every limit class. `data` is counted in memory per process, the others in the database for all processes at once. */
+export const limitClasses = {
+  data: {
+    key: { count: 600, seconds: 60 },
+    user: { count: 300, seconds: 60 },
+    address: { count: 120, seconds: 60 },
+    summary: 'Ordinary calls, per server key, else per user, else per address',
+  },
+  login: {
+    account: { count: 10, seconds: 900 },
+    address: { count: 30, seconds: 900 },
+    summary: 'Failed logins and wrong current passwords; a success gives the try back',
+  },
+  signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts' },
+} as const satisfies Record<string, LimitClass>;
+
+/** The name of a limit class. */
+export type LimitName = keyof typeof limitClasses;
+
+/** Sizes of request bodies in bytes, by the kind of route. `SVC_BODY_MAX_BYTES` replaces the general one. */
+export const bodySizes = { account: 65_536, prefs: 81_920 } as const;
+
+/** How deep JSON of a request may nest, and how many keys it may have in all. */
+export const jsonLimits = { depth: 64, keys: 10_000 } as const;
+
+/** Password length in Unicode code points and in bytes of UTF-8; the minimum is `SVC_PASSWORD_MIN_LENGTH`. */
+export const passwordSize = { codePoints: 256, bytes: 1024 } as const;
+
+/** Preferences of a user, as JSON, in bytes. */
+export const prefsBytes = 65_535;
+
+/** How old a login may be for operations that need a fresh one. */
+export const freshLoginSeconds = 20 * 60;
+
+/** How exactly the last use of a session is recorded, and that of an account. */
+export const accessGranularitySeconds = { session: 3600, account: 86_400 } as const;

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import type { Instant } from './shapes.js';
+
+/**
+ * The settings of a project, with their defaults; `svc project update ID --set key=value` changes them and docs/settings.md lists them.
+ * A value of null means "as the installation's configuration says".
+ */
+export const projectSettings = z.object({
+  'session.days': z
+    .int()
+    .min(1)
+    .max(365)
+    .nullable()
+    .default(null)
+    .describe('Days a session lives; null: SVC_SESSION_DAYS'),
+  'session.idleDays': z
+    .int()
+    .min(1)
+    .max(365)
+    .nullable()
+    .default(null)
+    .describe('Days without use after which a session ends; null: SVC_SESSION_IDLE_DAYS'),
+  'session.limit': z.int().min(1).max(100).default(10).describe('Sessions a user may have; one more ends the oldest'),
+  'cookie.sameSite': z
+    .enum(['lax', 'none'])
+    .default('lax')
+    .describe('SameSite of the session cookie; none only over https, and then Origin is checked on every request'),
+  'signup.hideExisting': z
+    .boolean()
+    .default(false)
+    .describe('Answer a sign-up with a taken address like a successful one instead of 409'),
+});
+
+/** Settings of a project with every default filled in. */
+export type ProjectSettings = z.output<typeof projectSettings>;
+
+/** A tenant of the installation: its own users, keys, platforms and settings. */
+export interface Project {
+  readonly id: string;
+  readonly name: string;
+  readonly settings: ProjectSettings;
+  /** The project's data key, wrapped by the master key; see `platform/sealing.ts`. */
+  readonly dataKey: string;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+  /** Hostnames whose pages may call the service with cookies; `*.example.com` allowed. */
+  readonly hostnames: readonly string[];
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+
+/** A point in time as stored: `YYYY-MM-DDTHH:mm:ss.sssZ`, which sorts as text. */
+export type Instant = string;
+
+/** An id chosen by a caller: 1–36 of `A–Z a–z 0–9 . _ -`, not starting with a special character. */
+export const customId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,35}$/,
+    'must be 1 to 36 characters of A-Z a-z 0-9 . _ - and start with a letter or digit',
+  )
+  .meta({ description: 'An id of 1 to 36 characters A-Z a-z 0-9 . _ -, not starting with . _ -' });
+
+/** The literal by which a caller asks the service to make an id. */
+export const uniqueId = 'unique()';
+
+/** An id for something to be created: chosen by the caller, or `unique()`. */
+export const newId = z
+  .union([z.literal(uniqueId), customId])
+  .meta({ description: 'An id of your choice, or unique()' });
+
+/** An e-mail address; compared and stored in lower case. */
+export const emailAddress = z
+  .email('must be an e-mail address')
+  .max(320)
+  .transform((value) => value.toLowerCase());
+
+/** A display name. */
+export const displayName = z.string().max(128);
+
+/** An instant on the wire: ISO 8601 with milliseconds and offset, always UTC. */
+export const wireInstant = z.iso.datetime({ offset: true }).meta({ description: 'ISO 8601, UTC, with milliseconds' });
+
+/** A wire instant, or the empty string where there is none. */
+export const wireInstantOrEmpty = z.union([wireInstant, z.literal('')]);
+
+/** Prints a stored instant in the wire form; absent becomes the empty string. */
+export function toWireInstant(instant: Instant | null): string {
+  return instant === null ? '' : instant.replace('Z', '+00:00');
+}

@@ -1,0 +1,150 @@
+import type { Account, Target } from '#src/contract/account.js';
+import { Failure } from '#src/contract/errors.js';
+import type { Project } from '#src/contract/project.js';
+import { type Instant, uniqueId } from '#src/contract/shapes.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
+import type { Platform } from '#src/platform/index.js';
+import { createPasswordPolicy } from './password-policy.js';
+import { type AccountChange, createAccountStore, users } from './store.js';
+
+export { passwordText } from './password-policy.js';
+export { users } from './store.js';
+export { toUser, userShape } from './view.js';
+
+/** What a new account is made of; the hash comes from `hashPassword`. */
+export interface NewAccount {
+  readonly id: string;
+  readonly email: string | null;
+  readonly name: string;
+  readonly passwordHash: string | null;
+}
+
+type Parts = Pick<Platform, 'sql' | 'random' | 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>;
+
+/** The records of end users, and their passwords. */
+export function createAccounts({ sql, random, hashing, sealing, config, egress, log }: Parts) {
+  const store = createAccountStore(sql);
+  const policy = createPasswordPolicy({ config, egress, log });
+  const place = 'users|password_hash';
+
+  const find = async (reader: Reader, projectId: string, id: string): Promise<Account | undefined> => {
+    const row = await reader.one(store.find({ projectId, id }));
+    return row && users.decode(row);
+  };
+  const get = async (reader: Reader, projectId: string, id: string): Promise<Account> => {
+    const account = await find(reader, projectId, id);
+    if (account === undefined) throw new Failure('user_not_found');
+    return account;
+  };
+  const update = async (unit: Unit, projectId: string, account: Account, change: AccountChange): Promise<Account> => {
+    const changed = { ...change, updatedAt: unit.now };
+    const rows = await unit.run(store.update(projectId, account.id, changed));
+    if (rows === 0) throw new Failure('user_not_found');
+    return { ...account, ...changed };
+  };
+  const emailTarget = (email: string, now: Instant): Target => ({
+    id: random.id(),
+    createdAt: now,
+    updatedAt: now,
+    providerType: 'email',
+    identifier: email,
+  });
+
+  return {
+    find,
+    get,
+    findByEmail: async (reader: Reader, projectId: string, email: string): Promise<Account | undefined> => {
+      const row = await reader.one(store.findByEmail({ projectId, email }));
+      return row && users.decode(row);
+    },
+    /** Users by creation; the search looks into id, name and e-mail address. */
+    list: async (
+      reader: Reader,
+      projectId: string,
+      page: { search?: string | undefined; limit: number; offset: number },
+    ): Promise<Account[]> => {
+      const rows = await reader.all(store.list(projectId, page.search, page.limit, page.offset));
+      return rows.map((row) => users.decode(row));
+    },
+    /** Throws Failure `user_already_exists` where the id or the address is taken. */
+    create: async (unit: Unit, projectId: string, given: NewAccount): Promise<Account> => {
+      const account: Account = {
+        id: given.id === uniqueId ? random.id() : given.id,
+        createdAt: unit.now,
+        updatedAt: unit.now,
+        name: given.name,
+        status: true,
+        labels: [],
+        email: given.email,
+        phone: null,
+        emailVerification: false,
+        phoneVerification: false,
+        mfa: false,
+        prefs: {},
+        passwordHash: given.passwordHash,
+        passwordUpdate: given.passwordHash === null ? null : unit.now,
+        accessedAt: unit.now,
+        targets: given.email === null ? [] : [emailTarget(given.email, unit.now)],
+      };
+      if ((await unit.one(store.insert(projectId, account))) === undefined) throw new Failure('user_already_exists');
+      const { id, name } = account;
+      unit.record('accountCreated', {
+        resource: `users/${id}`,
+        userId: id,
+        payload: { userId: id, email: given.email ?? '', name },
+      });
+      return account;
+    },
+    update,
+    /** Notes that the user was here. Throws Failure `user_not_found`. */
+    touch: async (unit: Unit, projectId: string, id: string): Promise<void> => {
+      if ((await unit.run(store.touch({ projectId, id, now: unit.now }))) === 0) throw new Failure('user_not_found');
+    },
+    /** Gives the account another address, unverified. Throws Failure `user_email_already_exists` where another user has it. */
+    changeEmail: async (
+      unit: Unit,
+      projectId: string,
+      account: Account,
+      email: string,
+      change: AccountChange = {},
+    ): Promise<Account> => {
+      if ((await unit.one(store.otherWithEmail(projectId, account.id, email))) !== undefined)
+        throw new Failure('user_email_already_exists');
+      const targets = [
+        ...account.targets.filter(({ providerType }) => providerType !== 'email'),
+        emailTarget(email, unit.now),
+      ];
+      try {
+        return await update(unit, projectId, account, { ...change, email, emailVerification: false, targets });
+      } catch (error) {
+        // Two users may take one address at the same moment; then the unique index decides.
+        if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure('user_email_already_exists');
+        throw error;
+      }
+    },
+    remove: async (unit: Unit, projectId: string, id: string): Promise<void> => {
+      await unit.run(store.remove(projectId, id));
+    },
+
+    /** Throws Failure `password_policy_violation`. Not inside a unit of work. */
+    checkPassword: policy.check,
+    /** The stored form of a password: hashed, then sealed with the project's key. Not inside a unit of work. */
+    hashPassword: async (project: Project, password: string): Promise<string> =>
+      sealing.seal(project.id, project.dataKey, place, await hashing.hash(password)),
+    /** Whether a password fits an account; takes the same time where there is no account or no password. Not inside a unit of work. */
+    verifyPassword: async (
+      project: Project,
+      account: Account | undefined,
+      password: string,
+    ): Promise<{ fits: boolean; outdated: boolean }> => {
+      const sealed = account?.passwordHash ?? null;
+      const hash = sealed === null ? null : sealing.open(project.id, project.dataKey, place, sealed);
+      const fits = await hashing.verify(password, hash);
+      return { fits, outdated: fits && hash !== null && hashing.isOutdated(hash) };
+    },
+  };
+}
+
+/** The accounts service. */
+export type Accounts = ReturnType<typeof createAccounts>;

@@ -1,0 +1,36 @@
+import type { Platform } from '#src/platform/index.js';
+import { createAccounts } from './accounts/index.js';
+import { createCourier } from './courier/index.js';
+import { createLimits } from './limits/index.js';
+import { createLogins } from './login/index.js';
+import { createProjectsFeature } from './projects/index.js';
+import { createSelfService } from './self-service/index.js';
+import { createSessionsFeature } from './sessions/index.js';
+import { createUsers } from './users/index.js';
+
+export type { LimitCounter, Limits } from './limits/index.js';
+export type { ApiKey, ProjectPlatform, Projects, ServerKeys } from './projects/index.js';
+export type { Sessions } from './sessions/index.js';
+
+/** Builds every feature, each after those it leans on. */
+export function createFeatures(platform: Platform) {
+  const limits = createLimits(platform);
+  const { projects, serverKeys, operations: projectOperations } = createProjectsFeature(platform);
+  const courier = createCourier(platform);
+  const accounts = createAccounts(platform);
+  const { sessions, operations: sessionOperations } = createSessionsFeature(platform, accounts);
+  const users = createUsers(platform, accounts, sessions, courier);
+  const selfService = createSelfService(platform, { accounts, sessions, users, limits });
+  const logins = createLogins(platform, { accounts, sessions, limits });
+  return {
+    limits,
+    projects,
+    serverKeys,
+    sessions,
+    users,
+    operations: [...selfService.operations, ...logins.operations, ...sessionOperations, ...projectOperations],
+  };
+}
+
+/** Every feature's services, and the operations of all of them. */
+export type Features = ReturnType<typeof createFeatures>;

@@ -1,0 +1,92 @@
+import type { ProjectSettings } from '#src/contract/project.js';
+import type { Instant } from '#src/contract/shapes.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+import { json, nullable, table, text } from '#src/platform/db/table.js';
+
+/** A tenant. Settings hold only what differs from the defaults. */
+export const projects = table('projects', {
+  id: text,
+  name: text,
+  settings: json<Partial<ProjectSettings>>(),
+  /** The project's data key, wrapped by the master key. */
+  dataKey: text,
+  createdAt: text,
+  updatedAt: text,
+});
+
+/** A web origin of a project. */
+export const platforms = table('platforms', {
+  id: text,
+  projectId: text,
+  name: text,
+  hostname: text,
+  createdAt: text,
+  updatedAt: text,
+});
+
+/** A server key; of the secret only its digest. */
+export const apiKeys = table('api_keys', {
+  id: text,
+  projectId: text,
+  name: text,
+  scopes: json<readonly string[]>(),
+  secretDigest: text,
+  expire: nullable(text),
+  accessedAt: nullable(text),
+  createdAt: text,
+  updatedAt: text,
+});
+
+const installation = table('installation', { name: text, value: text });
+
+type ProjectRow = Parameters<typeof projects.encode>[0];
+type PlatformRow = Parameters<typeof platforms.encode>[0];
+type KeyRow = Parameters<typeof apiKeys.encode>[0];
+
+/** SQL over projects, platforms and server keys. */
+export function createProjectStore(sql: Sql) {
+  const { knex } = sql;
+  const insert = (name: string, row: object, key: string[]): Query =>
+    sql.compile(knex(name).insert(row).onConflict(key).ignore().returning('id'));
+  return {
+    find: sql.prepare<{ id: string }>((k, p) => k(projects.name).where('id', p.id).select(projects.select())),
+    list: (): Query => sql.compile(knex(projects.name).orderBy(['created_at', 'id']).select(projects.select())),
+    insert: (row: ProjectRow): Query => insert(projects.name, projects.encode(row), ['id']),
+    update: (id: string, change: Partial<ProjectRow>): Query =>
+      sql.compile(knex(projects.name).where({ id }).update(projects.encodeSome(change))),
+    remove: (id: string): Query => sql.compile(knex(projects.name).where({ id }).delete()),
+
+    platforms: sql.prepare<{ projectId: string }>((k, p) =>
+      k(platforms.name).where('project_id', p.projectId).orderBy(['created_at', 'id']).select(platforms.select()),
+    ),
+    findPlatform: (projectId: string, id: string): Query =>
+      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).select(platforms.select())),
+    platformsById: (id: string): Query =>
+      sql.compile(knex(platforms.name).where({ id }).limit(2).select(platforms.select())),
+    insertPlatform: (row: PlatformRow): Query =>
+      sql.compile(knex(platforms.name).insert(platforms.encode(row)).onConflict().ignore().returning('id')),
+    updatePlatform: (projectId: string, id: string, change: Partial<PlatformRow>): Query =>
+      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).update(platforms.encodeSome(change))),
+    removePlatform: (projectId: string, id: string): Query =>
+      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).delete()),
+    anyPlatform: (hostnames: readonly string[]): Query =>
+      sql.compile(knex(platforms.name).whereIn('hostname', hostnames).limit(1).select('id')),
+
+    findKey: sql.prepare<{ id: string }>((k, p) => k(apiKeys.name).where('id', p.id).select(apiKeys.select())),
+    keys: (projectId: string): Query =>
+      sql.compile(
+        knex(apiKeys.name).where({ project_id: projectId }).orderBy(['created_at', 'id']).select(apiKeys.select()),
+      ),
+    insertKey: (row: KeyRow): Query => insert(apiKeys.name, apiKeys.encode(row), ['id']),
+    touchKey: (id: string, accessedAt: Instant): Query =>
+      sql.compile(knex(apiKeys.name).where({ id }).update({ accessed_at: accessedAt })),
+    removeKey: (id: string): Query => sql.compile(knex(apiKeys.name).where({ id }).delete()),
+
+    fact: (name: string): Query => sql.compile(knex(installation.name).where({ name }).select(installation.select())),
+    insertFact: (name: string, value: string): Query =>
+      sql.compile(knex(installation.name).insert({ name, value }).onConflict(['name']).ignore()),
+  };
+}
+
+/** The store of projects, platforms and server keys. */
+export type ProjectStore = ReturnType<typeof createProjectStore>;

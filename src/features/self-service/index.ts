@@ -1,0 +1,88 @@
+import type { User } from '#src/contract/actor.js';
+import { Failure } from '#src/contract/errors.js';
+import { by, implement } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import { uniqueId } from '#src/contract/shapes.js';
+import { instantOf } from '#src/platform/clock.js';
+import type { Platform } from '#src/platform/index.js';
+import { type Accounts, toUser } from '../accounts/index.js';
+import type { Limits } from '../limits/index.js';
+import type { Sessions } from '../sessions/index.js';
+import type { Users } from '../users/index.js';
+import { selfServiceApi } from './api.js';
+
+interface Doors {
+  readonly accounts: Accounts;
+  readonly sessions: Sessions;
+  readonly users: Users;
+  readonly limits: Limits;
+}
+
+/** What users do with their own account. */
+export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | 'clock' | 'random'>, doors: Doors) {
+  const { accounts, sessions, users, limits } = doors;
+  type UserCall = {
+    readonly project: Project;
+    readonly actor: User;
+    readonly request: { readonly id: string; readonly ip: string };
+  };
+
+  /** Wrong guesses of the current password count like failed logins. */
+  const provePassword = async (call: UserCall, password: string): Promise<void> => {
+    const { project, actor, request } = call;
+    const key = { account: `user:${actor.id}`, address: request.ip };
+    await db.work(by(call), (unit) => limits.demand(unit, 'login', key));
+    const { fits } = await accounts.verifyPassword(project, actor.account, password);
+    if (!fits) throw new Failure('user_invalid_credentials');
+    await db.work(by(call), (unit) => limits.forgive(unit, 'login', key));
+  };
+
+  const operations = implement(selfServiceApi, {
+    signUp: async (call) => {
+      const { project, body } = call;
+      const given = { id: body.userId, email: body.email, password: body.password, name: body.name };
+      try {
+        return toUser(await users.signUp(by(call), project, given));
+      } catch (error) {
+        const hidden =
+          error instanceof Failure && error.type === 'user_already_exists' && project.settings['signup.hideExisting'];
+        if (!hidden) throw error;
+        const now = instantOf(clock.now());
+        return toUser(users.unborn({ ...given, id: given.id === uniqueId ? random.id() : given.id }, now, random.id()));
+      }
+    },
+    get: ({ actor }) => toUser(actor.account),
+    delete: async (call) => {
+      sessions.demandFresh(call.actor.session);
+      await db.work(by(call), (unit) => users.remove(unit, call.project, call.actor.account));
+    },
+    updateName: async (call) =>
+      toUser(await db.work(by(call), (unit) => users.rename(unit, call.project, call.actor.account, call.body.name))),
+    updateEmail: async (call) => {
+      const { project, actor, body } = call;
+      const first = actor.account.passwordHash === null;
+      if (!first) await provePassword(call, body.password);
+      const hash = first ? await users.preparePassword(project, actor.account, body.email, body.password) : undefined;
+      return toUser(
+        await db.work(by(call), (unit) => users.changeEmail(unit, project, actor.account, body.email, hash)),
+      );
+    },
+    updatePassword: async (call) => {
+      const { project, actor, body } = call;
+      if (actor.account.passwordHash === null) sessions.demandFresh(actor.session);
+      else await provePassword(call, body.oldPassword);
+      const hash = await users.preparePassword(project, actor.account, actor.account.email, body.password);
+      return toUser(
+        await db.work(by(call), (unit) => users.changePassword(unit, project, actor.account, hash, actor.session.id)),
+      );
+    },
+    getPrefs: ({ actor }) => ({ ...actor.account.prefs }),
+    updatePrefs: async (call) =>
+      toUser(
+        await db.work(by(call), (unit) => users.changePrefs(unit, call.project, call.actor.account, call.body.prefs)),
+      ),
+    updateStatus: async (call) =>
+      toUser(await db.work(by(call), (unit) => users.block(unit, call.project, call.actor.account))),
+  });
+  return { operations };
+}

@@ -1,0 +1,45 @@
+import type { User } from '#src/contract/actor.js';
+import { by, implement } from '#src/contract/operation.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Accounts } from '../accounts/index.js';
+import { sessionsApi } from './api.js';
+import { createSessions } from './service.js';
+import { toSession } from './view.js';
+
+export type { Sessions } from './service.js';
+export { sessionShape, toNewSession } from './view.js';
+
+/** Sessions of end users. */
+export function createSessionsFeature(
+  platform: Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>,
+  accounts: Accounts,
+) {
+  const { db } = platform;
+  const sessions = createSessions(platform, accounts);
+  const named = (actor: User, id: string) => (id === 'current' ? actor.session.id : id);
+  const operations = implement(sessionsApi, {
+    list: async ({ project, actor }) => {
+      const found = await sessions.active(db, project.id, actor.id);
+      return { total: found.length, sessions: found.map((session) => toSession(session, actor.session.id)) };
+    },
+    get: async ({ project, actor, params }) =>
+      toSession(await sessions.get(db, project.id, actor.id, named(actor, params.sessionId)), actor.session.id),
+    extend: async (call) => {
+      const { project, actor, params } = call;
+      const extended = await db.work(by(call), async (unit) =>
+        sessions.extend(unit, project, await sessions.get(unit, project.id, actor.id, named(actor, params.sessionId))),
+      );
+      return toSession(extended, actor.session.id);
+    },
+    delete: async (call) => {
+      const { project, actor, params } = call;
+      await db.work(by(call), async (unit) =>
+        sessions.close(unit, project, await sessions.get(unit, project.id, actor.id, named(actor, params.sessionId))),
+      );
+    },
+    deleteAll: async (call) => {
+      await db.work(by(call), (unit) => sessions.closeAll(unit, call.project, call.actor.id));
+    },
+  });
+  return { sessions, operations };
+}

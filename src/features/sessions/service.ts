@@ -1,0 +1,187 @@
+import type { Account } from '#src/contract/account.js';
+import type { User } from '#src/contract/actor.js';
+import { Failure } from '#src/contract/errors.js';
+import { accessGranularitySeconds, freshLoginSeconds } from '#src/contract/limits.js';
+import type { RequestFacts } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import type { Device, Session } from '#src/contract/session.js';
+import { instantOf, millisecondsOf } from '#src/platform/clock.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
+import { digest, equalSecrets } from '#src/platform/digest.js';
+import type { Platform } from '#src/platform/index.js';
+import { type Accounts, users } from '../accounts/index.js';
+import { createSessionStore, type SessionRow, sessions } from './store.js';
+import { toSession } from './view.js';
+
+/** How a user came in. */
+export interface Login {
+  readonly provider: string;
+  readonly providerUid: string;
+  readonly factors: readonly string[];
+  readonly request: RequestFacts;
+}
+
+const dayMs = 86_400_000;
+const unknownDevice: Device = {
+  ...{ osCode: '', osName: '', osVersion: '', clientType: '', clientCode: '', clientName: '', clientVersion: '' },
+  ...{ clientEngine: '', clientEngineVersion: '', deviceName: '', deviceBrand: '', deviceModel: '' },
+};
+
+type Parts = Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>;
+
+/** Sessions: the one door through which every login leaves, and what ends them. */
+export function createSessions({ db, sql, clock, random, config }: Parts, accounts: Accounts) {
+  const store = createSessionStore(sql);
+  const expiry = (project: Project) =>
+    instantOf(clock.now() + (project.settings['session.days'] ?? config.sessionDays) * dayMs);
+
+  const isAlive = (session: SessionRow, project: Project): boolean => {
+    if (millisecondsOf(session.expire) <= clock.now()) return false;
+    const idleDays = project.settings['session.idleDays'] ?? config.sessionIdleDays ?? null;
+    return idleDays === null || clock.now() - millisecondsOf(session.accessedAt) < idleDays * dayMs;
+  };
+
+  /** Reads the session a secret stands for, with its user; undefined where there is none. */
+  const resolve = async (
+    reader: Reader,
+    projectId: string,
+    secret: string,
+  ): Promise<{ session: SessionRow; account: Account } | undefined> => {
+    const [, id = '', random256 = ''] = /^ss_([0-9a-f]{20})\.([A-Za-z0-9_-]{43})$/.exec(secret) ?? [];
+    if (id === '') return undefined;
+    const row = await reader.one(store.withUser({ projectId, id }));
+    if (row === undefined) return undefined;
+    const session = sessions.decode(row, 's_');
+    if (!equalSecrets(digest(random256), session.secretDigest)) return undefined;
+    return { session, account: users.decode(row, 'u_') };
+  };
+
+  /** The last use is kept to the hour (session) and to the day (user), so that reads stay reads. */
+  const touch = async (project: Project, session: SessionRow, account: Account): Promise<void> => {
+    const now = clock.now();
+    const olderThan = (instant: string | null, seconds: number) =>
+      instant === null || now - millisecondsOf(instant) > seconds * 1000;
+    const staleSession = olderThan(session.accessedAt, accessGranularitySeconds.session);
+    const staleUser = olderThan(account.accessedAt, accessGranularitySeconds.account);
+    if (!staleSession && !staleUser) return;
+    await db.work({ projectId: project.id, actor: { kind: 'user', id: account.id }, requestId: '' }, async (unit) => {
+      if (staleSession) await unit.run(store.update(project.id, session.id, { accessedAt: unit.now }));
+      if (staleUser) await accounts.touch(unit, project.id, account.id);
+    });
+  };
+
+  const close = async (unit: Unit, project: Project, session: Session): Promise<void> => {
+    const removed = await unit.run(store.remove({ projectId: project.id, id: session.id }));
+    // Somebody else was quicker; the event is theirs.
+    if (removed === 0) return;
+    unit.record('sessionDeleted', recorded(session));
+  };
+  const active = async (reader: Reader, projectId: string, userId: string): Promise<SessionRow[]> => {
+    const rows = await reader.all(store.active({ projectId, userId, now: instantOf(clock.now()) }));
+    return rows.map((row) => sessions.decode(row));
+  };
+
+  return {
+    /** The user behind a session secret, or undefined where the secret stands for nothing. Throws Failure `user_blocked`. */
+    authenticate: async (project: Project, secret: string, via: User['via']): Promise<User | undefined> => {
+      const found = await resolve(db, project.id, secret);
+      if (found === undefined || !isAlive(found.session, project)) return undefined;
+      const { session, account } = found;
+      if (!account.status) throw new Failure('user_blocked');
+      if (session.endedAt !== null) return undefined;
+      await touch(project, session, account);
+      return { kind: 'user', id: account.id, account, session, via };
+    },
+    /**
+     * Opens a session: refuses blocked users, ends the session the same browser held, and the oldest beyond the project's limit.
+     * The caller has proved who the user is.
+     */
+    open: async (
+      unit: Unit,
+      project: Project,
+      account: Account,
+      login: Login,
+    ): Promise<{ session: Session; secret: string }> => {
+      // Updating the user first makes parallel logins of one user wait for each other, so that the limit holds.
+      await accounts.touch(unit, project.id, account.id);
+      const presented = login.request.presentedSession;
+      const previous = presented === null ? undefined : await resolve(unit, project.id, presented);
+      if (previous !== undefined && previous.session.endedAt === null) await close(unit, project, previous.session);
+      const others = await active(unit, project.id, account.id);
+      const surplus = others.length + 1 - project.settings['session.limit'];
+      for (const oldest of others.slice(0, Math.max(0, surplus))) await close(unit, project, oldest);
+
+      const id = random.id();
+      const secret = random.secret();
+      const session: SessionRow = {
+        id,
+        projectId: project.id,
+        userId: account.id,
+        secretDigest: digest(secret),
+        expire: expiry(project),
+        provider: login.provider,
+        providerUid: login.providerUid,
+        factors: login.factors,
+        ip: login.request.ip,
+        device: unknownDevice,
+        authenticatedAt: unit.now,
+        mfaUpdatedAt: null,
+        accessedAt: unit.now,
+        endedAt: null,
+        createdAt: unit.now,
+        updatedAt: unit.now,
+      };
+      await unit.run(store.insert(session));
+      unit.record('sessionCreated', recorded(session));
+      return { session, secret: `ss_${id}.${secret}` };
+    },
+    active,
+    /** Throws Failure `user_session_not_found` where the user has no such session. */
+    get: async (reader: Reader, projectId: string, userId: string, id: string): Promise<Session> => {
+      const found = (await active(reader, projectId, userId)).find((session) => session.id === id);
+      if (found === undefined) throw new Failure('user_session_not_found');
+      return found;
+    },
+    /** Gives a session a full life from now. */
+    extend: async (unit: Unit, project: Project, session: Session): Promise<Session> => {
+      const change = { expire: expiry(project), updatedAt: unit.now };
+      await unit.run(store.update(project.id, session.id, change));
+      const extended = { ...session, ...change };
+      unit.record('sessionUpdated', recorded(extended));
+      return extended;
+    },
+    close,
+    /** Ends every session of a user but one. */
+    closeAll: async (unit: Unit, project: Project, userId: string, exceptId?: string): Promise<void> => {
+      for (const session of await active(unit, project.id, userId)) {
+        if (session.id !== exceptId) await close(unit, project, session);
+      }
+    },
+    /** Ends every session of a user and keeps the rows: while the block lasts their holders are told `user_blocked`. */
+    endAll: async (unit: Unit, project: Project, userId: string): Promise<void> => {
+      for (const session of await active(unit, project.id, userId)) {
+        await unit.run(store.update(project.id, session.id, { endedAt: unit.now }));
+        unit.record('sessionDeleted', recorded(session));
+      }
+    },
+    /** Throws Failure `user_challenge_required` where the last login or challenge is older than 20 minutes. */
+    demandFresh: (session: Session): void => {
+      const proved = Math.max(
+        millisecondsOf(session.authenticatedAt),
+        session.mfaUpdatedAt === null ? 0 : millisecondsOf(session.mfaUpdatedAt),
+      );
+      if (clock.now() - proved > freshLoginSeconds * 1000) throw new Failure('user_challenge_required');
+    },
+  };
+}
+
+/** The sessions service. */
+export type Sessions = ReturnType<typeof createSessions>;
+
+function recorded(session: Session) {
+  return {
+    resource: `users/${session.userId}/sessions/${session.id}`,
+    userId: session.userId,
+    payload: toSession(session, undefined),
+  };
+}

@@ -1,0 +1,60 @@
+import type { Device, Session } from '#src/contract/session.js';
+import type { Instant } from '#src/contract/shapes.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+import { json, nullable, table, text } from '#src/platform/db/table.js';
+import { users } from '../accounts/index.js';
+
+/** Sessions. A session that a block has ended keeps its row, so that its holder learns of the block. */
+export const sessions = table<
+  Session & { readonly projectId: string; readonly secretDigest: string; readonly endedAt: Instant | null }
+>('sessions', {
+  id: text,
+  projectId: text,
+  userId: text,
+  secretDigest: text,
+  expire: text,
+  provider: text,
+  providerUid: text,
+  factors: json<readonly string[]>(),
+  ip: text,
+  device: json<Device>(),
+  authenticatedAt: text,
+  mfaUpdatedAt: nullable(text),
+  accessedAt: text,
+  endedAt: nullable(text),
+  createdAt: text,
+  updatedAt: text,
+});
+
+/** A session row. */
+export type SessionRow = ReturnType<typeof sessions.decode>;
+
+/** SQL over sessions. */
+export function createSessionStore(sql: Sql) {
+  const { knex } = sql;
+  return {
+    /** A session with its user, in one query: what authenticating a request takes. */
+    withUser: sql.prepare<{ projectId: string; id: string }>((k, p) =>
+      k(sessions.name)
+        .join(users.name, (on) =>
+          on.on('users.project_id', 'sessions.project_id').andOn('users.id', 'sessions.user_id'),
+        )
+        .where({ 'sessions.id': p.id, 'sessions.project_id': p.projectId })
+        .select(...sessions.select('s_'), ...users.select('u_')),
+    ),
+    active: sql.prepare<{ projectId: string; userId: string; now: Instant }>((k, p) =>
+      k(sessions.name)
+        .where({ project_id: p.projectId, user_id: p.userId })
+        .whereNull('ended_at')
+        .andWhere('expire', '>', p.now)
+        .orderBy(['created_at', 'id'])
+        .select(sessions.select()),
+    ),
+    insert: (row: SessionRow): Query => sql.compile(knex(sessions.name).insert(sessions.encode(row))),
+    update: (projectId: string, id: string, change: Partial<SessionRow>): Query =>
+      sql.compile(knex(sessions.name).where({ project_id: projectId, id }).update(sessions.encodeSome(change))),
+    remove: sql.prepare<{ projectId: string; id: string }>((k, p) =>
+      k(sessions.name).where({ project_id: p.projectId, id: p.id }).delete(),
+    ),
+  };
+}

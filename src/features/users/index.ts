@@ -1,0 +1,146 @@
+import type { Account } from '#src/contract/account.js';
+import { Failure } from '#src/contract/errors.js';
+import type { Project } from '#src/contract/project.js';
+import type { Instant } from '#src/contract/shapes.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Accounts } from '../accounts/index.js';
+import type { Courier } from '../courier/index.js';
+import type { Sessions } from '../sessions/index.js';
+
+/** A person to be signed up. */
+export interface SignUp {
+  readonly id: string;
+  readonly email: string;
+  readonly password: string;
+  readonly name: string;
+}
+
+/** The life of an end user, whoever moves it: the user, an operator, or a server key. What a change must end, it ends here. */
+export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, sessions: Sessions, courier: Courier) {
+  type Work = Parameters<typeof db.work>[0];
+  const resource = (account: Account) => `users/${account.id}`;
+  const recorded = (account: Account) => ({
+    resource: resource(account),
+    userId: account.id,
+    payload: { userId: account.id },
+  });
+  const owner = (project: Project, email: string | null, name: string) => ({ email, name, projectName: project.name });
+
+  return {
+    /** Creates a user with a password. Throws Failure `password_policy_violation` and `user_already_exists`. */
+    signUp: async (by: Work, project: Project, given: SignUp): Promise<Account> => {
+      await accounts.checkPassword(given.password, owner(project, given.email, given.name));
+      const passwordHash = await accounts.hashPassword(project, given.password);
+      const { id, email, name } = given;
+      const account = await db.work(by, (unit) => accounts.create(unit, project.id, { id, email, name, passwordHash }));
+      return account;
+    },
+    /** What a sign-up with a taken address is answered with where the project hides that: a user who was never created. */
+    unborn: ({ id, email, name }: SignUp, now: Instant, targetId: string): Account => ({
+      ...{
+        id,
+        email,
+        name,
+        phone: null,
+        createdAt: now,
+        updatedAt: now,
+        accessedAt: now,
+        passwordUpdate: now,
+        passwordHash: null,
+      },
+      ...{ status: true, mfa: false, emailVerification: false, phoneVerification: false, labels: [], prefs: {} },
+      targets: [{ id: targetId, createdAt: now, updatedAt: now, providerType: 'email', identifier: email }],
+    }),
+    rename: async (unit: Unit, project: Project, account: Account, name: string): Promise<Account> => {
+      const changed = await accounts.update(unit, project.id, account, { name });
+      unit.record('accountNameChanged', {
+        resource: resource(account),
+        userId: account.id,
+        payload: { userId: account.id, name },
+      });
+      return changed;
+    },
+    changePrefs: async (unit: Unit, project: Project, account: Account, prefs: Account['prefs']): Promise<Account> => {
+      const changed = await accounts.update(unit, project.id, account, { prefs });
+      unit.record('accountPrefsChanged', recorded(account));
+      return changed;
+    },
+    /** Gives a user another address, and a first password where `passwordHash` is given. */
+    changeEmail: async (
+      unit: Unit,
+      project: Project,
+      account: Account,
+      email: string,
+      passwordHash?: string,
+    ): Promise<Account> => {
+      const change = passwordHash === undefined ? {} : { passwordHash, passwordUpdate: unit.now };
+      const changed = await accounts.changeEmail(unit, project.id, account, email, change);
+      const payload = { userId: account.id, email, previous: account.email ?? '' };
+      unit.record('accountEmailChanged', { resource: resource(account), userId: account.id, payload });
+      if (passwordHash !== undefined) unit.record('accountPasswordChanged', recorded(account));
+      if (account.email !== null && account.email !== email)
+        courier.notify(unit, project, account, account.email, 'email-changed');
+      return changed;
+    },
+    /** Sets a password and ends every other session of the user. */
+    changePassword: async (
+      unit: Unit,
+      project: Project,
+      account: Account,
+      passwordHash: string,
+      keepSessionId?: string,
+    ): Promise<Account> => {
+      const changed = await accounts.update(unit, project.id, account, { passwordHash, passwordUpdate: unit.now });
+      await sessions.closeAll(unit, project, account.id, keepSessionId);
+      unit.record('accountPasswordChanged', recorded(account));
+      if (account.email !== null) courier.notify(unit, project, account, account.email, 'password-changed');
+      return changed;
+    },
+    /** Blocks a user; every session ends with it, and its holder is told `user_blocked` while the block lasts. */
+    block: async (unit: Unit, project: Project, account: Account): Promise<Account> => {
+      const changed = await accounts.update(unit, project.id, account, { status: false });
+      await sessions.endAll(unit, project, account.id);
+      unit.record('accountBlocked', recorded(account));
+      return changed;
+    },
+    unblock: async (unit: Unit, project: Project, account: Account): Promise<Account> => {
+      const changed = await accounts.update(unit, project.id, account, { status: true });
+      unit.record('accountUnblocked', recorded(account));
+      return changed;
+    },
+    /** Deletes a user with its sessions. */
+    remove: async (unit: Unit, project: Project, account: Account): Promise<void> => {
+      await sessions.closeAll(unit, project, account.id);
+      await accounts.remove(unit, project.id, account.id);
+      unit.record('accountDeleted', {
+        resource: resource(account),
+        userId: account.id,
+        payload: { userId: account.id, email: account.email ?? '' },
+      });
+    },
+    /** Throws Failure `password_policy_violation`; otherwise the stored form of a new password of this user. */
+    preparePassword: async (
+      project: Project,
+      account: Account,
+      email: string | null,
+      password: string,
+    ): Promise<string> => {
+      await accounts.checkPassword(password, owner(project, email, account.name));
+      return accounts.hashPassword(project, password);
+    },
+    /** A user by id or e-mail address. Throws Failure `user_not_found`. */
+    find: async (project: Project, idOrEmail: string): Promise<Account> => {
+      const found =
+        (await accounts.find(db, project.id, idOrEmail)) ??
+        (await accounts.findByEmail(db, project.id, idOrEmail.toLowerCase()));
+      if (found === undefined) throw new Failure('user_not_found');
+      return found;
+    },
+    list: (project: Project, page: { search?: string | undefined; limit: number; offset: number }) =>
+      accounts.list(db, project.id, page),
+  };
+}
+
+/** The users service. */
+export type Users = ReturnType<typeof createUsers>;

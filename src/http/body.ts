@@ -1,0 +1,91 @@
+import type { IncomingMessage } from 'node:http';
+import { Failure } from '#src/contract/errors.js';
+import { jsonLimits } from '#src/contract/limits.js';
+import { isJson } from './origins.js';
+
+/** Keys that reach the prototype of an object when they are assigned carelessly. */
+const refusedKeys = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Reads a JSON body of at most so many bytes; undefined where there is none. Throws Failure. */
+export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  const {
+    'content-length': length,
+    'transfer-encoding': transfer,
+    'content-type': type = '',
+    'content-encoding': encoding,
+  } = request.headers;
+  if ((length === undefined || length === '0') && transfer === undefined) return undefined;
+  if (!isJson(type) || (encoding !== undefined && encoding !== 'identity'))
+    throw new Failure('general_media_type_unsupported');
+  if (Number(length ?? 0) > maxBytes) throw new Failure('general_body_too_large');
+  return parseJson(await readBytes(request, maxBytes));
+}
+
+function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) {
+        request.removeAllListeners('data');
+        request.resume();
+        reject(new Failure('general_body_too_large'));
+      } else {
+        chunks.push(chunk);
+      }
+    });
+    request.on('end', () =>
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+    );
+    request.on('error', (cause) =>
+      reject(new Failure('general_argument_invalid', { message: 'The body broke off.', cause })),
+    );
+  });
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+function parseJson(bytes: Buffer): unknown {
+  let value: unknown;
+  try {
+    const text = decoder.decode(bytes);
+    if (text.trim() === '') return undefined;
+    value = JSON.parse(text);
+  } catch {
+    throw new Failure('general_argument_invalid', { message: 'The body is not valid JSON in UTF-8.' });
+  }
+  inspect(value, 1, { keys: 0 });
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Failure('general_argument_invalid', { message: 'The body must be a JSON object.' });
+  }
+  return value;
+}
+
+/** Walks the whole value once: bounded depth and number of keys, no key that reaches a prototype, no text a database refuses. */
+function inspect(value: unknown, depth: number, seen: { keys: number }): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0') || !value.isWellFormed()) {
+      throw new Failure('general_argument_invalid', {
+        message: 'Text must not hold NUL characters or lone surrogates.',
+      });
+    }
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > jsonLimits.depth) {
+    throw new Failure('general_argument_invalid', {
+      message: `The body nests deeper than ${jsonLimits.depth} levels.`,
+    });
+  }
+  for (const [key, inner] of Object.entries(value)) {
+    seen.keys += 1;
+    if (seen.keys > jsonLimits.keys) {
+      throw new Failure('general_argument_invalid', { message: `The body has more than ${jsonLimits.keys} members.` });
+    }
+    if (refusedKeys.has(key))
+      throw new Failure('general_argument_invalid', { message: `The body has a member that is not allowed: ${key}.` });
+    inspect(key, depth, seen);
+    inspect(inner, depth + 1, seen);
+  }
+}

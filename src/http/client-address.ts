@@ -1,0 +1,25 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** Finds a client's address: the peer, or what a trusted proxy says of it, counted from the right of X-Forwarded-For. */
+export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
+  const trusted = new BlockList();
+  for (const cidr of trustedProxies) {
+    const [net = '', prefix = ''] = cidr.split('/');
+    trusted.addSubnet(net, Number(prefix), isIP(net) === 6 ? 'ipv6' : 'ipv4');
+  }
+  const plain = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
+  const isTrusted = (address: string) => {
+    const family = isIP(address);
+    return family !== 0 && trusted.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  };
+  return (request) => {
+    const peer = plain(request.socket.remoteAddress ?? '');
+    if (trustedProxies.length === 0 || !isTrusted(peer)) return peer;
+    const forwarded = String(request.headers['x-forwarded-for'] ?? '')
+      .split(',')
+      .map((part) => plain(part.trim()))
+      .filter((part) => isIP(part) !== 0);
+    return forwarded.findLast((address) => !isTrusted(address)) ?? forwarded[0] ?? peer;
+  };
+}

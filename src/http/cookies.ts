@@ -1,0 +1,74 @@
+import { sessionCookieName } from '#src/contract/headers.js';
+import type { Project } from '#src/contract/project.js';
+import type { Exchange } from './exchange.js';
+
+const fallbackHeader = 'X-Fallback-Cookies';
+
+/** Session cookies, and the header by which the Appwrite web SDK replaces them where browsers block third-party cookies. */
+export function createCookies(baseUrl: string) {
+  const base = new URL(baseUrl);
+  const secure = base.protocol === 'https:';
+
+  const set = ({ ctx }: Exchange, project: Project, value: string, maxAgeSeconds: number) => {
+    const crossSite = project.settings['cookie.sameSite'] === 'none' && secure;
+    const parts = [
+      `${sessionCookieName(project.id, secure)}=${value}`,
+      'Path=/',
+      `Max-Age=${maxAgeSeconds}`,
+      'HttpOnly',
+      `SameSite=${crossSite ? 'None' : 'Lax'}`,
+      ...(secure ? ['Secure'] : []),
+    ];
+    ctx.append('Set-Cookie', parts.join('; '));
+  };
+  /** Pages of the same site get the cookie; everybody else may need the header. */
+  const isSameSite = (origin: string): boolean => {
+    if (!URL.canParse(origin)) return false;
+    const { hostname } = new URL(origin);
+    return (
+      hostname === base.hostname || hostname.endsWith(`.${base.hostname}`) || base.hostname.endsWith(`.${hostname}`)
+    );
+  };
+  return {
+    /** The session secret in the request's cookie. */
+    read: ({ ctx }: Exchange, projectId: string): string | undefined => {
+      const { cookie } = ctx.req.headers;
+      return cookie === undefined ? undefined : cookieValue(cookie, sessionCookieName(projectId, secure));
+    },
+    /** The session secret in the fallback header. */
+    readFallback: ({ ctx }: Exchange, projectId: string): string | undefined => {
+      const header = ctx.req.headers[fallbackHeader.toLowerCase()];
+      if (typeof header !== 'string' || header.length > 4096) return undefined;
+      try {
+        const value: unknown = JSON.parse(header)?.[sessionCookieName(projectId, secure)];
+        return typeof value === 'string' ? value : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    /** Gives the caller a session. */
+    open: (exchange: Exchange, project: Project, secret: string, lifeSeconds: number): void => {
+      set(exchange, project, secret, lifeSeconds);
+      const { origin } = exchange.ctx.req.headers;
+      if (origin === undefined || !isSameSite(origin)) {
+        exchange.ctx.set(fallbackHeader, JSON.stringify({ [sessionCookieName(project.id, secure)]: secret }));
+      }
+    },
+    /** Takes the caller's session away. */
+    close: (exchange: Exchange, project: Project): void => {
+      set(exchange, project, '', 0);
+      exchange.ctx.set(fallbackHeader, '[]');
+    },
+  };
+}
+
+/** Session cookies of an installation. */
+export type Cookies = ReturnType<typeof createCookies>;
+
+function cookieValue(header: string, name: string): string | undefined {
+  for (const pair of header.split(';')) {
+    const at = pair.indexOf('=');
+    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
+  }
+  return undefined;
+}

@@ -1,0 +1,54 @@
+import { Failure } from '#src/contract/errors.js';
+import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Exchange } from './exchange.js';
+
+/** The version every error names. */
+export const wireVersion = '1.0.0';
+
+/** Turns whatever was thrown into the one form of error, and logs what is a defect of ours. */
+export function createEnvelope({ log, metrics }: Pick<Platform, 'log' | 'metrics'>) {
+  const asFailure = (error: unknown, requestId: string): Failure => {
+    if (error instanceof Failure) return error;
+    const known = error instanceof DatabaseError ? failureOf(error) : undefined;
+    if (known !== undefined) return known;
+    // The text of an error may hold values of a person; its class, the driver's code and our own frames may not.
+    const frames =
+      error instanceof Error
+        ? (error.stack ?? '')
+            .split('\n')
+            .filter((line) => /^\s+at /.test(line))
+            .slice(0, 8)
+            .join('\n')
+        : '';
+    log.error('request.failed', {
+      requestId,
+      error: error instanceof DatabaseError ? error.message : nameOf(error),
+      stack: frames,
+    });
+    return new Failure('general_unknown', { cause: error });
+  };
+  return {
+    /** Writes the error answer. */
+    write: (exchange: Exchange, error: unknown): void => {
+      const { ctx } = exchange;
+      const failure = asFailure(error, exchange.requestId);
+      exchange.errorType = failure.type;
+      metrics.failure(failure.type);
+      ctx.status = failure.status;
+      if (failure.retryAfter !== undefined) ctx.set('Retry-After', String(failure.retryAfter));
+      if (failure.type === 'general_body_too_large' || failure.type === 'general_request_timeout')
+        ctx.set('Connection', 'close');
+      const { message, type, status } = failure;
+      ctx.set('Content-Type', 'application/json; charset=utf-8');
+      ctx.body = JSON.stringify({ message, code: status, type, version: wireVersion, ...failure.members });
+    },
+  };
+}
+
+/** The error envelope of a process. */
+export type Envelope = ReturnType<typeof createEnvelope>;
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}

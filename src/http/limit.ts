@@ -1,0 +1,62 @@
+import { Failure } from '#src/contract/errors.js';
+import { type LimitClass, limitClasses, type Rate } from '#src/contract/limits.js';
+import { by } from '#src/contract/operation.js';
+import type { Limits } from '#src/features/index.js';
+import type { Platform } from '#src/platform/index.js';
+import { addressKey, createMemoryLimiter, type LimitState } from '#src/platform/limiter.js';
+import type { Exchange } from './exchange.js';
+
+/** Counts requests against their limit class before anything costly happens. */
+export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 'config' | 'clock'>, limits: Limits) {
+  const count = createMemoryLimiter(() => clock.monotonic());
+  const unknownRoute = 'unknown-route';
+  const dataRate = (kind: 'key' | 'user' | 'address'): Rate => config.rateLimits.data ?? limitClasses.data[kind];
+
+  /** Server keys are counted as keys whatever they call; others by the class of the operation. */
+  const take = async (exchange: Exchange): Promise<Exchange['limit']> => {
+    const { operation, project, actor, ip, requestId } = exchange;
+    const name = operation?.declaration.limit ?? 'none';
+    if (name === 'none' || project === undefined || actor === undefined) return undefined;
+    if (actor.kind === 'key') return { name: 'data', state: count(`${project.id} key ${actor.id}`, dataRate('key')) };
+    const shipped: LimitClass = limitClasses[name];
+    if (shipped.user === undefined) {
+      const facts = { project, actor, request: { id: requestId } };
+      const state = await db.work(by(facts), (unit) => limits.take(unit, name, 'address', ip));
+      return state && { name, state };
+    }
+    const kind = actor.kind === 'user' ? 'user' : 'address';
+    const key = actor.kind === 'user' ? actor.id : addressKey(ip);
+    return { name, state: count(`${project.id} ${kind} ${key}`, dataRate(kind)) };
+  };
+  const refuse = ({ retryAfter }: LimitState) => new Failure('general_rate_limit_exceeded', { retryAfter });
+
+  return {
+    /** Throws Failure 429 when the caller has used up its limit. */
+    demand: async (exchange: Exchange): Promise<void> => {
+      if (config.rateLimit === 'off') return;
+      const taken = await take(exchange);
+      if (taken === undefined) return;
+      exchange.limit = taken;
+      if (!taken.state.allowed) throw refuse(taken.state);
+    },
+    /** Counts requests for addresses that do not exist; scanners make many. */
+    demandKnownRoute: (ip: string): void => {
+      if (config.rateLimit === 'off') return;
+      const state = count(`${unknownRoute} ${addressKey(ip)}`, { count: 300, seconds: 60 });
+      if (!state.allowed) throw refuse(state);
+    },
+    /** Tells the caller where it stands, in the old words and in those of the IETF draft. */
+    describe: ({ ctx, limit }: Exchange, nowMs: number): void => {
+      if (limit === undefined) return;
+      const { state, name } = limit;
+      ctx.set('X-RateLimit-Limit', String(state.limit));
+      ctx.set('X-RateLimit-Remaining', String(state.remaining));
+      ctx.set('X-RateLimit-Reset', String(Math.ceil(nowMs / 1000) + state.resetSeconds));
+      ctx.set('RateLimit-Policy', `"${name}";q=${state.limit};w=${state.windowSeconds}`);
+      ctx.set('RateLimit', `"${name}";r=${state.remaining};t=${state.allowed ? state.resetSeconds : state.retryAfter}`);
+    },
+  };
+}
+
+/** The request limit of a process. */
+export type RequestLimit = ReturnType<typeof createRequestLimit>;

@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
+import { credentialHeaders } from '#src/contract/headers.js';
+import type { Declaration, Operation } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { wireVersion } from './envelope.js';
+
+type Json = Record<string, unknown>;
+
+/** The OpenAPI 3.1 description of every operation, made from the declarations alone. */
+export function describeApi(
+  operations: readonly Operation[],
+  project: Project | undefined,
+  config: Pick<Config, 'baseUrl'>,
+): Json {
+  const schemas: Json = { Error: errorShape };
+  const paths: Record<string, Json> = {};
+  for (const { declaration } of operations) {
+    for (const path of [declaration.path, ...(declaration.aliases ?? [])]) {
+      const key = path.replace(/:([A-Za-z]+)/g, '{$1}');
+      const at = paths[key] ?? {};
+      paths[key] = at;
+      at[declaration.method.toLowerCase()] = describe(declaration, path, schemas);
+    }
+  }
+  const names = credentialHeaders([]);
+  const scheme = (name: string | undefined, description: string) => ({
+    type: 'apiKey',
+    in: 'header',
+    name,
+    description,
+  });
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: project === undefined ? 'svc' : project.name,
+      version: wireVersion,
+      description: 'Accounts and sessions of one project. Operations of the installation answer at the root too.',
+    },
+    servers: [{ url: config.baseUrl.replace(/\/$/, '') }],
+    tags: [...new Set(operations.map(({ declaration }) => declaration.tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas,
+      headers: responseHeaders,
+      securitySchemes: {
+        project: scheme(names.project[0], 'The project'),
+        session: scheme(names.session[0], 'Acting as an end user; browsers use the cookie instead'),
+        key: scheme(names.key[0], "Acting as an application's own backend"),
+      },
+    },
+  };
+}
+
+/** Errors that follow from what an operation declares. */
+export function impliedErrors(declaration: Declaration): ErrorType[] {
+  const input = declaration.params || declaration.query || declaration.body;
+  return [
+    'general_unknown',
+    'general_unavailable',
+    ...(declaration.project === false
+      ? []
+      : ([
+          'project_not_found',
+          'general_unauthorized_scope',
+          'general_unknown_origin',
+          'project_key_expired',
+          'user_api_key_and_session_set',
+          'user_blocked',
+          'user_jwt_and_cookie_set',
+          'user_jwt_invalid',
+        ] as const)),
+    ...(declaration.limit === 'none' ? [] : (['general_rate_limit_exceeded'] as const)),
+    ...(input ? (['general_argument_invalid'] as const) : []),
+    ...(declaration.method === 'GET'
+      ? []
+      : (['general_argument_invalid', 'general_body_too_large', 'general_media_type_unsupported'] as const)),
+  ];
+}
+
+function describe(declaration: Declaration, path: string, schemas: Json): Json {
+  const { body, query, params, reply, status, auth } = declaration;
+  const isAlias = path !== declaration.path;
+  const name = declaration.id.replace('.', '_');
+  const errors = [...new Set([...impliedErrors(declaration), ...declaration.errors])].sort();
+  const statuses = new Map<number, ErrorType[]>();
+  for (const type of errors)
+    statuses.set(errorCatalog[type].status, [...(statuses.get(errorCatalog[type].status) ?? []), type]);
+  const project = declaration.project === false ? {} : { project: [] };
+  const kinds = auth.map((kind) =>
+    kind === 'guest' ? project : kind === 'user' ? { ...project, session: [] } : { ...project, key: [] },
+  );
+  return {
+    operationId: isAlias ? `${name}_${path.replace(/[^A-Za-z]+/g, '_')}` : name,
+    summary: declaration.summary,
+    tags: [declaration.tag],
+    ...(declaration.scopes ? { 'x-scopes': declaration.scopes } : {}),
+    'x-rate-limit-class': declaration.limit,
+    security: kinds,
+    parameters: [...parametersOf('path', params, schemas), ...parametersOf('query', query, schemas)],
+    ...(body
+      ? {
+          requestBody: { required: true, content: { 'application/json': { schema: convert(body, 'input', schemas) } } },
+        }
+      : {}),
+    responses: {
+      [status]: {
+        description: declaration.summary,
+        headers: headerRefs,
+        ...(reply.kind === 'json'
+          ? { content: { 'application/json': { schema: convert(reply.schema, 'output', schemas) } } }
+          : {}),
+        ...(reply.kind === 'text'
+          ? { content: { [reply.contentType.split(';')[0] ?? '']: { schema: { type: 'string' } } } }
+          : {}),
+      },
+      ...Object.fromEntries([...statuses].map(([code, types]) => [code, errorResponse(code, types)])),
+    },
+  };
+}
+
+function parametersOf(place: 'path' | 'query', schema: z.ZodObject | undefined, schemas: Json): Json[] {
+  if (schema === undefined) return [];
+  const object = convert(schema, 'input', schemas) as { properties?: Json; required?: string[] };
+  return Object.entries(object.properties ?? {}).map(([name, shape]) => ({
+    name,
+    in: place,
+    required: place === 'path' || (object.required ?? []).includes(name),
+    schema: shape,
+  }));
+}
+
+/** zod → JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named shapes move to the components; answers may grow new members. */
+function convert(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
+  const converted = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      // The pattern says again, at length, what the format says.
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+    },
+  }) as Json;
+  const text = JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const { $defs, $schema: _, ...rest } = JSON.parse(text) as { $defs?: Record<string, Json> } & Json;
+  for (const [id, { id: __, ...definition }] of Object.entries($defs ?? {})) schemas[id] = definition;
+  const { id, ...shape } = rest;
+  if (typeof id !== 'string') return rest;
+  schemas[id] = shape;
+  return { $ref: `#/components/schemas/${id}` };
+}
+
+const errorShape = {
+  type: 'object',
+  required: ['message', 'code', 'type', 'version'],
+  properties: {
+    message: { type: 'string' },
+    code: { type: 'integer', description: 'The HTTP status' },
+    type: { type: 'string', description: 'The machine-readable error type' },
+    version: { type: 'string' },
+  },
+};
+
+function errorResponse(code: number, types: readonly ErrorType[]): Json {
+  return {
+    description: types.map((type) => `${type}: ${errorCatalog[type].message}`).join('\n\n'),
+    headers: {
+      ...headerRefs,
+      ...(code === 429 || code === 503 ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}),
+    },
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [
+            { $ref: '#/components/schemas/Error' },
+            { type: 'object', properties: { code: { const: code }, type: { enum: [...types] } } },
+          ],
+        },
+      },
+    },
+  };
+}
+
+const textHeader = (description: string, type = 'string') => ({ description, schema: { type } });
+const responseHeaders = {
+  'X-Request-Id': textHeader("The caller's request id, or a new one"),
+  'Retry-After': textHeader('Whole seconds to wait before trying again', 'integer'),
+};
+const headerRefs = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { Failure } from '#src/contract/errors.js';
+import { declare, implement, json, type Operation, text } from '#src/contract/operation.js';
+import type { Platform } from '#src/platform/index.js';
+import { describeApi } from './openapi.js';
+
+const common = {
+  tag: 'operations',
+  method: 'GET',
+  auth: ['guest', 'user', 'key'],
+  limit: 'none',
+  atRoot: true,
+  status: 200,
+  errors: [],
+} as const;
+
+const opsApi = declare({
+  health: {
+    ...common,
+    id: 'operations.health',
+    path: '/healthz',
+    summary: 'Liveness: the process answers.',
+    project: false,
+    reply: json(z.object({ status: z.literal('ok') })),
+  },
+  ready: {
+    ...common,
+    id: 'operations.ready',
+    path: '/readyz',
+    summary: 'Readiness: the database answers and the server is not going down.',
+    project: false,
+    reply: json(z.object({ status: z.literal('ok'), checks: z.object({ database: z.literal('ok') }) })),
+    errors: ['general_unavailable'],
+  },
+  metrics: {
+    ...common,
+    id: 'operations.metrics',
+    path: '/metrics',
+    summary: 'Measurements in the Prometheus exposition format.',
+    project: false,
+    reply: text('text/plain; version=0.0.4; charset=utf-8'),
+  },
+  openapi: {
+    ...common,
+    id: 'operations.openapi',
+    path: '/openapi.json',
+    summary: 'This description, for the project of the request.',
+    limit: 'data',
+    reply: json(z.record(z.string(), z.unknown())),
+  },
+  ping: {
+    ...common,
+    id: 'operations.ping',
+    path: '/ping',
+    summary: 'Answers Pong!',
+    project: false,
+    reply: text('text/plain; charset=utf-8'),
+  },
+});
+
+/** Operations for whoever runs the installation. */
+export function createOps(
+  { driver, metrics, config }: Pick<Platform, 'driver' | 'metrics' | 'config'>,
+  state: ServerState,
+): readonly Operation[] {
+  const unready = (checks: Record<string, string>, cause?: unknown) =>
+    new Failure('general_unavailable', { retryAfter: 1, members: { status: 'unavailable', checks }, cause });
+  const operations: readonly Operation[] = implement(opsApi, {
+    health: () => ({ status: 'ok' as const }),
+    ready: async () => {
+      if (state.draining) throw unready({ server: 'draining' });
+      await driver.ping().catch((error: unknown) => {
+        throw unready({ database: 'unavailable' }, error);
+      });
+      return { status: 'ok' as const, checks: { database: 'ok' as const } };
+    },
+    metrics: () => metrics.render(),
+    openapi: ({ project }) => describeApi(state.operations, project, config),
+    ping: () => 'Pong!',
+  });
+  return operations;
+}
+
+/** What the operations of the server know of it. */
+export interface ServerState {
+  draining: boolean;
+  /** All operations, these here too. */
+  operations: readonly Operation[];
+}

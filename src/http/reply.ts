@@ -1,0 +1,39 @@
+import type { Declaration } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import { millisecondsOf } from '#src/platform/clock.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Cookies } from './cookies.js';
+import type { Exchange } from './exchange.js';
+
+/** Writes what an operation returned. */
+export function createReply({ clock }: Pick<Platform, 'clock'>, cookies: Cookies) {
+  const openSession = (exchange: Exchange, project: Project, session: { secret: string; expire: string }) => {
+    const life = Math.max(0, Math.floor((millisecondsOf(session.expire) - clock.now()) / 1000));
+    cookies.open(exchange, project, session.secret, life);
+  };
+  /** Ending another session than the one of this request leaves the caller's cookie alone. */
+  const endsOwnSession = ({ ctx, actor }: Exchange): boolean => {
+    const { sessionId } = ctx.params ?? {};
+    return (
+      sessionId === undefined || sessionId === 'current' || (actor?.kind === 'user' && actor.session.id === sessionId)
+    );
+  };
+  return {
+    write: (exchange: Exchange, declaration: Declaration, value: unknown): void => {
+      const { ctx, project } = exchange;
+      ctx.status = declaration.status;
+      if (project !== undefined && declaration.session === 'opens') {
+        openSession(exchange, project, value as { secret: string; expire: string });
+      }
+      if (project !== undefined && declaration.session === 'closes' && endsOwnSession(exchange))
+        cookies.close(exchange, project);
+      if (declaration.reply.kind === 'empty') return;
+      const isText = declaration.reply.kind === 'text';
+      ctx.set(
+        'Content-Type',
+        declaration.reply.kind === 'text' ? declaration.reply.contentType : 'application/json; charset=utf-8',
+      );
+      ctx.body = isText ? value : JSON.stringify(value);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type Koa from 'koa';
+import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { wireVersion } from './envelope.js';
+
+/** Time limits of a connection; Node's own are far more generous. */
+const limits = {
+  maxHeaderSize: 16_384,
+  headersTimeout: 15_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 5000,
+  connectionsCheckingInterval: 5000,
+} as const;
+const maxConnections = 2048;
+const maxHeaders = 100;
+
+/** A listening server. */
+export interface Listener {
+  readonly port: number;
+  /** Stops accepting, lets running requests finish, and closes idle connections. */
+  drain(): Promise<void>;
+}
+
+/** Listens on the configured address, over https where a certificate is configured. */
+export async function listen(
+  app: Koa,
+  config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey'>,
+): Promise<Listener> {
+  const handler = app.callback();
+  const server: Server =
+    config.tlsCert !== undefined && config.tlsKey !== undefined
+      ? createHttpsServer({ ...limits, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) }, handler)
+      : createHttpServer(limits, handler);
+  server.maxHeadersCount = maxHeaders;
+  server.maxConnections = maxConnections;
+  server.on('clientError', refuse);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: config.host, port: config.port }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    drain: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+        // A connection that is kept alive becomes idle after its last answer only.
+        setInterval(() => server.closeIdleConnections(), 100).unref();
+      }),
+  };
+}
+
+/** Answers what Node's parser refused; no request object exists then. */
+function refuse(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const type: ErrorType =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'general_request_timeout' : 'general_argument_invalid';
+  const { status } = errorCatalog[type];
+  const message =
+    type === 'general_request_timeout' ? errorCatalog[type].message : 'The request is not well-formed HTTP.';
+  const body = JSON.stringify({ message, code: status, type, version: wireVersion });
+  socket.end(
+    `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : 'Bad Request'}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,138 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Config, type Setting, settings } from './schema.js';
+import { Secret } from './secret.js';
+
+/** Where a value came from. */
+export type Origin = 'flag' | 'environment' | 'file' | 'default' | 'unset';
+
+/** The settings in force with the origin of each, and the file they were read from. */
+export interface LoadedConfig {
+  readonly config: Config;
+  readonly origins: Readonly<Record<keyof Config, Origin>>;
+  /** The configuration file that was read; null where there is none. */
+  readonly file: string | null;
+}
+
+/** The configuration cannot be used; lists every problem at once. The process exits with 7. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+}
+
+/** What may name or replace values. */
+export interface LoadOptions {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** `--config FILE`. */
+  readonly file?: string | undefined;
+  /** Values given as flags, by environment name. */
+  readonly flags?: Readonly<Record<string, string | undefined>>;
+  /** Whether a missing master key is a problem; `svc init` has none yet. */
+  readonly needsMasterKey?: boolean;
+}
+
+const usualFiles = ['svc.env', '/etc/svc/svc.env'];
+
+/** The file that holds the configuration: the one named, else the first usual one that exists. */
+export function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
+  const named = options.file ?? (options.environment.SVC_CONFIG || undefined);
+  if (named !== undefined) return resolve(named);
+  const found = usualFiles.find((path) => existsSync(path));
+  return found === undefined ? null : resolve(found);
+}
+
+/** Reads flags > environment (`SVC_*`, `SVC_*_FILE`) > file > defaults. Throws ConfigError with all problems. */
+export function loadConfig(options: LoadOptions): LoadedConfig {
+  const problems: string[] = [];
+  const file = configFile(options);
+  const fromFile = file !== null && existsSync(file) ? parseEnvFile(readFileSync(file, 'utf8'), problems) : {};
+  const values: Record<string, unknown> = {};
+  const origins: Record<string, Origin> = {};
+  for (const [name, setting] of Object.entries(settings) as [keyof Config, Setting][]) {
+    const { text, origin } = find(setting, options, fromFile, problems);
+    origins[name] = origin;
+    if (text === null) {
+      values[name] = undefined;
+      continue;
+    }
+    const parsed = setting.schema.safeParse(text);
+    if (parsed.success) values[name] = parsed.data;
+    else problems.push(`${setting.key} ${parsed.error.issues[0]?.message ?? 'is not valid'}`);
+  }
+  values.databaseUrl ??= new Secret(`sqlite:${resolve(String(values.dataDir), 'svc.db')}`);
+  if (
+    options.needsMasterKey !== false &&
+    values.masterKey === undefined &&
+    !problems.some((p) => p.startsWith('SVC_MASTER_KEY'))
+  ) {
+    problems.push('SVC_MASTER_KEY is not set; next: svc init');
+  }
+  if ((values.tlsCert === undefined) !== (values.tlsKey === undefined))
+    problems.push('SVC_TLS_CERT and SVC_TLS_KEY go together');
+  if (problems.length > 0) throw new ConfigError(problems);
+  // Built from the same table that defines the type; the loop above cannot be typed name by name.
+  return { config: Object.freeze(values) as Config, origins: origins as LoadedConfig['origins'], file };
+}
+
+function find(
+  { key, fallback }: Setting,
+  { flags = {}, environment }: LoadOptions,
+  fromFile: Readonly<Record<string, string>>,
+  problems: string[],
+): { text: string | null; origin: Origin } {
+  const flag = flags[key];
+  if (flag !== undefined) return { text: flag, origin: 'flag' };
+  const direct = environment[key];
+  if (direct !== undefined && direct !== '') return { text: direct, origin: 'environment' };
+  const path = environment[`${key}_FILE`] ?? fromFile[`${key}_FILE`];
+  if (path !== undefined && path !== '') {
+    try {
+      return { text: readFileSync(path, 'utf8').trim(), origin: environment[`${key}_FILE`] ? 'environment' : 'file' };
+    } catch {
+      problems.push(`${key}_FILE names a file that cannot be read: ${path}`);
+      return { text: null, origin: 'unset' };
+    }
+  }
+  const stored = fromFile[key];
+  if (stored !== undefined && stored !== '') return { text: stored, origin: 'file' };
+  return { text: fallback, origin: fallback === null ? 'unset' : 'default' };
+}
+
+/** KEY=VALUE lines as systemd's EnvironmentFile reads them: `#` comments, optional quotes around the value. */
+function parseEnvFile(content: string, problems: string[]): Record<string, string> {
+  const known = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
+  const values: Record<string, string> = {};
+  for (const [index, line] of content.split(/\r?\n/).entries()) {
+    if (/^\s*([#;]|$)/.test(line)) continue;
+    const [, key = '', raw = ''] = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? [];
+    if (key === '') {
+      problems.push(`line ${index + 1} of the configuration file is not KEY=VALUE`);
+    } else if (key.startsWith('SVC_') && !known.includes(key)) {
+      problems.push(`${key} in the configuration file is not a setting; did you mean ${nearest(key, known)}?`);
+    } else {
+      values[key] = raw.trim().replace(/^(["'])(.*)\1$/, '$2');
+    }
+  }
+  return values;
+}
+
+/** The candidate with the smallest edit distance (Levenshtein). */
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const distance = (a: string, b: string): number => {
+    let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+    for (let i = 1; i <= a.length; i++) {
+      const above = row;
+      row = [i];
+      for (let j = 1; j <= b.length; j++) {
+        const change = (above[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+        row.push(Math.min(change, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+      }
+    }
+    return row[b.length] ?? 0;
+  };
+  return [...candidates].sort((a, b) => distance(word, a) - distance(word, b))[0];
+}

@@ -1,0 +1,215 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
+import { logLevels } from '../log.js';
+import { Secret } from './secret.js';
+
+const list = (text: string) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
+
+const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+
+const cidrs = z
+  .string()
+  .transform(list)
+  .refine(
+    (values) =>
+      values.every((value) => {
+        const [net = '', prefix = ''] = value.split('/');
+        const family = isIP(net);
+        return family !== 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
+      }),
+    'must be CIDRs such as 10.0.0.0/8, separated by commas',
+  );
+
+const rateOverrides = z.string().transform((text, context) => {
+  const rates: Partial<Record<LimitName, Rate>> = {};
+  for (const part of list(text)) {
+    const [, name = '', count = '', seconds = ''] = /^([a-z-]+)=(\d+)\/(\d+)$/.exec(part) ?? [];
+    if (!(name in limitClasses) || Number(count) < 1 || Number(seconds) < 1) {
+      const classes = Object.keys(limitClasses).join(', ');
+      context.issues.push({
+        code: 'custom',
+        input: text,
+        message: `"${part}" is not class=count/seconds with a class of: ${classes}`,
+      });
+      return z.NEVER;
+    }
+    rates[name as LimitName] = { count: Number(count), seconds: Number(seconds) };
+  }
+  return rates;
+});
+
+const httpUrl = z
+  .string()
+  .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL');
+
+const masterKey = z
+  .string()
+  .refine(
+    (value) => Buffer.from(value, 'base64url').length === 32,
+    'must be 32 bytes in base64url; `svc init` makes one',
+  )
+  .transform((value) => new Secret(value));
+
+const databaseUrl = z
+  .string()
+  .refine((value) => /^(sqlite:.+|postgres(ql)?:\/\/.+)/.test(value), 'must be sqlite:FILE or postgres://…')
+  .transform((value) => new Secret(value));
+
+/** A setting of the installation. */
+export interface Setting<S extends z.ZodType = z.ZodType> {
+  /** Its name in the environment and in `svc.env`. */
+  readonly key: `SVC_${string}`;
+  /** From the text of the file or environment to the value in use. */
+  readonly schema: S;
+  /** The text in force where nothing is set; null where the setting is optional. */
+  readonly fallback: string | null;
+  readonly summary: string;
+}
+
+const setting = <S extends z.ZodType, const F extends string | null>(
+  key: `SVC_${string}`,
+  schema: S,
+  fallback: F,
+  summary: string,
+) => ({ key, schema, fallback, summary });
+
+/** Every setting of the installation; templates/config/svc.env and docs/settings.md are compared with this table by a test. */
+export const settings = {
+  dataDir: setting(
+    'SVC_DATA_DIR',
+    z.string().min(1),
+    './svc-data',
+    'Directory of the SQLite file and all other data; created 0700',
+  ),
+  databaseUrl: setting(
+    'SVC_DATABASE_URL',
+    databaseUrl,
+    null,
+    'sqlite:FILE or postgres://…; unset: svc.db in the data directory',
+  ),
+  masterKey: setting(
+    'SVC_MASTER_KEY',
+    masterKey,
+    null,
+    'Wraps every stored secret: 32 bytes base64url, made by `svc init`',
+  ),
+  baseUrl: setting(
+    'SVC_BASE_URL',
+    httpUrl,
+    'http://localhost:8080/v1',
+    'Public address of the API, ending in /v1; cookies are Secure if it is https',
+  ),
+  host: setting('SVC_HOST', z.string().min(1), '127.0.0.1', 'Address to listen on'),
+  port: setting('SVC_PORT', wholeNumber(0, 65_535), '8080', 'Port to listen on; 0 takes a free one'),
+  trustedProxies: setting(
+    'SVC_TRUSTED_PROXIES',
+    cidrs,
+    '',
+    'CIDRs of proxies whose X-Forwarded-* headers are believed',
+  ),
+  headerAliases: setting(
+    'SVC_HEADER_ALIASES',
+    z
+      .string()
+      .transform(list)
+      .refine(
+        (names) => names.every((name) => /^[A-Za-z][A-Za-z0-9]*$/.test(name)),
+        'must be words separated by commas',
+      ),
+    'Appwrite',
+    'Words that are accepted for the brand in X-<word>-Project, -Session, -Key and -JWT',
+  ),
+  passwordMinLength: setting(
+    'SVC_PASSWORD_MIN_LENGTH',
+    wholeNumber(8, 64),
+    '8',
+    'Shortest password, in characters; 8 to 64',
+  ),
+  passwordHash: setting(
+    'SVC_PASSWORD_HASH',
+    z.enum(['scrypt', 'argon2id']),
+    'scrypt',
+    'How new passwords are hashed: scrypt or argon2id',
+  ),
+  breachCheck: setting(
+    'SVC_BREACH_CHECK',
+    z.enum(['off', 'on', 'strict']),
+    'off',
+    'Refuse passwords known from breaches: off, on, or strict (refuse too while the corpus cannot be asked)',
+  ),
+  breachUrl: setting(
+    'SVC_BREACH_URL',
+    httpUrl,
+    'https://api.pwnedpasswords.com/range/',
+    'Range API of the breach check; five hex characters of a SHA-1 are appended',
+  ),
+  sessionDays: setting('SVC_SESSION_DAYS', wholeNumber(1, 365), '30', 'Days a session lives'),
+  sessionIdleDays: setting(
+    'SVC_SESSION_IDLE_DAYS',
+    wholeNumber(1, 365),
+    null,
+    'Days without use after which a session ends; unset: no idle limit',
+  ),
+  rateLimit: setting('SVC_RATE_LIMIT', z.enum(['on', 'off']), 'on', 'off switches the request limits off, for tests'),
+  rateLimits: setting(
+    'SVC_RATE_LIMITS',
+    rateOverrides,
+    '',
+    'Overrides, class=count/seconds separated by commas; `svc limits show` lists the classes',
+  ),
+  bodyMaxBytes: setting('SVC_BODY_MAX_BYTES', wholeNumber(1024, 104_857_600), '1048576', 'Largest JSON body in bytes'),
+  allowInsecure: setting(
+    'SVC_WEBHOOK_ALLOW_INSECURE',
+    flag,
+    'false',
+    'true lets outbound calls use http and private addresses, for development and tests',
+  ),
+  egressAllow: setting(
+    'SVC_EGRESS_ALLOW',
+    cidrs,
+    '',
+    'CIDRs that outbound calls may reach although they are not public',
+  ),
+  pgPrepared: setting(
+    'SVC_PG_PREPARED',
+    z.enum(['on', 'off']),
+    'on',
+    'off for connection poolers that cannot keep prepared statements',
+  ),
+  tlsCert: setting(
+    'SVC_TLS_CERT',
+    z.string().min(1),
+    null,
+    'PEM file of the certificate chain, to serve https directly',
+  ),
+  tlsKey: setting('SVC_TLS_KEY', z.string().min(1), null, 'PEM file of the private key'),
+  pidfile: setting('SVC_PIDFILE', z.string().min(1), null, 'File that holds the process id while the server runs'),
+  logLevel: setting('SVC_LOG_LEVEL', z.enum(logLevels), 'info', 'debug, info, warn or error'),
+  logFormat: setting(
+    'SVC_LOG_FORMAT',
+    z.enum(['json', 'pretty']),
+    null,
+    'json or pretty; unset: pretty on a terminal, else json',
+  ),
+} as const;
+
+type Settings = typeof settings;
+
+/** The settings in force, frozen. Optional ones without a value are undefined. */
+export type Config = {
+  readonly [K in keyof Settings]: Settings[K]['fallback'] extends string
+    ? z.output<Settings[K]['schema']>
+    : z.output<Settings[K]['schema']> | undefined;
+} & { readonly databaseUrl: Secret };

@@ -1,0 +1,63 @@
+import type { DialectName, Query, Value } from './query.js';
+import type { Row } from './table.js';
+
+/** One connection, one statement at a time. */
+export interface Connection {
+  all(query: Query): Promise<Row[]>;
+  /** Runs a statement and returns how many rows it changed. */
+  run(query: Query): Promise<number>;
+}
+
+/** Rows that a unit of work leaves to be written right before its commit, a whole group in one statement. */
+export interface Insert {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Value[])[];
+}
+
+/** The body of a transaction: its result and the rows to write before the commit. */
+export type Transaction<T> = (
+  connection: Connection,
+) => Promise<{ readonly value: T; readonly inserts: readonly Insert[] }>;
+
+/** What both databases can do. Every method throws DatabaseError, and whatever the given functions throw. */
+export interface Driver {
+  readonly dialect: DialectName;
+  /** One statement in a snapshot of its own. */
+  read(query: Query): Promise<Row[]>;
+  /** Several reads of one state of the database. */
+  snapshot<T>(body: (connection: Connection) => Promise<T>): Promise<T>;
+  /** A transaction; resolved only after the commit is on disk. */
+  transact<T>(body: Transaction<T>): Promise<T>;
+  /** A transaction without time limits that keeps every other process of ours out; for migrations. */
+  exclusive<T>(body: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Resolves while the database answers. */
+  ping(): Promise<void>;
+  /** Words about the server for the start-up log. */
+  describe(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Joins the inserts of several units, one entry a table. */
+export function mergeInserts(inserts: readonly Insert[]): Insert[] {
+  const byTable = new Map<string, { table: string; columns: readonly string[]; rows: (readonly Value[])[] }>();
+  for (const { table, columns, rows } of inserts) {
+    const known = byTable.get(table);
+    if (known === undefined) byTable.set(table, { table, columns, rows: [...rows] });
+    else known.rows.push(...rows);
+  }
+  return [...byTable.values()];
+}
+
+/** One insert of any number of rows with one bound value: the text is the same for all of them, so it stays prepared. All columns are text. */
+export function bulkInsert(dialect: DialectName, { table, columns, rows }: Insert): Query {
+  const names = columns.join(', ');
+  const places = columns.map((_, index) =>
+    dialect === 'sqlite' ? `json_extract(value, '$[${index}]')` : `value ->> ${index}`,
+  );
+  const source = dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements($1::json)';
+  return {
+    sql: `insert into ${table} (${names}) select ${places.join(', ')} from ${source}`,
+    values: [JSON.stringify(rows)],
+  };
+}

@@ -1,0 +1,122 @@
+import { type EventName, type EventPayload, events } from '#src/contract/events.js';
+import type { Instant } from '#src/contract/shapes.js';
+import { keyedDigest } from '../digest.js';
+import type { Random } from '../random.js';
+import type { Sealing } from '../sealing.js';
+import type { Insert } from './driver.js';
+import type { Value } from './query.js';
+
+/** On whose behalf, where and for which request something is done; every audit row says so. */
+export interface By {
+  readonly projectId: string | null;
+  readonly actor: { readonly kind: string; readonly id: string };
+  readonly requestId: string;
+}
+
+/** What is recorded with a change besides its name. */
+export interface Recorded<E extends EventName> {
+  /** Path of what changed, such as `users/5f…/sessions/60…`. */
+  readonly resource: string;
+  readonly payload: EventPayload<E>;
+  /** The user whose personal values the payload holds, if any. */
+  readonly userId?: string;
+}
+
+/** A mail or SMS to be sent: its text's variables are sealed, since they may hold secrets. */
+export interface Message {
+  readonly userId: string | null;
+  /** Name of the template. */
+  readonly template: string;
+  readonly locale: string;
+  /** Recipient and variables, sealed with the project's data key. */
+  readonly sealed: string;
+}
+
+/** What one unit of work leaves behind for its commit. */
+interface Entries {
+  record<E extends EventName>(event: E, recorded: Recorded<E>): void;
+  send(message: Message): void;
+  inserts(): readonly Insert[];
+}
+
+/** Turns recorded changes into rows of the audit log, the events and the messages. */
+export interface Ledger {
+  open(by: By, now: Instant): Entries;
+}
+
+const auditColumns = [
+  'id',
+  'project_id',
+  'at',
+  'actor_kind',
+  'actor_id',
+  'action',
+  'resource',
+  'request_id',
+  'data',
+  'mac',
+] as const;
+const subjectColumns = ['entry_id', 'field', 'user_id', 'value', 'salt'] as const;
+const eventColumns = ['id', 'project_id', 'type', 'created_at', 'data'] as const;
+const messageColumns = ['id', 'project_id', 'user_id', 'template', 'locale', 'sealed', 'state', 'created_at'] as const;
+
+/** Creates the ledger. Each audit row carries an HMAC of this installation over all its columns; chaining comes later, by the sealer. */
+export function createLedger(random: Random, sealing: Sealing): Ledger {
+  return {
+    open: (by, now) => {
+      const rows = {
+        audit: [] as Value[][],
+        subjects: [] as Value[][],
+        events: [] as Value[][],
+        messages: [] as Value[][],
+      };
+      return {
+        record: (event, { resource, payload, userId }) => {
+          const { payload: schema, announced, personal } = events[event];
+          const data: Record<string, unknown> = schema.parse(payload);
+          if (announced) rows.events.push([random.id(), by.projectId, event, now, JSON.stringify(data)]);
+          const id = random.id();
+          const kept: Record<string, unknown> = { ...data };
+          for (const field of personal) {
+            const value = data[field];
+            if (typeof value !== 'string' || value === '') continue;
+            const salt = random.secret();
+            kept[field] = { commitment: keyedDigest(salt, value) };
+            rows.subjects.push([id, field, userId ?? null, value, salt]);
+          }
+          const row = [
+            id,
+            by.projectId,
+            now,
+            by.actor.kind,
+            by.actor.id,
+            event,
+            resource,
+            by.requestId,
+            canonicalJson(kept),
+          ];
+          rows.audit.push([...row, sealing.auditMac(JSON.stringify(row))]);
+        },
+        send: ({ userId, template, locale, sealed }) => {
+          rows.messages.push([random.id(), by.projectId, userId, template, locale, sealed, 'pending', now]);
+        },
+        inserts: () =>
+          [
+            { table: 'audit_entries', columns: auditColumns, rows: rows.audit },
+            { table: 'audit_subjects', columns: subjectColumns, rows: rows.subjects },
+            { table: 'events', columns: eventColumns, rows: rows.events },
+            { table: 'messages', columns: messageColumns, rows: rows.messages },
+          ].filter((insert) => insert.rows.length > 0),
+      };
+    },
+  };
+}
+
+/** JSON with the keys of every object in order, so that equal values give equal text. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}

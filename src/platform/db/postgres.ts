@@ -1,0 +1,243 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import { DatabaseError, fromPostgres } from './database-error.js';
+import { bulkInsert, type Connection, type Driver, mergeInserts } from './driver.js';
+import type { Query } from './query.js';
+import type { Row } from './table.js';
+
+const poolSize = 10;
+const acquireMs = 2000;
+/** Most texts that get a name; further ones are sent without, so that a server's memory stays bounded. */
+const namedStatements = 500;
+const timeouts = {
+  statement_timeout: 10_000,
+  lock_timeout: 3000,
+  idle_in_transaction_session_timeout: 15_000,
+} as const;
+/** A server that hangs is noticed by a probe: every `everyMs`, given up after `answerMs`. */
+const probe = { everyMs: 500, answerMs: 1000 } as const;
+/** Keeps other migrating processes out; any number will do as long as it stays. */
+const migrationLock = 7_387_201_944;
+
+/** What the operator decides about Postgres. */
+export interface PostgresOptions {
+  readonly url: string;
+  /** False for poolers that cannot keep prepared statements. */
+  readonly prepared: boolean;
+  /** Told when the server goes away or comes back. */
+  readonly onChange: (up: boolean) => void;
+}
+
+/** SQLSTATEs after which a prepared statement has to be made anew: the schema changed, or the statement is gone. */
+const staleStatement = new Set(['0A000', '26000']);
+
+/** Opens a pool; while the server is away every call fails at once with `unavailable`, and a probe notices when it is back. */
+export async function openPostgres(options: PostgresOptions): Promise<Driver> {
+  const statementName = nameStatements(options.prepared);
+  const settings: pg.ClientConfig = {
+    connectionString: options.url,
+    application_name: `svc/${process.pid}`,
+    connectionTimeoutMillis: acquireMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
+  };
+  const pool = new pg.Pool({ ...settings, ...timeouts, max: poolSize, idleTimeoutMillis: 30_000 });
+  const clients = new Set<pg.PoolClient>();
+  pool.on('connect', (client) => {
+    clients.add(client);
+    // A connection that is lost while leased rejects its query; the event itself needs a listener or ends the process.
+    client.on('error', () => {});
+  });
+  pool.on('remove', (client) => clients.delete(client));
+  pool.on('error', () => {});
+  const watch = watchServer(settings, (up) => {
+    // Whoever waits for an answer of a server that is gone gets an error now, not at some time limit.
+    if (!up) for (const client of clients) destroy(client);
+    options.onChange(up);
+  });
+
+  const lease = async <T>(body: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
+    if (!watch.isUp()) throw new DatabaseError('unavailable', 'away');
+    let client: pg.PoolClient;
+    try {
+      client = await pool.connect();
+    } catch (error) {
+      watch.suspect();
+      throw fromPostgres(error);
+    }
+    let broken = false;
+    try {
+      return await body(client);
+    } catch (error) {
+      broken = error instanceof DatabaseError && (error.kind === 'unavailable' || staleStatement.has(error.code));
+      if (broken) watch.suspect();
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  };
+  const query = async ({ sql, values }: Query, client: pg.PoolClient) => {
+    const name = values.length === 0 && sql.length < 20 ? undefined : statementName(sql);
+    try {
+      // pg takes the values as they are and does not change them; its types want a mutable array.
+      return await client.query<Row>({
+        text: sql,
+        values: values as unknown[],
+        ...(name === undefined ? {} : { name }),
+      });
+    } catch (error) {
+      throw fromPostgres(error);
+    }
+  };
+  const on = (client: pg.PoolClient): Connection => ({
+    all: async (given) => (await query(given, client)).rows,
+    run: async (given) => (await query(given, client)).rowCount ?? 0,
+  });
+  const within = <T>(begin: string, body: (connection: Connection) => Promise<T>): Promise<T> =>
+    lease(async (client) => {
+      await query({ sql: begin, values: [] }, client);
+      try {
+        const value = await body(on(client));
+        const { command } = await query({ sql: 'COMMIT', values: [] }, client);
+        // Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error.
+        if (command !== 'COMMIT') throw new DatabaseError('other', 'rolled_back');
+        return value;
+      } catch (error) {
+        await query({ sql: 'ROLLBACK', values: [] }, client).catch(() => {});
+        throw error;
+      }
+    });
+
+  return {
+    dialect: 'postgres',
+    read: async (given) => {
+      const once = () => lease(async (client) => (await query(given, client)).rows);
+      return once().catch((error: unknown) => {
+        if (error instanceof DatabaseError && staleStatement.has(error.code)) return once();
+        throw error;
+      });
+    },
+    snapshot: (body) => within('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', body),
+    transact: (body) =>
+      within('BEGIN', async (connection) => {
+        const { value, inserts } = await body(connection);
+        for (const insert of mergeInserts(inserts)) await connection.run(bulkInsert('postgres', insert));
+        return value;
+      }),
+    exclusive: (body) =>
+      within('BEGIN', async (connection) => {
+        await connection.all({
+          sql: "select set_config('statement_timeout', '0', true), set_config('lock_timeout', '60s', true)",
+          values: [],
+        });
+        await connection.all({ sql: `select pg_advisory_xact_lock(${migrationLock})`, values: [] });
+        return body(connection);
+      }),
+    ping: () => watch.check(),
+    describe: async () => {
+      const [row] = await lease(
+        async (client) => (await query({ sql: 'show server_version', values: [] }, client)).rows,
+      );
+      return `PostgreSQL ${row?.server_version}`;
+    },
+    close: async () => {
+      await watch.stop();
+      await pool.end();
+    },
+  };
+}
+
+function nameStatements(prepared: boolean): (sql: string) => string | undefined {
+  const names = new Map<string, string>();
+  return (sql) => {
+    if (!prepared) return undefined;
+    const known = names.get(sql);
+    if (known !== undefined || names.size >= namedStatements) return known;
+    const name = createHash('sha256').update(sql).digest('base64url').slice(0, 20);
+    names.set(sql, name);
+    return name;
+  };
+}
+
+/** Cuts a connection without a goodbye, which a hanging server would not read. */
+function destroy(client: pg.Client | pg.PoolClient): void {
+  // pg has no public way to do this; `connection.stream` is the socket.
+  (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream?.destroy();
+}
+
+/** Asks the server on a connection of its own whether it still answers. */
+function watchServer(settings: pg.ClientConfig, onChange: (up: boolean) => void) {
+  let up = true;
+  let stopped = false;
+  let client: pg.Client | undefined;
+  let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const ask = async (): Promise<void> => {
+    const asked =
+      client ??
+      new pg.Client({
+        ...settings,
+        connectionTimeoutMillis: probe.answerMs,
+        application_name: `svc/${process.pid} probe`,
+      });
+    try {
+      if (client === undefined) {
+        asked.on('error', () => {});
+        await asked.connect();
+        client = asked;
+      }
+      await answerInTime(asked.query('select 1'));
+      if (!up) onChange(true);
+      up = true;
+    } catch {
+      client = undefined;
+      destroy(asked);
+      if (up && !stopped) onChange(false);
+      up = false;
+    }
+  };
+  const check = (): Promise<void> => {
+    running ??= ask().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  const schedule = () => {
+    timer = setTimeout(() => void check().finally(() => stopped || schedule()), probe.everyMs).unref();
+  };
+  schedule();
+  return {
+    isUp: () => up,
+    /** A query failed on its connection: look now instead of at the next turn. */
+    suspect: () => void check(),
+    check: async () => {
+      await check();
+      if (!up) throw new DatabaseError('unavailable', 'away');
+    },
+    stop: async () => {
+      stopped = true;
+      clearTimeout(timer);
+      await running;
+      await client?.end().catch(() => {});
+    },
+  };
+}
+
+/** Rejects when there is no answer in time; a busy event loop gets one turn to read an answer that has arrived meanwhile. */
+function answerInTime(answer: Promise<unknown>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new DatabaseError('unavailable', 'no_answer'));
+    const timer = setTimeout(() => setImmediate(() => setTimeout(late, 1)), probe.answerMs);
+    answer.then(
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(fromPostgres(error));
+      },
+    );
+  });
+}

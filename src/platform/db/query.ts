@@ -1,0 +1,64 @@
+import createKnex, { type Knex } from 'knex';
+
+/** The two databases. */
+export type DialectName = 'sqlite' | 'postgres';
+
+/** A value a statement can carry. */
+export type Value = string | number | null;
+
+/** SQL text with its values, ready for the driver. The text is the key of the prepared statement. */
+export interface Query {
+  readonly sql: string;
+  readonly values: readonly Value[];
+}
+
+/** A place in a statement that is filled at each call. */
+class Parameter {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** Anything knex can compile. */
+type Builder = Pick<Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
+
+/** Compiles SQL for one database; it never connects. */
+export interface Sql {
+  readonly dialect: DialectName;
+  readonly knex: Knex;
+  /** Compiles a statement once; each call only fills in the values. */
+  prepare<P extends Readonly<Record<string, Value>>>(
+    build: (knex: Knex, parameters: { readonly [K in keyof P]: Knex.Value }) => Builder,
+  ): (parameters: P) => Query;
+  /** Compiles a query whose shape is known only now. */
+  compile(builder: Builder): Query;
+}
+
+/** Creates the compiler for a database. */
+export function createSql(dialect: DialectName): Sql {
+  const knex = createKnex({ client: dialect === 'sqlite' ? 'sqlite3' : 'pg', useNullAsDefault: true });
+  const native = (builder: Builder): { sql: string; bindings: readonly unknown[] } => {
+    const { sql, bindings } = builder.toSQL().toNative();
+    return { sql, bindings };
+  };
+  return {
+    dialect,
+    knex,
+    prepare: (build) => {
+      const parameters = new Proxy({}, { get: (_, name) => new Parameter(String(name)) });
+      // The proxy stands for whatever names the caller's type lists; knex passes unknown objects through as bindings.
+      const { sql, bindings } = native(build(knex, parameters as never));
+      return (given) => ({
+        sql,
+        values: bindings.map((binding) =>
+          binding instanceof Parameter ? (given[binding.name] ?? null) : (binding as Value),
+        ),
+      });
+    },
+    compile: (builder) => {
+      const { sql, bindings } = native(builder);
+      return { sql, values: bindings as readonly Value[] };
+    },
+  };
+}

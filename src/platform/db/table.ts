@@ -1,0 +1,83 @@
+import type { Value } from './query.js';
+
+/** How a column's stored form and its domain form turn into each other. */
+export interface Codec<T> {
+  readonly decode: (stored: Value) => T;
+  readonly encode: (value: T) => Value;
+  /** What the migrated column is; a test compares. */
+  readonly storage: 'text' | 'integer' | 'bigint';
+  readonly nullable: boolean;
+}
+
+const codec = <T>(storage: Codec<T>['storage'], decode: Codec<T>['decode'], encode: Codec<T>['encode']): Codec<T> => ({
+  storage,
+  decode,
+  encode,
+  nullable: false,
+});
+
+/** Text; instants and ids too. */
+export const text = codec<string>('text', String, (value) => value);
+/** A whole number that fits 32 bits. */
+export const integer = codec<number>('integer', Number, (value) => value);
+/** A whole number up to 2^53, such as milliseconds. */
+export const bigint = codec<number>('bigint', Number, (value) => value);
+/** True or false, stored as 1 or 0. */
+export const bool = codec<boolean>(
+  'integer',
+  (stored) => Number(stored) === 1,
+  (value) => (value ? 1 : 0),
+);
+/** Any JSON value, stored as text. */
+export const json = <T>() =>
+  codec<T>(
+    'text',
+    (stored) => JSON.parse(String(stored)),
+    (value) => JSON.stringify(value),
+  );
+/** Null or what the inner codec carries. */
+export const nullable = <T>(inner: Codec<T>): Codec<T | null> => ({
+  storage: inner.storage,
+  nullable: true,
+  decode: (stored) => (stored === null ? null : inner.decode(stored)),
+  encode: (value) => (value === null ? null : inner.encode(value)),
+});
+
+/** A row as the driver returns it. */
+export type Row = Readonly<Record<string, Value>>;
+
+/** A table of ours: snake_case in the database, camelCase here. */
+export interface Table<T> {
+  readonly name: string;
+  readonly columns: { readonly [K in keyof T]: string };
+  readonly codecs: { readonly [K in keyof T]: Codec<T[K]> };
+  /** Select list that yields rows `decode` reads; a prefix keeps the columns of joined tables apart. */
+  select(prefix?: string): string[];
+  decode(row: Row, prefix?: string): T;
+  encode(value: T): Record<string, Value>;
+  /** Encodes some columns, for updates. */
+  encodeSome(value: Partial<T>): Record<string, Value>;
+}
+
+/** Describes a table by its columns. */
+export function table<T extends object>(name: string, codecs: { readonly [K in keyof T]: Codec<T[K]> }): Table<T> {
+  const entries = Object.entries(codecs) as unknown as [keyof T & string, Codec<unknown>][];
+  const column = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const encodeSome = (value: Partial<T>) =>
+    Object.fromEntries(
+      entries.filter(([key]) => value[key] !== undefined).map(([key, { encode }]) => [column(key), encode(value[key])]),
+    );
+  return {
+    name,
+    columns: Object.fromEntries(entries.map(([key]) => [key, column(key)])) as Table<T>['columns'],
+    codecs,
+    select: (prefix = '') => entries.map(([key]) => `${name}.${column(key)} as ${prefix}${key}`),
+    decode: (row, prefix = '') => {
+      const value: Record<string, unknown> = {};
+      for (const [key, { decode }] of entries) value[key] = decode(row[prefix + key] ?? null);
+      return value as T;
+    },
+    encode: encodeSome,
+    encodeSome,
+  };
+}

@@ -1,0 +1,132 @@
+import { hash as argonHash, verify as argonVerify } from '@node-rs/argon2';
+import Scrypt from 'scrypt-kdf';
+import { Failure } from '#src/contract/errors.js';
+import type { Clock } from './clock.js';
+import type { Metrics } from './metrics.js';
+
+/** Cost of scrypt: N = 2^logN. */
+export interface ScryptCost {
+  readonly logN: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/** What new hashes are made with. */
+export interface HashParameters {
+  readonly algorithm: 'scrypt' | 'argon2id';
+  readonly scrypt: ScryptCost;
+  /** Memory in KiB, passes, lanes. */
+  readonly argon2id: { readonly memoryCost: number; readonly timeCost: number; readonly parallelism: number };
+}
+
+/** The parameters of ASVS 5.0 Appendix C that the product ships with. */
+export const defaultHashParameters: HashParameters = {
+  algorithm: 'scrypt',
+  scrypt: { logN: 15, r: 8, p: 3 },
+  argon2id: { memoryCost: 19_456, timeCost: 2, parallelism: 1 },
+};
+
+/** Hashes passwords, a bounded number at a time, so that reads keep threads and a flood of logins ends in 503 instead of memory. */
+export interface Hashing {
+  /** A self-describing hash of a password in NFC. */
+  hash(password: string): Promise<string>;
+  /** Whether the password fits; with no hash at all it takes as long and is false. */
+  verify(password: string, hash: string | null): Promise<boolean>;
+  /** Whether a hash was made with other parameters than the current ones. */
+  isOutdated(hash: string): boolean;
+}
+
+/** `Algorithm.Argon2id`; a const enum cannot be imported under verbatimModuleSyntax. */
+const argon2id = { algorithm: 2 } as const;
+const queueLength = 32;
+const longestWaitMs = 5000;
+/** A planted row must not be able to ask for gigabytes. */
+const highestLogN = 18;
+
+/** Creates the hasher of one process; `parallel` hashes run at once. */
+export function createHashing(parameters: HashParameters, parallel: number, clock: Clock, metrics: Metrics): Hashing {
+  const queue = createQueue(parallel, clock, metrics);
+  const make = async (password: string): Promise<string> => {
+    if (parameters.algorithm === 'argon2id') {
+      return argonHash(password, { ...argon2id, ...parameters.argon2id, outputLen: 32 });
+    }
+    const key = await Scrypt.kdf(password, parameters.scrypt);
+    return `scrypt:${Buffer.from(key).toString('base64')}`;
+  };
+  const check = async (password: string, hash: string): Promise<boolean> => {
+    if (hash.startsWith('$argon2id$')) return argonVerify(hash, password);
+    const key = scryptKey(hash);
+    return key !== undefined && Scrypt.viewParams(key).logN <= highestLogN && Scrypt.verify(key, password);
+  };
+  // What an unknown user's password is checked against: made once, with the current parameters.
+  let decoy: Promise<string> | undefined;
+  return {
+    hash: (password) => queue(() => make(password)),
+    verify: (password, hash) =>
+      queue(async () => {
+        if (hash !== null) return check(password, hash);
+        decoy ??= make('no account has this password');
+        await check(password, await decoy);
+        return false;
+      }),
+    isOutdated: (hash) => {
+      if (parameters.algorithm === 'argon2id') {
+        const { memoryCost: m, timeCost: t, parallelism: p } = parameters.argon2id;
+        return !hash.startsWith(`$argon2id$v=19$m=${m},t=${t},p=${p}$`);
+      }
+      const key = scryptKey(hash);
+      if (key === undefined) return true;
+      const { logN, r, p } = Scrypt.viewParams(key);
+      return logN !== parameters.scrypt.logN || r !== parameters.scrypt.r || p !== parameters.scrypt.p;
+    },
+  };
+}
+
+function scryptKey(hash: string): Uint8Array | undefined {
+  return hash.startsWith('scrypt:') ? new Uint8Array(Buffer.from(hash.slice('scrypt:'.length), 'base64')) : undefined;
+}
+
+type Task<T> = () => Promise<T>;
+
+/** Runs tasks first in, first out, a few at a time; refuses with 503 when too many wait or one waited too long. */
+function createQueue(parallel: number, clock: Clock, metrics: Metrics): <T>(task: Task<T>) => Promise<T> {
+  const waiting: { readonly since: number; readonly start: () => void; readonly refuse: () => void }[] = [];
+  let running = 0;
+  const busy = () => new Failure('general_unavailable', { retryAfter: 1, cause: 'password hash queue is full' });
+  const report = () => metrics.hashQueue(running, waiting.length);
+  const next = () => {
+    running -= 1;
+    for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift()) {
+      if (clock.monotonic() - entry.since <= longestWaitMs) {
+        entry.start();
+        break;
+      }
+      entry.refuse();
+    }
+    report();
+  };
+  return async (task) => {
+    if (running >= parallel) {
+      if (waiting.length >= queueLength) throw busy();
+      await new Promise<void>((resolve, reject) => {
+        waiting.push({
+          since: clock.monotonic(),
+          start: () => {
+            running += 1;
+            resolve();
+          },
+          refuse: () => reject(busy()),
+        });
+        report();
+      });
+    } else {
+      running += 1;
+      report();
+    }
+    try {
+      return await task();
+    } finally {
+      next();
+    }
+  };
+}

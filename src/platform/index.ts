@@ -1,0 +1,77 @@
+import { availableParallelism } from 'node:os';
+import { type Clock, systemClock } from './clock.js';
+import type { Config } from './config/schema.js';
+import { type OpenDatabase, openDatabase } from './db/index.js';
+import { createEgress, type Egress } from './egress.js';
+import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './hashing.js';
+import { createLog, type Log } from './log.js';
+import { createMetrics, type Metrics } from './metrics.js';
+import { createRandom, type Random } from './random.js';
+import { createSealing, type Sealing } from './sealing.js';
+
+/** Every machine the features may use. */
+export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'migrator'> {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly hashing: Hashing;
+  readonly sealing: Sealing;
+  readonly egress: Egress;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  close(): Promise<void>;
+}
+
+/** What tests put in place of the real world. */
+export interface Replacements {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly hashParameters?: HashParameters;
+  readonly writeLog?: (lines: string) => void;
+}
+
+/** Builds the machines from the configuration. Throws DatabaseError where the database cannot be reached. */
+export async function createPlatform(config: Config, replacements: Replacements = {}): Promise<Platform> {
+  const clock = replacements.clock ?? systemClock;
+  const random = replacements.random ?? createRandom(clock);
+  const log = createLog({
+    level: config.logLevel,
+    format: config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    now: () => clock.now(),
+    write: replacements.writeLog ?? ((lines) => process.stderr.write(lines)),
+  });
+  const metrics = createMetrics();
+  metrics.databaseUp(true);
+  const masterKey =
+    config.masterKey === undefined ? random.bytes(32) : Buffer.from(config.masterKey.reveal(), 'base64url');
+  const sealing = createSealing(masterKey, random);
+  const egress = createEgress({ allow: config.egressAllow, allowInsecure: config.allowInsecure }, metrics);
+  const parameters = replacements.hashParameters ?? { ...defaultHashParameters, algorithm: config.passwordHash };
+  const database = await openDatabase(config, {
+    clock,
+    random,
+    metrics,
+    sealing,
+    onChange: (up) => {
+      metrics.databaseUp(up);
+      if (up) log.info('database.back');
+      else log.error('database.away');
+    },
+  });
+  return {
+    ...database,
+    config,
+    clock,
+    random,
+    hashing: createHashing(parameters, Math.max(1, availableParallelism() - 1), clock, metrics),
+    sealing,
+    egress,
+    log,
+    metrics,
+    close: async () => {
+      await egress.close();
+      await database.driver.close();
+      log.flush();
+    },
+  };
+}

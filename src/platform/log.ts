@@ -1,0 +1,67 @@
+/** Severity, lowest first. */
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
+type Level = (typeof logLevels)[number];
+
+/** Named values of a log line; never secrets, bodies, query strings or database text. */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Writes one line per event: JSON, or words where a person reads along. */
+export interface Log {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+  /** Writes what is still buffered. */
+  flush(): void;
+}
+
+/** What the log needs: its threshold, its form, the time, and where lines go. */
+export interface LogOptions {
+  readonly level: Level;
+  readonly format: 'json' | 'pretty';
+  readonly now: () => number;
+  readonly write: (lines: string) => void;
+}
+
+/** Anything shaped like a secret of ours or a JWT, wherever it may have slipped in. */
+const secretShapes = /\b(?:(?:ss|sk)_[A-Za-z0-9_.-]{8,}|whsec_[A-Za-z0-9+/=_-]+|eyJ[A-Za-z0-9_-]{8,}[A-Za-z0-9_.-]*)/g;
+const flushAfterMs = 20;
+
+/** Creates a log; lines are written in bundles, errors at once. */
+export function createLog(options: LogOptions): Log {
+  const threshold = logLevels.indexOf(options.level);
+  let buffer = '';
+  let timer: NodeJS.Timeout | undefined;
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    const lines = buffer;
+    buffer = '';
+    if (lines !== '') options.write(lines);
+  };
+  const at = (level: Level) => {
+    if (logLevels.indexOf(level) < threshold) return () => {};
+    return (event: string, fields: LogFields = {}) => {
+      const time = new Date(options.now()).toISOString();
+      const line =
+        options.format === 'json' ? jsonLine(time, level, event, fields) : prettyLine(time, level, event, fields);
+      buffer += `${line.replace(secretShapes, '[redacted]')}\n`;
+      if (level === 'error' || buffer.length > 16_384) flush();
+      else timer ??= setTimeout(flush, flushAfterMs).unref();
+    };
+  };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), flush };
+}
+
+function jsonLine(time: string, level: Level, event: string, fields: LogFields): string {
+  return JSON.stringify({ time, level, event, ...fields });
+}
+
+function prettyLine(time: string, level: Level, event: string, fields: LogFields): string {
+  const rest = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(
+      ([name, value]) => `${name}=${typeof value === 'string' && /[\s"=]/.test(value) ? JSON.stringify(value) : value}`,
+    );
+  return [time.slice(11, 19), level.toUpperCase().padEnd(5), event, ...rest].join(' ');
+}

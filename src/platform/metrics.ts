@@ -1,0 +1,84 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** The measurements of one process; labels never carry ids. */
+export interface Metrics {
+  /** Counts an answered request and its duration in seconds. */
+  request(method: string, route: string, status: number, seconds: number): void;
+  /** Counts an error answer by its type. */
+  failure(type: string): void;
+  /** Counts a unit of work or snapshot and its duration in seconds. */
+  unit(kind: 'write' | 'read', outcome: 'ok' | 'failed', seconds: number): void;
+  databaseUp(up: boolean): void;
+  hashQueue(running: number, waiting: number): void;
+  /** Counts an outbound call. */
+  egress(purpose: string, outcome: 'ok' | 'failed' | 'refused'): void;
+  /** Prometheus exposition format 0.0.4. */
+  render(): Promise<string>;
+}
+
+const durations = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Creates the registry of one process. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'svc_http_requests_total',
+    help: 'Requests answered',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const latency = new Histogram({
+    name: 'svc_http_request_duration_seconds',
+    help: 'Time from the first byte of a request to its answer',
+    labelNames: ['method', 'route'],
+    buckets: durations,
+    registers,
+  });
+  const failures = new Counter({
+    name: 'svc_http_errors_total',
+    help: 'Error answers by type',
+    labelNames: ['type'],
+    registers,
+  });
+  const units = new Histogram({
+    name: 'svc_db_unit_duration_seconds',
+    help: 'Units of work (write) and snapshots (read)',
+    labelNames: ['kind', 'outcome'],
+    buckets: durations,
+    registers,
+  });
+  const up = new Gauge({ name: 'svc_db_up', help: '1 while the database answers', registers });
+  const hashing = new Gauge({ name: 'svc_hash_queue', help: 'Password hashes', labelNames: ['state'], registers });
+  const egress = new Counter({
+    name: 'svc_egress_requests_total',
+    help: 'Outbound HTTP calls',
+    labelNames: ['purpose', 'outcome'],
+    registers,
+  });
+
+  // A child of a labelled metric is looked up by hashing its labels; requests come often enough to keep the children at hand.
+  const children = new Map<string, { count: Counter.Internal; time: Histogram.Internal<string> }>();
+  return {
+    request: (method, route, status, seconds) => {
+      const key = `${method} ${route} ${status}`;
+      let child = children.get(key);
+      if (child === undefined) {
+        child = { count: requests.labels(method, route, String(status)), time: latency.labels(method, route) };
+        children.set(key, child);
+      }
+      child.count.inc();
+      child.time.observe(seconds);
+    },
+    failure: (type) => failures.inc({ type }),
+    unit: (kind, outcome, seconds) => units.observe({ kind, outcome }, seconds),
+    databaseUp: (isUp) => up.set(isUp ? 1 : 0),
+    hashQueue: (running, waiting) => {
+      hashing.set({ state: 'running' }, running);
+      hashing.set({ state: 'waiting' }, waiting);
+    },
+    egress: (purpose, outcome) => egress.inc({ purpose, outcome }),
+    render: () => registry.metrics(),
+  };
+}

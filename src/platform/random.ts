@@ -1,0 +1,36 @@
+import { randomBytes, randomFillSync } from 'node:crypto';
+import type { Clock } from './clock.js';
+
+/** Where chance comes from. */
+export interface Random {
+  /** An id of 20 hex characters: 13 of time in microseconds, 7 of chance, so that ids sort roughly by creation. */
+  id(): string;
+  /** A secret of 256 bits, base64url without padding (43 characters). */
+  secret(): string;
+  bytes(length: number): Buffer;
+}
+
+/** Random values from the operating system's generator. */
+export function createRandom(clock: Clock): Random {
+  // Filled 4 KiB at a time: one call of the generator costs more than the bytes it gives.
+  const pool = Buffer.alloc(4096);
+  let used = pool.length;
+  const take = (length: number): Buffer => {
+    if (used + length > pool.length) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    const bytes = Buffer.from(pool.subarray(used, used + length));
+    pool.fill(0, used, used + length);
+    used += length;
+    return bytes;
+  };
+  return {
+    id: () => {
+      const micros = BigInt(clock.now()) * 1000n + BigInt(Math.floor((clock.monotonic() % 1) * 1000));
+      return micros.toString(16).padStart(13, '0').slice(-13) + take(4).toString('hex').slice(0, 7);
+    },
+    secret: () => take(32).toString('base64url'),
+    bytes: (length) => (length > 1024 ? randomBytes(length) : take(length)),
+  };
+}
