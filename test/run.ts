@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
 import { join } from 'node:path';
-import { root } from './harness/checkout.ts';
-import { startPostgres } from './harness/postgres.ts';
+import { root } from './harness/checkout.js';
+import { startPostgres } from './harness/postgres.js';
 
 const databases = ['sqlite', 'postgres'] as const;
 type Database = (typeof databases)[number];

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import type { ICruiseResult } from 'dependency-cruiser';
-import { copyCheckout, root } from '../harness/checkout.ts';
+import { copyCheckout, root } from '../harness/checkout.js';
 
 const require = createRequire(import.meta.url);
 const config: { forbidden: { name: string }[] } = require(join(root, '.dependency-cruiser.cjs'));

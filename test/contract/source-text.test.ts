@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from '../harness/checkout.ts';
+import { root } from '../harness/checkout.js';
 
 type Rule = { name: string; where: RegExp; pattern: RegExp; planted: string[]; permitted: string[] };
 

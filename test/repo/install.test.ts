@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { copyCheckout } from '../harness/checkout.ts';
+import { copyCheckout } from '../harness/checkout.js';
 
 const copy = copyCheckout([
   ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],

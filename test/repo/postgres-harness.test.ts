@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { root } from '../harness/checkout.ts';
-import { createDatabase, startPostgres } from '../harness/postgres.ts';
+import { root } from '../harness/checkout.js';
+import { createDatabase, startPostgres } from '../harness/postgres.js';
 
 async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url });
@@ -56,7 +56,7 @@ test('the server and its files go when the owner is killed', async (t) => {
   t.after(() => rmSync(tmp, { recursive: true, force: true }));
   chmodSync(tmp, 0o755);
   const script = `
-    import { startPostgres } from './test/harness/postgres.ts';
+    import { startPostgres } from './test/harness/postgres.js';
     const { url } = await startPostgres();
     process.stdout.write(url);
     setInterval(() => {}, 1000);`;
