@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** A copy of parts of the repository that a test may spoil. */
-export type Copy = { dir: string; dispose(): void };
+type Copy = { dir: string; dispose(): void };
 
 /** Copies files and folders of the repository into a fresh directory; the installed packages are linked, not copied. */
 export function copyCheckout(paths: readonly string[]): Copy {

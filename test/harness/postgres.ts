@@ -22,7 +22,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 /** A running Postgres, with the handles that an outage test needs. */
-export type TestPostgres = {
+type TestPostgres = {
   /** The server, as a role which may create databases and nothing more. */
   url: string;
   createDatabase(name: string): Promise<string>;
