@@ -1,0 +1,105 @@
+// Who may import whom. The floors, lowest first: contract, platform, features, graphql, http, appliance, cli; arrows point downward only.
+// test/contract/layers.test.ts plants a violation of each rule and sees it found.
+
+/** Matches files of the packages, and of their type declarations, wherever node_modules stands. */
+const packages = (...names) => `node_modules/(@types/)?(${names.join('|')})/`;
+
+const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+
+module.exports = {
+  forbidden: [
+    rule('no-circular', 'A circle has no floor to stand on.', {}, { circular: true }),
+    rule('nothing-unresolved', 'What cannot be resolved cannot be judged.', {}, { couldNotResolve: true }),
+
+    rule(
+      'contract-is-the-ground',
+      'Words and promises need no machine.',
+      { path: '^src/contract/' },
+      { path: '^src/(?!contract/)' },
+    ),
+    rule(
+      'contract-takes-zod-only',
+      'A client could quote the contract; it needs schemas and nothing else.',
+      { path: '^src/contract/' },
+      { path: 'node_modules/', pathNot: packages('zod') },
+    ),
+    rule(
+      'platform-knows-no-business',
+      'The machines would serve another product as well.',
+      { path: '^src/platform/' },
+      { path: '^src/(?!contract/|platform/)' },
+    ),
+    rule(
+      'features-know-no-transport',
+      'A feature does not know how it was asked.',
+      { path: '^src/features/' },
+      { path: '^src/(graphql|http|cli|client)/|^src/appliance' },
+    ),
+    rule(
+      'features-meet-at-the-door',
+      "Another feature's service and store are its own affair.",
+      { path: '^src/features/([^/]+)/' },
+      { path: '^src/features/[^/]+/', pathNot: ['^src/features/$1/', '/(index|api)[.]ts$'] },
+    ),
+    rule(
+      'login-methods-do-not-meet',
+      'Each way in can be removed without the others noticing.',
+      { path: '^src/features/login/([^/]+)/' },
+      { path: '^src/features/login/[^/]+/', pathNot: '^src/features/login/$1/' },
+    ),
+    rule(
+      'transport-uses-doors',
+      'What stands above the features enters by their index.ts.',
+      { path: '^src/(http|graphql|cli)/|^src/appliance' },
+      { path: '^src/features/', pathNot: '/index[.]ts$' },
+    ),
+    rule(
+      'http-does-not-know-cli',
+      'The wiring and the commands stand above the transport.',
+      { path: '^src/(http|graphql)/' },
+      { path: '^src/(cli/|appliance)' },
+    ),
+
+    rule(
+      'koa-only-in-http',
+      'Not even its types.',
+      { pathNot: '^src/http/' },
+      { path: packages('koa', '@koa', 'koa__router') },
+    ),
+    rule(
+      'knex-only-in-db',
+      'Its types may be named above.',
+      { path: '^src/', pathNot: '^src/platform/db/' },
+      { path: packages('knex'), dependencyTypesNot: ['type-only'] },
+    ),
+    rule(
+      'commander-only-in-cli',
+      'Words and questions belong to the operator.',
+      { pathNot: '^src/cli/' },
+      { path: packages('commander', 'inquirer', '@inquirer') },
+    ),
+    rule(
+      'graphql-only-in-graphql',
+      'One folder knows the language.',
+      { pathNot: '^src/graphql/' },
+      { path: packages('graphql', 'graphql-helix') },
+    ),
+    rule(
+      'machines-only-in-platform',
+      'Features ask the platform for time, hashes, the network and the database.',
+      { pathNot: '^src/platform/' },
+      { path: packages('node-cron', 'undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg') },
+    ),
+  ],
+  options: {
+    // Type-only imports are seen and told apart from those that remain at run time.
+    tsPreCompilationDeps: 'specify',
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['source', 'import', 'require', 'node', 'types', 'default'],
+      extensions: ['.ts', '.d.ts', '.js', '.json'],
+    },
+  },
+};

@@ -1,0 +1,147 @@
+// Shows that the layer rules hold, that they were asked about every file, and that each of them can fail.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { after, test } from 'node:test';
+import type { ICruiseResult } from 'dependency-cruiser';
+import { copyCheckout, root } from '../harness/checkout.js';
+
+const require = createRequire(import.meta.url);
+const config: { forbidden: { name: string }[] } = require(join(root, '.dependency-cruiser.cjs'));
+
+/** [rule, file under src, import that the rule forbids there] */
+const violations: [string, string, string][] = [
+  ['no-circular', 'platform/planted/circle-a', "import '#src/platform/planted/circle-b.js';"],
+  ['nothing-unresolved', 'platform/planted/unresolved', "import 'planted-nowhere';"],
+  ['contract-is-the-ground', 'contract/planted/up', "import type { planted } from '#src/platform/planted/target.js';"],
+  ['contract-takes-zod-only', 'contract/planted/npm', "import type { Ajv } from 'ajv';"],
+  ['platform-knows-no-business', 'platform/planted/feature', "import '#src/features/planted/index.js';"],
+  ['platform-knows-no-business', 'platform/planted/wiring', "import '#src/appliance-planted.js';"],
+  ['features-know-no-transport', 'features/planted/http', "import '#src/http/planted/target.js';"],
+  ['features-know-no-transport', 'features/planted/graphql', "import '#src/graphql/planted/target.js';"],
+  ['features-know-no-transport', 'features/planted/cli', "import '#src/cli/planted/target.js';"],
+  [
+    'features-know-no-transport',
+    'features/planted/wiring',
+    "import type { planted } from '#src/appliance-planted.js';",
+  ],
+  ['features-meet-at-the-door', 'features/planted/neighbour', "import '#src/features/planted-other/store.js';"],
+  ['login-methods-do-not-meet', 'features/login/planted/other', "import '#src/features/login/planted-other/index.js';"],
+  ['transport-uses-doors', 'http/planted/store', "import '#src/features/planted/store.js';"],
+  ['transport-uses-doors', 'graphql/planted/store', "import '#src/features/planted/store.js';"],
+  ['transport-uses-doors', 'cli/planted/store', "import '#src/features/planted/store.js';"],
+  ['transport-uses-doors', 'appliance-planted-store', "import '#src/features/planted/store.js';"],
+  ['http-does-not-know-cli', 'http/planted/cli', "import '#src/cli/planted/target.js';"],
+  ['http-does-not-know-cli', 'graphql/planted/wiring', "import '#src/appliance-planted.js';"],
+  ['koa-only-in-http', 'features/planted/koa', "import type Koa from 'koa';"],
+  ['koa-only-in-http', 'graphql/planted/router', "import '@koa/router';"],
+  ['knex-only-in-db', 'features/planted/knex', "import knex from 'knex';"],
+  ['commander-only-in-cli', 'features/planted/commander', "import type { Command } from 'commander';"],
+  ['commander-only-in-cli', 'http/planted/inquirer', "import 'inquirer';"],
+  ['graphql-only-in-graphql', 'http/planted/graphql', "import 'graphql';"],
+  ['graphql-only-in-graphql', 'http/planted/helix', "import 'graphql-helix';"],
+  ...['node-cron', 'undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg'].map(
+    (name): [string, string, string] => [
+      'machines-only-in-platform',
+      `features/planted/${name.replace('/', '-')}`,
+      `import '${name}';`,
+    ],
+  ),
+];
+
+/** [file under src, import that looks like a violation and is none] */
+const permitted: [string, string][] = [
+  // The other half of the circle: one circle is reported once.
+  ['platform/planted/circle-b', "import type { planted } from '#src/platform/planted/circle-a.js';"],
+  ['features/planted/knex-type', "import type { Knex } from 'knex';"],
+  [
+    'features/planted/doors',
+    "import '#src/features/planted-other/index.js';\nimport '#src/features/planted-other/api.js';",
+  ],
+  ['features/login/planted-roster', "import '#src/features/login/planted/index.js';"],
+  ['http/planted/door', "import '#src/features/planted/index.js';"],
+];
+
+const copy = copyCheckout([
+  ...['package.json', 'tsconfig.json', 'tsconfig.build.json', '.dependency-cruiser.cjs', 'knip.json'],
+  ...['src', 'test', 'bench', 'bin', 'migrations'],
+]);
+after(() => copy.dispose());
+
+function plant(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  if (!existsSync(path)) writeFileSync(path, text);
+}
+
+function run(dir: string, tool: string, args: string[]): string {
+  const { stdout, stderr } = spawnSync(process.execPath, [join(dir, 'node_modules', tool), ...args], {
+    cwd: dir,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  assert.ok(stdout.startsWith('{'), `${tool} printed no report: ${stdout}${stderr}`);
+  return stdout;
+}
+
+function cruise(dir: string): ICruiseResult {
+  const args = ['src', '--config', '.dependency-cruiser.cjs', '--output-type', 'json'];
+  return JSON.parse(run(dir, 'dependency-cruiser/bin/dependency-cruise.mjs', args));
+}
+
+test('every file of src was looked at and none breaks a rule', () => {
+  const { modules, summary } = cruise(root);
+  const seen = modules.map((module) => module.source).filter((source) => source.startsWith('src/'));
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith('.ts'),
+  );
+  assert.deepEqual(seen.sort(), files.map((path) => `src/${path}`).sort());
+  assert.ok(files.length > 0);
+  assert.deepEqual(summary.violations, []);
+});
+
+test('each rule finds its planted violations, and no other rule does', () => {
+  assert.deepEqual(new Set(violations.map(([rule]) => rule)), new Set(config.forbidden.map((rule) => rule.name)));
+
+  for (const [, file, text] of violations) plant(join(copy.dir, 'src', `${file}.ts`), text);
+  for (const [file, text] of permitted) plant(join(copy.dir, 'src', `${file}.ts`), text);
+  const texts = [...violations.map(([, , text]) => text), ...permitted.map(([, text]) => text)];
+  for (const [, target] of texts.join('\n').matchAll(/'#src\/(.+)\.js'/g)) {
+    plant(join(copy.dir, 'src', `${target}.ts`), 'export const planted = 1;');
+  }
+  // A rule about a package holds before the package is first installed.
+  for (const name of ['graphql', 'graphql-helix', 'node-cron']) {
+    if (!existsSync(join(copy.dir, 'node_modules', name)))
+      plant(join(copy.dir, '../node_modules', name, 'index.js'), '');
+  }
+
+  const found = cruise(copy.dir).summary.violations;
+  for (const [rule, file] of violations) {
+    const rules = found.filter(({ from }) => from === `src/${file}.ts`).map((violation) => violation.rule.name);
+    assert.deepEqual(rules, [rule], file);
+  }
+  const planted = violations.map(([, file]) => `src/${file}.ts`);
+  assert.deepEqual(
+    found.filter(({ from }) => !planted.includes(from)),
+    [],
+  );
+});
+
+test('a dead file, export and dependency are found', () => {
+  appendFileSync(join(copy.dir, 'src/appliance.ts'), 'export const plantedDeadExport = 1;\n');
+  plant(join(copy.dir, 'src/planted-dead-file.ts'), 'export const planted = 1;\n');
+  const manifest = JSON.parse(readFileSync(join(copy.dir, 'package.json'), 'utf8'));
+  manifest.dependencies['planted-dead-dependency'] = '1.0.0';
+  writeFileSync(join(copy.dir, 'package.json'), JSON.stringify(manifest, null, 2));
+
+  const [, ...flags] = manifest.scripts.deadcode.split(' ');
+  const report: {
+    files: string[];
+    issues: { file: string; dependencies: { name: string }[]; exports: { name: string }[] }[];
+  } = JSON.parse(run(copy.dir, 'knip/bin/knip.js', [...flags, '--reporter', 'json']));
+  assert.ok(report.files.includes('src/planted-dead-file.ts'), 'the dead file was not reported');
+  const names = report.issues.flatMap((issue) => [...issue.exports, ...issue.dependencies]).map(({ name }) => name);
+  assert.ok(names.includes('plantedDeadExport'), 'the dead export was not reported');
+  assert.ok(names.includes('planted-dead-dependency'), 'the dead dependency was not reported');
+});

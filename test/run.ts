@@ -1,0 +1,77 @@
+// The suite, once per database: node --import tsx test/run.ts [sqlite|postgres] [part of a test's path …] [--option of the node test runner …]
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { availableParallelism, constants } from 'node:os';
+import { join } from 'node:path';
+import { root } from './harness/checkout.js';
+import { startPostgres } from './harness/postgres.js';
+
+const databases = ['sqlite', 'postgres'] as const;
+type Database = (typeof databases)[number];
+
+/** These folders look at the repository, not at a database, and run beside SQLite only. */
+const withoutDatabase = ['test/contract/', 'test/repo/'];
+
+const [first, ...rest] = process.argv.slice(2);
+const half = databases.find((database) => database === first);
+const words = half || first === undefined ? rest : [first, ...rest];
+const options = words.filter((word) => word.startsWith('--'));
+const filters = words.filter((word) => !word.startsWith('--'));
+
+const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.test.ts'))
+  .map((path) => `test/${path}`)
+  .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
+  .sort();
+
+let running: ChildProcess | undefined;
+let interruption: NodeJS.Signals | undefined;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    interruption = signal;
+    running?.kill(signal);
+  });
+}
+
+const outcomes: boolean[] = [];
+for (const database of half ? [half] : databases) {
+  const files =
+    database === 'sqlite' ? tests : tests.filter((path) => !withoutDatabase.some((folder) => path.startsWith(folder)));
+  if (files.length === 0 || interruption) continue;
+  process.stdout.write(`\n${files.length} test files on ${database}\n`);
+  outcomes.push(await passes(database, files));
+}
+if (outcomes.length === 0) process.stderr.write(`nothing to run: no such test ${filters.join(' ')}\n`);
+const passed = outcomes.length > 0 && outcomes.every(Boolean);
+process.exitCode = interruption ? 128 + constants.signals[interruption] : passed ? 0 : 1;
+
+async function passes(database: Database, files: string[]): Promise<boolean> {
+  if (database === 'sqlite') return run(files, { SVC_TEST_DATABASE: database });
+  const server = await startPostgres();
+  try {
+    return !interruption && (await run(files, { SVC_TEST_DATABASE: database, SVC_TEST_POSTGRES_URL: server.url }));
+  } finally {
+    await server.stop();
+  }
+}
+
+async function run(files: string[], settings: Record<string, string>): Promise<boolean> {
+  const flags = ['--conditions=source', '--import', 'tsx', '--test', '--test-reporter=spec'];
+  // At least two, so that a file which waits does not leave the other core idle; a file that never ends is a failure.
+  const limits = [`--test-concurrency=${Math.max(2, availableParallelism())}`, '--test-timeout=300000'];
+  running = spawn(process.execPath, [...flags, ...limits, ...options, ...files], {
+    cwd: root,
+    env: { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', ...settings },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const [code] = await once(running, 'exit');
+  running = undefined;
+  return code === 0;
+}
+
+/** Without the settings of a server or database which the developer's shell happens to name. */
+function outerEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env);
+  return Object.fromEntries(entries.filter(([name]) => /^SVC_TEST_/.test(name) || !/^(SVC_|PG)/.test(name)));
+}
