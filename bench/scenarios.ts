@@ -61,9 +61,12 @@ export type Scenario =
   | ColdStartScenario
   | IdleMemoryScenario;
 
-const readAccount = ({ project, session }: World): BenchRequest[] => [
-  { method: 'GET', path: '/v1/account', headers: { 'X-Service-Project': project, 'X-Service-Session': session } },
-];
+const readAccount = ({ project, sessions }: World): BenchRequest[] =>
+  sessions.map((session) => ({
+    method: 'GET',
+    path: '/v1/account',
+    headers: { 'X-Service-Project': project, 'X-Service-Session': session },
+  }));
 const logIn = ({ project, accounts }: World): BenchRequest[] =>
   accounts.map((account) => loginRequest(project, account));
 

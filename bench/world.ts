@@ -11,8 +11,8 @@ export interface World {
   readonly project: string;
   /** A server key with every scope. */
   readonly key: string;
-  /** The session secret of a reader who never logs in again, so that no login pushes this session out. */
-  readonly session: string;
+  /** Session secrets of several readers, who never log in again, so that no login pushes these sessions out. */
+  readonly sessions: readonly string[];
   /** Accounts for the login load. */
   readonly accounts: readonly Account[];
 }
@@ -20,16 +20,18 @@ export interface World {
 const accountCount = 8;
 const password = 'correct horse battery';
 
-/** Signs the accounts up and logs the reader in. */
+/** Signs the accounts up and logs the readers in. */
 export async function createWorld(port: number, project: string, key: string): Promise<World> {
   const accounts: Account[] = [];
+  const sessions: string[] = [];
   for (let number = 0; number < accountCount; number++) {
     accounts.push(await signUp(port, project, `login${number}@example.com`));
+    const reader = await signUp(port, project, `reader${number}@example.com`);
+    const { secret } = await expectCreated(port, loginRequest(project, reader));
+    if (typeof secret !== 'string' || secret === '') throw new Error('a login without a secret');
+    sessions.push(secret);
   }
-  const reader = await signUp(port, project, 'reader@example.com');
-  const { secret } = await expectCreated(port, loginRequest(project, reader));
-  if (typeof secret !== 'string' || secret === '') throw new Error('a login without a secret');
-  return { project, key, session: secret, accounts };
+  return { project, key, sessions, accounts };
 }
 
 /** A login with e-mail and password. */
