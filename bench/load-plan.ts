@@ -1,0 +1,32 @@
+/** One round: warm up, then count for a while. Travels as JSON to the load process. */
+export interface LoadPlan {
+  readonly port: number;
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+  /** Processes whose CPU time, with that of everything below them, is read at both ends of the counted time. */
+  readonly watch: readonly number[];
+  readonly groups: readonly LoadGroup[];
+}
+
+/** Connections that do the same: each sends the group's requests in turn and waits for every answer. */
+export interface LoadGroup {
+  readonly connections: number;
+  readonly requests: readonly string[];
+  readonly status: number;
+}
+
+/** What one group saw within the counted time; latencies in milliseconds. */
+export interface GroupResult {
+  readonly answers: number;
+  readonly errors: number;
+  readonly firstError: string | null;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** What came of a round: its exact length, the CPU seconds of the watched processes, and each group's share. */
+export interface LoadResult {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly groups: readonly GroupResult[];
+}

@@ -1,0 +1,95 @@
+// The load process: takes plans over the IPC channel, one at a time, and answers each with its result.
+// It runs apart from the servers so that its own CPU time is never counted as theirs.
+import { converse } from './connection.js';
+import type { GroupResult, LoadGroup, LoadPlan, LoadResult } from './load-plan.js';
+import { cpuSeconds } from './process-tree.js';
+import { percentile } from './statistics.js';
+
+interface Mark {
+  readonly at: number;
+  readonly cpu: number;
+}
+
+/** Both ends of the counted time lie on an answer, so that slow requests (a hash takes long) are not cut in half. */
+class Window {
+  private opened: Mark | undefined;
+  private closed: Mark | undefined;
+  private readonly opensAt: number;
+  private readonly plan: LoadPlan;
+
+  constructor(plan: LoadPlan) {
+    this.plan = plan;
+    this.opensAt = performance.now() + plan.warmupSeconds * 1000;
+  }
+
+  get over(): boolean {
+    return this.closed !== undefined;
+  }
+
+  /** Whether the answer that arrives now is counted; an answer of the leading group moves the window on. */
+  count(leads: boolean): boolean {
+    const now = performance.now();
+    if (this.opened === undefined) {
+      if (leads && now >= this.opensAt) this.opened = this.mark(now);
+      return false;
+    }
+    if (this.closed !== undefined) return false;
+    if (leads && now >= this.opened.at + this.plan.seconds * 1000) this.closed = this.mark(now);
+    return true;
+  }
+
+  /** Ends a window that can no longer end by itself. */
+  close(): void {
+    this.opened ??= this.mark(performance.now());
+    this.closed ??= this.mark(performance.now());
+  }
+
+  result(groups: GroupResult[]): LoadResult {
+    if (this.opened === undefined || this.closed === undefined) throw new Error('the round has not ended');
+    const { opened, closed } = this;
+    return { seconds: (closed.at - opened.at) / 1000, cpuSeconds: closed.cpu - opened.cpu, groups };
+  }
+
+  private mark(at: number): Mark {
+    return { at, cpu: cpuSeconds(this.plan.watch) };
+  }
+}
+
+async function runGroup(port: number, group: LoadGroup, leads: boolean, window: Window): Promise<GroupResult> {
+  const latencies: number[] = [];
+  let errors = 0;
+  let firstError: string | null = null;
+  const failed = (reason: string): void => {
+    errors += 1;
+    firstError ??= reason;
+  };
+  const connections = Array.from({ length: group.connections }, (_, index) => {
+    let turn = index;
+    return converse({
+      port,
+      next: () => (window.over ? undefined : group.requests[turn++ % group.requests.length]),
+      answered: (status, milliseconds) => {
+        if (status !== group.status) failed(`status ${status} instead of ${group.status}`);
+        if (window.count(leads)) latencies.push(milliseconds);
+      },
+      broken: failed,
+    });
+  });
+  await Promise.all(connections);
+  if (leads) window.close();
+  latencies.sort((a, b) => a - b);
+  return {
+    answers: latencies.length,
+    errors,
+    firstError,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+  };
+}
+
+process.on('message', async (plan: LoadPlan) => {
+  const window = new Window(plan);
+  const groups = plan.groups.map((group, index) => runGroup(plan.port, group, index === 0, window));
+  process.send?.(window.result(await Promise.all(groups)));
+});
+process.once('disconnect', () => process.exit(0));

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { listProfiles, summarizeProfile } from './cpu-profile.js';
+import { measure } from './measure.js';
+import { type Options, readOptions } from './options.js';
+import { machineFacts, type Outcome, print, printMachine, printTable } from './report.js';
+import { judge } from './row.js';
+import { type Database, scenarios } from './scenarios.js';
+import { Stage } from './stage.js';
+
+async function benchDatabase(database: Database, options: Options): Promise<Outcome[]> {
+  const directory = temporaryDirectory('svc-bench-');
+  // Postgres runs as another user, who cannot enter a directory that only we may read.
+  const postgresDirectory = temporaryDirectory('svc-bench-postgres-');
+  const outcomes: Outcome[] = [];
+  try {
+    const stage = await Stage.open(database, options, directory, postgresDirectory);
+    try {
+      const chosen = scenarios.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
+      for (const scenario of chosen) {
+        process.stderr.write(`${database}: ${scenario.name} …\n`);
+        try {
+          const rows = await measure(scenario, stage, database, options);
+          outcomes.push({ database, scenario: scenario.name, rows });
+        } catch (error) {
+          outcomes.push({ database, scenario: scenario.name, rows: [], failure: textOf(error) });
+        }
+      }
+    } finally {
+      await stage.close();
+    }
+  } catch (error) {
+    outcomes.push({ database, scenario: 'set-up', rows: [], failure: textOf(error) });
+  }
+  return outcomes;
+}
+
+function temporaryDirectory(prefix: string): string {
+  const directory = mkdtempSync(join(tmpdir(), prefix));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function main(options: Options): Promise<number> {
+  const machine = machineFacts();
+  printMachine(machine);
+  const profile = options.profile === undefined ? undefined : resolve(options.profile);
+  const before = new Set(profile === undefined ? [] : listProfiles(profile));
+  const outcomes: Outcome[] = [];
+  for (const database of options.databases) {
+    const found = await benchDatabase(database, { ...options, profile });
+    printTable(database, found);
+    outcomes.push(...found);
+  }
+  if (profile !== undefined) {
+    print('\nRecording a profile slows the server down: take the numbers above from a run without it.');
+    for (const name of listProfiles(profile)) {
+      if (!before.has(name)) print(`\n${summarizeProfile(profile, name).join('\n')}`);
+    }
+  }
+  if (options.json !== undefined) {
+    const results = outcomes.map((outcome) => ({
+      ...outcome,
+      rows: outcome.rows.map((row) => ({ ...row, ...judge(row), rounds: { ours: row.ours, base: row.base } })),
+    }));
+    const { rounds, seconds, warmupSeconds } = options;
+    const document = { at: new Date().toISOString(), machine, rounds, seconds, warmupSeconds, results };
+    writeFileSync(options.json, `${JSON.stringify(document, null, 2)}\n`);
+  }
+  const failed = outcomes.some(({ failure }) => failure !== undefined);
+  const missed = outcomes.some(({ rows }) => rows.some((row) => judge(row).met === false));
+  return failed || (options.assert && missed) ? 1 : 0;
+}
+
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)
+  process.once(signal, () => process.exit(code));
+try {
+  const options = readOptions(process.argv.slice(2));
+  process.exit(options === undefined ? 0 : await main(options));
+} catch (error) {
+  process.stderr.write(`${textOf(error)}\n`);
+  process.exit(2);
+}

@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util';
+import { type Database, scenarios } from './scenarios.js';
+
+/** What the command line asks for. */
+export interface Options {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly warmupSeconds: number;
+  readonly databases: readonly Database[];
+  readonly only: readonly string[];
+  readonly assert: boolean;
+  readonly json: string | undefined;
+  readonly profile: string | undefined;
+}
+
+const usage = `npm run bench -- [options]
+
+  --rounds N         rounds per scenario (3)
+  --seconds S        counted seconds per round (3), after one second of warm-up
+  --only NAME        one scenario; may be repeated: ${scenarios.map(({ name }) => `"${name}"`).join(', ')}
+  --database NAME    sqlite or postgres; may be repeated (both, one after the other)
+  --json FILE        also write every number to FILE
+  --profile DIR      record a CPU profile of the server into DIR and list the hottest functions
+  --assert           a missed target is exit code 1
+`;
+
+/** Reads the command line; undefined after printing the help. */
+export function readOptions(argv: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '3' },
+      only: { type: 'string', multiple: true, default: [] },
+      database: { type: 'string', multiple: true, default: ['sqlite', 'postgres'] },
+      json: { type: 'string' },
+      profile: { type: 'string' },
+      assert: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(usage);
+    return undefined;
+  }
+  const unknown = values.only.find((name) => !scenarios.some((scenario) => scenario.name === name));
+  if (unknown !== undefined) throw new Error(`no scenario is called "${unknown}"; --help lists them`);
+  return {
+    rounds: positive('--rounds', values.rounds),
+    seconds: positive('--seconds', values.seconds),
+    warmupSeconds: 1,
+    databases: values.database.map(toDatabase),
+    only: values.only,
+    assert: values.assert,
+    json: values.json,
+    profile: values.profile,
+  };
+}
+
+function positive(flag: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1 || number > 600) throw new Error(`${flag} takes 1 to 600, not "${text}"`);
+  return number;
+}
+
+function toDatabase(name: string): Database {
+  if (name === 'sqlite' || name === 'postgres') return name;
+  throw new Error(`--database takes sqlite or postgres, not "${name}"`);
+}

@@ -1,0 +1,106 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ask, freePort, type RunningServer, startNode, startServer, stopChild } from './child.js';
+import { type Installation, install, plainEnvironment } from './installation.js';
+import type { LoadGroup, LoadPlan, LoadResult } from './load-plan.js';
+import type { Options } from './options.js';
+import { type RunningPostgres, startPostgres } from './postgres.js';
+import { compilePrograms, type Programs } from './programs.js';
+import type { RecordedAnswer } from './recording.js';
+import type { Database } from './scenarios.js';
+import { createWorld, type World } from './world.js';
+
+/** Everything that the scenarios of one database are measured with. */
+export class Stage {
+  readonly world: World;
+  private readonly directory: string;
+  private readonly options: Options;
+  private readonly programs: Programs;
+  private readonly installation: Installation;
+  private readonly postgres: RunningPostgres | undefined;
+  private readonly load: ChildProcess;
+
+  private constructor(
+    parts: Pick<Stage, 'world'> & {
+      directory: string;
+      options: Options;
+      programs: Programs;
+      installation: Installation;
+      postgres: RunningPostgres | undefined;
+    },
+  ) {
+    this.world = parts.world;
+    this.directory = parts.directory;
+    this.options = parts.options;
+    this.programs = parts.programs;
+    this.installation = parts.installation;
+    this.postgres = parts.postgres;
+    this.load = this.sideProcess(parts.programs.load);
+  }
+
+  /** Installs the product on a fresh database below the directory and fills it. */
+  static async open(database: Database, options: Options, directory: string, postgresDirectory: string) {
+    mkdirSync(directory, { recursive: true });
+    const postgres = database === 'postgres' ? await startPostgres(postgresDirectory) : undefined;
+    try {
+      const installation = await install(join(directory, 'installation'), postgres?.url);
+      const server = await installation.serve();
+      const world = await createWorld(server.port, installation.project, installation.key).finally(server.stop);
+      const programs = compilePrograms(join(directory, 'programs'));
+      return new Stage({ world, directory, options, programs, installation, postgres });
+    } catch (error) {
+      await postgres?.stop();
+      throw error;
+    }
+  }
+
+  /** Starts the real server; with `profiled` and --profile it records where its time goes. */
+  startReal(profiled = false): Promise<RunningServer> {
+    const { profile } = this.options;
+    return this.installation.serve(
+      profiled && profile !== undefined ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [],
+    );
+  }
+
+  /** Starts bare Koa with these answers. */
+  async startBare(answers: readonly RecordedAnswer[]): Promise<RunningServer> {
+    const port = await freePort();
+    const file = join(this.directory, 'answers.json');
+    writeFileSync(file, JSON.stringify(answers));
+    const env = plainEnvironment();
+    return startServer([this.programs.bare, String(port), file], { cwd: this.directory, env, port });
+  }
+
+  /** The processes whose CPU time a request on the real server costs: the server and the database. */
+  processesOf(server: RunningServer): number[] {
+    return this.postgres === undefined ? [server.pid] : [server.pid, this.postgres.pid];
+  }
+
+  /** Loads a server for one round; any wrong answer makes the round worthless and is thrown. */
+  async round(port: number, watch: readonly number[], groups: readonly LoadGroup[]): Promise<LoadResult> {
+    const { warmupSeconds, seconds } = this.options;
+    const plan: LoadPlan = { port, watch, groups, warmupSeconds, seconds };
+    const result = await ask<LoadResult>(this.load, plan, warmupSeconds + seconds + 30);
+    for (const { answers, errors, firstError } of result.groups) {
+      if (errors > 0 || answers === 0)
+        throw new Error(`${errors} errors, ${answers} answers; the first: ${firstError}`);
+    }
+    return result;
+  }
+
+  /** Starts a process that hashes passwords and nothing else. */
+  startHashing(): ChildProcess {
+    return this.sideProcess(this.programs.hashRate);
+  }
+
+  /** Ends what runs beside the servers. */
+  async close(): Promise<void> {
+    await stopChild(this.load);
+    await this.postgres?.stop();
+  }
+
+  private sideProcess(program: string): ChildProcess {
+    return startNode([program], { cwd: this.directory, env: plainEnvironment(), ipc: true }).child;
+  }
+}
