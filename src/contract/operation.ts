@@ -3,6 +3,7 @@ import type { Actor, Guest, Operator, Scope, ServerKey, User, WireActor } from '
 import { type ErrorType, Failure } from './errors.js';
 import type { LimitName } from './limits.js';
 import type { Project } from './project.js';
+import type { RawJson } from './raw-json.js';
 
 /** How an operation answers: a JSON value, nothing at all, or text of a given type. */
 export type Reply<S extends z.ZodType = z.ZodType> =
@@ -89,7 +90,7 @@ export interface Call<D extends Declaration = Declaration> {
 /** What a handler returns for a declared reply. */
 export type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
   ? S extends z.ZodType
-    ? z.input<S>
+    ? z.input<S> | RawJson
     : never
   : D['reply'] extends { readonly kind: 'text' }
     ? string

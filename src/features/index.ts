@@ -1,6 +1,8 @@
 import type { Platform } from '#src/platform/index.js';
 import { createAccounts } from './accounts/index.js';
 import { createCourier } from './courier/index.js';
+import { createDatabasesFeature } from './databases/index.js';
+import { createDocumentsFeature } from './documents/index.js';
 import { createLimits } from './limits/index.js';
 import { createLogins } from './login/index.js';
 import { createProjectsFeature } from './projects/index.js';
@@ -21,6 +23,9 @@ export function createFeatures(platform: Platform) {
   const { sessions, operations: sessionOperations } = createSessionsFeature(platform, accounts);
   const users = createUsers(platform, accounts, sessions, courier);
   const selfService = createSelfService(platform, { accounts, sessions, users, limits });
+  const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
+  projects.beforeRemoval(databases.dropTables);
+  const documents = createDocumentsFeature(platform, databases);
   const logins = createLogins(platform, { accounts, sessions, limits });
   return {
     limits,
@@ -28,7 +33,15 @@ export function createFeatures(platform: Platform) {
     serverKeys,
     sessions,
     users,
-    operations: [...selfService.operations, ...logins.operations, ...sessionOperations, ...projectOperations],
+    databases,
+    operations: [
+      ...selfService.operations,
+      ...logins.operations,
+      ...sessionOperations,
+      ...projectOperations,
+      ...databaseOperations,
+      ...documents.operations,
+    ],
   };
 }
 

@@ -17,6 +17,7 @@ type Parts = Pick<Machines, 'db' | 'clock' | 'random' | 'sealing' | 'config'>;
 /** Projects with their settings and platforms. */
 export function createProjects({ db, clock, random, sealing, config }: Parts, store: ProjectStore) {
   const cache = new Map<string, { readonly project: Project; readonly until: number }>();
+  const removalSteps: ((unit: Unit, projectId: string) => Promise<void>)[] = [];
   const base = new URL(config.baseUrl);
   const isLocal = ['localhost', '127.0.0.1'].includes(base.hostname);
 
@@ -94,9 +95,14 @@ export function createProjects({ db, clock, random, sealing, config }: Parts, st
       cache.delete(id);
       return get(unit, id);
     },
+    /** Registers what has to go before a project does and hangs on no foreign key. */
+    beforeRemoval: (step: (unit: Unit, projectId: string) => Promise<void>): void => {
+      removalSteps.push(step);
+    },
     /** Deletes a project with everything in it. */
     remove: async (unit: Unit, id: string): Promise<void> => {
       const { name } = await get(unit, id);
+      for (const step of removalSteps) await step(unit, id);
       await unit.run(store.remove(id));
       unit.record('projectDeleted', { resource: `projects/${id}`, payload: { name } });
       cache.delete(id);
