@@ -47,6 +47,8 @@ export function createProjects({ db, clock, random, sealing, config }: Parts, st
       const known = cache.get(id);
       if (known !== undefined && known.until > clock.monotonic()) return known.project;
       cache.delete(id);
+      // Whatever a stranger sends here would reach the database; Postgres refuses a NUL character, for one.
+      if (!customId.safeParse(id).success) throw new Failure('project_not_found');
       const project = await get(db, id);
       if (cache.size >= 1000) cache.clear();
       cache.set(id, { project, until: clock.monotonic() + cacheMs });
