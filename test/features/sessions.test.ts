@@ -10,6 +10,7 @@ import { nothing, recordedBy, rowsOf } from '../harness/database.js';
 const target = await startAppliance();
 const deleted = { audit: ['sessionDeleted'], events: ['sessionDeleted'], messages: [] };
 const unauthorised = 'general_unauthorized_scope';
+const [, id, random] = /^ss_(.+)\.(.+)$/.exec((await aLoggedInUser(target)).secret) ?? [];
 
 test('a list shows every session of the user, the oldest first, and which one asks', async () => {
   const first = await aLoggedInUser(target);
@@ -119,7 +120,6 @@ test('a session is good in its own project only', async () => {
   (await abroad.get('/account')).refused(401, unauthorised);
 });
 
-const [, id, random] = /^ss_(.+)\.(.+)$/.exec((await aLoggedInUser(target)).secret) ?? [];
 const spoiled: [string, string][] = [
   ['another character at the end', `ss_${id}.${random?.slice(0, -1)}${random?.endsWith('A') ? 'E' : 'A'}`],
   ['another id', `ss_${'0'.repeat(20)}.${random}`],
