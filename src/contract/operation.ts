@@ -169,7 +169,7 @@ function parse(schema: z.ZodType, value: unknown): unknown {
   const problems = result.error.issues.slice(0, 10).map((issue) => {
     const path = issue.path.join('.');
     if (path === '') return issue.message;
-    const absent = issue.code === 'invalid_type' && valueAt(value, issue.path) === undefined;
+    const absent = valueAt(value, issue.path) === undefined;
     return absent ? `Param "${path}" is not optional.` : `Invalid \`${path}\` param: ${issue.message}`;
   });
   throw new Failure('general_argument_invalid', { message: problems.join(' ') });
