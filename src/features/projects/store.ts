@@ -77,7 +77,7 @@ export function createProjectStore(sql: Sql) {
       sql.compile(
         knex(apiKeys.name).where({ project_id: projectId }).orderBy(['created_at', 'id']).select(apiKeys.select()),
       ),
-    insertKey: (row: KeyRow): Query => insert(apiKeys.name, apiKeys.encode(row), ['id']),
+    insertKey: (row: KeyRow): Query => sql.compile(knex(apiKeys.name).insert(apiKeys.encode(row))),
     touchKey: (id: string, accessedAt: Instant): Query =>
       sql.compile(knex(apiKeys.name).where({ id }).update({ accessed_at: accessedAt })),
     removeKey: (id: string): Query => sql.compile(knex(apiKeys.name).where({ id }).delete()),
