@@ -52,7 +52,7 @@ export function createApp(platform: Platform, features: Features) {
       project: exchange.project,
       actor: exchange.actor ?? { kind: 'guest' },
       params: ctx.params,
-      query: ctx.querystring === '' ? {} : ctx.query,
+      query: ctx.req.url?.includes('?') ? ctx.query : {},
       body,
       request: { id: exchange.requestId, ip: exchange.ip, userAgent: ctx.get('User-Agent'), presentedSession },
     });
@@ -78,6 +78,7 @@ export function createApp(platform: Platform, features: Features) {
     const seconds = (clock.monotonic() - started) / 1000;
     const name = operation?.declaration.id ?? 'none';
     metrics.request(methods.has(ctx.method) ? ctx.method : 'other', name, ctx.status, seconds);
+    if (!log.isOn('info')) return;
     log.info('request', {
       requestId: id,
       method: ctx.method,
