@@ -1,6 +1,7 @@
 import type { ProjectPlatform } from '#src/features/index.js';
 import { toPlatform } from '#src/features/index.js';
-import { type Answer, command, projectOption } from '../command.js';
+import type { Answer } from '../answer.js';
+import { command, projectOption } from '../command.js';
 import { columns, pairs } from '../output.js';
 
 const add = command({

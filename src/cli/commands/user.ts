@@ -1,7 +1,8 @@
 import type { Account } from '#src/contract/account.js';
 import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
 import { passwordText, toUser } from '#src/features/index.js';
-import { type Answer, type ApplianceCall, command, projectOption } from '../command.js';
+import type { Answer } from '../answer.js';
+import { type ApplianceCall, command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { readSecretFile, readStdin, valid, wholeNumber } from '../input.js';
 import { columns, pairs } from '../output.js';
