@@ -1,0 +1,213 @@
+import { CommanderError, Option, Command as Parser } from 'commander';
+import { nearest } from '#src/platform/config/load.js';
+import type { Command, OptionSpec, Typed } from './command.js';
+import { type CommandError, usageError } from './exit.js';
+import { version } from './version.js';
+
+/** Flags that every command takes. */
+export const globalOptions: readonly OptionSpec[] = [
+  {
+    flag: '--config',
+    value: 'FILE',
+    summary: 'configuration file (default: $SVC_CONFIG, ./svc.env, /etc/svc/svc.env)',
+  },
+  { flag: '--json', summary: 'one JSON value on stdout; errors as JSON on stderr' },
+  { flag: '--quiet', summary: 'less on stderr' },
+  { flag: '--verbose', summary: 'more on stderr' },
+  { flag: '--no-color', summary: 'plain text; also NO_COLOR, TERM=dumb, or no terminal' },
+  { flag: '--no-input', summary: 'never ask; also without a terminal and with --json' },
+  { flag: '--yes', summary: 'answer y to moderate questions' },
+];
+
+/** What the commands of a first word are about. */
+const groups: Readonly<Record<string, string>> = {
+  migrate: 'Moves the schema of the database',
+  project: 'Manages projects and their settings',
+  platform: 'Manages the web origins of a project',
+  apikey: 'Manages the server keys of a project',
+  user: 'Manages the users of a project',
+  limits: 'Shows and resets the rate limits of a project',
+  config: 'Shows and checks the settings of the installation',
+};
+
+/** What a command line asks for: a command with its values, or text that answers it already. */
+type Parsed =
+  | { readonly kind: 'command'; readonly command: Command; readonly typed: Typed }
+  | { readonly kind: 'text'; readonly text: string };
+
+/** Reads a command line. Throws CommandError with exit 2 where it is wrong. */
+export async function parse(argv: readonly string[], commands: readonly Command[]): Promise<Parsed> {
+  let found: Parsed | undefined;
+  let printed = '';
+  const write = (text: string) => {
+    printed += text;
+  };
+  const program = createParser(commands, write, (command, typed) => {
+    found = { kind: 'command', command, typed };
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw translate(error, argv, commands);
+  }
+  return found ?? { kind: 'text', text: printed };
+}
+
+function createParser(
+  commands: readonly Command[],
+  write: (text: string) => void,
+  choose: (command: Command, typed: Typed) => void,
+): Parser {
+  const program = new Parser('svc')
+    .description('Runs and manages svc: accounts, sessions, documents, files and signed webhooks for applications.')
+    .version(version(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    // Commander writes errors before it throws them; they are printed from what it throws.
+    .configureOutput({ writeOut: write, writeErr: () => {} })
+    .usage('<command> [options]');
+  program.addHelpText('after', examplesText(['svc init', 'svc serve']));
+  for (const option of globalOptions) program.addOption(toOption(option));
+  const parents = new Map<string, Parser>();
+  for (const command of commands) {
+    const [first = '', second] = command.path.split(' ');
+    let parent = program;
+    if (second !== undefined) {
+      parent = parents.get(first) ?? createGroup(program, first, commands);
+      parents.set(first, parent);
+    }
+    addCommand(parent, second ?? first, command, commands, choose);
+  }
+  return program;
+}
+
+function createGroup(program: Parser, name: string, commands: readonly Command[]): Parser {
+  const members = commands.filter(({ path }) => path.startsWith(`${name} `));
+  const examples = members.slice(0, 2).map(({ examples: [first] }) => first);
+  const byDefault = members.find(({ isDefault }) => isDefault);
+  const group = program
+    .command(name)
+    .description(groups[name] ?? '')
+    .helpCommand(false);
+  if (byDefault !== undefined) {
+    const flags = (byDefault.options ?? []).map(({ flag, value }) =>
+      value === undefined ? flag : `${flag} <${value}>`,
+    );
+    group.addHelpText(
+      'after',
+      `\nWithout a command it is svc ${byDefault.path} and takes its flags: ${flags.join(', ')}`,
+    );
+  }
+  return group.addHelpText('after', examplesText(examples));
+}
+
+function addCommand(
+  parent: Parser,
+  name: string,
+  command: Command,
+  commands: readonly Command[],
+  choose: (command: Command, typed: Typed) => void,
+): void {
+  const parser = parent
+    .command(name, { isDefault: command.isDefault ?? false })
+    .description(command.summary)
+    .addHelpText('after', examplesText(command.examples));
+  for (const { name: label, summary } of command.arguments ?? []) parser.argument(`<${label}>`, summary);
+  for (const option of command.options ?? []) parser.addOption(toOption(option));
+  // A mistyped verb reaches the default command as a surplus word.
+  if (command.isDefault) parser.allowExcessArguments();
+  parser.action(() => {
+    const surplus = parser.args[command.arguments?.length ?? 0];
+    if (surplus !== undefined) throw unknownVerb(surplus, command, commands);
+    choose(command, typedOf(command, parser));
+  });
+}
+
+function unknownVerb(word: string, command: Command, commands: readonly Command[]): CommandError {
+  const [group = ''] = command.path.split(' ');
+  return usageError(
+    `unknown command '${word}'`,
+    `did you mean svc ${group} ${nearest(word, verbsAfter(group, commands))}?`,
+  );
+}
+
+function toOption({ flag, value, summary, required, repeated, choices, group }: OptionSpec): Option {
+  const option = new Option(value === undefined ? flag : `${flag} <${value}>`, summary);
+  if (required) option.makeOptionMandatory();
+  if (choices !== undefined) option.choices(choices);
+  if (repeated) option.argParser<string[]>((one, earlier) => [...(earlier ?? []), one]);
+  if (group !== undefined) option.helpGroup(`${group}:`);
+  return option;
+}
+
+function typedOf(command: Command, parser: Parser): Typed {
+  const values: Record<string, unknown> = parser.optsWithGlobals();
+  const declared = [...globalOptions, ...(command.options ?? [])];
+  const get = (flag: string): unknown => {
+    if (!declared.some((option) => option.flag === flag)) throw new Error(`${command.path} does not declare ${flag}`);
+    const name = flag.replace(/^--(no-)?/, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    return flag.startsWith('--no-') ? values[name] === false : values[name];
+  };
+  const text = (flag: string): string | undefined => {
+    const value = get(flag);
+    return typeof value === 'string' ? value : undefined;
+  };
+  return {
+    argument: (name) => {
+      const index = (command.arguments ?? []).findIndex((argument) => argument.name === name);
+      const value = parser.args[index];
+      if (value === undefined) throw new Error(`${command.path} does not declare ${name}`);
+      return value;
+    },
+    text,
+    required: (flag) => text(flag) ?? '',
+    isSet: (flag) => get(flag) === true,
+    list: (flag) => {
+      const value = get(flag);
+      return Array.isArray(value) ? value.map(String) : [];
+    },
+  };
+}
+
+function examplesText(examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`;
+}
+
+/** Commander's words without values: what follows `=` or a short flag may be a secret. */
+function translate(
+  { code, message }: CommanderError,
+  argv: readonly string[],
+  commands: readonly Command[],
+): CommandError {
+  const path = pathIn(argv, commands);
+  const help = ['svc', ...(path === '' ? [] : [path]), '--help'].join(' ');
+  const [, long, short] = /'(?:(--[^=']*)|(-[^'-])).*/s.exec(message) ?? [];
+  if (code === 'commander.help') return usageError('a command is missing', `${help} lists them`);
+  if (code === 'commander.unknownCommand') {
+    const [, word = ''] = /'(.*)'/s.exec(message) ?? [];
+    return usageError(`unknown command '${word}'`, `did you mean ${nearest(word, verbsAfter(path, commands))}?`);
+  }
+  if (code === 'commander.unknownOption' && long !== undefined) {
+    const own = commands.filter((command) => command.path === path).flatMap(({ options = [] }) => options);
+    const flags = [...own, ...globalOptions].map(({ flag }) => flag);
+    return usageError(`unknown option '${long}'`, `did you mean ${nearest(long, [...flags, '--help'])}?`);
+  }
+  if (code === 'commander.unknownOption') return usageError(`unknown option '${short}'`, help);
+  return usageError(message.replace(/^error: /, ''), help);
+}
+
+/** The command, or the group, that the words of a command line begin with; empty where they begin with neither. */
+function pathIn(argv: readonly string[], commands: readonly Command[]): string {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const paths = commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? '']);
+  return [words.slice(0, 2).join(' '), words[0] ?? ''].find((path) => paths.includes(path)) ?? '';
+}
+
+/** The words that may follow a group, or `svc` itself. */
+function verbsAfter(group: string, commands: readonly Command[]): string[] {
+  if (group === '') return commands.map(({ path }) => path.split(' ')[0] ?? '');
+  return commands.filter(({ path }) => path.startsWith(`${group} `)).map(({ path }) => path.slice(group.length + 1));
+}
