@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { accessSync, constants } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { delimiter, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { type Browser, chromium } from 'playwright-core';
+
+const names = ['chromium', 'google-chrome'];
+
+function find(): string | undefined {
+  const paths = (process.env.PATH ?? '').split(delimiter).flatMap((dir) => names.map((name) => join(dir, name)));
+  return paths.find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * Starts the machine's Chromium with a profile of its own. Every name below `.example` leads to this machine, and certificates are not verified.
+ * Where there is no Chromium the test is skipped and nothing returned, or it fails if SVC_TEST_BROWSER=required.
+ */
+export async function openChromium(t: TestContext): Promise<Browser | undefined> {
+  const executablePath = find();
+  if (executablePath === undefined) {
+    const reason = `no Chromium found; put ${names.join(' or ')} into PATH to run the browser tests`;
+    if (process.env.SVC_TEST_BROWSER === 'required') assert.fail(reason);
+    t.skip(reason);
+    return undefined;
+  }
+  return chromium.launch({
+    executablePath,
+    args: [
+      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+      ...['--disable-component-update', '--disable-sync', '--ignore-certificate-errors'],
+      '--host-resolver-rules=MAP *.example 127.0.0.1',
+    ],
+  });
+}
+
+/** A static web server: file contents by path. */
+type Site = { port: number; close(): Promise<void> };
+
+/** Serves these contents on a free port, over https where a certificate is given. */
+export async function serveSite(
+  pages: Readonly<Record<string, { type: string; content: string }>>,
+  certificate?: { cert: string; key: string },
+): Promise<Site> {
+  const answer: RequestListener = (request, response) => {
+    const page = pages[request.url ?? ''];
+    response.writeHead(page === undefined ? 404 : 200, { 'Content-Type': page?.type ?? 'text/plain' });
+    response.end(page?.content ?? 'nothing here');
+  };
+  const server = certificate === undefined ? createServer(answer) : createSecureServer(certificate, answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
