@@ -52,7 +52,7 @@ export function createApp(platform: Platform, features: Features) {
       project: exchange.project,
       actor: exchange.actor ?? { kind: 'guest' },
       params: ctx.params,
-      query: ctx.querystring === '' ? {} : ctx.query,
+      query: ctx.req.url?.includes('?') ? ctx.query : {},
       body,
       request: { id: exchange.requestId, ip: exchange.ip, userAgent: ctx.get('User-Agent'), presentedSession },
     });

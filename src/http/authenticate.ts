@@ -60,8 +60,7 @@ export function createAuthentication(
   return {
     /** The project of the request; `?project=` serves URLs that a browser opens. Throws Failure `project_not_found`. */
     project: async (exchange: Exchange): Promise<Project> => {
-      const fromQuery = exchange.ctx.querystring === '' ? undefined : exchange.ctx.query.project;
-      const id = header(exchange, 'project') ?? (typeof fromQuery === 'string' ? fromQuery : undefined);
+      const id = header(exchange, 'project') ?? [exchange.ctx.query.project].flat()[0];
       if (id === undefined || id === '') throw new Failure('project_not_found');
       return projects.current(id);
     },

@@ -22,7 +22,7 @@ export function createOrigins({ db, config }: Pick<Platform, 'db' | 'config'>, p
       const { ctx } = exchange;
       const { origin } = ctx.req.headers;
       ctx.status = 204;
-      ctx.vary('Origin');
+      ctx.res.setHeader('Vary', 'Origin');
       if (origin === undefined || !(await projects.anyAllowsOrigin(db, origin))) return;
       grant(exchange, origin);
       ctx.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE');
@@ -32,7 +32,7 @@ export function createOrigins({ db, config }: Pick<Platform, 'db' | 'config'>, p
     /** Adds the CORS headers where the project allows the origin. */
     admit: (exchange: Exchange): void => {
       const { origin } = exchange.ctx.req.headers;
-      exchange.ctx.vary('Origin');
+      exchange.ctx.res.setHeader('Vary', 'Origin');
       if (origin === undefined || exchange.project === undefined || !projects.allowsOrigin(exchange.project, origin))
         return;
       exchange.allowedOrigin = origin;

@@ -33,10 +33,10 @@ export function createAccountStore(sql: Sql) {
   const own = (projectId: string, id: string) => knex(users.name).where({ project_id: projectId, id });
   return {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(users.name).where({ project_id: p.projectId, id: p.id }).select(users.select()),
+      k(users.name).where({ project_id: p.projectId, id: p.id }).select(users.select(sql)),
     ),
     findByEmail: sql.prepare<{ projectId: string; email: string }>((k, p) =>
-      k(users.name).where({ project_id: p.projectId, email: p.email }).select(users.select()),
+      k(users.name).where({ project_id: p.projectId, email: p.email }).select(users.select(sql)),
     ),
     /** Returns a row exactly when the id and the e-mail address were free. */
     insert: (projectId: string, account: Account): Query =>
@@ -65,7 +65,7 @@ export function createAccountStore(sql: Sql) {
           [pattern, pattern, pattern],
         );
       }
-      return sql.compile(found.orderBy(['created_at', 'id']).limit(limit).offset(offset).select(users.select()));
+      return sql.compile(found.orderBy(['created_at', 'id']).limit(limit).offset(offset).select(users.select(sql)));
     },
   };
 }

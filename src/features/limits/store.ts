@@ -24,7 +24,7 @@ export function createLimitStore(sql: Sql) {
   const find = sql.prepare<CounterKey>((k, p) =>
     k(limitCounters.name)
       .where({ project_id: p.projectId, class: p.class, kind: p.kind, key: p.key })
-      .select(limitCounters.select()),
+      .select(limitCounters.select(sql)),
   );
   const remove = sql.prepare<CounterKey>((k, p) =>
     k(limitCounters.name).where({ project_id: p.projectId, class: p.class, kind: p.kind, key: p.key }).delete(),
@@ -66,7 +66,7 @@ export function createLimitStore(sql: Sql) {
             { column: 'arrival', order: 'desc' },
           ])
           .limit(1000)
-          .select(limitCounters.select()),
+          .select(limitCounters.select(sql)),
       ),
     reset: (selection: Selection): Query => sql.compile(knex(limitCounters.name).where(where(selection)).delete()),
   };

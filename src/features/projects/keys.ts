@@ -5,7 +5,7 @@ import type { Project } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { millisecondsOf } from '#src/platform/clock.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
-import { digest, equalSecrets } from '#src/platform/digest.js';
+import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Platform as Machines } from '#src/platform/index.js';
 import { apiKeys, type ProjectStore } from './store.js';
 
@@ -72,7 +72,7 @@ export function createServerKeys(
         parsed === undefined ||
         key === undefined ||
         key.projectId !== project.id ||
-        !equalSecrets(digest(parsed.secret), key.secretDigest)
+        !equalDigests(digest(parsed.secret), key.secretDigest)
       ) {
         throw new Failure('general_unauthorized_scope', { message: 'The server key is not valid for this project.' });
       }

@@ -37,7 +37,8 @@ export const apiKeys = table('api_keys', {
   updatedAt: text,
 });
 
-const installation = table('installation', { name: text, value: text });
+/** Facts about the installation. */
+export const installation = table('installation', { name: text, value: text });
 
 type ProjectRow = Parameters<typeof projects.encode>[0];
 type PlatformRow = Parameters<typeof platforms.encode>[0];
@@ -46,23 +47,22 @@ type KeyRow = Parameters<typeof apiKeys.encode>[0];
 /** SQL over projects, platforms and server keys. */
 export function createProjectStore(sql: Sql) {
   const { knex } = sql;
-  const insert = (name: string, row: object, key: string[]): Query =>
-    sql.compile(knex(name).insert(row).onConflict(key).ignore().returning('id'));
   return {
-    find: sql.prepare<{ id: string }>((k, p) => k(projects.name).where('id', p.id).select(projects.select())),
-    list: (): Query => sql.compile(knex(projects.name).orderBy(['created_at', 'id']).select(projects.select())),
-    insert: (row: ProjectRow): Query => insert(projects.name, projects.encode(row), ['id']),
+    find: sql.prepare<{ id: string }>((k, p) => k(projects.name).where('id', p.id).select(projects.select(sql))),
+    list: (): Query => sql.compile(knex(projects.name).orderBy(['created_at', 'id']).select(projects.select(sql))),
+    insert: (row: ProjectRow): Query =>
+      sql.compile(knex(projects.name).insert(projects.encode(row)).onConflict(['id']).ignore().returning('id')),
     update: (id: string, change: Partial<ProjectRow>): Query =>
       sql.compile(knex(projects.name).where({ id }).update(projects.encodeSome(change))),
     remove: (id: string): Query => sql.compile(knex(projects.name).where({ id }).delete()),
 
     platforms: sql.prepare<{ projectId: string }>((k, p) =>
-      k(platforms.name).where('project_id', p.projectId).orderBy(['created_at', 'id']).select(platforms.select()),
+      k(platforms.name).where('project_id', p.projectId).orderBy(['created_at', 'id']).select(platforms.select(sql)),
     ),
     findPlatform: (projectId: string, id: string): Query =>
-      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).select(platforms.select())),
+      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).select(platforms.select(sql))),
     platformsById: (id: string): Query =>
-      sql.compile(knex(platforms.name).where({ id }).limit(2).select(platforms.select())),
+      sql.compile(knex(platforms.name).where({ id }).limit(2).select(platforms.select(sql))),
     insertPlatform: (row: PlatformRow): Query =>
       sql.compile(knex(platforms.name).insert(platforms.encode(row)).onConflict().ignore().returning('id')),
     updatePlatform: (projectId: string, id: string, change: Partial<PlatformRow>): Query =>
@@ -72,17 +72,18 @@ export function createProjectStore(sql: Sql) {
     anyPlatform: (hostnames: readonly string[]): Query =>
       sql.compile(knex(platforms.name).whereIn('hostname', hostnames).limit(1).select('id')),
 
-    findKey: sql.prepare<{ id: string }>((k, p) => k(apiKeys.name).where('id', p.id).select(apiKeys.select())),
+    findKey: sql.prepare<{ id: string }>((k, p) => k(apiKeys.name).where('id', p.id).select(apiKeys.select(sql))),
     keys: (projectId: string): Query =>
       sql.compile(
-        knex(apiKeys.name).where({ project_id: projectId }).orderBy(['created_at', 'id']).select(apiKeys.select()),
+        knex(apiKeys.name).where({ project_id: projectId }).orderBy(['created_at', 'id']).select(apiKeys.select(sql)),
       ),
-    insertKey: (row: KeyRow): Query => insert(apiKeys.name, apiKeys.encode(row), ['id']),
+    insertKey: (row: KeyRow): Query => sql.compile(knex(apiKeys.name).insert(apiKeys.encode(row))),
     touchKey: (id: string, accessedAt: Instant): Query =>
       sql.compile(knex(apiKeys.name).where({ id }).update({ accessed_at: accessedAt })),
     removeKey: (id: string): Query => sql.compile(knex(apiKeys.name).where({ id }).delete()),
 
-    fact: (name: string): Query => sql.compile(knex(installation.name).where({ name }).select(installation.select())),
+    fact: (name: string): Query =>
+      sql.compile(knex(installation.name).where({ name }).select(installation.select(sql))),
     insertFact: (name: string, value: string): Query =>
       sql.compile(knex(installation.name).insert({ name, value }).onConflict(['name']).ignore()),
   };

@@ -6,8 +6,10 @@ import type { RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Device, Session } from '#src/contract/session.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
+import { createLookup } from '#src/platform/db/batch.js';
+import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
-import { digest, equalSecrets } from '#src/platform/digest.js';
+import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, users } from '../accounts/index.js';
 import { createSessionStore, type SessionRow, sessions } from './store.js';
@@ -41,19 +43,24 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     return idleDays === null || clock.now() - millisecondsOf(session.accessedAt) < idleDays * dayMs;
   };
 
-  /** Reads the session a secret stands for, with its user; undefined where there is none. */
+  const load = async (reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, Row>> => {
+    const rows = await reader.all(store.withUsers({ ids: sql.list(ids) }));
+    return new Map(rows.map((row) => [String(row.id), row]));
+  };
+  const lookup = createLookup((ids) => load(db, ids));
+
+  /** The session a secret stands for, with its user; undefined where there is none. */
   const resolve = async (
-    reader: Reader,
+    find: (id: string) => Promise<Row | undefined>,
     projectId: string,
     secret: string,
   ): Promise<{ session: SessionRow; account: Account } | undefined> => {
     const [, id = '', random256 = ''] = /^ss_([0-9a-f]{20})\.([A-Za-z0-9_-]{43})$/.exec(secret) ?? [];
-    if (id === '') return undefined;
-    const row = await reader.one(store.withUser({ projectId, id }));
+    const row = id === '' ? undefined : await find(id);
     if (row === undefined) return undefined;
-    const session = sessions.decode(row, 's_');
-    if (!equalSecrets(digest(random256), session.secretDigest)) return undefined;
-    return { session, account: users.decode(row, 'u_') };
+    const session = sessions.decode(row, 'session');
+    if (session.projectId !== projectId || !equalDigests(digest(random256), session.secretDigest)) return undefined;
+    return { session, account: users.decode(row, 'user') };
   };
 
   /** The last use is kept to the hour (session) and to the day (user), so that reads stay reads. */
@@ -84,7 +91,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
   return {
     /** The user behind a session secret, or undefined where the secret stands for nothing. Throws Failure `user_blocked`. */
     authenticate: async (project: Project, secret: string, via: User['via']): Promise<User | undefined> => {
-      const found = await resolve(db, project.id, secret);
+      const found = await resolve(lookup, project.id, secret);
       if (found === undefined || !isAlive(found.session, project)) return undefined;
       const { session, account } = found;
       if (!account.status) throw new Failure('user_blocked');
@@ -105,7 +112,10 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       // Updating the user first makes parallel logins of one user wait for each other, so that the limit holds.
       await accounts.touch(unit, project.id, account.id);
       const presented = login.request.presentedSession;
-      const previous = presented === null ? undefined : await resolve(unit, project.id, presented);
+      const previous =
+        presented === null
+          ? undefined
+          : await resolve(async (sid) => (await load(unit, [sid])).get(sid), project.id, presented);
       if (previous !== undefined && previous.session.endedAt === null) await close(unit, project, previous.session);
       const others = await active(unit, project.id, account.id);
       const surplus = others.length + 1 - project.settings['session.limit'];

@@ -33,14 +33,14 @@ export type SessionRow = ReturnType<typeof sessions.decode>;
 export function createSessionStore(sql: Sql) {
   const { knex } = sql;
   return {
-    /** A session with its user, in one query: what authenticating a request takes. */
-    withUser: sql.prepare<{ projectId: string; id: string }>((k, p) =>
+    /** Sessions with their users, in one query: what authenticating requests takes. */
+    withUsers: sql.prepare<{ ids: string }>((k, p) =>
       k(sessions.name)
         .join(users.name, (on) =>
           on.on('users.project_id', 'sessions.project_id').andOn('users.id', 'sessions.user_id'),
         )
-        .where({ 'sessions.id': p.id, 'sessions.project_id': p.projectId })
-        .select(...sessions.select('s_'), ...users.select('u_')),
+        .where(sql.isOneOf('sessions.id', p.ids))
+        .select('sessions.id', sessions.select(sql, 'session'), users.select(sql, 'user')),
     ),
     active: sql.prepare<{ projectId: string; userId: string; now: Instant }>((k, p) =>
       k(sessions.name)
@@ -48,7 +48,7 @@ export function createSessionStore(sql: Sql) {
         .whereNull('ended_at')
         .andWhere('expire', '>', p.now)
         .orderBy(['created_at', 'id'])
-        .select(sessions.select()),
+        .select(sessions.select(sql)),
     ),
     insert: (row: SessionRow): Query => sql.compile(knex(sessions.name).insert(sessions.encode(row))),
     update: (projectId: string, id: string, change: Partial<SessionRow>): Query =>

@@ -31,6 +31,9 @@ export interface Sql {
   prepare<P extends Readonly<Record<string, Value>>>(
     build: (knex: Knex, parameters: { readonly [K in keyof P]: Knex.Value }) => Builder,
   ): (parameters: P) => Query;
+  /** A condition: the column is one of a list, however long, bound as one value made by `list`. The statement's text stays the same. */
+  isOneOf(column: string, list: Knex.Value): Knex.Raw;
+  list(values: readonly string[]): string;
   /** Compiles a query whose shape is known only now. */
   compile(builder: Builder): Query;
 }
@@ -56,6 +59,14 @@ export function createSql(dialect: DialectName): Sql {
         ),
       });
     },
+    isOneOf: (column, list) =>
+      dialect === 'sqlite'
+        ? knex.raw('?? in (select value from json_each(?))', [column, list])
+        : knex.raw('?? = any(cast(? as text[]))', [column, list]),
+    list: (values) =>
+      dialect === 'sqlite'
+        ? JSON.stringify(values)
+        : `{${values.map((value) => `"${value.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`,
     compile: (builder) => {
       const { sql, bindings } = native(builder);
       return { sql, values: bindings as readonly Value[] };
