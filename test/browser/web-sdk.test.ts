@@ -1,44 +1,9 @@
 // The web SDK as published, in a real browser: what a developer's first page does, and what foreign pages cannot do.
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import type { BrowserContext, Page } from 'playwright-core';
-import { openChromium } from '../harness/browser.js';
-import { selfSigned } from '../harness/certificate.js';
-import { onPage, servePage, visible } from './page.js';
-import { projectId, startService } from './service.js';
-
-type Scene = {
-  service: Awaited<ReturnType<typeof startService>>;
-  browser: BrowserContext;
-  /** Opens the page under this host name. */
-  open(hostname: string): Promise<Page>;
-  endpoint: string;
-};
-
-/** A service under a host name, a site that uses it, and a browser without any past; all of them end with the test. */
-async function scene(t: TestContext, publicHost: string, act: (scene: Scene) => Promise<void>): Promise<void> {
-  const chromium = await openChromium(t);
-  if (chromium === undefined) return;
-  const secure = publicHost.endsWith('.example');
-  const certificate = secure ? selfSigned(['*.shop.example']) : undefined;
-  const scheme = secure ? 'https' : 'http';
-  const service = await startService(publicHost, certificate);
-  const endpoint = `${scheme}://${publicHost}:${service.port}/v1`;
-  const site = await servePage(endpoint, projectId, certificate);
-  const browser = await chromium.newContext();
-  const open = async (hostname: string) => {
-    const page = await browser.newPage();
-    await page.goto(`${scheme}://${hostname}:${site.port}/`);
-    return page;
-  };
-  try {
-    await act({ service, browser, open, endpoint });
-  } finally {
-    await chromium.close();
-    await site.close();
-    await service.close();
-  }
-}
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { onPage, visible } from './page.js';
+import { answered, register, scene } from './scene.js';
 
 const signUp = (page: Page) =>
   onPage(page, (account) =>
@@ -52,15 +17,13 @@ const read = (page: Page) => onPage(page, (account) => account.get());
 const logOut = (page: Page) => onPage(page, (account) => account.deleteSession({ sessionId: 'current' }));
 
 /** A request as any page may send it without asking first: no header that needs a preflight, but with the cookies. */
-const simpleRequest = (page: Page, endpoint: string) =>
-  page.evaluate(
-    `fetch('${endpoint}/account?project=${projectId}', { credentials: 'include' }).then((r) => r.status, (e) => e.name)`,
-  );
+const simpleRequest = (page: Page, url: string) =>
+  page.evaluate(`fetch('${url}', { credentials: 'include' }).then((r) => r.status, (e) => e.name)`);
 
 const refused = { name: 'TypeError', code: undefined, type: undefined };
 
 test('sign-up, login, reload, prefs and logout on a page of another port', (t) =>
-  scene(t, 'localhost', async ({ browser, open }) => {
+  scene(t, 'localhost', async ({ service, browser, open }) => {
     const page = await open('localhost');
     assert.equal((await read(page)).error?.type, 'general_unauthorized_scope');
     assert.equal((await signUp(page)).value?.$id, 'anna');
@@ -78,7 +41,7 @@ test('sign-up, login, reload, prefs and logout on a page of another port', (t) =
     const [cookie, ...others] = await browser.cookies();
     assert.deepEqual(others, []);
     assert.ok(cookie);
-    assert.equal(cookie.name, `svc_${projectId}`);
+    assert.equal(cookie.name, `svc_${service.project.id}`);
     const { domain, path, httpOnly, sameSite, secure } = cookie;
     const expected = { domain: 'localhost', path: '/', httpOnly: true, sameSite: 'Lax', secure: false };
     assert.deepEqual({ domain, path, httpOnly, sameSite, secure }, expected);
@@ -98,12 +61,12 @@ test('sign-up, login, reload, prefs and logout on a page of another port', (t) =
 
 test('a page on a registered host name over https, and its unregistered neighbour', (t) =>
   scene(t, 'api.shop.example', async ({ service, browser, open, endpoint }) => {
-    await service.addPlatform('app.shop.example');
+    await register(service, 'app.shop.example');
     const page = await open('app.shop.example');
     assert.equal((await signUp(page)).value?.$id, 'anna');
     assert.equal((await logIn(page)).value?.userId, 'anna');
     const [cookie] = await browser.cookies();
-    assert.equal(cookie?.name, `__Host-svc_${projectId}`);
+    assert.equal(cookie?.name, `__Host-svc_${service.project.id}`);
     assert.deepEqual([cookie?.secure, cookie?.httpOnly, cookie?.sameSite], [true, true, 'Lax']);
     await page.reload();
     assert.equal((await read(page)).value?.email, 'anna@shop.test');
@@ -111,9 +74,9 @@ test('a page on a registered host name over https, and its unregistered neighbou
     // Of the same site, so the browser sends the cookie along; only the service can refuse.
     const neighbour = await open('forgotten.shop.example');
     assert.deepEqual((await read(neighbour)).error, refused);
-    const before = service.answered().length;
-    assert.equal(await simpleRequest(neighbour, endpoint), 'TypeError');
-    const [{ status, type, actor } = {}] = service.answered().slice(before);
+    const before = answered(service).length;
+    assert.equal(await simpleRequest(neighbour, `${endpoint}/account?project=${service.project.id}`), 'TypeError');
+    const [{ status, type, actor } = {}] = answered(service).slice(before);
     assert.deepEqual({ status, type, actor }, { status: 403, type: 'general_unknown_origin', actor: undefined });
     assert.equal((await logOut(page)).error, undefined);
     assert.deepEqual(await browser.cookies(), []);
@@ -126,14 +89,13 @@ test('a page of a foreign site is refused', (t) =>
     await logIn(page);
 
     const foreign = await open('evil.example');
-    const before = service.answered().length;
+    const before = answered(service).length;
     const preflight = foreign.waitForEvent('requestfailed');
     assert.deepEqual((await read(foreign)).error, refused);
     await preflight;
     assert.deepEqual((await logIn(foreign)).error, refused);
     assert.deepEqual(
-      service
-        .answered()
+      answered(service)
         .slice(before)
         .map(({ method, status }) => ({ method, status })),
       [
@@ -143,35 +105,37 @@ test('a page of a foreign site is refused', (t) =>
     );
 
     // The browser asks nobody about this one; the cookie stays behind, and the answer is kept from the page.
-    const seen = service.answered().length;
-    assert.equal(await simpleRequest(foreign, endpoint), 'TypeError');
-    const [{ status, actor } = {}] = service.answered().slice(seen);
+    const seen = answered(service).length;
+    assert.equal(await simpleRequest(foreign, `${endpoint}/account?project=${service.project.id}`), 'TypeError');
+    const [{ status, actor } = {}] = answered(service).slice(seen);
     assert.deepEqual({ status, actor }, { status: 401, actor: 'guest' });
 
-    for (const [method, path] of [
-      ['OPTIONS', '/account'],
-      ['GET', `/account?project=${projectId}`],
+    for (const [method, origin, granted] of [
+      ['OPTIONS', 'http://evil.example', false],
+      ['GET', 'http://evil.example', false],
+      ['OPTIONS', 'http://localhost:1', true],
+      ['GET', 'http://localhost:1', true],
     ] as const) {
-      const { headers } = await fetch(`http://127.0.0.1:${service.port}/v1${path}`, {
-        method,
-        headers: { Origin: 'http://evil.example', 'Access-Control-Request-Method': 'GET' },
-      });
-      assert.deepEqual(
-        [...headers.keys()].filter((name) => name.startsWith('access-control-')),
-        [],
+      const url = `${service.origin}/v1/account?project=${service.project.id}`;
+      const headers = { Origin: origin, 'Access-Control-Request-Method': 'GET' };
+      const names = [...(await fetch(url, { method, headers })).headers.keys()];
+      assert.equal(
+        names.some((name) => name.startsWith('access-control-')),
+        granted,
+        `${method} ${origin}`,
       );
     }
     assert.equal((await read(page)).value?.$id, 'anna');
   }));
 
 test('where the browser drops the cookie as cross-site, the SDK keeps the session itself', (t) =>
-  scene(t, 'localhost', async ({ browser, open }) => {
+  scene(t, 'localhost', async ({ service, browser, open }) => {
     const page = await open('127.0.0.1');
     await signUp(page);
     assert.equal((await logIn(page)).value?.userId, 'anna');
     assert.deepEqual(await browser.cookies(), []);
     const { fallback } = await visible(page);
-    assert.match(fallback ?? '', new RegExp(`^\\{"svc_${projectId}":"ss_[^"]+"\\}$`));
+    assert.match(fallback ?? '', new RegExp(`^\\{"svc_${service.project.id}":"ss_[^"]+"\\}$`));
 
     await page.reload();
     const request = page.waitForRequest((one) => one.method() === 'GET' && one.url().endsWith('/account'));

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { accessSync, constants } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
 import { type Browser, chromium } from 'playwright-core';
 
 const names = ['chromium', 'google-chrome'];
@@ -43,27 +44,43 @@ export async function openChromium(t: TestContext): Promise<Browser | undefined>
   });
 }
 
-/** A static web server: file contents by path. */
-type Site = { port: number; close(): Promise<void> };
+/** A server of the test's own. */
+type TestServer = { port: number; close(): Promise<void> };
 
 /** Serves these contents on a free port, over https where a certificate is given. */
 export async function serveSite(
   pages: Readonly<Record<string, { type: string; content: string }>>,
   certificate?: { cert: string; key: string },
-): Promise<Site> {
+): Promise<TestServer> {
   const answer: RequestListener = (request, response) => {
     const page = pages[request.url ?? ''];
     response.writeHead(page === undefined ? 404 : 200, { 'Content-Type': page?.type ?? 'text/plain' });
     response.end(page?.content ?? 'nothing here');
   };
-  const server = certificate === undefined ? createServer(answer) : createSecureServer(certificate, answer);
+  return listening(certificate === undefined ? createServer(answer) : createSecureServer(certificate, answer));
+}
+
+/** Takes https connections for a server that speaks http, as the proxy in front of an installation does. */
+export async function serveTls(port: number, certificate: { cert: string; key: string }): Promise<TestServer> {
+  const front = createTlsServer(certificate, (client) => {
+    const inner = connect(port, '127.0.0.1');
+    for (const end of [client, inner])
+      end.on('error', () => {}).on('close', () => [client, inner].map((s) => s.destroy()));
+    client.pipe(inner).pipe(client);
+  });
+  return listening(front);
+}
+
+async function listening(server: Server): Promise<TestServer> {
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => open.add(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections();
+        for (const socket of open) socket.destroy();
       }),
   };
 }
