@@ -8,6 +8,7 @@ import { toPlatform } from './view.js';
 
 export type { ApiKey } from './keys.js';
 export type { ProjectPlatform, Projects } from './service.js';
+export { toKey, toPlatform, toProject } from './view.js';
 
 /** The server-keys service. */
 export type ServerKeys = ReturnType<typeof createServerKeys>;

@@ -57,6 +57,20 @@ export function createServerKeys(
       });
       return { ...withoutSecret(row), secret: printKey(id, secret) };
     },
+    /** A key by its id or, within a project, by its name. Throws Failure where there is none, or several of that name. */
+    find: async (reader: Reader, idOrName: string, projectId?: string): Promise<ApiKey> => {
+      const row = await reader.one(store.findKey({ id: idOrName }));
+      const byId = row && apiKeys.decode(row);
+      if (byId !== undefined && (projectId === undefined || byId.projectId === projectId)) return withoutSecret(byId);
+      const rows = projectId === undefined ? [] : await reader.all(store.keys(projectId));
+      const named = rows.map((one) => apiKeys.decode(one)).filter(({ name }) => name === idOrName);
+      if (named[0] === undefined) throw new Failure('key_not_found');
+      if (named.length > 1) {
+        const ids = named.map(({ id }) => id).join(', ');
+        throw new Failure('general_argument_invalid', { message: `Several keys have this name; give the id: ${ids}.` });
+      }
+      return withoutSecret(named[0]);
+    },
     revoke: async (unit: Unit, id: string): Promise<void> => {
       const row = await unit.one(store.findKey({ id }));
       if (row === undefined) throw new Failure('key_not_found');

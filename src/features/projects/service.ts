@@ -105,6 +105,17 @@ export function createProjects({ db, clock, random, sealing, config }: Parts, st
     platforms: async (reader: Reader, projectId: string): Promise<ProjectPlatform[]> =>
       (await reader.all(store.platforms({ projectId }))).map((row) => platforms.decode(row)),
     platform: getPlatform,
+    /** A platform by its id alone. Throws Failure where there is none, or where several projects have one of that id. */
+    platformById: async (reader: Reader, id: string): Promise<ProjectPlatform> => {
+      const [found, other] = (await reader.all(store.platformsById(id))).map((row) => platforms.decode(row));
+      if (found === undefined) throw new Failure('platform_not_found');
+      if (other !== undefined) {
+        throw new Failure('general_argument_invalid', {
+          message: 'Several projects have a platform of this id; name the project too.',
+        });
+      }
+      return found;
+    },
     addPlatform: async (
       unit: Unit,
       projectId: string,

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { Project } from '#src/contract/project.js';
 import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
+import type { ApiKey } from './keys.js';
 import type { ProjectPlatform } from './service.js';
 
 /** A platform on the wire. */
@@ -25,5 +27,31 @@ export function toPlatform(platform: ProjectPlatform): z.input<typeof platformSh
     type: 'web',
     hostname: platform.hostname,
     key: '',
+  };
+}
+
+/** Prints a project, for whoever runs the installation. */
+export function toProject(project: Project) {
+  return {
+    $id: project.id,
+    $createdAt: toWireInstant(project.createdAt),
+    $updatedAt: toWireInstant(project.updatedAt),
+    name: project.name,
+    settings: { ...project.settings },
+    hostnames: [...project.hostnames],
+  };
+}
+
+/** Prints a server key, never with its secret. */
+export function toKey(key: ApiKey) {
+  return {
+    $id: key.id,
+    $createdAt: toWireInstant(key.createdAt),
+    $updatedAt: toWireInstant(key.updatedAt),
+    projectId: key.projectId,
+    name: key.name,
+    scopes: [...key.scopes],
+    expire: toWireInstant(key.expire),
+    accessedAt: toWireInstant(key.accessedAt),
   };
 }

@@ -33,6 +33,8 @@ export interface Driver {
   exclusive<T>(body: (connection: Connection) => Promise<T>): Promise<T>;
   /** Resolves while the database answers. */
   ping(): Promise<void>;
+  /** Whether the file of the database is undamaged; a database that is a server looks after itself. */
+  isSound(): Promise<boolean>;
   /** Words about the server for the start-up log. */
   describe(): Promise<string>;
   close(): Promise<void>;

@@ -134,6 +134,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
         return body(connection);
       }),
     ping: () => watch.check(),
+    isSound: async () => true,
     describe: async () => {
       const [row] = await lease(
         async (client) => (await query({ sql: 'show server_version', values: [] }, client)).rows,

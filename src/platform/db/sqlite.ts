@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
 import { DatabaseError, fromSqlite } from './database-error.js';
 import { bulkInsert, type Connection, type Driver, type Insert, mergeInserts, type Transaction } from './driver.js';
@@ -10,6 +11,7 @@ const preparedStatements = 500;
 /** Most units that share one commit. */
 const largestGroup = 64;
 const busyTimeoutMs = 5000;
+const largestCheckedBytes = 100 * 1024 * 1024;
 
 /** A connection of our own: each SQL text is prepared once. `Statement.get` is never used, as it keeps its snapshot open. */
 class SqliteConnection implements Connection {
@@ -218,6 +220,12 @@ export async function openSqlite(file: string): Promise<Driver> {
     exclusive: async (body) => writer.transact(async (connection) => ({ value: await body(connection), inserts: [] })),
     ping: async () => {
       await pool.use((connection) => connection.all(command('select 1 as one')));
+    },
+    isSound: async () => {
+      // Reading all of a large file would hold up the start.
+      if (!existsSync(file) || statSync(file).size >= largestCheckedBytes) return true;
+      const [row] = await pool.use((connection) => connection.all(command('PRAGMA quick_check(1)')));
+      return row?.quick_check === 'ok';
     },
     describe: async () => {
       const [row] = await pool.use((connection) => connection.all(command('select sqlite_version() as version')));

@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Appliance, createAppliance } from '#src/appliance.js';
+import type { Project } from '#src/contract/project.js';
+import { toKey, toProject } from '#src/features/index.js';
+import { type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
+import { type Answer, type Call, command } from '../command.js';
+import { renderConfig, writeConfig } from '../config-file.js';
+import { maskUrl } from '../database-url.js';
+import { chooseSettings } from '../first-settings.js';
+import { demandKnown, demandMasterKey, load, operator, prepareDirectories } from '../opening.js';
+import { pairs } from '../output.js';
+
+/** `svc init` */
+export const initCommand = command({
+  path: 'init',
+  summary: 'Sets up an installation: settings, data directory, database; a second run changes nothing',
+  options: [
+    { flag: '--data-dir', value: 'DIR', summary: 'directory of all data (default: ./svc-data)' },
+    { flag: '--database', value: 'URL', summary: 'sqlite:FILE or postgres://…; - reads it from stdin' },
+    { flag: '--base-url', value: 'URL', summary: 'public address of the API, ending in /v1' },
+    { flag: '--port', value: 'PORT', summary: 'port to listen on (default: 8080)' },
+    { flag: '--project', value: 'NAME', summary: 'make a first project and a server key for it' },
+  ],
+  examples: ['svc init --yes', 'svc init --yes --project "My app" --json'],
+  needs: 'nothing',
+  run: async (call) => {
+    const file = resolve(call.configFile ?? (call.environment.SVC_CONFIG || 'svc.env'));
+    const isNew = !existsSync(file) && (await writeSettings(call, file));
+    const loaded = load({ ...call, configFile: file });
+    prepareDirectories(loaded.config);
+    const appliance = await createAppliance({ ...loaded.config, logLevel: 'error' });
+    try {
+      return await setUp(call, loaded, appliance, isNew);
+    } finally {
+      await appliance.close();
+    }
+  },
+});
+
+/** Asks for the settings and writes them; false where somebody else wrote the file meanwhile. */
+async function writeSettings(call: Call, file: string): Promise<boolean> {
+  const { environment } = call;
+  const values = await chooseSettings(call);
+  // Before anything is written: all of it has to be usable, what the environment says too.
+  loadConfig({ environment, file, flags: values, needsMasterKey: false });
+  return writeConfig(file, renderConfig(values));
+}
+
+async function setUp(call: Call, loaded: LoadedConfig, appliance: Appliance, isNew: boolean): Promise<Answer> {
+  const { migrator } = appliance.platform;
+  const schema = await migrator.status();
+  demandKnown(schema);
+  // An empty database is filled, so that a run that was interrupted can be repeated; an older schema is for `svc migrate`.
+  const migrated = schema.applied.length === 0 ? await migrator.up() : [];
+  const outdated = schema.applied.length > 0 && schema.pending.length > 0;
+  if (!outdated) await demandMasterKey(appliance);
+  const first = outdated ? undefined : await firstProject(call, appliance);
+  const config = String(loaded.file);
+  const database = maskUrl(loaded.config.databaseUrl.reveal());
+  const unchanged = !isNew && migrated.length === 0 && first?.key === undefined;
+  if (unchanged) call.output.note('Everything is set up already; nothing was changed.');
+  return {
+    value: {
+      config,
+      database,
+      ...(first === undefined ? {} : { project: toProject(first.project) }),
+      ...(first?.key === undefined ? {} : { apiKey: { ...toKey(first.key), secret: first.key.secret } }),
+    },
+    text: pairs([
+      ['settings', config],
+      ['database', database],
+      ...(first === undefined ? [] : [['project', `${first.project.id} (${first.project.name})`] as const]),
+      ...(first?.key === undefined ? [] : [['server key', `${first.key.secret} (shown this once)`] as const]),
+    ]),
+    next: outdated ? 'svc migrate' : 'svc serve',
+  };
+}
+
+/** Makes the first project where there is none yet; one of this name is left as it is. */
+async function firstProject({ typed, prompts, output }: Call, appliance: Appliance) {
+  const { platform, features } = appliance;
+  const existing = await features.projects.list(platform.db);
+  const asks =
+    existing.length === 0 && typed.text('--project') === undefined && prompts.possible && !typed.isSet('--yes');
+  const name =
+    typed.text('--project') ??
+    (asks ? (await prompts.ask({ message: 'Name of a first project (empty: none)' })).trim() : '');
+  if (name === '') return undefined;
+  const known = existing.find((project) => project.name === name);
+  if (known !== undefined) return { project: known, key: undefined };
+  if (existing.length > 0) {
+    output.note(`There are projects already; next: svc project create ${JSON.stringify(name)}`);
+    return undefined;
+  }
+  const id = platform.random.id();
+  return platform.db.work(operator(appliance, id), async (unit) => {
+    const project: Project = await features.projects.create(unit, { id, name });
+    const given = { name: 'server', scopes: ['all'], expire: null };
+    return { project, key: await features.serverKeys.create(unit, id, given) };
+  });
+}

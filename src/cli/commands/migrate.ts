@@ -1,0 +1,114 @@
+import type { Migration, Migrator, SchemaStatus } from '#src/platform/db/migrations.js';
+import { type Answer, command } from '../command.js';
+import { databaseName } from '../database-url.js';
+import { exitCodes, usageError } from '../exit.js';
+import { demandKnown } from '../opening.js';
+import { columns } from '../output.js';
+
+const up = command({
+  path: 'migrate up',
+  summary: 'Brings the schema of the database to this version (up may be left out)',
+  options: [
+    { flag: '--to', value: 'STEP', summary: 'stop after this step, such as 1 or 0001_spine' },
+    { flag: '--plan', summary: 'print the SQL, write nothing; exit 5 if there is any' },
+  ],
+  examples: ['svc migrate', 'svc migrate up --plan --json'],
+  needs: 'database',
+  isDefault: true,
+  creates: (typed) => !typed.isSet('--plan'),
+  run: async ({ typed, platform: { migrator } }) => {
+    const to = stepName(migrator, typed.text('--to'));
+    const before = await migrator.status();
+    demandKnown(before);
+    if (typed.isSet('--plan')) return planned(migrator, before, to);
+    const changed = await migrator.up(to);
+    const { applied, pending } = await migrator.status();
+    const text = changed.length === 0 ? 'There is nothing to apply.' : `Applied: ${changed.join(', ')}`;
+    return { value: { pending, applied, changed }, text };
+  },
+});
+
+const status = command({
+  path: 'migrate status',
+  summary: 'Shows which steps of the schema are applied, pending or unknown',
+  examples: ['svc migrate status', 'svc migrate status --json'],
+  needs: 'database',
+  run: async ({ platform: { migrator } }): Promise<Answer> => {
+    const { applied, pending, unknown } = await migrator.status();
+    const rows = [
+      ...applied.map((name) => [name, unknown.includes(name) ? 'unknown: of a newer version' : 'applied']),
+      ...pending.map((name) => [name, 'pending']),
+    ];
+    return {
+      value: { pending, applied, ...(unknown.length === 0 ? {} : { unknown }) },
+      text: columns(['STEP', 'STATE'], rows),
+      ...(pending.length === 0 ? {} : { next: 'svc migrate' }),
+    };
+  },
+});
+
+const down = command({
+  path: 'migrate down',
+  summary: 'Takes the last step of the schema back, with the data it holds',
+  options: [
+    { flag: '--confirm', value: 'NAME', summary: 'name of the database, instead of typing it when asked' },
+    { flag: '--plan', summary: 'print the SQL, write nothing' },
+  ],
+  examples: ['svc migrate down --plan', 'svc migrate down --plan --json'],
+  needs: 'database',
+  run: async ({ typed, prompts, loaded, platform: { migrator } }): Promise<Answer> => {
+    const before = await migrator.status();
+    demandKnown(before);
+    const last = migrator.migrations.find(({ name }) => name === before.applied.at(-1));
+    if (typed.isSet('--plan')) return { value: { ...rest(before), sql: sqlOf(last?.down) }, text: sqlText(last?.down) };
+    if (last === undefined) return { value: rest(before), text: 'There is nothing to take back.' };
+    const name = databaseName(loaded.config.databaseUrl.reveal());
+    const question = `This takes ${last.name} back in the database ${name} and deletes the data it holds, for good.`;
+    await prompts.confirmByName(question, [name], typed.text('--confirm'));
+    const changed = await migrator.down();
+    return {
+      value: { ...rest(await migrator.status()), changed: changed === undefined ? [] : [changed] },
+      text: `Taken back: ${changed ?? 'nothing'}`,
+      next: 'svc migrate',
+    };
+  },
+});
+
+/** `svc migrate …` */
+export const migrateCommands = [up, status, down];
+
+function planned(migrator: Migrator, before: SchemaStatus, to: string | undefined): Answer {
+  const steps = migrator.migrations.filter(
+    ({ name }) => before.pending.includes(name) && (to === undefined || name <= to),
+  );
+  const statements = steps.flatMap((step) => step.up);
+  return {
+    value: { ...rest(before), sql: sqlOf(statements) },
+    text: steps.length === 0 ? 'There is nothing to apply.' : sqlText(statements),
+    exitCode: steps.length === 0 ? exitCodes.ok : exitCodes.conflict,
+  };
+}
+
+function rest({ pending, applied }: SchemaStatus) {
+  return { pending, applied };
+}
+
+function sqlOf(statements: Migration['up'] = []): string[] {
+  return statements.map(({ sql }) => sql);
+}
+
+function sqlText(statements: Migration['up'] = []): string {
+  return sqlOf(statements)
+    .map((sql) => `${sql};`)
+    .join('\n');
+}
+
+/** `1`, `0001` and `0001_spine` name the same step. */
+function stepName({ migrations }: Migrator, given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  const step = migrations.find(
+    ({ name }) => name === given || (/^\d+$/.test(given) && Number.parseInt(name, 10) === Number(given)),
+  );
+  if (step !== undefined) return step.name;
+  throw usageError(`--to names no step: ${given}.`, `choose one of ${migrations.map(({ name }) => name).join(', ')}`);
+}

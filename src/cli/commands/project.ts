@@ -1,0 +1,146 @@
+import { type Project, projectSettings } from '#src/contract/project.js';
+import { toProject } from '#src/features/index.js';
+import { type Answer, command } from '../command.js';
+import { usageError } from '../exit.js';
+import { columns, pairs } from '../output.js';
+
+const idArgument = { name: 'ID', summary: 'id of the project' } as const;
+
+const create = command({
+  path: 'project create',
+  summary: 'Creates a project: its own users, keys, platforms and settings',
+  arguments: [{ name: 'NAME', summary: 'what people call it' }],
+  options: [{ flag: '--id', value: 'ID', summary: 'an id of your choice (default: a new one)' }],
+  examples: [
+    'svc project create Shop --id shop',
+    'svc project create "Old shop" --id old-shop',
+    'svc project create Trial --id trial --json',
+  ],
+  needs: 'appliance',
+  run: async ({ typed, appliance: { platform, features }, by }) => {
+    const given = { id: typed.text('--id') ?? platform.random.id(), name: typed.argument('NAME') };
+    const project = await platform.db.work(by(given.id), (unit) => features.projects.create(unit, given));
+    return { ...shown(project), next: `svc apikey create --project ${project.id} --name NAME --scopes all` };
+  },
+});
+
+const list = command({
+  path: 'project list',
+  summary: 'Lists the projects',
+  examples: ['svc project list', 'svc project list --json'],
+  needs: 'appliance',
+  run: async ({ appliance: { platform, features } }) => {
+    const projects = await features.projects.list(platform.db);
+    return {
+      value: { total: projects.length, projects: projects.map(toProject) },
+      text: columns(
+        ['ID', 'NAME', 'CREATED'],
+        projects.map(({ id, name, createdAt }) => [id, name, createdAt]),
+      ),
+    };
+  },
+});
+
+const show = command({
+  path: 'project show',
+  summary: 'Shows a project with its settings and hostnames',
+  arguments: [idArgument],
+  examples: ['svc project show shop', 'svc project show shop --json'],
+  needs: 'appliance',
+  run: async ({ typed, appliance: { platform, features } }) =>
+    shown(await features.projects.get(platform.db, typed.argument('ID'))),
+});
+
+const update = command({
+  path: 'project update',
+  summary: 'Changes the name or settings of a project; a running server follows within a second',
+  arguments: [idArgument],
+  options: [
+    { flag: '--name', value: 'NAME', summary: 'another name' },
+    {
+      flag: '--set',
+      value: 'KEY=VALUE',
+      summary: 'a setting (svc project settings lists them); an empty value is the default; repeatable',
+      repeated: true,
+    },
+  ],
+  examples: [
+    'svc project update shop --name "The shop"',
+    'svc project update shop --set session.days=7 --set session.limit=5 --json',
+  ],
+  needs: 'appliance',
+  run: async ({ typed, appliance: { platform, features }, by }) => {
+    const id = typed.argument('ID');
+    const name = typed.text('--name');
+    const settings = Object.fromEntries(typed.list('--set').map(settingOf));
+    if (name === undefined && Object.keys(settings).length === 0)
+      throw usageError('There is nothing to change.', 'give --name NAME or --set KEY=VALUE');
+    const change = { settings, ...(name === undefined ? {} : { name }) };
+    return shown(await platform.db.work(by(id), (unit) => features.projects.update(unit, id, change)));
+  },
+});
+
+const remove = command({
+  path: 'project delete',
+  summary: 'Deletes a project with its users, keys and everything else in it',
+  arguments: [idArgument],
+  options: [
+    { flag: '--confirm', value: 'NAME', summary: 'id or name of the project, instead of typing it when asked' },
+  ],
+  examples: ['svc project delete old-shop --confirm old-shop', 'svc project delete trial --confirm Trial --json'],
+  needs: 'appliance',
+  run: async ({ typed, prompts, appliance: { platform, features }, by }) => {
+    const { id, name } = await features.projects.get(platform.db, typed.argument('ID'));
+    const question = `This deletes the project ${id} (${name}) with all its users, for good.`;
+    await prompts.confirmByName(question, [id, name], typed.text('--confirm'));
+    await platform.db.work(by(id), (unit) => features.projects.remove(unit, id));
+    return { value: { $id: id, deleted: true }, text: `Project ${id} is deleted.` };
+  },
+});
+
+const settings = command({
+  path: 'project settings',
+  summary: 'Lists the settings a project can have, with their defaults',
+  examples: ['svc project settings', 'svc project settings --json'],
+  needs: 'nothing',
+  run: async () => {
+    const found = Object.entries(projectSettings.shape).map(([key, schema]) => ({
+      key,
+      default: schema.parse(undefined),
+      description: schema.description ?? '',
+    }));
+    return {
+      value: { total: found.length, settings: found },
+      text: columns(
+        ['KEY', 'DEFAULT', 'MEANING'],
+        found.map((setting) => [setting.key, String(setting.default), setting.description]),
+      ),
+    };
+  },
+});
+
+/** `svc project …` */
+export const projectCommands = [create, list, show, update, remove, settings];
+
+function shown(project: Project): Answer {
+  return {
+    value: toProject(project),
+    text: pairs([
+      ['id', project.id],
+      ['name', project.name],
+      ['created', project.createdAt],
+      ['hostnames', project.hostnames.join(', ') || 'none'],
+      ...Object.entries(project.settings).map(([key, value]) => [key, String(value)] as const),
+    ]),
+  };
+}
+
+/** `key=7`, `key=true`, `key=text`; nothing after the sign means the default. */
+function settingOf(text: string): readonly [string, unknown] {
+  const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (key === undefined)
+    throw usageError(`--set takes KEY=VALUE, not '${text}'.`, 'svc project settings lists the keys');
+  if (value === '' || value === 'null') return [key, null];
+  if (value === 'true' || value === 'false') return [key, value === 'true'];
+  return [key, /^-?\d+$/.test(value) ? Number(value) : value];
+}

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import type { z } from 'zod';
+import type { Typed } from './command.js';
+import { CommandError, usageError } from './exit.js';
+
+/** The value of a flag or argument in the form its schema gives it; exit 2 where it does not fit. */
+export function valid<S extends z.ZodType>(schema: S, name: string, value: unknown): z.output<S> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw usageError(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`, 'correct the value');
+}
+
+/** A whole number given by a flag. */
+export function wholeNumber(typed: Typed, flag: `--${string}`, fallback: number, max: number): number {
+  const text = typed.text(flag);
+  if (text === undefined) return fallback;
+  if (/^\d+$/.test(text) && Number(text) <= max) return Number(text);
+  throw usageError(`${flag} must be a whole number up to ${max}.`, 'correct the value');
+}
+
+/** Everything on stdin, without the newline that ends it. */
+export async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}
+
+/** A secret from a file, without the newline that ends it; exit 3 where there is no such file. */
+export function readSecretFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    throw new CommandError(
+      'notFound',
+      'file_not_found',
+      `${file} cannot be read.`,
+      'check the path and its permissions',
+    );
+  }
+}
+
+/** Refuses URLs that carry a password: whoever lists processes reads the arguments. Exit 2, and the URL is not repeated. */
+export function refuseSecretsIn(argv: readonly string[]): void {
+  if (!argv.some(hasPassword)) return;
+  throw usageError(
+    'An argument is a URL with a password; every user of this machine could read it.',
+    'set SVC_DATABASE_URL_FILE to the path of a file that holds the URL, or give - and the URL on stdin',
+  );
+}
+
+function hasPassword(argument: string): boolean {
+  const [url = ''] = /[a-z][a-z0-9+.-]*:\/\/\S+$/i.exec(argument) ?? [];
+  if (/:\/\/[^/?#]*:[^/?#]*@|[?&](?:ssl)?password=/i.test(url)) return true;
+  // A password with / ? or # in plain makes the URL one that nothing can read.
+  return !URL.canParse(url) && /:\/\/[^@]*:.*@/.test(url);
+}

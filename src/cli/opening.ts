@@ -1,0 +1,148 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { type Appliance, createAppliance } from '#src/appliance.js';
+import { ConfigError, type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { Secret } from '#src/platform/config/secret.js';
+import { parseDatabaseUrl } from '#src/platform/db/index.js';
+import type { By } from '#src/platform/db/ledger.js';
+import type { SchemaStatus } from '#src/platform/db/migrations.js';
+import { createPlatform, type Platform } from '#src/platform/index.js';
+import type { Answer, Call, Command } from './command.js';
+import { CommandError } from './exit.js';
+
+/** Opens what a command needs, runs it, and closes everything again. */
+export async function runCommand(command: Command, call: Call): Promise<Answer | undefined> {
+  switch (command.needs) {
+    case 'nothing':
+      return command.run(call);
+    case 'config':
+      return command.run({ ...call, loaded: load(call) });
+    case 'database': {
+      const loaded = load(call, { needsMasterKey: false });
+      const creates = command.creates?.(call.typed) ?? false;
+      if (creates) prepareDirectories(loaded.config);
+      return withPlatform(loaded, call, creates, (platform) => command.run({ ...call, loaded, platform }));
+    }
+    case 'appliance': {
+      const loaded = load(call);
+      return withAppliance(loaded, call, async (appliance) => {
+        await demandUsable(appliance);
+        return command.run({ ...call, loaded, appliance, by: (projectId) => operator(appliance, projectId) });
+      });
+    }
+  }
+}
+
+/** Reads the configuration that the command line and the environment name. Throws ConfigError. */
+export function load(
+  { environment, configFile }: Pick<Call, 'environment' | 'configFile'>,
+  options: { readonly needsMasterKey?: boolean; readonly flags?: Readonly<Record<string, string | undefined>> } = {},
+): LoadedConfig {
+  if (configFile !== undefined && !existsSync(configFile)) {
+    throw new ConfigError([`The configuration file ${resolve(configFile)} does not exist; next: svc init`]);
+  }
+  return loadConfig({ environment, file: configFile, ...options });
+}
+
+/** Opens everything for as long as the body runs. */
+export async function withAppliance<T>(
+  { config }: Pick<LoadedConfig, 'config'>,
+  { output }: Pick<Call, 'output'>,
+  body: (appliance: Appliance) => Promise<T>,
+): Promise<T> {
+  demandDatabase(config);
+  const appliance = await createAppliance(forCommand(config, output));
+  try {
+    return await body(appliance);
+  } finally {
+    await appliance.close();
+  }
+}
+
+/** Throws where the SQLite file does not exist: it would be created, and an empty database hides that the path is wrong. */
+export function demandDatabase(config: Config): void {
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  if (file !== null && !existsSync(file)) throw schemaError(`There is no database at ${resolve(file)}.`, 'svc init');
+}
+
+/** Creates the directories of the data and of the SQLite file, for the owner only. */
+export function prepareDirectories(config: Config): void {
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  for (const directory of [config.dataDir, ...(file === null ? [] : [dirname(file)])]) {
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+      const message = `The directory ${resolve(directory)} cannot be created (${code}).`;
+      throw new CommandError('unusable', 'directory_unusable', message, 'correct SVC_DATA_DIR or its permissions');
+    }
+  }
+}
+
+/** A database that does not exist yet is looked at as an empty one, so that looking creates nothing. */
+async function withPlatform<T>(
+  { config }: LoadedConfig,
+  { output }: Call,
+  creates: boolean,
+  body: (platform: Platform) => Promise<T>,
+): Promise<T> {
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  const absent = file !== null && !creates && !existsSync(file);
+  const databaseUrl = absent ? new Secret('sqlite::memory:') : config.databaseUrl;
+  const platform = await createPlatform({ ...forCommand(config, output), databaseUrl });
+  try {
+    return await body(platform);
+  } finally {
+    await platform.close();
+  }
+}
+
+/** Commands are no servers: their log is for trouble only. */
+function forCommand(config: Config, { verbose, quiet }: Call['output']): Config {
+  return { ...config, logLevel: verbose ? 'debug' : quiet ? 'error' : 'warn', logFormat: config.logFormat ?? 'pretty' };
+}
+
+/** Throws where the schema is not this version's or the master key is not the database's. Exit 7. */
+export async function demandUsable(appliance: Appliance): Promise<void> {
+  demandCurrent(await appliance.platform.migrator.status());
+  await demandMasterKey(appliance);
+}
+
+/** Throws where steps of the schema are missing or unknown. */
+export function demandCurrent({ pending, unknown }: SchemaStatus): void {
+  demandKnown({ unknown });
+  if (pending.length === 0) return;
+  throw schemaError(`The schema of the database lacks: ${pending.join(', ')}.`, 'svc migrate');
+}
+
+/** Throws where a newer version has changed the schema. */
+export function demandKnown({ unknown }: Pick<SchemaStatus, 'unknown'>): void {
+  if (unknown.length === 0) return;
+  throw schemaError(
+    `The schema of the database is of a newer version of svc; unknown here: ${unknown.join(', ')}.`,
+    'install the version that made it, or restore a backup; svc migrate status shows the difference',
+  );
+}
+
+/** Throws where the database was set up with another master key. */
+export async function demandMasterKey(appliance: Appliance): Promise<void> {
+  const { platform, features } = appliance;
+  const fits = await platform.db.work(operator(appliance, null), (unit) => features.projects.masterKeyFits(unit));
+  if (fits) return;
+  throw new CommandError(
+    'unusable',
+    'master_key_wrong',
+    'This database was set up with another master key; nothing in it could be opened.',
+    'set SVC_MASTER_KEY to that key, or SVC_DATABASE_URL to another database',
+  );
+}
+
+/** Whoever has a shell on this machine; the request id ties together what one command changes. */
+export function operator({ platform }: Pick<Appliance, 'platform'>, projectId: string | null): By {
+  return { projectId, actor: { kind: 'operator', id: 'cli' }, requestId: platform.random.id() };
+}
+
+function schemaError(message: string, fix: string): CommandError {
+  return new CommandError('unusable', 'schema_unusable', message, fix);
+}

@@ -1,0 +1,88 @@
+import { CommandError, usageError } from './exit.js';
+
+/** A question for a line of text. */
+interface Question {
+  readonly message: string;
+  readonly initial?: string;
+  /** What is wrong with an answer; undefined where nothing is. */
+  readonly problem?: (answer: string) => string | undefined;
+}
+
+/** Questions to the operator, on stderr. Each has a flag that answers it beforehand. */
+export interface Prompts {
+  /** Whether anybody is there to answer. */
+  readonly possible: boolean;
+  ask(question: Question): Promise<string>;
+  /** Asks without echo. */
+  askSecret(message: string, flag: string): Promise<string>;
+  /** A moderate question: `y`, or `--yes` beforehand. Throws where it is refused. */
+  confirm(message: string): Promise<void>;
+  /** A severe question: one of the names typed in full, or `--confirm NAME` beforehand. Throws where it is refused. */
+  confirmByName(message: string, names: readonly string[], given: string | undefined): Promise<void>;
+}
+
+/** What decides whether and how questions are asked. */
+export interface PromptOptions {
+  readonly possible: boolean;
+  /** `--yes`. */
+  readonly yes: boolean;
+}
+
+type Shown =
+  | { type: 'input'; message: string; default?: string; validate?: (answer: string) => true | string }
+  | { type: 'password'; message: string; mask: boolean }
+  | { type: 'confirm'; message: string; default: boolean };
+
+/** Asks through inquirer, which is loaded for the first question only. */
+export function createPrompts({ possible, yes }: PromptOptions): Prompts {
+  const put = async (question: Shown): Promise<unknown> => {
+    const { default: inquirer } = await import('inquirer');
+    const prompt = inquirer.createPromptModule({ output: process.stderr });
+    try {
+      const answers: Record<string, unknown> = await prompt([{ ...question, name: 'it' }]);
+      return answers.it;
+    } catch (error) {
+      if (error instanceof Error && error.name === 'ExitPromptError') {
+        throw new CommandError('interrupted', 'interrupted', 'Interrupted; nothing was changed.', 'run it again');
+      }
+      throw error;
+    }
+  };
+  return {
+    possible,
+    ask: async ({ message, initial, problem }) =>
+      String(
+        await put({
+          type: 'input',
+          message,
+          ...(initial === undefined ? {} : { default: initial }),
+          validate: (answer: string) => problem?.(answer) ?? true,
+        }),
+      ),
+    askSecret: async (message, flag) => {
+      if (!possible) throw usageError(`${message} is missing.`, `give it with ${flag}`);
+      return String(await put({ type: 'password', message, mask: false }));
+    },
+    confirm: async (message) => {
+      if (yes) return;
+      if (!possible) throw refused(`${message} Nobody is there to confirm it.`, 'repeat it with --yes');
+      if ((await put({ type: 'confirm', message, default: false })) !== true)
+        throw refused('Not confirmed; nothing was changed.', 'repeat it and answer y');
+    },
+    confirmByName: async (message, names, given) => {
+      const [name = ''] = names;
+      const again = `repeat it with --confirm ${name}`;
+      if (given !== undefined) {
+        if (names.includes(given)) return;
+        throw refused(`--confirm names something else: it must be ${names.join(' or ')}.`, again);
+      }
+      if (!possible) throw refused(`${message} Nobody is there to confirm it.`, again);
+      const typed = await put({ type: 'input', message: `${message} Type ${name} to confirm:` });
+      if (!names.includes(String(typed))) throw refused('Not confirmed; nothing was changed.', again);
+    },
+  };
+}
+
+function refused(message: string, fix: string): CommandError {
+  return new CommandError('notAllowed', 'confirmation_refused', message, fix);
+}

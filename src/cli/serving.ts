@@ -1,0 +1,62 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import type { Appliance } from '#src/appliance.js';
+import type { Listener } from '#src/http/server.js';
+import { exitCodes } from './exit.js';
+
+/** How long running requests may take to finish after the first signal. */
+const drainMs = 30_000;
+
+/** Keeps the server running until a signal ends it, or a defect; ends the process. The second signal ends it at once. */
+export function serveUntilSignal(
+  { platform, close }: Appliance,
+  listener: Listener,
+  pidfile: string | undefined,
+): void {
+  const { log } = platform;
+  let draining = false;
+  const end = (code: number): never => {
+    if (pidfile !== undefined) rmSync(pidfile, { force: true });
+    log.flush();
+    process.exit(code);
+  };
+  const drain = async (code: number): Promise<void> => {
+    draining = true;
+    setTimeout(() => {
+      log.error('serve.drain.gave-up', { afterMs: drainMs });
+      end(exitCodes.failed);
+    }, drainMs).unref();
+    await listener.drain();
+    await close();
+    log.info('serve.ended');
+    end(code);
+  };
+  const onSignal = (signal: 'SIGTERM' | 'SIGINT', atOnce: number) => {
+    process.on(signal, () => {
+      if (draining) end(atOnce);
+      log.info('serve.draining', { signal });
+      drain(exitCodes.ok).catch((error: unknown) => fail(error));
+    });
+  };
+  const fail = (error: unknown): void => {
+    log.error('process.failed', describeDefect(error));
+    if (draining) end(exitCodes.failed);
+    drain(exitCodes.failed).catch(() => end(exitCodes.failed));
+  };
+  onSignal('SIGTERM', exitCodes.terminated);
+  onSignal('SIGINT', exitCodes.interrupted);
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+  // Nobody has to read the one line on stdout.
+  process.stdout.removeAllListeners('error');
+  process.stdout.on('error', () => {});
+  if (pidfile !== undefined) writeFileSync(pidfile, `${process.pid}\n`);
+}
+
+/** What a defect was and where, without its message: that may quote SQL and values. */
+function describeDefect(error: unknown) {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const places = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  const code = 'code' in error ? String(error.code) : undefined;
+  return { name: error.name, code, at: places.slice(0, 5).join(' ').replace(/\s+/g, ' ').trim() };
+}
