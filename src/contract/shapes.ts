@@ -37,5 +37,5 @@ export const wireInstantOrEmpty = z.union([wireInstant, z.literal('')]);
 
 /** Prints a stored instant in the wire form; absent becomes the empty string. */
 export function toWireInstant(instant: Instant | null): string {
-  return instant === null ? '' : instant.replace('Z', '+00:00');
+  return instant === null ? '' : `${instant.slice(0, -1)}+00:00`;
 }

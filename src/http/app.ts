@@ -78,6 +78,7 @@ export function createApp(platform: Platform, features: Features) {
     const seconds = (clock.monotonic() - started) / 1000;
     const name = operation?.declaration.id ?? 'none';
     metrics.request(methods.has(ctx.method) ? ctx.method : 'other', name, ctx.status, seconds);
+    if (!log.isOn('info')) return;
     log.info('request', {
       requestId: id,
       method: ctx.method,

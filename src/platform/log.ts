@@ -7,6 +7,8 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 /** Writes one line per event: JSON, or words where a person reads along. */
 export interface Log {
+  /** Whether lines of this level are written, for callers on a hot path. */
+  isOn(level: Level): boolean;
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
@@ -50,7 +52,14 @@ export function createLog(options: LogOptions): Log {
       else timer ??= setTimeout(flush, flushAfterMs).unref();
     };
   };
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), flush };
+  return {
+    isOn: (level) => logLevels.indexOf(level) >= threshold,
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    flush,
+  };
 }
 
 function jsonLine(time: string, level: Level, event: string, fields: LogFields): string {

@@ -97,10 +97,9 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
       return account;
     },
     update,
-    /** Notes that the user was here. Throws Failure `user_not_found`. */
-    touch: async (unit: Unit, projectId: string, id: string): Promise<void> => {
-      if ((await unit.run(store.touch({ projectId, id, now: unit.now }))) === 0) throw new Failure('user_not_found');
-    },
+    /** Notes that the user was here; false where the user is gone. */
+    touch: async (unit: Unit, projectId: string, id: string): Promise<boolean> =>
+      (await unit.run(store.touch({ projectId, id, now: unit.now }))) > 0,
     /** Gives the account another address, unverified. Throws Failure `user_email_already_exists` where another user has it. */
     changeEmail: async (
       unit: Unit,

@@ -110,7 +110,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       login: Login,
     ): Promise<{ session: Session; secret: string }> => {
       // Updating the user first makes parallel logins of one user wait for each other, so that the limit holds.
-      await accounts.touch(unit, project.id, account.id);
+      if (!(await accounts.touch(unit, project.id, account.id))) throw new Failure('user_invalid_credentials');
       const presented = login.request.presentedSession;
       const previous =
         presented === null

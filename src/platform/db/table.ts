@@ -21,7 +21,11 @@ const sharedTextLength = 300;
 const sharedTexts = 100;
 
 /** Text; instants and ids too. */
-export const text = codec<string>('text', String, (value) => value);
+export const text = codec<string>(
+  'text',
+  (stored) => stored as string,
+  (value) => value,
+);
 /** A whole number that fits 32 bits. */
 export const integer = codec<number>('integer', Number, (value) => value);
 /** A whole number up to 2^53, such as milliseconds. */
