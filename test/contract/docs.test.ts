@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAppliance } from '#src/appliance.js';
+import { exitCodes } from '#src/cli/exit.js';
 import { scopes } from '#src/contract/actor.js';
 import { errorCatalog } from '#src/contract/errors.js';
 import { events } from '#src/contract/events.js';
@@ -157,6 +158,13 @@ test('operations.md lists the metrics with their labels', async () => {
       ...codes(labels).sort(),
     ]),
     actual,
+  );
+});
+
+test('operations.md lists the exit codes', () => {
+  same(
+    readTable('docs/operations.md', 'code').map(([number]) => [Number(number)]),
+    Object.values(exitCodes).map((number) => [number]),
   );
 });
 
