@@ -2,6 +2,7 @@ import type { Appliance } from '#src/appliance.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { By } from '#src/platform/db/ledger.js';
 import type { Platform } from '#src/platform/index.js';
+import type { Answer } from './answer.js';
 import type { Output } from './output.js';
 import type { Prompts } from './prompts.js';
 
@@ -76,16 +77,6 @@ interface CallOf {
 
 /** What a command needs before it runs. */
 export type Need = keyof CallOf;
-
-/** What a command gives: a value for programs and the same as text for people. */
-export interface Answer {
-  readonly value: unknown;
-  readonly text: string;
-  /** Suggestion of the next command, on stderr. */
-  readonly next?: string;
-  /** 0 where absent. */
-  readonly exitCode?: number;
-}
 
 interface CommandSpec<N extends Need> {
   /** The words after `svc`. */

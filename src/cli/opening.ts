@@ -8,7 +8,8 @@ import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import type { By } from '#src/platform/db/ledger.js';
 import type { SchemaStatus } from '#src/platform/db/migrations.js';
 import { createPlatform, type Platform } from '#src/platform/index.js';
-import type { Answer, Call, Command } from './command.js';
+import type { Answer } from './answer.js';
+import type { Call, Command } from './command.js';
 import { CommandError } from './exit.js';
 
 /** Opens what a command needs, runs it, and closes everything again. */

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { Answer } from './command.js';
+import type { Answer } from './answer.js';
 import type { Explanation } from './exit.js';
 
 /** How much and in which form is printed. */

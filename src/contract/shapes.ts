@@ -26,6 +26,9 @@ export const emailAddress = z
   .max(320)
   .transform((value) => value.toLowerCase());
 
+/** A phone number as E.164 writes it. */
+export const phoneNumber = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be a phone number such as +14155550123');
+
 /** A display name. */
 export const displayName = z.string().max(128);
 

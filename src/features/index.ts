@@ -9,7 +9,7 @@ import { createSessionsFeature } from './sessions/index.js';
 import { createUsers } from './users/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
-export type { LimitCounter, Limits } from './limits/index.js';
+export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export type { ApiKey, ProjectPlatform, Projects, ServerKeys } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
 export type { Sessions } from './sessions/index.js';

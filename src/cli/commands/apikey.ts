@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { toKey } from '#src/features/index.js';
-import { type Answer, command, projectOption } from '../command.js';
+import type { Answer } from '../answer.js';
+import { command, projectOption } from '../command.js';
 import { valid } from '../input.js';
 import { columns, pairs } from '../output.js';
 

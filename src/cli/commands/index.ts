@@ -1,10 +1,15 @@
 import type { Command } from '../command.js';
 import { apikeyCommands } from './apikey.js';
+import { configCommands } from './config.js';
 import { initCommand } from './init.js';
+import { limitsCommands } from './limits.js';
 import { migrateCommands } from './migrate.js';
+import { openapiCommand } from './openapi.js';
+import { platformCommands } from './platform.js';
 import { projectCommands } from './project.js';
 import { rosterCommands } from './roster.js';
 import { serveCommand } from './serve.js';
+import { userCommands } from './user.js';
 import { versionCommand } from './version.js';
 
 /** Every command, in the order in which the help lists them. */
@@ -13,7 +18,12 @@ export const commands: readonly Command[] = [
   ...migrateCommands,
   serveCommand,
   ...projectCommands,
+  ...platformCommands,
   ...apikeyCommands,
+  ...userCommands,
+  ...limitsCommands,
+  openapiCommand,
+  ...configCommands,
   ...rosterCommands,
   versionCommand,
 ];

@@ -1,5 +1,6 @@
 import type { Migration, Migrator, SchemaStatus } from '#src/platform/db/migrations.js';
-import { type Answer, command } from '../command.js';
+import type { Answer } from '../answer.js';
+import { command } from '../command.js';
 import { databaseName } from '../database-url.js';
 import { exitCodes, usageError } from '../exit.js';
 import { demandKnown } from '../opening.js';

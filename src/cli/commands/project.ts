@@ -1,6 +1,7 @@
 import { type Project, projectSettings } from '#src/contract/project.js';
 import { toProject } from '#src/features/index.js';
-import { type Answer, command } from '../command.js';
+import type { Answer } from '../answer.js';
+import { command } from '../command.js';
 import { usageError } from '../exit.js';
 import { columns, pairs } from '../output.js';
 

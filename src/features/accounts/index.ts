@@ -16,6 +16,7 @@ export { toUser, userShape } from './view.js';
 export interface NewAccount {
   readonly id: string;
   readonly email: string | null;
+  readonly phone?: string | null;
   readonly name: string;
   readonly passwordHash: string | null;
 }
@@ -43,12 +44,12 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     if (rows === 0) throw new Failure('user_not_found');
     return { ...account, ...changed };
   };
-  const emailTarget = (email: string, now: Instant): Target => ({
+  const target = (providerType: Target['providerType'], identifier: string, now: Instant): Target => ({
     id: random.id(),
     createdAt: now,
     updatedAt: now,
-    providerType: 'email',
-    identifier: email,
+    providerType,
+    identifier,
   });
 
   return {
@@ -67,7 +68,10 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
       const rows = await reader.all(store.list(projectId, page.search, page.limit, page.offset));
       return rows.map((row) => users.decode(row));
     },
-    /** Throws Failure `user_already_exists` where the id or the address is taken. */
+    /** How many users `list` has in all its pages. */
+    count: async (reader: Reader, projectId: string, search?: string): Promise<number> =>
+      Number((await reader.one(store.count(projectId, search)))?.total ?? 0),
+    /** Throws Failure `user_already_exists` where the id, the address or the phone number is taken. */
     create: async (unit: Unit, projectId: string, given: NewAccount): Promise<Account> => {
       const account: Account = {
         id: given.id === uniqueId ? random.id() : given.id,
@@ -77,7 +81,7 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
         status: true,
         labels: [],
         email: given.email,
-        phone: null,
+        phone: given.phone ?? null,
         emailVerification: false,
         phoneVerification: false,
         mfa: false,
@@ -85,7 +89,10 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
         passwordHash: given.passwordHash,
         passwordUpdate: given.passwordHash === null ? null : unit.now,
         accessedAt: unit.now,
-        targets: given.email === null ? [] : [emailTarget(given.email, unit.now)],
+        targets: [
+          ...(given.email === null ? [] : [target('email', given.email, unit.now)]),
+          ...(given.phone ? [target('sms', given.phone, unit.now)] : []),
+        ],
       };
       if ((await unit.one(store.insert(projectId, account))) === undefined) throw new Failure('user_already_exists');
       const { id, name } = account;
@@ -112,7 +119,7 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
         throw new Failure('user_email_already_exists');
       const targets = [
         ...account.targets.filter(({ providerType }) => providerType !== 'email'),
-        emailTarget(email, unit.now),
+        target('email', email, unit.now),
       ];
       try {
         return await update(unit, projectId, account, { ...change, email, emailVerification: false, targets });

@@ -31,6 +31,15 @@ export type AccountChange = Partial<Omit<Account, 'id' | 'createdAt'>>;
 export function createAccountStore(sql: Sql) {
   const { knex } = sql;
   const own = (projectId: string, id: string) => knex(users.name).where({ project_id: projectId, id });
+  const found = (projectId: string, search = '') => {
+    const all = knex(users.name).where({ project_id: projectId });
+    if (search === '') return all;
+    const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+    return all.whereRaw(
+      "(lower(name) like ? escape '\\' or lower(email) like ? escape '\\' or lower(id) like ? escape '\\')",
+      [pattern, pattern, pattern],
+    );
+  };
   return {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, id: p.id }).select(users.select(sql)),
@@ -56,16 +65,11 @@ export function createAccountStore(sql: Sql) {
     otherWithEmail: (projectId: string, id: string, email: string): Query =>
       sql.compile(knex(users.name).where({ project_id: projectId, email }).whereNot({ id }).select('id')),
     remove: (projectId: string, id: string): Query => sql.compile(own(projectId, id).delete()),
-    list: (projectId: string, search: string | undefined, limit: number, offset: number): Query => {
-      const pattern = `%${(search ?? '').toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
-      const found = knex(users.name).where({ project_id: projectId });
-      if (search !== undefined && search !== '') {
-        found.whereRaw(
-          "(lower(name) like ? escape '\\' or lower(email) like ? escape '\\' or lower(id) like ? escape '\\')",
-          [pattern, pattern, pattern],
-        );
-      }
-      return sql.compile(found.orderBy(['created_at', 'id']).limit(limit).offset(offset).select(users.select(sql)));
-    },
+    list: (projectId: string, search: string | undefined, limit: number, offset: number): Query =>
+      sql.compile(
+        found(projectId, search).orderBy(['created_at', 'id']).limit(limit).offset(offset).select(users.select(sql)),
+      ),
+    count: (projectId: string, search: string | undefined): Query =>
+      sql.compile(found(projectId, search).count({ total: '*' })),
   };
 }

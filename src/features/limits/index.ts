@@ -3,7 +3,7 @@ import { type LimitClass, type LimitName, limitClasses, type Rate } from '#src/c
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import { addressKey, advance, type LimitState } from '#src/platform/limiter.js';
-import { type CounterKey, createLimitStore, limitCounters } from './store.js';
+import { type CounterKey, createLimitStore, limitCounters, type StoredSelection } from './store.js';
 
 /** What a counter counts. */
 export type LimitKind = 'address' | 'account';
@@ -16,6 +16,26 @@ export interface LimitCounter {
   readonly count: number;
   readonly limit: number;
   readonly resetAt: number;
+}
+
+/** Which counters: of a project, and there of one address or one user, who need not exist. */
+export interface LimitSelection {
+  readonly projectId: string;
+  readonly address?: string;
+  readonly user?: { readonly id?: string; readonly email: string | null };
+}
+
+/** A limit in force. */
+export interface LimitRate extends Rate {
+  readonly class: string;
+  readonly kind: string;
+  readonly summary: string;
+  readonly counted: string;
+}
+
+/** Under what wrong guesses of a signed-in user's current password are counted. */
+export function passwordProofKey(userId: string): string {
+  return `user:${userId}`;
 }
 
 /** Counts calls of the security classes in the database, so that every process and the command line agree. */
@@ -33,6 +53,15 @@ export function createLimits({ sql, clock, config }: Pick<Platform, 'sql' | 'clo
     kind,
     key: keyOf(kind, value),
   });
+
+  const stored = ({ projectId, address, user }: LimitSelection): StoredSelection => {
+    if (address !== undefined) return { projectId, kind: 'address', keys: [keyOf('address', address)] };
+    if (user === undefined) return { projectId };
+    // Logins count by the address, given by whoever tries; guesses of the current password by the user who is signed in.
+    const { id, email } = user;
+    const keys = [...(email ? [email.toLowerCase()] : []), ...(id === undefined ? [] : [passwordProofKey(id)])];
+    return { projectId, kind: 'account', keys };
+  };
 
   /** Counts one call; undefined where the class has no such limit or limits are off. */
   const take = async (unit: Unit, name: LimitName, kind: LimitKind, value: string): Promise<LimitState | undefined> => {
@@ -84,15 +113,18 @@ export function createLimits({ sql, clock, config }: Pick<Platform, 'sql' | 'clo
         store.retreat(counter(projectId, name, 'address', address), Math.ceil((rate.seconds * 1000) / rate.count)),
       );
     },
+    /** Every class with the rates in force. */
+    rates: (): LimitRate[] =>
+      Object.entries(limitClasses).flatMap(([name, { summary, ...shipped }]) =>
+        Object.entries<Rate>(shipped).map(([kind, rate]) => ({
+          ...{ class: name, kind, summary, ...(config.rateLimits[name as LimitName] ?? rate) },
+          counted: name === 'data' ? 'in the memory of each server process' : 'in the database',
+        })),
+      ),
     /** Counters that are not yet back to zero. */
-    list: async (
-      reader: Reader,
-      selection: { projectId?: string; kind?: LimitKind; value?: string },
-    ): Promise<LimitCounter[]> => {
+    list: async (reader: Reader, selection: LimitSelection): Promise<LimitCounter[]> => {
       const now = clock.now();
-      const { projectId, kind, value } = selection;
-      const key = kind === undefined || value === undefined ? undefined : keyOf(kind, value);
-      const rows = await reader.all(store.list({ projectId, kind, key }, now));
+      const rows = await reader.all(store.list(stored(selection), now));
       return rows.map((row) => {
         const { class: name, kind: what, key: id, arrival } = limitCounters.decode(row);
         const rate = rateOf(name as LimitName, what as LimitKind) ?? { count: 1, seconds: 1 };
@@ -108,10 +140,8 @@ export function createLimits({ sql, clock, config }: Pick<Platform, 'sql' | 'clo
       });
     },
     /** Forgets counters and returns how many there were. */
-    reset: async (unit: Unit, selection: { projectId?: string; kind?: LimitKind; value?: string }): Promise<number> => {
-      const { projectId, kind, value } = selection;
-      const key = kind === undefined || value === undefined ? undefined : keyOf(kind, value);
-      const counters = await unit.run(store.reset({ projectId, kind, key }));
+    reset: async (unit: Unit, selection: LimitSelection): Promise<number> => {
+      const counters = await unit.run(store.reset(stored(selection)));
       unit.record('limitsReset', { resource: 'limits', payload: { counters } });
       return counters;
     },

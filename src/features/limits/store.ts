@@ -14,8 +14,8 @@ export const limitCounters = table('limit_counters', {
 /** A key of a counter. */
 export type CounterKey = { projectId: string; class: string; kind: string; key: string };
 
-/** Which counters: of a project, and of one key or of all. */
-type Selection = { projectId?: string | undefined; kind?: string | undefined; key?: string | undefined };
+/** Which counters: of a project, and of some keys or of all. */
+export type StoredSelection = { projectId: string; kind?: string; keys?: readonly string[] };
 
 /** SQL over the counters. */
 export function createLimitStore(sql: Sql) {
@@ -29,8 +29,12 @@ export function createLimitStore(sql: Sql) {
   const remove = sql.prepare<CounterKey>((k, p) =>
     k(limitCounters.name).where({ project_id: p.projectId, class: p.class, kind: p.kind, key: p.key }).delete(),
   );
-  const where = ({ projectId, kind, key }: Selection) =>
-    Object.fromEntries(Object.entries({ project_id: projectId, kind, key }).filter(([, value]) => value !== undefined));
+  const selected = ({ projectId, kind, keys }: StoredSelection) => {
+    const found = knex(limitCounters.name).where({ project_id: projectId });
+    if (kind !== undefined) found.where({ kind });
+    if (keys !== undefined) found.whereIn('key', keys);
+    return found;
+  };
   return {
     find,
     remove,
@@ -56,10 +60,9 @@ export function createLimitStore(sql: Sql) {
           .where({ project_id: counter.projectId, class: counter.class, kind: counter.kind, key: counter.key })
           .update({ arrival: knex.raw('arrival - ?', [intervalMs]) }),
       ),
-    list: (selection: Selection, now: number): Query =>
+    list: (selection: StoredSelection, now: number): Query =>
       sql.compile(
-        knex(limitCounters.name)
-          .where(where(selection))
+        selected(selection)
           .andWhere('arrival', '>', now)
           .orderBy([
             { column: 'class', order: 'asc' },
@@ -68,6 +71,6 @@ export function createLimitStore(sql: Sql) {
           .limit(1000)
           .select(limitCounters.select(sql)),
       ),
-    reset: (selection: Selection): Query => sql.compile(knex(limitCounters.name).where(where(selection)).delete()),
+    reset: (selection: StoredSelection): Query => sql.compile(selected(selection).delete()),
   };
 }

@@ -12,6 +12,7 @@ import type { Sessions } from '../sessions/index.js';
 export interface SignUp {
   readonly id: string;
   readonly email: string;
+  readonly phone?: string | null;
   readonly password: string;
   readonly name: string;
 }
@@ -32,9 +33,8 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
     signUp: async (by: Work, project: Project, given: SignUp): Promise<Account> => {
       await accounts.checkPassword(given.password, owner(project, given.email, given.name));
       const passwordHash = await accounts.hashPassword(project, given.password);
-      const { id, email, name } = given;
-      const account = await db.work(by, (unit) => accounts.create(unit, project.id, { id, email, name, passwordHash }));
-      return account;
+      const { id, email, phone = null, name } = given;
+      return db.work(by, (unit) => accounts.create(unit, project.id, { id, email, phone, name, passwordHash }));
     },
     /** What a sign-up with a taken address is answered with where the project hides that: a user who was never created. */
     unborn: ({ id, email, name }: SignUp, now: Instant, targetId: string): Account => ({
@@ -137,8 +137,14 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
       if (found === undefined) throw new Failure('user_not_found');
       return found;
     },
-    list: (project: Project, page: { search?: string | undefined; limit: number; offset: number }) =>
-      accounts.list(db, project.id, page),
+    /** A page of the users, and how many there are in all pages. */
+    list: async (
+      project: Project,
+      page: { search?: string | undefined; limit: number; offset: number },
+    ): Promise<{ total: number; users: Account[] }> => ({
+      total: await accounts.count(db, project.id, page.search),
+      users: await accounts.list(db, project.id, page),
+    }),
   };
 }
 

@@ -1,0 +1,129 @@
+import type { Command, OptionSpec } from './command.js';
+
+/** What may follow some words. */
+interface Place {
+  /** The words so far; one that takes more words after it matches as a beginning. */
+  readonly words: string;
+  readonly isCommand: boolean;
+  readonly candidates: readonly string[];
+  readonly options: readonly OptionSpec[];
+}
+
+/** The shells that completion is written for. */
+export const shells = ['bash', 'zsh', 'fish'] as const;
+
+/** A script that teaches a shell the commands and flags of the roster. */
+export function completionScript(
+  shell: (typeof shells)[number],
+  roster: readonly Command[],
+  globalOptions: readonly OptionSpec[],
+): string {
+  const places = placesOf(roster);
+  return shell === 'fish' ? fish(places, globalOptions) : posix(shell, places, globalOptions);
+}
+
+function placesOf(roster: readonly Command[]): Place[] {
+  const groups = [
+    ...new Set(roster.filter(({ path }) => path.includes(' ')).map(({ path }) => path.split(' ')[0] ?? '')),
+  ];
+  const verbs = (group: string) =>
+    roster.flatMap(({ path }) => (path.startsWith(`${group} `) ? [path.slice(group.length + 1)] : []));
+  const defaults = (group: string) => roster.find(({ path, isDefault }) => isDefault && path.startsWith(`${group} `));
+  return [
+    ...roster.map(({ path, options = [], arguments: positional = [] }) => ({
+      words: path,
+      isCommand: true,
+      candidates: positional.flatMap(({ choices = [] }) => choices),
+      options,
+    })),
+    ...groups.map((group) => ({
+      words: group,
+      isCommand: false,
+      candidates: verbs(group),
+      options: defaults(group)?.options ?? [],
+    })),
+    {
+      words: '',
+      isCommand: false,
+      candidates: [...new Set(roster.map(({ path }) => path.split(' ')[0] ?? ''))],
+      options: [],
+    },
+  ];
+}
+
+function flagsWithValue(places: readonly Place[], globalOptions: readonly OptionSpec[]): string[] {
+  const all = [...globalOptions, ...places.flatMap(({ options }) => options)];
+  return [...new Set(all.filter(({ value }) => value !== undefined).map(({ flag }) => flag))];
+}
+
+/** Bash and zsh read the same language here; they differ in where the words are and how candidates are handed over. */
+function posix(shell: 'bash' | 'zsh', places: readonly Place[], globalOptions: readonly OptionSpec[]): string {
+  const isBash = shell === 'bash';
+  const [word, first, current] = isBash ? ['COMP_WORDS', 1, 'COMP_CWORD'] : ['words', 2, 'CURRENT'];
+  const everywhere = [...globalOptions.map(({ flag }) => flag), '--help'];
+  const choices = places.flatMap(({ options }) => options.filter((option) => option.choices !== undefined));
+  const branch = (place: Place) => {
+    const words = [...place.candidates, ...place.options.map(({ flag }) => flag), ...everywhere].join(' ');
+    return `    '${place.words}'${place.isCommand ? ` | '${place.words} '*` : ''}) candidates="${words}" ;;`;
+  };
+  return [
+    ...(isBash ? [] : ['#compdef svc']),
+    '_svc() {',
+    '  local line="" candidates="" i',
+    `  for ((i = ${first}; i < ${current}; i++)); do`,
+    `    case "\${${word}[i]}" in`,
+    `      ${flagsWithValue(places, globalOptions).join(' | ')}) ((i++)) ;;`,
+    '      -*) ;;',
+    `      *) line="\${line:+$line }\${${word}[i]}" ;;`,
+    '    esac',
+    '  done',
+    '  case "$line" in',
+    ...places.map(branch),
+    '  esac',
+    `  case "\${${word}[${current} - 1]}" in`,
+    ...choices.map(({ flag, choices: values = [] }) => `    ${flag}) candidates="${values.join(' ')}" ;;`),
+    '  esac',
+    isBash
+      ? `  COMPREPLY=($(compgen -W "$candidates" -- "\${COMP_WORDS[COMP_CWORD]}"))`
+      : `  compadd -- \${=candidates}`,
+    '}',
+    isBash ? 'complete -o default -F _svc svc' : 'compdef _svc svc',
+  ].join('\n');
+}
+
+function fish(places: readonly Place[], globalOptions: readonly OptionSpec[]): string {
+  const quote = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;
+  const when = ({ words, isCommand }: Place) =>
+    quote(`string match -qr -- "^${words}${isCommand ? '( |\\$)' : '\\$'}" (__svc_line)`);
+  const option = ({ flag, value, summary, choices }: OptionSpec, condition = '') =>
+    `complete -c svc${condition} -l ${flag.slice(2)}${value === undefined ? '' : ' -r'}` +
+    `${choices === undefined ? '' : ` -f -a ${quote(choices.join(' '))}`} -d ${quote(summary)}`;
+  return [
+    'function __svc_line',
+    '  set -l line',
+    '  set -l skip 0',
+    '  set -l words (commandline -opc)',
+    '  set -e words[1]',
+    '  for word in $words',
+    '    if test $skip = 1',
+    '      set skip 0',
+    '      continue',
+    '    end',
+    '    switch $word',
+    `      case ${flagsWithValue(places, globalOptions).join(' ')}`,
+    '        set skip 1',
+    "      case '-*'",
+    "      case '*'",
+    '        set -a line $word',
+    '    end',
+    '  end',
+    '  echo "$line"',
+    'end',
+    'complete -c svc -f',
+    ...globalOptions.map((one) => option(one)),
+    ...places.flatMap((place) => [
+      `complete -c svc -n ${when(place)} -a ${quote(place.candidates.join(' '))}`,
+      ...place.options.map((one) => option(one, ` -n ${when(place)}`)),
+    ]),
+  ].join('\n');
+}
