@@ -6,6 +6,9 @@ import type { Page } from 'playwright-core';
 import { serveSite } from '../harness/browser.js';
 import { root } from '../harness/checkout.js';
 
+/** The web SDK as published. */
+export const webSdk = readFileSync(join(root, 'node_modules/appwrite/dist/iife/sdk.js'), 'utf8');
+
 /** What an SDK call ended with: a value, or what the SDK threw. */
 type Outcome<T> =
   | { value: T; error?: never }
@@ -23,14 +26,13 @@ export function servePage(endpoint: string, projectId: string, certificate?: { c
         return { error: { name, code, type } };
       }
     };`;
-  const sdk = readFileSync(join(root, 'node_modules/appwrite/dist/iife/sdk.js'), 'utf8');
   return serveSite(
     {
       '/': {
         type: 'text/html',
         content: `<!doctype html><title>A shop</title><script src="/sdk.js"></script><script>${script}</script>`,
       },
-      '/sdk.js': { type: 'text/javascript', content: sdk },
+      '/sdk.js': { type: 'text/javascript', content: webSdk },
     },
     certificate,
   );
