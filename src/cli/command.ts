@@ -20,7 +20,7 @@ export interface OptionSpec {
 }
 
 /** A positional argument of a command. */
-export interface ArgumentSpec {
+interface ArgumentSpec {
   readonly name: string;
   readonly summary: string;
   readonly choices?: readonly string[];

@@ -17,7 +17,7 @@ export const exitCodes = {
 } as const;
 
 /** The meaning of an exit code. */
-export type Outcome = keyof typeof exitCodes;
+type Outcome = keyof typeof exitCodes;
 
 /** A command cannot go on: how the process ends, and what the operator reads. Never holds a secret. */
 export class CommandError extends Error {

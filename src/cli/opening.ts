@@ -47,7 +47,7 @@ export function load(
 }
 
 /** Opens everything for as long as the body runs. */
-export async function withAppliance<T>(
+async function withAppliance<T>(
   { config }: Pick<LoadedConfig, 'config'>,
   { output }: Pick<Call, 'output'>,
   body: (appliance: Appliance) => Promise<T>,
@@ -105,7 +105,7 @@ function forCommand(config: Config, { verbose, quiet }: Call['output']): Config 
 }
 
 /** Throws where the schema is not this version's or the master key is not the database's. Exit 7. */
-export async function demandUsable(appliance: Appliance): Promise<void> {
+async function demandUsable(appliance: Appliance): Promise<void> {
   demandCurrent(await appliance.platform.migrator.status());
   await demandMasterKey(appliance);
 }

@@ -3,7 +3,7 @@ import type { Answer } from './answer.js';
 import type { Explanation } from './exit.js';
 
 /** How much and in which form is printed. */
-export interface OutputOptions {
+interface OutputOptions {
   readonly json: boolean;
   readonly quiet: boolean;
   readonly verbose: boolean;

@@ -19,8 +19,19 @@ export const globalOptions: readonly OptionSpec[] = [
   { flag: '--yes', summary: 'answer y to moderate questions' },
 ];
 
+/** What the commands of a first word are about. */
+const groups: Readonly<Record<string, string>> = {
+  migrate: 'Moves the schema of the database',
+  project: 'Manages projects and their settings',
+  platform: 'Manages the web origins of a project',
+  apikey: 'Manages the server keys of a project',
+  user: 'Manages the users of a project',
+  limits: 'Shows and resets the rate limits of a project',
+  config: 'Shows and checks the settings of the installation',
+};
+
 /** What a command line asks for: a command with its values, or text that answers it already. */
-export type Parsed =
+type Parsed =
   | { readonly kind: 'command'; readonly command: Command; readonly typed: Typed }
   | { readonly kind: 'text'; readonly text: string };
 
@@ -28,42 +39,45 @@ export type Parsed =
 export async function parse(argv: readonly string[], commands: readonly Command[]): Promise<Parsed> {
   let found: Parsed | undefined;
   let printed = '';
-  const program = createParser(commands, (command, typed) => {
+  const write = (text: string) => {
+    printed += text;
+  };
+  const program = createParser(commands, write, (command, typed) => {
     found = { kind: 'command', command, typed };
-  });
-  program.configureOutput({
-    writeOut: (text) => {
-      printed += text;
-    },
-    // Commander writes errors before it throws them; they are printed from what it throws.
-    writeErr: () => {},
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw translate(error);
+    if (error.exitCode !== 0) throw translate(error, argv, commands);
   }
   return found ?? { kind: 'text', text: printed };
 }
 
-function createParser(commands: readonly Command[], choose: (command: Command, typed: Typed) => void): Parser {
+function createParser(
+  commands: readonly Command[],
+  write: (text: string) => void,
+  choose: (command: Command, typed: Typed) => void,
+): Parser {
   const program = new Parser('svc')
     .description('Runs and manages svc: accounts, sessions, documents, files and signed webhooks for applications.')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
+    // Commander writes errors before it throws them; they are printed from what it throws.
+    .configureOutput({ writeOut: write, writeErr: () => {} })
     .usage('<command> [options]');
   program.addHelpText('after', examplesText(['svc init', 'svc serve']));
   for (const option of globalOptions) program.addOption(toOption(option));
-  const groups = new Map<string, Parser>();
+  const parents = new Map<string, Parser>();
   for (const command of commands) {
     const [first = '', second] = command.path.split(' ');
     let parent = program;
     if (second !== undefined) {
-      parent = groups.get(first) ?? createGroup(program, first, commands);
-      groups.set(first, parent);
+      parent = parents.get(first) ?? createGroup(program, first, commands);
+      parents.set(first, parent);
     }
     addCommand(parent, second ?? first, command, commands, choose);
   }
@@ -73,10 +87,21 @@ function createParser(commands: readonly Command[], choose: (command: Command, t
 function createGroup(program: Parser, name: string, commands: readonly Command[]): Parser {
   const members = commands.filter(({ path }) => path.startsWith(`${name} `));
   const examples = members.slice(0, 2).map(({ examples: [first] }) => first);
-  return program
+  const byDefault = members.find(({ isDefault }) => isDefault);
+  const group = program
     .command(name)
-    .description(members.map(({ summary }) => summary.split(/[:;,(]/)[0]?.trim()).join('; '))
-    .addHelpText('after', examplesText(examples));
+    .description(groups[name] ?? '')
+    .helpCommand(false);
+  if (byDefault !== undefined) {
+    const flags = (byDefault.options ?? []).map(({ flag, value }) =>
+      value === undefined ? flag : `${flag} <${value}>`,
+    );
+    group.addHelpText(
+      'after',
+      `\nWithout a command it is svc ${byDefault.path} and takes its flags: ${flags.join(', ')}`,
+    );
+  }
+  return group.addHelpText('after', examplesText(examples));
 }
 
 function addCommand(
@@ -103,8 +128,10 @@ function addCommand(
 
 function unknownVerb(word: string, command: Command, commands: readonly Command[]): CommandError {
   const [group = ''] = command.path.split(' ');
-  const verbs = commands.filter(({ path }) => path.startsWith(`${group} `)).map(({ path }) => path.split(' ')[1] ?? '');
-  return usageError(`unknown command '${word}'`, `did you mean svc ${group} ${nearest(word, verbs)}?`);
+  return usageError(
+    `unknown command '${word}'`,
+    `did you mean svc ${group} ${nearest(word, verbsAfter(group, commands))}?`,
+  );
 }
 
 function toOption({ flag, value, summary, required, repeated, choices, group }: OptionSpec): Option {
@@ -150,13 +177,37 @@ function examplesText(examples: readonly string[]): string {
 }
 
 /** Commander's words without values: what follows `=` or a short flag may be a secret. */
-function translate(error: CommanderError): CommandError {
-  if (error.code === 'commander.help') return usageError('a command is missing', 'svc --help lists them');
-  const [, hint] = /\(Did you mean (?:one of )?(.+?)\?\)/.exec(error.message) ?? [];
-  const [, long, short] = /^error: unknown option '(?:(--[^=']*)|(-[^-'])).*/s.exec(error.message) ?? [];
-  const message =
-    long === undefined && short === undefined
-      ? error.message.replace(/^error: /, '').replace(/\n\(Did you mean .*$/s, '')
-      : `unknown option '${long ?? short}'`;
-  return usageError(message, hint === undefined ? 'svc --help' : `did you mean ${hint}?`);
+function translate(
+  { code, message }: CommanderError,
+  argv: readonly string[],
+  commands: readonly Command[],
+): CommandError {
+  const path = pathIn(argv, commands);
+  const help = ['svc', ...(path === '' ? [] : [path]), '--help'].join(' ');
+  const [, long, short] = /'(?:(--[^=']*)|(-[^'-])).*/s.exec(message) ?? [];
+  if (code === 'commander.help') return usageError('a command is missing', `${help} lists them`);
+  if (code === 'commander.unknownCommand') {
+    const [, word = ''] = /'(.*)'/s.exec(message) ?? [];
+    return usageError(`unknown command '${word}'`, `did you mean ${nearest(word, verbsAfter(path, commands))}?`);
+  }
+  if (code === 'commander.unknownOption' && long !== undefined) {
+    const own = commands.filter((command) => command.path === path).flatMap(({ options = [] }) => options);
+    const flags = [...own, ...globalOptions].map(({ flag }) => flag);
+    return usageError(`unknown option '${long}'`, `did you mean ${nearest(long, [...flags, '--help'])}?`);
+  }
+  if (code === 'commander.unknownOption') return usageError(`unknown option '${short}'`, help);
+  return usageError(message.replace(/^error: /, ''), help);
+}
+
+/** The command, or the group, that the words of a command line begin with; empty where they begin with neither. */
+function pathIn(argv: readonly string[], commands: readonly Command[]): string {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const paths = commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? '']);
+  return [words.slice(0, 2).join(' '), words[0] ?? ''].find((path) => paths.includes(path)) ?? '';
+}
+
+/** The words that may follow a group, or `svc` itself. */
+function verbsAfter(group: string, commands: readonly Command[]): string[] {
+  if (group === '') return commands.map(({ path }) => path.split(' ')[0] ?? '');
+  return commands.filter(({ path }) => path.startsWith(`${group} `)).map(({ path }) => path.slice(group.length + 1));
 }

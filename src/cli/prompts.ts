@@ -22,7 +22,7 @@ export interface Prompts {
 }
 
 /** What decides whether and how questions are asked. */
-export interface PromptOptions {
+interface PromptOptions {
   readonly possible: boolean;
   /** `--yes`. */
   readonly yes: boolean;

@@ -26,7 +26,7 @@ export interface LimitSelection {
 }
 
 /** A limit in force. */
-export interface LimitRate extends Rate {
+interface LimitRate extends Rate {
   readonly class: string;
   readonly kind: string;
   readonly summary: string;
