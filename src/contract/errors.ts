@@ -80,7 +80,7 @@ export const errorCatalog = {
 export type ErrorType = keyof typeof errorCatalog;
 
 /** What may accompany a Failure. */
-export interface FailureOptions {
+interface FailureOptions {
   /** Public text instead of the catalog's; must name no internals. */
   readonly message?: string;
   /** Seconds for `Retry-After`. */

@@ -18,7 +18,7 @@ const define = <P extends z.ZodObject, const K extends keyof z.output<P> & strin
 ) => ({ payload, announced, personal }) as const satisfies EventDefinition;
 
 /** A session as the wire shows it, never with its secret. */
-export const sessionPayload = z.strictObject({
+const sessionPayload = z.strictObject({
   $id: z.string(),
   $createdAt: wireInstant,
   $updatedAt: wireInstant,

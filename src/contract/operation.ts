@@ -88,7 +88,7 @@ export interface Call<D extends Declaration = Declaration> {
 }
 
 /** What a handler returns for a declared reply. */
-export type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
+type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
   ? S extends z.ZodType
     ? z.input<S> | RawJson
     : never
@@ -97,7 +97,7 @@ export type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 
     : unknown;
 
 /** The code behind a declaration. */
-export type Handler<D extends Declaration> = (call: Call<D>) => Promise<Answer<D>> | Answer<D>;
+type Handler<D extends Declaration> = (call: Call<D>) => Promise<Answer<D>> | Answer<D>;
 
 /** A declaration together with its code. */
 export interface Operation {
@@ -118,7 +118,7 @@ export function implement<const T extends Record<string, Declaration>>(
 }
 
 /** A call before authorisation and validation. */
-export interface RawCall {
+interface RawCall {
   readonly project: Project | undefined;
   readonly actor: Actor;
   readonly params: unknown;
@@ -144,7 +144,7 @@ export async function invoke(operation: Operation, call: RawCall): Promise<unkno
 }
 
 /** Throws unless this actor may call the operation. */
-export function authorise(declaration: Declaration, actor: Actor | Operator): void {
+function authorise(declaration: Declaration, actor: Actor | Operator): void {
   if (actor.kind === 'operator') return;
   if (!declaration.auth.includes(actor.kind)) {
     throw new Failure('general_unauthorized_scope', {

@@ -12,9 +12,8 @@ import { createUsers } from './users/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
-export type { ApiKey, ProjectPlatform, Projects, ServerKeys } from './projects/index.js';
+export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
-export type { Sessions } from './sessions/index.js';
 
 /** Builds every feature, each after those it leans on. */
 export function createFeatures(platform: Platform) {

@@ -83,4 +83,4 @@ export function createAuthentication(
 }
 
 /** Authentication of an installation. */
-export type Authentication = ReturnType<typeof createAuthentication>;
+type Authentication = ReturnType<typeof createAuthentication>;

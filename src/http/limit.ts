@@ -59,4 +59,4 @@ export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 
 }
 
 /** The request limit of a process. */
-export type RequestLimit = ReturnType<typeof createRequestLimit>;
+type RequestLimit = ReturnType<typeof createRequestLimit>;

@@ -6,7 +6,7 @@ import { createDatabases } from './service.js';
 import { toCollection, toDatabase } from './view.js';
 
 export { type Attribute, type Collection, columnKind } from './schema.js';
-export type { Databases, FoundCollection } from './service.js';
+export type { Databases } from './service.js';
 export { Misfit, single, toStored } from './values.js';
 
 /** Databases, collections, attributes and indexes. */

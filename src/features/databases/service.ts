@@ -10,7 +10,7 @@ import { collections, createDatabaseStore, type DatabaseRow, databases } from '.
 import { Misfit, toStored } from './values.js';
 
 /** A collection together with whether its database is switched on. */
-export interface FoundCollection {
+interface FoundCollection {
   readonly collection: Collection;
   readonly enabled: boolean;
 }
@@ -18,7 +18,7 @@ export interface FoundCollection {
 /** What a caller says of a new attribute. */
 export type AttributeDraft = Omit<Attribute, 'number' | 'createdAt' | 'updatedAt'>;
 /** What a caller says of a new index. */
-export type IndexDraft = Omit<Index, 'number' | 'createdAt' | 'updatedAt'>;
+type IndexDraft = Omit<Index, 'number' | 'createdAt' | 'updatedAt'>;
 
 /** Bounds of a schema; Postgres has at most 1600 columns in a table, counting dropped ones. */
 const most = { attributes: 500, indexes: 64, indexedAttributes: 16, indexedCharacters: 768 } as const;

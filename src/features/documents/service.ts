@@ -21,13 +21,13 @@ import type { CountUpTo, DocumentStore, Visibility } from './store.js';
 import { changedValues, newValues } from './structure.js';
 
 /** What a document is made of or changed to. */
-export interface DocumentInput {
+interface DocumentInput {
   readonly data?: Readonly<Record<string, unknown>> | undefined;
   readonly permissions?: readonly string[] | undefined;
 }
 
 /** A page of documents, printed, and how many there are in all. */
-export interface DocumentPage {
+interface DocumentPage {
   readonly total: number;
   /** The documents as JSON texts, joined by commas. */
   readonly documents: string;
@@ -196,9 +196,6 @@ export function createDocuments(
     return failure instanceof SchemaChanged ? failure : new Failure('document_unique_constraint_violation');
   }
 }
-
-/** The documents service. */
-export type Documents = ReturnType<typeof createDocuments>;
 
 /** Documents keep their times in the form of the wire, which the database prints. */
 function wireNow({ now }: Unit): string {

@@ -23,7 +23,7 @@ const types: Record<DialectName, Record<ColumnKind, string>> = {
 };
 
 /** A column of an index. */
-export interface IndexedColumn {
+interface IndexedColumn {
   readonly attribute: number;
   readonly descending: boolean;
 }

@@ -35,6 +35,8 @@ export interface Migrator {
   status(): Promise<SchemaStatus>;
   /** Applies what is pending, up to and including `to`; returns the names. */
   up(to?: string): Promise<string[]>;
+  /** What taking the last step back would run. */
+  planDown(): Promise<readonly Query[]>;
   /** Takes the last step back; returns its name, or undefined where there is none. */
   down(): Promise<string | undefined>;
 }
@@ -114,6 +116,11 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
         }
         return pending.map(({ name }) => name);
       }),
+    planDown: async () => {
+      const reader = { all: driver.read };
+      const last = (await tableExists()) ? (await applied(reader)).at(-1) : undefined;
+      return migrations.find(({ name }) => name === last)?.down(await tables(reader)) ?? [];
+    },
     down: () =>
       driver.exclusive(async (connection) => {
         const last = (await applied(connection)).at(-1);
