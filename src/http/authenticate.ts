@@ -81,6 +81,3 @@ export function createAuthentication(
     },
   };
 }
-
-/** Authentication of an installation. */
-type Authentication = ReturnType<typeof createAuthentication>;

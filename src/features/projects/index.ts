@@ -9,9 +9,6 @@ import { toPlatform } from './view.js';
 export type { ProjectPlatform, Projects } from './service.js';
 export { toKey, toPlatform, toProject } from './view.js';
 
-/** The server-keys service. */
-type ServerKeys = ReturnType<typeof createServerKeys>;
-
 /** Projects, their platforms and their server keys. */
 export function createProjectsFeature(
   platform: Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>,
