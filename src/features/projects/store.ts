@@ -47,12 +47,11 @@ type KeyRow = Parameters<typeof apiKeys.encode>[0];
 /** SQL over projects, platforms and server keys. */
 export function createProjectStore(sql: Sql) {
   const { knex } = sql;
-  const insert = (name: string, row: object, key: string[]): Query =>
-    sql.compile(knex(name).insert(row).onConflict(key).ignore().returning('id'));
   return {
     find: sql.prepare<{ id: string }>((k, p) => k(projects.name).where('id', p.id).select(projects.select(sql))),
     list: (): Query => sql.compile(knex(projects.name).orderBy(['created_at', 'id']).select(projects.select(sql))),
-    insert: (row: ProjectRow): Query => insert(projects.name, projects.encode(row), ['id']),
+    insert: (row: ProjectRow): Query =>
+      sql.compile(knex(projects.name).insert(projects.encode(row)).onConflict(['id']).ignore().returning('id')),
     update: (id: string, change: Partial<ProjectRow>): Query =>
       sql.compile(knex(projects.name).where({ id }).update(projects.encodeSome(change))),
     remove: (id: string): Query => sql.compile(knex(projects.name).where({ id }).delete()),

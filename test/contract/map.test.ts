@@ -1,0 +1,56 @@
+// src/README.md against the folders: no room is missing, and no path in it leads nowhere.
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root } from '../harness/checkout.js';
+import { code, codes, readTable } from '../harness/markdown.js';
+
+const page = 'src/README.md';
+const firstCells = (column: string) => readTable(page, column).map(([cell]) => code(cell));
+const entries = (folder: string) =>
+  readdirSync(join(root, folder), { withFileTypes: true }).map((entry) =>
+    entry.isDirectory() ? `${entry.name}/` : entry.name,
+  );
+
+test('the floors are what stands in src', () => {
+  assert.deepEqual(
+    firstCells('floor').sort(),
+    entries('src')
+      .filter((name) => name !== 'README.md')
+      .sort(),
+  );
+});
+
+test('the features are what stands in src/features, in the order in which they are built', () => {
+  assert.deepEqual(
+    firstCells('feature').sort(),
+    entries('src/features')
+      .filter((name) => name !== 'index.ts')
+      .sort(),
+  );
+  const doors = readFileSync(join(root, 'src/features/index.ts'), 'utf8');
+  const calls = doors.slice(doors.indexOf('export function createFeatures'));
+  const factories = new Map(
+    [...doors.matchAll(/import \{ (create\w+) \} from '\.\/([\w-]+)\/index\.js'/g)].map(([, name = '', folder]) => [
+      calls.indexOf(`${name}(`),
+      `${folder}/`,
+    ]),
+  );
+  const built = [...factories.entries()].sort(([a], [b]) => a - b).map(([, folder]) => folder);
+  assert.deepEqual(firstCells('feature'), built);
+});
+
+test('every path in it exists', () => {
+  const text = readFileSync(join(root, page), 'utf8');
+  const named = [...new Set(codes(text).filter((one) => one.includes('/') && !one.startsWith('@')))];
+  assert.ok(named.length > 10);
+  for (const path of named) {
+    const real = path.replace('<feature>', 'sessions');
+    const places = ['src', 'src/features', '.'].map((folder) => join(root, folder, real));
+    assert.ok(
+      places.some((place) => existsSync(place)),
+      path,
+    );
+  }
+});

@@ -1,0 +1,138 @@
+// Records every answer of a server, whoever asked, and compares it with the OpenAPI document that the server itself serves.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+type Json = Record<string, unknown>;
+
+/** An answer as it left the server. */
+export type RecordedAnswer = {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+};
+
+type OpenApiOperation = {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: Json }>> }>>;
+};
+
+/** The part of the OpenAPI document that judges answers. */
+type OpenApiDocument = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Json>> };
+};
+
+/** Answers that no operation gives, by the error they must then carry. */
+const outsideOperations: Readonly<Record<number, string>> = {
+  404: 'general_route_not_found',
+  405: 'general_method_unsupported',
+  429: 'general_rate_limit_exceeded',
+};
+
+/** Judges answers by an OpenAPI document. */
+export function createJudge(document: OpenApiDocument) {
+  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+  formats.default(ajv);
+  ajv.addVocabulary(['components']);
+  const { schemas } = document.components;
+  const components = { schemas: Object.fromEntries(Object.entries(schemas).map(([id, shape]) => [id, closed(shape)])) };
+  components.schemas.Error = schemas.Error ?? {};
+  const compiled = new Map<string, ValidateFunction>();
+  const operations = Object.entries(document.paths)
+    .map(([template, methods]) => ({ template, methods, pattern: patternOf(template) }))
+    // Where two templates fit a path, the one with fewer parameters is meant.
+    .sort((a, b) => a.template.split('{').length - b.template.split('{').length);
+
+  const find = (method: string, path: string): OpenApiOperation | undefined => {
+    const below = path.replace(/^\/v1(?=\/)/, '');
+    const name = (method === 'HEAD' ? 'GET' : method).toLowerCase();
+    return operations.find(({ methods, pattern }) => methods[name] !== undefined && pattern.test(below))?.methods[name];
+  };
+  const validator = (key: string, schema: Json, status: number): ValidateFunction => {
+    const known = compiled.get(key);
+    if (known !== undefined) return known;
+    const made = ajv.compile({ ...(status < 400 ? closed(schema) : schema), components });
+    compiled.set(key, made);
+    return made;
+  };
+  const bodyProblem = (operation: OpenApiOperation, answer: RecordedAnswer): string | undefined => {
+    const declared = operation.responses[answer.status];
+    if (declared === undefined) return `status ${answer.status} is not declared`;
+    const [type, content] = Object.entries(declared.content ?? {})[0] ?? [];
+    if (type === undefined || content === undefined)
+      return answer.body === '' ? undefined : 'a body where none is declared';
+    if (!String(answer.headers['content-type']).startsWith(type)) return `is not ${type}`;
+    if (answer.method === 'HEAD' || type !== 'application/json') return undefined;
+    const validate = validator(`${operation.operationId} ${answer.status}`, content.schema, answer.status);
+    return validate(JSON.parse(answer.body)) ? undefined : ajv.errorsText(validate.errors);
+  };
+  const outsideProblem = (answer: RecordedAnswer): string | undefined => {
+    const type = outsideOperations[answer.status];
+    if (answer.method === 'OPTIONS' && answer.status === 204) return undefined;
+    if (type === undefined) return `status ${answer.status} where no operation is declared`;
+    const body: Json = answer.method === 'HEAD' ? { type } : JSON.parse(answer.body);
+    return body.type === type ? undefined : `type ${body.type} where no operation is declared`;
+  };
+  return {
+    /** The operation that an answer belongs to. */
+    operationOf: (answer: RecordedAnswer): string | undefined => find(answer.method, answer.path)?.operationId,
+    /** What is wrong with an answer; undefined where nothing is. */
+    problem: (answer: RecordedAnswer): string | undefined => {
+      const operation = find(answer.method, answer.path);
+      const wrong = operation === undefined ? outsideProblem(answer) : bodyProblem(operation, answer);
+      const found = wrong ?? (answer.headers['x-request-id'] ? undefined : 'no X-Request-Id');
+      return found && `${answer.method} ${answer.path} ${answer.status}: ${found}\n${answer.body.slice(0, 500)}`;
+    },
+  };
+}
+
+/** Judges answers by an OpenAPI document. */
+export type Judge = ReturnType<typeof createJudge>;
+
+/** Records the answers of the servers of this process that listen on a port of `ports`; `stop` ends it. */
+export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: RecordedAnswer[]; stop(): void } {
+  const answers: RecordedAnswer[] = [];
+  const listener = (message: unknown) => {
+    // What Node publishes on this channel, by its documentation.
+    const { request, response, server } = message as {
+      request: IncomingMessage;
+      response: ServerResponse;
+      server: Server;
+    };
+    const address = server.address();
+    if (address === null || typeof address === 'string' || !ports.has(address.port)) return;
+    const { end } = response;
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    const recorder = (...given: unknown[]) => {
+      const [body] = given;
+      answers.push({
+        method: request.method ?? '',
+        path,
+        status: response.statusCode,
+        headers: response.getHeaders(),
+        body: typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : '',
+      });
+      return Reflect.apply(end, response, given);
+    };
+    response.end = recorder as ServerResponse['end'];
+  };
+  subscribe('http.server.request.start', listener);
+  return { answers, stop: () => void unsubscribe('http.server.request.start', listener) };
+}
+
+/** The same shape without room for members that are not declared: a server may add some later, this one has none to hide. */
+function closed(schema: Json): Json {
+  const copy: Json = JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
+    if (typeof value !== 'object' || value === null || !('properties' in value) || !('type' in value)) return value;
+    return 'additionalProperties' in value ? value : { ...value, additionalProperties: false };
+  });
+  return copy;
+}
+
+function patternOf(template: string): RegExp {
+  return new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`);
+}

@@ -1,0 +1,164 @@
+// The real server on a free port over a real database, with a clock that can be moved and hashes that cost little.
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { type Appliance, createAppliance } from '#src/appliance.js';
+import type { Project } from '#src/contract/project.js';
+import type { Listener } from '#src/http/server.js';
+import { loadConfig } from '#src/platform/config/load.js';
+import { defaultHashParameters, type HashParameters } from '#src/platform/hashing.js';
+import { createJudge, type Judge, type RecordedAnswer, recordAnswers } from './answers.js';
+import { createTestClock, type TestClock } from './clock.js';
+import { createDatabase } from './postgres.js';
+
+/** What a test may ask of its server. */
+export interface ApplianceOptions {
+  /** Settings by their names in the environment; they replace those of the harness. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly hashParameters?: HashParameters;
+  /** A database of the test's own instead of a fresh one. */
+  readonly databaseUrl?: string;
+}
+
+/** A server under test. */
+export interface TestAppliance {
+  readonly appliance: Appliance;
+  /** `http://127.0.0.1:port`. */
+  readonly origin: string;
+  readonly project: Project;
+  /** A second tenant of the same installation. */
+  readonly neighbour: Project;
+  readonly clock: TestClock;
+  readonly databaseUrl: string;
+  /** Everything that was logged so far. */
+  log(): string;
+  /** Everything that was answered so far. */
+  readonly answers: readonly RecordedAnswer[];
+  readonly judge: Judge;
+  /** Throws where an answer since the last call does not fit the served OpenAPI document. */
+  verifyAnswers(): void;
+  /** Another server process in all but name: same database, same clock. */
+  startSibling(options?: ApplianceOptions): Promise<TestAppliance>;
+  close(): Promise<void>;
+}
+
+/** The database of this run of the suite. */
+const databaseUnderTest = process.env.SVC_TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite';
+
+/** Hashes that cost a millisecond; tests of the time a login takes use the product's own. */
+export const cheapHashes: HashParameters = { ...defaultHashParameters, scrypt: { logN: 10, r: 8, p: 1 } };
+
+/** Limits no test meets by accident; a test of the limits sets `SVC_RATE_LIMITS` to the empty text, which means the product's own. */
+const generousLimits = 'data=1000000/60,login=1000000/60,signup=1000000/60';
+const masterKey = randomBytes(32).toString('base64url');
+
+/** Starts a server that ends with the calling test, or with the file when called outside of one. */
+export async function startAppliance(options: ApplianceOptions = {}): Promise<TestAppliance> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-test-'));
+  const databaseUrl = options.databaseUrl ?? (await freshDatabase(directory));
+  const started = await start({ ...options, databaseUrl }, createTestClock(), directory);
+  after(async () => {
+    await started.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return started;
+}
+
+async function freshDatabase(directory: string): Promise<string> {
+  if (databaseUnderTest === 'sqlite') return `sqlite:${join(directory, 'svc.db')}`;
+  const server = process.env.SVC_TEST_POSTGRES_URL;
+  if (server === undefined) throw new Error('SVC_TEST_POSTGRES_URL is not set; test/run.ts sets it');
+  return createDatabase(server, `test-${randomBytes(6).toString('hex')}`);
+}
+
+async function start(
+  options: ApplianceOptions & { readonly databaseUrl: string },
+  clock: TestClock,
+  directory: string,
+): Promise<TestAppliance> {
+  const { databaseUrl } = options;
+  const { config } = loadConfig({
+    environment: {
+      SVC_CONFIG: join(directory, 'none.env'),
+      SVC_DATA_DIR: directory,
+      SVC_DATABASE_URL: databaseUrl,
+      SVC_MASTER_KEY: masterKey,
+      SVC_PORT: '0',
+      SVC_LOG_LEVEL: 'debug',
+      SVC_LOG_FORMAT: 'json',
+      SVC_RATE_LIMITS: generousLimits,
+      ...options.settings,
+    },
+  });
+  const lines: string[] = [];
+  const appliance = await createAppliance(config, {
+    clock,
+    hashParameters: options.hashParameters ?? { ...cheapHashes, algorithm: config.passwordHash },
+    writeLog: (text) => lines.push(text),
+  });
+  await appliance.platform.migrator.up();
+  const project = await ensureProject(appliance, 'main');
+  const neighbour = await ensureProject(appliance, 'neighbour');
+  const listener = await appliance.serve();
+  const ports = new Set([listener.port]);
+  const recorder = recordAnswers(ports);
+  const origin = `http://127.0.0.1:${listener.port}`;
+  const judge = createJudge(await servedDocument(origin, neighbour.id));
+  let verified = 0;
+  let closing: Promise<void> | undefined;
+  const siblings: TestAppliance[] = [];
+
+  const started: TestAppliance = {
+    appliance,
+    origin,
+    project,
+    neighbour,
+    clock,
+    databaseUrl,
+    log: () => {
+      appliance.platform.log.flush();
+      return lines.join('');
+    },
+    answers: recorder.answers,
+    judge,
+    verifyAnswers: () => {
+      const fresh = recorder.answers.slice(verified);
+      verified = recorder.answers.length;
+      const problems = fresh.map(judge.problem).filter((problem) => problem !== undefined);
+      if (problems.length > 0) throw new Error(`answers that /openapi.json does not describe:\n${problems.join('\n')}`);
+    },
+    startSibling: async (given = {}) => {
+      const sibling = await start({ ...options, ...given, databaseUrl }, clock, directory);
+      siblings.push(sibling);
+      return sibling;
+    },
+    close: () => {
+      closing ??= closeAll(started, siblings, listener).finally(recorder.stop);
+      return closing;
+    },
+  };
+  return started;
+}
+
+async function closeAll(started: TestAppliance, siblings: readonly TestAppliance[], listener: Listener): Promise<void> {
+  for (const sibling of siblings) await sibling.close();
+  await listener.drain();
+  await started.appliance.close();
+  started.verifyAnswers();
+}
+
+async function ensureProject({ platform, features }: Appliance, id: string): Promise<Project> {
+  const by = { projectId: id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
+  return platform.db.work(by, async (unit) => {
+    const known = (await features.projects.list(unit)).find((project) => project.id === id);
+    return known ?? features.projects.create(unit, { id, name: `Project ${id}` });
+  });
+}
+
+async function servedDocument(origin: string, projectId: string): Promise<Parameters<typeof createJudge>[0]> {
+  const response = await fetch(`${origin}/openapi.json`, { headers: { 'X-Service-Project': projectId } });
+  if (response.status !== 200) throw new Error(`/openapi.json answers ${response.status}`);
+  return (await response.json()) as Parameters<typeof createJudge>[0];
+}

@@ -1,0 +1,44 @@
+// A self-signed certificate for servers of the tests. Node can read certificates but not make them, so the few fields are put together here (X.690 DER, RFC 5280).
+import { generateKeyPairSync, sign } from 'node:crypto';
+
+/** PEM texts of a certificate and its key. */
+type Certificate = { cert: string; key: string };
+
+const tlv = (tag: number, ...parts: Uint8Array[]): Buffer => {
+  const content = Buffer.concat(parts);
+  const { length } = content;
+  // The shortest form is demanded: the number itself below 128, else how many bytes hold it.
+  const header = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
+  return Buffer.concat([Buffer.from([tag, ...header]), content]);
+};
+const sequence = (...parts: Uint8Array[]) => tlv(0x30, ...parts);
+const hex = (digits: string) => Buffer.from(digits, 'hex');
+const ecdsaWithSha256 = sequence(tlv(0x06, hex('2a8648ce3d040302')));
+const commonName = tlv(0x06, hex('550403'));
+const subjectAltName = tlv(0x06, hex('551d11'));
+const utcTime = (date: Date) =>
+  tlv(0x17, Buffer.from(`${date.toISOString().replace(/[-:T]/g, '').slice(2, 14)}Z`, 'ascii'));
+
+/** Makes a certificate for host names, valid from yesterday for a week; whoever connects must be told not to verify it. */
+export function selfSigned(hostnames: readonly string[]): Certificate {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const dayMs = 86_400_000;
+  const name = sequence(tlv(0x31, sequence(commonName, tlv(0x0c, Buffer.from(hostnames[0] ?? 'test')))));
+  const alternatives = sequence(...hostnames.map((hostname) => tlv(0x82, Buffer.from(hostname, 'ascii'))));
+  const content = sequence(
+    tlv(0xa0, tlv(0x02, hex('02'))),
+    tlv(0x02, hex('01')),
+    ecdsaWithSha256,
+    name,
+    sequence(utcTime(new Date(Date.now() - dayMs)), utcTime(new Date(Date.now() + 6 * dayMs))),
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    tlv(0xa3, sequence(sequence(subjectAltName, tlv(0x04, alternatives)))),
+  );
+  const signature = tlv(0x03, hex('00'), sign('sha256', content, privateKey));
+  const lines = sequence(content, ecdsaWithSha256, signature).toString('base64').replace(/.{64}/g, '$&\n');
+  return {
+    cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
+}

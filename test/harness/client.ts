@@ -1,0 +1,139 @@
+// Speaks HTTP to a server under test; every answer is compared with the served OpenAPI document before the test sees it.
+import assert from 'node:assert/strict';
+import type { ErrorType } from '#src/contract/errors.js';
+import type { TestAppliance } from './appliance.js';
+
+type Json = Record<string, unknown>;
+type Headers = Readonly<Record<string, string>>;
+
+/** What a client sends with each request. */
+export interface ClientOptions {
+  /** The project header; the test's own project where absent, none where null. */
+  readonly project?: string | null;
+  /** The brand of the headers: the service's own where absent, or an alias. */
+  readonly brand?: string;
+  readonly session?: string;
+  readonly key?: string;
+  readonly jwt?: string;
+  /** Keeps cookies like a browser and sends this origin with every request. */
+  readonly browser?: string;
+  readonly headers?: Headers;
+}
+
+/** An answer with the assertions tests make about it. */
+export class Answer {
+  readonly status: number;
+  readonly headers: globalThis.Headers;
+  readonly text: string;
+  readonly #what: string;
+
+  constructor(what: string, response: Response, text: string) {
+    this.#what = what;
+    this.status = response.status;
+    this.headers = response.headers;
+    this.text = text;
+  }
+
+  /** The body as JSON; an empty object where there is none. */
+  get body(): Json {
+    return this.text === '' ? {} : JSON.parse(this.text);
+  }
+
+  /** A member of the body that must be text. */
+  string(member: string): string {
+    const value = this.body[member];
+    assert.equal(typeof value, 'string', `${this.#what}: ${member} of ${this.text}`);
+    return String(value);
+  }
+
+  /** A member of the body that must be a list of objects. */
+  list(member: string): Json[] {
+    const value = this.body[member];
+    assert.ok(Array.isArray(value), `${this.#what}: ${member} of ${this.text}`);
+    return value;
+  }
+
+  /** Fails unless the status is this one. */
+  expect(status: number): this {
+    assert.equal(this.status, status, `${this.#what} answers ${this.status} ${this.text}`);
+    return this;
+  }
+
+  /** Fails unless this is the error envelope of that status and type. */
+  refused(status: number, type: ErrorType): this {
+    const { message, code, type: given, version } = this.body;
+    const seen = { status: this.status, type: given, code, version, message: typeof message };
+    assert.deepEqual(seen, { status, type, code: status, version: '1.0.0', message: 'string' }, this.#what);
+    return this;
+  }
+}
+
+/** A caller of the server. */
+export interface Client {
+  /** The project it names. */
+  readonly project: string | null;
+  request(method: string, path: string, body?: unknown, headers?: Headers): Promise<Answer>;
+  get(path: string, headers?: Headers): Promise<Answer>;
+  post(path: string, body?: unknown, headers?: Headers): Promise<Answer>;
+  put(path: string, body?: unknown, headers?: Headers): Promise<Answer>;
+  patch(path: string, body?: unknown, headers?: Headers): Promise<Answer>;
+  delete(path: string, headers?: Headers): Promise<Answer>;
+  /** The same caller with further options, and cookies of its own. */
+  with(options: ClientOptions): Client;
+}
+
+/** Creates a caller. Paths are below /v1 unless they begin with two slashes, which stand for the root. */
+export function createClient(target: TestAppliance, options: ClientOptions = {}): Client {
+  const cookies = new Map<string, string>();
+  const fixed = headersOf(target, options);
+
+  const request: Client['request'] = async (method, path, body, headers = {}) => {
+    const url = target.origin + (path.startsWith('//') ? path.slice(1) : `/v1${path}`);
+    const raw = typeof body === 'string' || body instanceof Uint8Array;
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(body === undefined && options.browser === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(cookie === '' ? {} : { Cookie: cookie }),
+        ...fixed,
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
+    });
+    const answer = new Answer(`${method} ${path}`, response, await response.text());
+    if (options.browser !== undefined) keepCookies(cookies, response);
+    target.verifyAnswers();
+    return answer;
+  };
+  return {
+    project: options.project === undefined ? target.project.id : options.project,
+    request,
+    get: (path, headers) => request('GET', path, undefined, headers),
+    post: (path, body, headers) => request('POST', path, body, headers),
+    put: (path, body, headers) => request('PUT', path, body, headers),
+    patch: (path, body, headers) => request('PATCH', path, body, headers),
+    delete: (path, headers) => request('DELETE', path, undefined, headers),
+    with: (further) => createClient(target, { ...options, ...further }),
+  };
+}
+
+function headersOf(target: TestAppliance, options: ClientOptions): Headers {
+  const { brand = 'Service', session, key, jwt, browser, headers } = options;
+  const project = options.project === undefined ? target.project.id : options.project;
+  const given = { Project: project, Session: session, Key: key, JWT: jwt };
+  const credentials = Object.entries(given).flatMap(([role, value]) =>
+    value === undefined || value === null ? [] : [[`X-${brand}-${role}`, value]],
+  );
+  return { ...Object.fromEntries(credentials), ...(browser === undefined ? {} : { Origin: browser }), ...headers };
+}
+
+/** Names and values only: that a cookie may travel is what the tests of cookies look at. */
+function keepCookies(cookies: Map<string, string>, response: Response): void {
+  for (const line of response.headers.getSetCookie()) {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+    if (/max-age=0\b/i.test(line)) cookies.delete(name);
+    else cookies.set(name, value);
+  }
+}

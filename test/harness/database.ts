@@ -1,0 +1,56 @@
+// What a request left in the database besides its answer.
+import type { Row } from '#src/platform/db/table.js';
+import type { TestAppliance } from './appliance.js';
+
+/** The names of what was recorded, in alphabetical order: rows of one unit share their instant. */
+interface Recorded {
+  readonly audit: string[];
+  readonly events: string[];
+  readonly messages: string[];
+}
+
+/** Every row of a table of the test's database, or those of one project. */
+export async function rowsOf({ appliance }: TestAppliance, table: string, projectId?: string): Promise<Row[]> {
+  const { db, sql } = appliance.platform;
+  const all = sql.knex(table).select('*');
+  return db.all(sql.compile(projectId === undefined ? all : all.where('project_id', projectId)));
+}
+
+/** Runs SQL as somebody with a shell on the database server would. */
+export async function runSql(
+  { appliance }: TestAppliance,
+  text: string,
+  values: (string | number | null)[] = [],
+): Promise<Row[]> {
+  const { db, sql } = appliance.platform;
+  return db.all(sql.compile(sql.knex.raw(text, values)));
+}
+
+/** Does something and tells what it left behind in the audit log, among the events and among the messages of the project. */
+export async function recordedBy<T>(
+  target: TestAppliance,
+  act: () => Promise<T>,
+): Promise<{ readonly value: T; readonly recorded: Recorded }> {
+  const before = await everything(target);
+  const value = await act();
+  const now = await everything(target);
+  const added = (table: keyof Recorded) =>
+    now[table].filter(({ id }) => !before[table].some((row) => row.id === id)).map(({ name }) => name);
+  return {
+    value,
+    recorded: { audit: added('audit').sort(), events: added('events').sort(), messages: added('messages').sort() },
+  };
+}
+
+/** Fails the comparison of `recordedBy` in one line: nothing was recorded at all. */
+export const nothing: Recorded = { audit: [], events: [], messages: [] };
+
+async function everything(target: TestAppliance) {
+  const named = async (table: string, column: string) =>
+    (await rowsOf(target, table, target.project.id)).map((row) => ({ id: row.id, name: String(row[column]) }));
+  return {
+    audit: await named('audit_entries', 'action'),
+    events: await named('events', 'type'),
+    messages: await named('messages', 'template'),
+  };
+}
