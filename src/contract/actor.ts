@@ -3,7 +3,21 @@ import type { Session } from './session.js';
 import type { Instant } from './shapes.js';
 
 /** What a server key may be allowed to do; docs/scopes.md lists them and a test compares. */
-export const scopes = ['sessions.write', 'platforms.read', 'platforms.write'] as const;
+export const scopes = [
+  'sessions.write',
+  'platforms.read',
+  'platforms.write',
+  'databases.read',
+  'databases.write',
+  'collections.read',
+  'collections.write',
+  'attributes.read',
+  'attributes.write',
+  'indexes.read',
+  'indexes.write',
+  'documents.read',
+  'documents.write',
+] as const;
 
 /** One permission of a server key. */
 export type Scope = (typeof scopes)[number];

@@ -3,10 +3,32 @@
  * A message never names internals; the private cause travels in `Failure.cause` and reaches the log only.
  */
 export const errorCatalog = {
+  attribute_already_exists: { status: 409, message: 'The collection has an attribute or index of that key already.' },
+  attribute_default_unsupported: { status: 400, message: 'A required attribute or an array cannot have a default.' },
+  attribute_limit_exceeded: { status: 400, message: 'The collection has as many attributes as it can have.' },
+  attribute_not_found: { status: 404, message: 'There is no such attribute.' },
+  attribute_type_invalid: { status: 400, message: 'The attribute is of another type.' },
+  attribute_unknown: { status: 400, message: 'The collection has no such attribute.' },
+  attribute_value_invalid: { status: 400, message: 'A value does not fit the attribute.' },
+  collection_already_exists: { status: 409, message: 'A collection of that id exists already.' },
+  collection_not_found: { status: 404, message: 'There is no such collection.' },
+  database_already_exists: { status: 409, message: 'A database of that id exists already.' },
+  database_not_found: { status: 404, message: 'There is no such database.' },
+  document_already_exists: { status: 409, message: 'A document of that id exists already.' },
+  document_invalid_structure: { status: 400, message: 'The document does not fit the attributes of the collection.' },
+  document_missing_data: { status: 400, message: 'The document has no data.' },
+  document_missing_payload: { status: 400, message: 'There is nothing to change: give data, permissions or both.' },
+  document_not_found: { status: 404, message: 'There is no such document.' },
+  document_unique_constraint_violation: {
+    status: 409,
+    message: 'Another document has these values in a unique index.',
+  },
   general_argument_invalid: { status: 400, message: 'A parameter of the request is not valid.' },
   general_body_too_large: { status: 413, message: 'The body of the request is larger than this route accepts.' },
+  general_cursor_not_found: { status: 400, message: 'There is no document at the cursor.' },
   general_media_type_unsupported: { status: 415, message: 'This route takes uncompressed application/json in UTF-8.' },
   general_method_unsupported: { status: 405, message: 'This address does not answer to that method.' },
+  general_query_invalid: { status: 400, message: 'A query is not valid.' },
   general_rate_limit_exceeded: { status: 429, message: 'Too many requests. Please retry shortly.' },
   general_request_timeout: { status: 408, message: 'The request did not arrive completely in time.' },
   general_route_not_found: { status: 404, message: 'There is no such route.' },
@@ -17,6 +39,14 @@ export const errorCatalog = {
     status: 403,
     message: 'This origin is not a platform of the project. Register its hostname as a platform.',
   },
+  graphql_limit_exceeded: { status: 400, message: 'The GraphQL request is larger than the limits allow.' },
+  graphql_no_query: { status: 400, message: 'The request has no GraphQL query.' },
+  graphql_too_many_queries: { status: 400, message: 'A batch has at most 10 operations.' },
+  index_already_exists: { status: 409, message: 'The collection has an index of that key already.' },
+  index_dependency: { status: 409, message: 'An index needs this attribute; remove the index first.' },
+  index_invalid: { status: 400, message: 'The index is not possible.' },
+  index_limit_exceeded: { status: 400, message: 'The collection has as many indexes as it can have.' },
+  index_not_found: { status: 404, message: 'There is no such index.' },
   key_not_found: { status: 404, message: 'There is no such server key.' },
   password_policy_violation: { status: 400, message: 'The password does not satisfy the password policy.' },
   platform_already_exists: { status: 409, message: 'The project has a platform of that hostname already.' },
@@ -43,13 +73,14 @@ export const errorCatalog = {
   user_jwt_invalid: { status: 401, message: 'The JWT is not valid.' },
   user_not_found: { status: 404, message: 'There is no such user.' },
   user_session_not_found: { status: 404, message: 'There is no such session.' },
+  user_unauthorized: { status: 401, message: 'You do not have the permission that this needs.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** The machine-readable name of an error: a key of the catalog. */
 export type ErrorType = keyof typeof errorCatalog;
 
 /** What may accompany a Failure. */
-export interface FailureOptions {
+interface FailureOptions {
   /** Public text instead of the catalog's; must name no internals. */
   readonly message?: string;
   /** Seconds for `Retry-After`. */

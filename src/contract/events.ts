@@ -18,7 +18,7 @@ const define = <P extends z.ZodObject, const K extends keyof z.output<P> & strin
 ) => ({ payload, announced, personal }) as const satisfies EventDefinition;
 
 /** A session as the wire shows it, never with its secret. */
-export const sessionPayload = z.strictObject({
+const sessionPayload = z.strictObject({
   $id: z.string(),
   $createdAt: wireInstant,
   $updatedAt: wireInstant,
@@ -60,6 +60,8 @@ const sessionPersonal = [
   'deviceName',
   'deviceModel',
 ] as const;
+/** What of a document the audit log keeps: which attributes, never their values. The event itself carries the document. */
+const document = z.strictObject({ attributes: z.array(z.string()), permissions: z.boolean() });
 const account = z.strictObject({ userId: z.string() });
 
 /**
@@ -86,6 +88,20 @@ export const events = {
     z.strictObject({ method: z.string(), email: z.string(), ip: z.string(), reason: z.string() }),
     ['email', 'ip'],
   ),
+  databaseCreated: define(false, z.strictObject({ name: z.string() })),
+  databaseUpdated: define(false, z.strictObject({ name: z.string() })),
+  databaseDeleted: define(false, z.strictObject({ name: z.string() })),
+  collectionCreated: define(false, z.strictObject({ name: z.string() })),
+  collectionUpdated: define(false, z.strictObject({ name: z.string() })),
+  collectionDeleted: define(false, z.strictObject({ name: z.string() })),
+  attributeCreated: define(false, z.strictObject({ key: z.string() })),
+  attributeUpdated: define(false, z.strictObject({ key: z.string() })),
+  attributeDeleted: define(false, z.strictObject({ key: z.string() })),
+  indexCreated: define(false, z.strictObject({ key: z.string() })),
+  indexDeleted: define(false, z.strictObject({ key: z.string() })),
+  documentCreated: define(true, document),
+  documentUpdated: define(true, document),
+  documentDeleted: define(true, document),
   projectCreated: define(false, z.strictObject({ name: z.string() })),
   projectUpdated: define(false, z.strictObject({ name: z.string(), settings: z.array(z.string()) })),
   projectDeleted: define(false, z.strictObject({ name: z.string() })),

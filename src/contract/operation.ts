@@ -3,6 +3,7 @@ import type { Actor, Guest, Operator, Scope, ServerKey, User, WireActor } from '
 import { type ErrorType, Failure } from './errors.js';
 import type { LimitName } from './limits.js';
 import type { Project } from './project.js';
+import type { RawJson } from './raw-json.js';
 
 /** How an operation answers: a JSON value, nothing at all, or text of a given type. */
 export type Reply<S extends z.ZodType = z.ZodType> =
@@ -87,16 +88,16 @@ export interface Call<D extends Declaration = Declaration> {
 }
 
 /** What a handler returns for a declared reply. */
-export type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
+type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
   ? S extends z.ZodType
-    ? z.input<S>
+    ? z.input<S> | RawJson
     : never
   : D['reply'] extends { readonly kind: 'text' }
     ? string
     : unknown;
 
 /** The code behind a declaration. */
-export type Handler<D extends Declaration> = (call: Call<D>) => Promise<Answer<D>> | Answer<D>;
+type Handler<D extends Declaration> = (call: Call<D>) => Promise<Answer<D>> | Answer<D>;
 
 /** A declaration together with its code. */
 export interface Operation {
@@ -117,7 +118,7 @@ export function implement<const T extends Record<string, Declaration>>(
 }
 
 /** A call before authorisation and validation. */
-export interface RawCall {
+interface RawCall {
   readonly project: Project | undefined;
   readonly actor: Actor;
   readonly params: unknown;
@@ -143,7 +144,7 @@ export async function invoke(operation: Operation, call: RawCall): Promise<unkno
 }
 
 /** Throws unless this actor may call the operation. */
-export function authorise(declaration: Declaration, actor: Actor | Operator): void {
+function authorise(declaration: Declaration, actor: Actor | Operator): void {
   if (actor.kind === 'operator') return;
   if (!declaration.auth.includes(actor.kind)) {
     throw new Failure('general_unauthorized_scope', {
@@ -168,7 +169,7 @@ function parse(schema: z.ZodType, value: unknown): unknown {
   const problems = result.error.issues.slice(0, 10).map((issue) => {
     const path = issue.path.join('.');
     if (path === '') return issue.message;
-    const absent = issue.code === 'invalid_type' && valueAt(value, issue.path) === undefined;
+    const absent = valueAt(value, issue.path) === undefined;
     return absent ? `Param "${path}" is not optional.` : `Invalid \`${path}\` param: ${issue.message}`;
   });
   throw new Failure('general_argument_invalid', { message: problems.join(' ') });

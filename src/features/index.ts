@@ -1,6 +1,8 @@
 import type { Platform } from '#src/platform/index.js';
 import { createAccounts } from './accounts/index.js';
 import { createCourier } from './courier/index.js';
+import { createDatabasesFeature } from './databases/index.js';
+import { createDocumentsFeature } from './documents/index.js';
 import { createLimits } from './limits/index.js';
 import { createLogins } from './login/index.js';
 import { createProjectsFeature } from './projects/index.js';
@@ -10,9 +12,8 @@ import { createUsers } from './users/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
-export type { ApiKey, ProjectPlatform, Projects, ServerKeys } from './projects/index.js';
+export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
-export type { Sessions } from './sessions/index.js';
 
 /** Builds every feature, each after those it leans on. */
 export function createFeatures(platform: Platform) {
@@ -23,6 +24,9 @@ export function createFeatures(platform: Platform) {
   const { sessions, operations: sessionOperations } = createSessionsFeature(platform, accounts);
   const users = createUsers(platform, accounts, sessions, courier);
   const selfService = createSelfService(platform, { accounts, sessions, users, limits });
+  const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
+  projects.beforeRemoval(databases.dropTables);
+  const documents = createDocumentsFeature(platform, databases);
   const logins = createLogins(platform, { accounts, sessions, limits });
   return {
     limits,
@@ -30,7 +34,15 @@ export function createFeatures(platform: Platform) {
     serverKeys,
     sessions,
     users,
-    operations: [...selfService.operations, ...logins.operations, ...sessionOperations, ...projectOperations],
+    databases,
+    operations: [
+      ...selfService.operations,
+      ...logins.operations,
+      ...sessionOperations,
+      ...projectOperations,
+      ...databaseOperations,
+      ...documents.operations,
+    ],
   };
 }
 

@@ -13,6 +13,7 @@ import { createRequestLimit } from './limit.js';
 import { mount } from './mount.js';
 import { createOps, type ServerState } from './ops.js';
 import { createOrigins } from './origins.js';
+import { parseQuery } from './query.js';
 import { createReply } from './reply.js';
 import { requestId } from './request-id.js';
 
@@ -52,7 +53,7 @@ export function createApp(platform: Platform, features: Features) {
       project: exchange.project,
       actor: exchange.actor ?? { kind: 'guest' },
       params: ctx.params,
-      query: ctx.req.url?.includes('?') ? ctx.query : {},
+      query: ctx.req.url?.includes('?') ? parseQuery(ctx.querystring) : {},
       body,
       request: { id: exchange.requestId, ip: exchange.ip, userAgent: ctx.get('User-Agent'), presentedSession },
     });

@@ -55,7 +55,14 @@ export function createAuthentication(
     if (key !== undefined) return serverKeys.authenticate(project, key);
     if (session === undefined) return guest;
     if (via === 'cookie') origins.demandOwn(exchange, header(exchange, 'project') !== undefined);
-    return (await sessions.authenticate(project, session, via)) ?? guest;
+    try {
+      return (await sessions.authenticate(project, session, via)) ?? guest;
+    } catch (error) {
+      // A page cannot drop the cookie of a user who was blocked meanwhile; somebody else must be able to log in from that browser.
+      const takesGuests = exchange.operation?.declaration.auth.includes('guest') === true;
+      if (takesGuests && error instanceof Failure && error.type === 'user_blocked') return guest;
+      throw error;
+    }
   };
   return {
     /** The project of the request; `?project=` serves URLs that a browser opens. Throws Failure `project_not_found`. */
@@ -74,6 +81,3 @@ export function createAuthentication(
     },
   };
 }
-
-/** Authentication of an installation. */
-export type Authentication = ReturnType<typeof createAuthentication>;

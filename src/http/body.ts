@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '#src/contract/errors.js';
 import { jsonLimits } from '#src/contract/limits.js';
+import { parseJson } from '#src/platform/json.js';
 import { isJson } from './origins.js';
 
 /** Keys that reach the prototype of an object when they are assigned carelessly. */
@@ -18,7 +19,7 @@ export async function readJsonBody(request: IncomingMessage, maxBytes: number): 
   if (!isJson(type) || (encoding !== undefined && encoding !== 'identity'))
     throw new Failure('general_media_type_unsupported');
   if (Number(length ?? 0) > maxBytes) throw new Failure('general_body_too_large');
-  return parseJson(await readBytes(request, maxBytes));
+  return parseBody(await readBytes(request, maxBytes));
 }
 
 function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
@@ -46,12 +47,12 @@ function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> 
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-function parseJson(bytes: Buffer): unknown {
+function parseBody(bytes: Buffer): unknown {
   let value: unknown;
   try {
     const text = decoder.decode(bytes);
     if (text.trim() === '') return undefined;
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     throw new Failure('general_argument_invalid', { message: 'The body is not valid JSON in UTF-8.' });
   }

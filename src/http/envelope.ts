@@ -46,9 +46,6 @@ export function createEnvelope({ log, metrics }: Pick<Platform, 'log' | 'metrics
   };
 }
 
-/** The error envelope of a process. */
-export type Envelope = ReturnType<typeof createEnvelope>;
-
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }

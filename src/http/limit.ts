@@ -57,6 +57,3 @@ export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 
     },
   };
 }
-
-/** The request limit of a process. */
-export type RequestLimit = ReturnType<typeof createRequestLimit>;

@@ -8,7 +8,7 @@ export const basePath = '/v1';
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Finds the operation of a request. */
-export interface Routes {
+interface Routes {
   /** Runs the operation's route; resolves to false where there is none. */
   dispatch(ctx: Context): Promise<boolean>;
   /** Methods that the path of a request answers to. */

@@ -54,7 +54,7 @@ export function describeApi(
 }
 
 /** Errors that follow from what an operation declares. */
-export function impliedErrors(declaration: Declaration): ErrorType[] {
+function impliedErrors(declaration: Declaration): ErrorType[] {
   const input = declaration.params || declaration.query || declaration.body;
   return [
     'general_unknown',

@@ -1,7 +1,9 @@
 import type { Declaration } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
+import { RawJson } from '#src/contract/raw-json.js';
 import { millisecondsOf } from '#src/platform/clock.js';
 import type { Platform } from '#src/platform/index.js';
+import { printJson } from '#src/platform/json.js';
 import type { Cookies } from './cookies.js';
 import type { Exchange } from './exchange.js';
 
@@ -33,7 +35,7 @@ export function createReply({ clock }: Pick<Platform, 'clock'>, cookies: Cookies
         'Content-Type',
         declaration.reply.kind === 'text' ? declaration.reply.contentType : 'application/json; charset=utf-8',
       );
-      ctx.body = isText ? value : JSON.stringify(value);
+      ctx.body = isText ? value : value instanceof RawJson ? value.text : printJson(value);
     },
   };
 }

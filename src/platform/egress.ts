@@ -34,7 +34,7 @@ export interface Egress {
 }
 
 /** What the guard may be told by the operator. */
-export interface EgressOptions {
+interface EgressOptions {
   /** CIDRs that are allowed although they are not public. */
   readonly allow: readonly string[];
   /** Development and tests: http and private addresses are allowed. */
@@ -42,7 +42,7 @@ export interface EgressOptions {
 }
 
 /** An address that the guard does not let out, with the rule it broke. */
-export class EgressRefused extends Error {
+class EgressRefused extends Error {
   readonly rule: string;
   constructor(rule: string) {
     super(`refused by the egress guard: ${rule}`);

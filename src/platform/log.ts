@@ -18,7 +18,7 @@ export interface Log {
 }
 
 /** What the log needs: its threshold, its form, the time, and where lines go. */
-export interface LogOptions {
+interface LogOptions {
   readonly level: Level;
   readonly format: 'json' | 'pretty';
   readonly now: () => number;

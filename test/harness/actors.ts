@@ -4,7 +4,7 @@ import type { TestAppliance } from './appliance.js';
 import { type Client, type ClientOptions, createClient } from './client.js';
 
 /** Somebody with an account. */
-export interface TestUser {
+interface TestUser {
   readonly id: string;
   readonly email: string;
   readonly password: string;
@@ -19,7 +19,7 @@ export interface LoggedInUser extends TestUser {
 }
 
 /** An application's own backend. */
-export interface TestKey {
+interface TestKey {
   readonly id: string;
   readonly secret: string;
   readonly client: Client;

@@ -70,7 +70,8 @@ export class Answer {
 
 /** A caller of the server. */
 export interface Client {
-  readonly cookies: Map<string, string>;
+  /** The project it names. */
+  readonly project: string | null;
   request(method: string, path: string, body?: unknown, headers?: Headers): Promise<Answer>;
   get(path: string, headers?: Headers): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Headers): Promise<Answer>;
@@ -107,7 +108,7 @@ export function createClient(target: TestAppliance, options: ClientOptions = {})
     return answer;
   };
   return {
-    cookies,
+    project: options.project === undefined ? target.project.id : options.project,
     request,
     get: (path, headers) => request('GET', path, undefined, headers),
     post: (path, body, headers) => request('POST', path, body, headers),

@@ -3,7 +3,7 @@ import type { Row } from '#src/platform/db/table.js';
 import type { TestAppliance } from './appliance.js';
 
 /** The names of what was recorded, in alphabetical order: rows of one unit share their instant. */
-export interface Recorded {
+interface Recorded {
   readonly audit: string[];
   readonly events: string[];
   readonly messages: string[];

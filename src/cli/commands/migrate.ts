@@ -61,7 +61,10 @@ const down = command({
     const before = await migrator.status();
     demandKnown(before);
     const last = migrator.migrations.find(({ name }) => name === before.applied.at(-1));
-    if (typed.isSet('--plan')) return { value: { ...rest(before), sql: sqlOf(last?.down) }, text: sqlText(last?.down) };
+    if (typed.isSet('--plan')) {
+      const plan = await migrator.planDown();
+      return { value: { ...rest(before), sql: sqlOf(plan) }, text: sqlText(plan) };
+    }
     if (last === undefined) return { value: rest(before), text: 'There is nothing to take back.' };
     const name = databaseName(loaded.config.databaseUrl.reveal());
     const question = `This takes ${last.name} back in the database ${name} and deletes the data it holds, for good.`;

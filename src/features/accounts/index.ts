@@ -13,7 +13,7 @@ export { users } from './store.js';
 export { toUser, userShape } from './view.js';
 
 /** What a new account is made of; the hash comes from `hashPassword`. */
-export interface NewAccount {
+interface NewAccount {
   readonly id: string;
   readonly email: string | null;
   readonly phone?: string | null;

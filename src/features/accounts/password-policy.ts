@@ -19,7 +19,7 @@ const breachTimeoutMs = 2000;
 const breachBytes = 262_144;
 
 /** What a password must not be, besides common: values of the person it belongs to. */
-export interface PasswordOwner {
+interface PasswordOwner {
   readonly email?: string | null;
   readonly name?: string;
   readonly projectName: string;

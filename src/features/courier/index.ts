@@ -4,7 +4,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 
 /** Messages that tell a person of a change to the own account. */
-export type Notice = 'password-changed' | 'email-changed';
+type Notice = 'password-changed' | 'email-changed';
 
 /** Leaves messages to people as rows of the unit that caused them; recipient and variables are sealed. */
 export function createCourier({ sealing }: Pick<Platform, 'sealing'>) {

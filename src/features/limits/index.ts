@@ -6,7 +6,7 @@ import { addressKey, advance, type LimitState } from '#src/platform/limiter.js';
 import { type CounterKey, createLimitStore, limitCounters, type StoredSelection } from './store.js';
 
 /** What a counter counts. */
-export type LimitKind = 'address' | 'account';
+type LimitKind = 'address' | 'account';
 
 /** A counter in use, as `svc limits show` prints it. */
 export interface LimitCounter {

@@ -6,7 +6,7 @@ const hostnamePattern = new RegExp(`^(?:\\*\\.)?${label}(?:\\.${label})*$`);
 /** The stored form of a platform's hostname: lower case, without port; `*.example.com` allowed. Throws Failure for anything else. */
 export function parseHostname(text: string): string {
   const hostname = text.trim().toLowerCase();
-  const isAddress = /^\d+(\.\d+){3}$/.test(hostname);
+  const isAddress = /^(\*\.)?\d+(\.\d+){3}$/.test(hostname);
   if (hostname.length <= 253 && hostnamePattern.test(hostname) && !(isAddress && hostname.includes('*')))
     return hostname;
   throw new Failure('general_argument_invalid', {

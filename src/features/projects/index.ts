@@ -6,12 +6,8 @@ import { createProjects } from './service.js';
 import { createProjectStore } from './store.js';
 import { toPlatform } from './view.js';
 
-export type { ApiKey } from './keys.js';
 export type { ProjectPlatform, Projects } from './service.js';
 export { toKey, toPlatform, toProject } from './view.js';
-
-/** The server-keys service. */
-export type ServerKeys = ReturnType<typeof createServerKeys>;
 
 /** Projects, their platforms and their server keys. */
 export function createProjectsFeature(

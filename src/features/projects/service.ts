@@ -1,6 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { type Project, type ProjectSettings, projectSettings } from '#src/contract/project.js';
 import { customId, uniqueId } from '#src/contract/shapes.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Platform as Machines } from '#src/platform/index.js';
 import { hostnameCandidates, parseHostname } from './hostnames.js';
@@ -17,6 +18,7 @@ type Parts = Pick<Machines, 'db' | 'clock' | 'random' | 'sealing' | 'config'>;
 /** Projects with their settings and platforms. */
 export function createProjects({ db, clock, random, sealing, config }: Parts, store: ProjectStore) {
   const cache = new Map<string, { readonly project: Project; readonly until: number }>();
+  const removalSteps: ((unit: Unit, projectId: string) => Promise<void>)[] = [];
   const base = new URL(config.baseUrl);
   const isLocal = ['localhost', '127.0.0.1'].includes(base.hostname);
 
@@ -47,6 +49,8 @@ export function createProjects({ db, clock, random, sealing, config }: Parts, st
       const known = cache.get(id);
       if (known !== undefined && known.until > clock.monotonic()) return known.project;
       cache.delete(id);
+      // Whatever a stranger sends here would reach the database; Postgres refuses a NUL character, for one.
+      if (!customId.safeParse(id).success) throw new Failure('project_not_found');
       const project = await get(db, id);
       if (cache.size >= 1000) cache.clear();
       cache.set(id, { project, until: clock.monotonic() + cacheMs });
@@ -94,9 +98,14 @@ export function createProjects({ db, clock, random, sealing, config }: Parts, st
       cache.delete(id);
       return get(unit, id);
     },
+    /** Registers what has to go before a project does and hangs on no foreign key. */
+    beforeRemoval: (step: (unit: Unit, projectId: string) => Promise<void>): void => {
+      removalSteps.push(step);
+    },
     /** Deletes a project with everything in it. */
     remove: async (unit: Unit, id: string): Promise<void> => {
       const { name } = await get(unit, id);
+      for (const step of removalSteps) await step(unit, id);
       await unit.run(store.remove(id));
       unit.record('projectDeleted', { resource: `projects/${id}`, payload: { name } });
       cache.delete(id);
@@ -140,7 +149,13 @@ export function createProjects({ db, clock, random, sealing, config }: Parts, st
       const others = await service.platforms(unit, projectId);
       if (others.some((other) => other.id !== id && other.hostname === change.hostname))
         throw new Failure('platform_already_exists');
-      await unit.run(store.updatePlatform(projectId, id, change));
+      try {
+        await unit.run(store.updatePlatform(projectId, id, change));
+      } catch (error) {
+        // Two platforms may take one host name at the same moment; then the unique index decides.
+        if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure('platform_already_exists');
+        throw error;
+      }
       unit.record('platformChanged', { resource: `platforms/${id}`, payload: { hostname: change.hostname } });
       cache.delete(projectId);
       return { ...platform, ...change };

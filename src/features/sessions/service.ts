@@ -16,7 +16,7 @@ import { createSessionStore, type SessionRow, sessions } from './store.js';
 import { toSession } from './view.js';
 
 /** How a user came in. */
-export interface Login {
+interface Login {
   readonly provider: string;
   readonly providerUid: string;
   readonly factors: readonly string[];

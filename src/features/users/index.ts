@@ -9,7 +9,7 @@ import type { Courier } from '../courier/index.js';
 import type { Sessions } from '../sessions/index.js';
 
 /** A person to be signed up. */
-export interface SignUp {
+interface SignUp {
   readonly id: string;
   readonly email: string;
   readonly phone?: string | null;

@@ -25,7 +25,7 @@ export class ConfigError extends Error {
 }
 
 /** What may name or replace values. */
-export interface LoadOptions {
+interface LoadOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** `--config FILE`. */
   readonly file?: string | undefined;
@@ -38,7 +38,7 @@ export interface LoadOptions {
 const usualFiles = ['svc.env', '/etc/svc/svc.env'];
 
 /** The file that holds the configuration: the one named, else the first usual one that exists. */
-export function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
+function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
   const named = options.file ?? (options.environment.SVC_CONFIG || undefined);
   if (named !== undefined) return resolve(named);
   const found = usualFiles.find((path) => existsSync(path));

@@ -169,6 +169,12 @@ export const settings = {
     '',
     'Overrides, class=count/seconds separated by commas; `svc limits show` lists the classes',
   ),
+  totalLimit: setting(
+    'SVC_TOTAL_LIMIT',
+    wholeNumber(0, 2_000_000_000),
+    '10000',
+    'How far the total of a filtered list counts; 0: without limit',
+  ),
   bodyMaxBytes: setting('SVC_BODY_MAX_BYTES', wholeNumber(1024, 104_857_600), '1048576', 'Largest JSON body in bytes'),
   allowInsecure: setting(
     'SVC_WEBHOOK_ALLOW_INSECURE',

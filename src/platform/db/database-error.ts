@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 
 /** What went wrong, in words both databases share. */
-export type DatabaseErrorKind = 'unique' | 'conflict' | 'timeout' | 'unavailable' | 'other';
+type DatabaseErrorKind = 'unique' | 'conflict' | 'timeout' | 'unavailable' | 'other';
 
 /** An error of the database without its text, which may hold SQL and values; `code` is the driver's own. */
 export class DatabaseError extends Error {

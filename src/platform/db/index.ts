@@ -21,7 +21,7 @@ export interface OpenDatabase {
 }
 
 /** What opening a database needs. */
-export interface DatabaseParts {
+interface DatabaseParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;

@@ -18,6 +18,8 @@ export interface Recorded<E extends EventName> {
   /** Path of what changed, such as `users/5f…/sessions/60…`. */
   readonly resource: string;
   readonly payload: EventPayload<E>;
+  /** What the event carries, as JSON text, where that is not the payload. */
+  readonly announce?: string;
   /** The user whose personal values the payload holds, if any. */
   readonly userId?: string;
 }
@@ -71,10 +73,10 @@ export function createLedger(random: Random, sealing: Sealing): Ledger {
         messages: [] as Value[][],
       };
       return {
-        record: (event, { resource, payload, userId }) => {
+        record: (event, { resource, payload, announce, userId }) => {
           const { payload: schema, announced, personal } = events[event];
           const data: Record<string, unknown> = schema.parse(payload);
-          if (announced) rows.events.push([random.id(), by.projectId, event, now, JSON.stringify(data)]);
+          if (announced) rows.events.push([random.id(), by.projectId, event, now, announce ?? JSON.stringify(data)]);
           const id = random.id();
           const kept: Record<string, unknown> = { ...data };
           for (const field of personal) {

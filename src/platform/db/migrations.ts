@@ -10,14 +10,15 @@ type Builder = Pick<Knex.SchemaBuilder | Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
 /** A file of `migrations/`: returns what is to be run, in order, as knex builders; it never runs anything itself. */
 interface MigrationFile {
   up(knex: Knex, dialect: Sql['dialect']): readonly Builder[];
-  down(knex: Knex, dialect: Sql['dialect']): readonly Builder[];
+  /** Is told which tables exist, as some are made at run time. */
+  down(knex: Knex, dialect: Sql['dialect'], tables: readonly string[]): readonly Builder[];
 }
 
 /** A step of the schema with the SQL it stands for on the database in use. */
 export interface Migration {
   readonly name: string;
   readonly up: readonly Query[];
-  readonly down: readonly Query[];
+  readonly down: (tables: readonly string[]) => readonly Query[];
 }
 
 /** Where a database stands against the migrations of this version. */
@@ -34,6 +35,8 @@ export interface Migrator {
   status(): Promise<SchemaStatus>;
   /** Applies what is pending, up to and including `to`; returns the names. */
   up(to?: string): Promise<string[]>;
+  /** What taking the last step back would run. */
+  planDown(): Promise<readonly Query[]>;
   /** Takes the last step back; returns its name, or undefined where there is none. */
   down(): Promise<string | undefined>;
 }
@@ -51,16 +54,15 @@ export async function loadMigrations(directory: string, sql: Sql): Promise<Migra
   const compile = (builders: readonly Builder[]): Query[] =>
     builders.flatMap((builder) => {
       const compiled = builder.toSQL();
-      return (Array.isArray(compiled) ? compiled : [compiled]).map((part) =>
-        query(part.sql, (part.bindings ?? []) as Value[]),
-      );
+      const parts = Array.isArray(compiled) ? compiled : [compiled.toNative()];
+      return parts.map((part) => query(part.sql, (part.bindings ?? []) as Value[]));
     });
   const load = async (file: string): Promise<Migration> => {
     const module: MigrationFile = await import(pathToFileURL(join(directory, file)).href);
     return {
       name: file.replace(/\.js$/, ''),
       up: compile(module.up(sql.knex, sql.dialect)),
-      down: compile(module.down(sql.knex, sql.dialect)),
+      down: (tables) => compile(module.down(sql.knex, sql.dialect, tables)),
     };
   };
   return Promise.all(names.map(load));
@@ -78,6 +80,13 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
         ? await driver.read(query("select 1 as one from sqlite_master where type = 'table' and name = ?", [table]))
         : await driver.read(query('select 1 as one where to_regclass($1) is not null', [table]));
     return rows.length > 0;
+  };
+  const tables = async (connection: Pick<Connection, 'all'>): Promise<string[]> => {
+    const list =
+      driver.dialect === 'sqlite'
+        ? "select name from sqlite_master where type = 'table'"
+        : 'select tablename as name from pg_tables where schemaname = current_schema()';
+    return (await connection.all(query(list))).map((row) => String(row.name));
   };
   const place = (position: number) => (driver.dialect === 'sqlite' ? '?' : `$${position}`);
   const apply = async (connection: Connection, statements: readonly Query[]) => {
@@ -107,12 +116,17 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
         }
         return pending.map(({ name }) => name);
       }),
+    planDown: async () => {
+      const reader = { all: driver.read };
+      const last = (await tableExists()) ? (await applied(reader)).at(-1) : undefined;
+      return migrations.find(({ name }) => name === last)?.down(await tables(reader)) ?? [];
+    },
     down: () =>
       driver.exclusive(async (connection) => {
         const last = (await applied(connection)).at(-1);
         const migration = migrations.find(({ name }) => name === last);
         if (migration === undefined) return undefined;
-        await apply(connection, migration.down);
+        await apply(connection, migration.down(await tables(connection)));
         await connection.run(query(`delete from ${table} where name = ${place(1)}`, [migration.name]));
         return migration.name;
       }),

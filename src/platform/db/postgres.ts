@@ -20,7 +20,7 @@ const probe = { everyMs: 500, answerMs: 1000 } as const;
 const migrationLock = 7_387_201_944;
 
 /** What the operator decides about Postgres. */
-export interface PostgresOptions {
+interface PostgresOptions {
   readonly url: string;
   /** False for poolers that cannot keep prepared statements. */
   readonly prepared: boolean;

@@ -34,6 +34,8 @@ export interface Sql {
   /** A condition: the column is one of a list, however long, bound as one value made by `list`. The statement's text stays the same. */
   isOneOf(column: string, list: Knex.Value): Knex.Raw;
   list(values: readonly string[]): string;
+  /** A query of our own words with `?` for its values. Texts repeat, so their native form is kept. */
+  text(source: string, values: readonly Value[]): Query;
   /** Compiles a query whose shape is known only now. */
   compile(builder: Builder): Query;
 }
@@ -41,6 +43,7 @@ export interface Sql {
 /** Creates the compiler for a database. */
 export function createSql(dialect: DialectName): Sql {
   const knex = createKnex({ client: dialect === 'sqlite' ? 'sqlite3' : 'pg', useNullAsDefault: true });
+  const numbered = createNumbering();
   const native = (builder: Builder): { sql: string; bindings: readonly unknown[] } => {
     const { sql, bindings } = builder.toSQL().toNative();
     return { sql, bindings };
@@ -67,9 +70,27 @@ export function createSql(dialect: DialectName): Sql {
       dialect === 'sqlite'
         ? JSON.stringify(values)
         : `{${values.map((value) => `"${value.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`,
+    text: (source, values) => ({ sql: dialect === 'sqlite' ? source : numbered(source), values }),
     compile: (builder) => {
       const { sql, bindings } = native(builder);
       return { sql, values: bindings as readonly Value[] };
     },
+  };
+}
+
+/** Most texts whose native form is kept. */
+const mostTexts = 2000;
+
+/** Numbers the places of a text as Postgres wants them; our texts have no other question marks. */
+function createNumbering(): (source: string) => string {
+  const known = new Map<string, string>();
+  return (source) => {
+    const before = known.get(source);
+    if (before !== undefined) return before;
+    let position = 0;
+    const text = source.replace(/\?/g, () => `$${++position}`);
+    if (known.size >= mostTexts) known.clear();
+    known.set(source, text);
+    return text;
   };
 }

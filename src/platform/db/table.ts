@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { Sql, Value } from './query.js';
 
 /** How a column's stored form and its domain form turn into each other. */
-export interface Codec<T> {
+interface Codec<T> {
   readonly decode: (stored: Value) => T;
   readonly encode: (value: T) => Value;
   /** What the migrated column is; a test compares. */
@@ -63,7 +63,7 @@ export type Row = Readonly<Record<string, Value>>;
 const packed = 'packed';
 
 /** A table of ours: snake_case in the database, camelCase here. */
-export interface Table<T> {
+interface Table<T> {
   readonly name: string;
   readonly columns: { readonly [K in keyof T]: string };
   readonly codecs: { readonly [K in keyof T]: Codec<T[K]> };

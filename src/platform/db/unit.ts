@@ -45,7 +45,7 @@ export interface Database extends Reader {
 const attempts = 3;
 
 /** A unit of work awaited something that is not SQL: a defect of the caller, noticed at once because it holds up every writer. */
-export class IdleUnitError extends Error {
+class IdleUnitError extends Error {
   constructor() {
     super('a unit of work awaited something other than SQL');
     this.name = 'IdleUnitError';

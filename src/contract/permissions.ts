@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { Account } from './account.js';
+import type { WireActor } from './actor.js';
+import { Failure } from './errors.js';
+
+/** What a permission allows. */
+export const permissionActions = ['read', 'create', 'update', 'delete'] as const;
+/** One thing a permission allows. */
+export type PermissionAction = (typeof permissionActions)[number];
+
+const mostPermissions = 100;
+const id = '[A-Za-z0-9][A-Za-z0-9._-]{0,35}';
+const status = '(?:/(?:verified|unverified))?';
+const roleForms = [
+  'any',
+  'guests',
+  `users${status}`,
+  `user:${id}${status}`,
+  `team:${id}(?:/[^/"]{1,81})?`,
+  `member:${id}`,
+  'label:[A-Za-z0-9]{1,36}',
+];
+const permissionForm = new RegExp(`^(read|create|update|delete|write)\\("(${roleForms.join('|')})"\\)$`);
+
+/** A list of permission strings, such as `read("any")` or `write("user:ada")`. */
+export const permissionList = z
+  .array(z.string().regex(permissionForm, 'must be a permission such as read("any") or update("user:ID")'))
+  .max(mostPermissions)
+  .meta({
+    description:
+      'Permissions: read, create, update, delete or write of a role: any, guests, users, user:ID, team:ID, team:ID/ROLE, member:ID, label:NAME',
+  });
+
+/** Splits a permission string. */
+function parse(permission: string): { readonly action: string; readonly role: string } {
+  const [, action = '', role = ''] = permissionForm.exec(permission) ?? [];
+  return { action, role };
+}
+
+/** The stored form of a list: `write` spelled out, each entry once. Documents and files cannot grant `create`. */
+export function expandPermissions(permissions: readonly string[], target: 'container' | 'item'): string[] {
+  const expanded = permissions.flatMap((permission) => {
+    const { action, role } = parse(permission);
+    if (action === 'create' && target === 'item') {
+      throw new Failure('general_argument_invalid', {
+        message: 'Invalid `permissions` param: create cannot be granted on a single document or file.',
+      });
+    }
+    const actions =
+      action === 'write'
+        ? permissionActions.filter((each) => each !== 'read' && !(each === 'create' && target === 'item'))
+        : [action];
+    return actions.map((each) => `${each}("${role}")`);
+  });
+  return [...new Set(expanded)];
+}
+
+/** The roles a list grants an action to. */
+export function grantedRoles(permissions: readonly string[], action: PermissionAction): string[] {
+  return permissions.map(parse).flatMap((permission) => (permission.action === action ? [permission.role] : []));
+}
+
+/** The roles of whoever makes a call; server keys need none. */
+export function rolesOf(actor: WireActor): readonly string[] {
+  return actor.kind === 'user' ? rolesOfUser(actor.account) : ['any', 'guests'];
+}
+
+function rolesOfUser({ id: userId, emailVerification, phoneVerification, labels }: Account): string[] {
+  const state = emailVerification || phoneVerification ? 'verified' : 'unverified';
+  return [
+    'any',
+    'users',
+    `users/${state}`,
+    `user:${userId}`,
+    `user:${userId}/${state}`,
+    ...labels.map((label) => `label:${label}`),
+  ];
+}
+
+/** Whether the roles include one that the list grants the action to. */
+export function allows(permissions: readonly string[], action: PermissionAction, roles: readonly string[]): boolean {
+  return grantedRoles(permissions, action).some((role) => roles.includes(role));
+}
+
+/** Throws Failure unless the caller holds every role it grants; server keys may grant any. */
+export function demandOwnRoles(permissions: readonly string[], actor: WireActor): void {
+  if (actor.kind === 'key') return;
+  const roles = rolesOf(actor);
+  const foreign = permissions.map(parse).find(({ role }) => !roles.includes(role));
+  if (foreign !== undefined) {
+    throw new Failure('user_unauthorized', {
+      message: `You can grant permissions only to roles of your own, which ${foreign.role} is not.`,
+    });
+  }
+}
+
+/** What an item gets when its creator names no permissions: the user's own, and none for server keys and guests. */
+export function defaultPermissions(actor: WireActor): string[] {
+  return actor.kind === 'user' ? ['read', 'update', 'delete'].map((action) => `${action}("user:${actor.id}")`) : [];
+}

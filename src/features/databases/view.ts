@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
+import type { Attribute, Collection, Index } from './schema.js';
+import type { DatabaseRow } from './store.js';
+
+/** A database on the wire. */
+export const databaseShape = z
+  .object({
+    $id: z.string(),
+    name: z.string(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    enabled: z.boolean(),
+    type: z.literal('legacy'),
+    status: z.literal('ready'),
+  })
+  .meta({ id: 'Database' });
+
+/** Prints a database. */
+export function toDatabase(database: DatabaseRow): z.input<typeof databaseShape> {
+  return {
+    $id: database.id,
+    name: database.name,
+    $createdAt: toWireInstant(database.createdAt),
+    $updatedAt: toWireInstant(database.updatedAt),
+    enabled: database.enabled,
+    type: 'legacy',
+    status: 'ready',
+  };
+}
+
+/** A number of up to 64 bits on the wire. */
+const wireNumber = z.union([z.number(), z.bigint()]).meta({ description: 'A number; whole ones may have 64 bits' });
+
+/** An attribute on the wire; which members it has depends on its type. */
+export const attributeShape = z
+  .object({
+    key: z.string(),
+    type: z.enum(['string', 'integer', 'double', 'boolean', 'datetime']),
+    status: z.literal('available'),
+    error: z.literal(''),
+    required: z.boolean(),
+    array: z.boolean(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    default: z.unknown(),
+    format: z.string().optional(),
+    size: z.int().optional(),
+    min: wireNumber.optional(),
+    max: wireNumber.optional(),
+    elements: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'Attribute' });
+
+const formats: Partial<Record<Attribute['type'], string>> = {
+  email: 'email',
+  url: 'url',
+  ip: 'ip',
+  enum: 'enum',
+  datetime: 'datetime',
+};
+const number = (type: Attribute['type'], text: string) => (type === 'integer' ? exact(text) : Number(text));
+const exact = (text: string) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text));
+
+/** Prints an attribute. E-mail, URL, IP and enum are strings with a format. */
+export function toAttribute(attribute: Attribute): z.input<typeof attributeShape> {
+  const { type, size, min, max, elements } = attribute;
+  const format = formats[type];
+  const isString = format !== undefined && type !== 'datetime';
+  return {
+    key: attribute.key,
+    type: isString ? 'string' : (type as 'string'),
+    status: 'available',
+    error: '',
+    required: attribute.required,
+    array: attribute.array,
+    $createdAt: toWireInstant(attribute.createdAt),
+    $updatedAt: toWireInstant(attribute.updatedAt),
+    ...(format === undefined ? {} : { format }),
+    ...(size === undefined ? {} : { size }),
+    ...(min === undefined ? {} : { min: number(type, min) }),
+    ...(max === undefined ? {} : { max: number(type, max) }),
+    ...(elements === undefined ? {} : { elements: [...elements] }),
+    default: type === 'integer' && typeof attribute.default === 'string' ? exact(attribute.default) : attribute.default,
+  };
+}
+
+/** An index on the wire. */
+export const indexShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    key: z.string(),
+    type: z.enum(['key', 'unique']),
+    status: z.literal('available'),
+    error: z.literal(''),
+    attributes: z.array(z.string()),
+    lengths: z.array(z.int()),
+    orders: z.array(z.string()),
+  })
+  .meta({ id: 'Index' });
+
+/** Prints an index. */
+export function toIndex(index: Index): z.input<typeof indexShape> {
+  return {
+    $id: index.key,
+    $createdAt: toWireInstant(index.createdAt),
+    $updatedAt: toWireInstant(index.updatedAt),
+    key: index.key,
+    type: index.type,
+    status: 'available',
+    error: '',
+    attributes: [...index.attributes],
+    lengths: [],
+    orders: [...index.orders],
+  };
+}
+
+/** A collection on the wire. */
+export const collectionShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    $permissions: z.array(z.string()),
+    databaseId: z.string(),
+    name: z.string(),
+    enabled: z.boolean(),
+    documentSecurity: z.boolean(),
+    attributes: z.array(attributeShape),
+    indexes: z.array(indexShape),
+    bytesMax: z.int(),
+    bytesUsed: z.int(),
+  })
+  .meta({ id: 'Collection' });
+
+/** Prints a collection. Neither database has a budget of bytes a row, so both figures are 0. */
+export function toCollection(collection: Collection): z.input<typeof collectionShape> {
+  return {
+    $id: collection.id,
+    $createdAt: toWireInstant(collection.createdAt),
+    $updatedAt: toWireInstant(collection.updatedAt),
+    $permissions: [...collection.permissions],
+    databaseId: collection.databaseId,
+    name: collection.name,
+    enabled: collection.enabled,
+    documentSecurity: collection.documentSecurity,
+    attributes: collection.attributes.map(toAttribute),
+    indexes: collection.indexes.map(toIndex),
+    bytesMax: 0,
+    bytesUsed: 0,
+  };
+}

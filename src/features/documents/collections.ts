@@ -1,0 +1,104 @@
+import type { WireActor } from '#src/contract/actor.js';
+import { Failure } from '#src/contract/errors.js';
+import type { Project } from '#src/contract/project.js';
+import { createLookup, type Lookup } from '#src/platform/db/batch.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { Row } from '#src/platform/db/table.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Collection, Databases } from '../databases/index.js';
+import type { DocumentStore } from './store.js';
+
+/** Which collection of which project, and on whose behalf. */
+export interface Where {
+  readonly project: Project;
+  readonly actor: WireActor;
+  readonly databaseId: string;
+  readonly collectionId: string;
+}
+
+/** On whose behalf a change is made. */
+export type By = Parameters<Platform['db']['work']>[0];
+
+/** A statement was made for a schema that is no longer the collection's. */
+export class SchemaChanged extends Error {
+  constructor() {
+    super('the schema of a collection has changed');
+    this.name = 'SchemaChanged';
+  }
+}
+
+const attempts = 5;
+const mostKept = 1000;
+
+interface Known {
+  readonly collection: Collection;
+  readonly enabled: boolean;
+  /** Reads documents by id, many requests in one statement. */
+  readonly lookup: Lookup<Row>;
+}
+
+/**
+ * Collections as requests on documents need them. They are kept from request to request, and every statement checks the version: where it
+ * has grown meanwhile, by whatever process, the collection is read anew and the statement made again.
+ */
+export function createCollections({ db }: Pick<Platform, 'db'>, databases: Databases, store: DocumentStore) {
+  const known = new Map<string, Known>();
+
+  const load = async ({ project, databaseId, collectionId }: Where, key: string): Promise<Known> => {
+    const found = await databases.findCollection(db, project.id, databaseId, collectionId);
+    if (found === undefined) {
+      known.delete(key);
+      await databases.getDatabase(db, project.id, databaseId);
+      throw new Failure('collection_not_found');
+    }
+    const { collection, enabled } = found;
+    const lookup = createLookup(async (ids) => {
+      const rows = await db.all(store.byIds(collection, ids));
+      return new Map(rows.map((row) => [String(row.id), row]));
+    });
+    if (known.size >= mostKept) known.clear();
+    const entry = { collection, enabled, lookup };
+    known.set(key, entry);
+    return entry;
+  };
+  /** A table or column that is gone: the schema has changed under the statement, unless it has not. */
+  const mayBeStale = (error: unknown) =>
+    error instanceof SchemaChanged ||
+    (error instanceof DatabaseError && ['SQLITE_ERROR', '42P01', '42703', '0A000'].includes(error.code));
+
+  return {
+    /** Runs the body with a collection, again with the new one when the schema has changed. Disabled ones exist for server keys only. */
+    use: async <T>(where: Where, body: (collection: Collection, lookup: Lookup<Row>) => Promise<T>): Promise<T> => {
+      const key = `${where.project.id} ${where.databaseId} ${where.collectionId}`;
+      for (let attempt = 1; ; attempt++) {
+        const entry = known.get(key) ?? (await load(where, key));
+        if (!entry.enabled && where.actor.kind !== 'key') {
+          // Switched on again, perhaps, by another process.
+          const fresh = await load(where, key);
+          if (!fresh.enabled) throw new Failure('collection_not_found');
+          continue;
+        }
+        try {
+          return await body(entry.collection, entry.lookup);
+        } catch (error) {
+          const { version } = entry.collection;
+          const fresh = mayBeStale(error) || isRefusal(error) ? await load(where, key) : entry;
+          if (fresh.collection.version === version || attempt >= attempts) throw error;
+        }
+      }
+    },
+  };
+}
+
+/** Collections as requests on documents need them. */
+export type Collections = ReturnType<typeof createCollections>;
+
+/** Refusals that the old schema may have caused; only then is it worth reading the collection again. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof Failure &&
+    ['user_unauthorized', 'document_invalid_structure', 'document_not_found', 'general_query_invalid'].includes(
+      error.type,
+    )
+  );
+}

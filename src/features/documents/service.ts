@@ -1,0 +1,213 @@
+import { Failure } from '#src/contract/errors.js';
+import {
+  allows,
+  defaultPermissions,
+  demandOwnRoles,
+  expandPermissions,
+  grantedRoles,
+  type PermissionAction,
+  rolesOf,
+} from '#src/contract/permissions.js';
+import { toWireInstant, uniqueId } from '#src/contract/shapes.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { Value } from '#src/platform/db/query.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Collection } from '../databases/index.js';
+import { type By, type Collections, SchemaChanged, type Where } from './collections.js';
+import { bind } from './query/compile.js';
+import { type DocumentQuery, parseQueries } from './query/parse.js';
+import type { CountUpTo, DocumentStore, Visibility } from './store.js';
+import { changedValues, newValues } from './structure.js';
+
+/** What a document is made of or changed to. */
+interface DocumentInput {
+  readonly data?: Readonly<Record<string, unknown>> | undefined;
+  readonly permissions?: readonly string[] | undefined;
+}
+
+/** A page of documents, printed, and how many there are in all. */
+interface DocumentPage {
+  readonly total: number;
+  /** The documents as JSON texts, joined by commas. */
+  readonly documents: string;
+}
+
+/** Documents: read and written as text that the database prints. */
+export function createDocuments(
+  { db, random, config }: Pick<Platform, 'db' | 'random' | 'config'>,
+  collections: Collections,
+  store: DocumentStore,
+) {
+  const unauthorized = () => new Failure('user_unauthorized');
+  const grants = ({ actor }: Where, collection: Collection, action: PermissionAction) =>
+    actor.kind === 'key' || allows(collection.permissions, action, rolesOf(actor));
+  const readable = (where: Where, collection: Collection, permissions: unknown): boolean =>
+    grants(where, collection, 'read') ||
+    (collection.documentSecurity && allows(JSON.parse(String(permissions)), 'read', rolesOf(where.actor)));
+  const visibility = (where: Where, collection: Collection): Visibility => {
+    if (grants(where, collection, 'read')) return 'everything';
+    if (!collection.documentSecurity) throw unauthorized();
+    return rolesOf(where.actor);
+  };
+  const current = (collection: Collection, version: unknown) => {
+    if (Number(version) !== collection.version) throw new SchemaChanged();
+  };
+
+  /** Throws unless the caller may change the document, by the collection or by the document itself. */
+  const demandRight = async (
+    unit: Unit,
+    where: Where,
+    collection: Collection,
+    id: string,
+    action: PermissionAction,
+  ): Promise<void> => {
+    if (grants(where, collection, action)) return;
+    if (!collection.documentSecurity) throw unauthorized();
+    const row = await unit.one(store.permissions(collection, id));
+    if (row === undefined) throw await absent(unit, collection);
+    current(collection, row.version);
+    if (!allows(JSON.parse(String(row.permissions)), action, rolesOf(where.actor))) throw unauthorized();
+  };
+  /** Nothing was changed: the schema is another one now, or the document is not there. */
+  const absent = async (unit: Unit, collection: Collection): Promise<Failure | SchemaChanged> => {
+    const row = await unit.one(store.version(collection));
+    return Number(row?.version) === collection.version ? new Failure('document_not_found') : new SchemaChanged();
+  };
+  const resource = (collection: Collection, id: string) =>
+    `databases/${collection.databaseId}/collections/${collection.id}/documents/${id}`;
+  const keysOf = (collection: Collection, numbers: Iterable<number>): string[] => {
+    const changed = new Set(numbers);
+    return collection.attributes.filter(({ number }) => changed.has(number)).map(({ key }) => key);
+  };
+  const countUpTo = (asked: DocumentQuery, seen: Visibility, total: 'exact' | boolean): CountUpTo => {
+    if (total === false) return 0;
+    const unfiltered = asked.conditions.length === 0 && seen === 'everything';
+    return total === 'exact' || unfiltered || config.totalLimit === 0 ? 'exact' : config.totalLimit;
+  };
+
+  return {
+    /** A document as JSON text. Throws Failure `document_not_found` also where the caller must not see it. */
+    get: (where: Where, id: string, queries: readonly string[] = []): Promise<string> =>
+      collections.use(where, async (collection, lookup) => {
+        const { select, ...rest } = parseQueries(queries, collection);
+        if (rest.conditions.length > 0 || rest.orders.length > 0 || rest.cursor !== null) {
+          throw new Failure('general_query_invalid', {
+            message: 'Invalid query: a single document takes select only.',
+          });
+        }
+        const row = select === null ? await lookup(id) : await db.one(store.selected(collection, id, select));
+        if (row === undefined) throw new Failure('document_not_found');
+        current(collection, row.version);
+        if (!readable(where, collection, row.permissions)) throw new Failure('document_not_found');
+        return String(row.document);
+      }),
+    list: (where: Where, queries: readonly string[], total: 'exact' | boolean): Promise<DocumentPage> =>
+      collections.use(where, async (collection) => {
+        const seen = visibility(where, collection);
+        const asked = parseQueries(queries, collection);
+        const read = async (reader: Reader): Promise<DocumentPage> => {
+          const cursor =
+            asked.cursor === null
+              ? null
+              : await reader.one(store.cursor(collection, asked.cursor.id, asked.orders, seen));
+          if (asked.cursor !== null && !cursor) throw new Failure('general_cursor_not_found');
+          const at: Value[] | null = cursor ? Object.keys(cursor).map((name) => bind(cursor[name])) : null;
+          const row = await reader.one(
+            store.list(collection, asked, { visibility: seen, cursor: at, count: countUpTo(asked, seen, total) }),
+          );
+          current(collection, row?.version);
+          return { total: Number(row?.total), documents: String(row?.documents ?? '') };
+        };
+        return asked.cursor === null ? read(db) : db.snapshot(read);
+      }),
+    create: (where: Where, by: By, id: string, { data = {}, permissions }: DocumentInput): Promise<string> =>
+      collections.use(where, async (collection) => {
+        if (!grants(where, collection, 'create')) throw unauthorized();
+        const granted =
+          permissions === undefined ? defaultPermissions(where.actor) : expandPermissions(permissions, 'item');
+        if (permissions !== undefined) demandOwnRoles(granted, where.actor);
+        const values = newValues(collection, data);
+        const newId = id === uniqueId ? random.id() : id;
+        return db.work(by, async (unit) => {
+          const row = await unit.one(
+            store.insert(collection, { id: newId, permissions: granted, values, now: wireNow(unit) }),
+          );
+          if (row === undefined) throw await conflict(unit, collection, newId);
+          const readers = grantedRoles(granted, 'read');
+          if (readers.length > 0) await unit.run(store.addReaders(collection, Number(row.seq), readers));
+          const payload = { attributes: keysOf(collection, values.keys()), permissions: true };
+          unit.record('documentCreated', {
+            resource: resource(collection, newId),
+            payload,
+            announce: String(row.document),
+          });
+          return String(row.document);
+        });
+      }),
+    update: (where: Where, by: By, id: string, { data, permissions }: DocumentInput): Promise<string> =>
+      collections.use(where, async (collection) => {
+        if (data === undefined && permissions === undefined) throw new Failure('document_missing_payload');
+        const values = changedValues(collection, data ?? {});
+        const granted = permissions === undefined ? undefined : expandPermissions(permissions, 'item');
+        return db.work(by, async (unit) => {
+          await demandRight(unit, where, collection, id, 'update');
+          if (granted !== undefined) demandOwnRoles(granted, where.actor);
+          const row = await uniquely(() =>
+            unit.one(store.update(collection, id, { permissions: granted, values, now: wireNow(unit) })),
+          );
+          if (row === undefined) throw await absent(unit, collection);
+          if (granted !== undefined) {
+            const seq = Number(row.seq);
+            const readers = grantedRoles(granted, 'read');
+            await unit.run(store.removeReaders(collection, seq));
+            if (readers.length > 0) await unit.run(store.addReaders(collection, seq, readers));
+          }
+          const payload = { attributes: keysOf(collection, values.keys()), permissions: granted !== undefined };
+          unit.record('documentUpdated', {
+            resource: resource(collection, id),
+            payload,
+            announce: String(row.document),
+          });
+          return String(row.document);
+        });
+      }),
+    /** Deletes a document and returns what it was. */
+    remove: (where: Where, by: By, id: string): Promise<string> =>
+      collections.use(where, (collection) =>
+        db.work(by, async (unit) => {
+          await demandRight(unit, where, collection, id, 'delete');
+          const row = await unit.one(store.remove(collection, id));
+          if (row === undefined) throw await absent(unit, collection);
+          const payload = { attributes: [], permissions: false };
+          unit.record('documentDeleted', {
+            resource: resource(collection, id),
+            payload,
+            announce: String(row.document),
+          });
+          return String(row.document);
+        }),
+      ),
+  };
+
+  async function conflict(unit: Unit, collection: Collection, id: string): Promise<Failure | SchemaChanged> {
+    if ((await unit.one(store.exists(collection, id))) !== undefined) return new Failure('document_already_exists');
+    const failure = await absent(unit, collection);
+    return failure instanceof SchemaChanged ? failure : new Failure('document_unique_constraint_violation');
+  }
+}
+
+/** Documents keep their times in the form of the wire, which the database prints. */
+function wireNow({ now }: Unit): string {
+  return toWireInstant(now);
+}
+
+async function uniquely<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === 'unique')
+      throw new Failure('document_unique_constraint_violation');
+    throw error;
+  }
+}

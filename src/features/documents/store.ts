@@ -1,0 +1,236 @@
+import type { Instant } from '#src/contract/shapes.js';
+import { attributeColumn, type ColumnKind, documentTable, readersTable } from '#src/platform/db/collection-ddl.js';
+import type { Query, Sql, Value } from '#src/platform/db/query.js';
+import { type Collection, columnKind } from '../databases/index.js';
+import { documentPrinter } from './printer.js';
+import {
+  afterCursor,
+  bind,
+  columnOf,
+  createCompiler,
+  type Fragment,
+  join,
+  orderBy,
+  orderColumns,
+} from './query/compile.js';
+import type { DocumentQuery, Order } from './query/parse.js';
+
+/** Values of a document in their stored form, by attribute number. */
+export type StoredValues = ReadonlyMap<number, unknown>;
+
+/** Who may see which documents of a list: everything, or those that grant one of the roles to read. */
+export type Visibility = 'everything' | readonly string[];
+
+/** How far a list counts: not at all, exactly, or up to a number. */
+export type CountUpTo = 0 | 'exact' | number;
+
+/**
+ * SQL over the documents of collections. Every statement carries the version of the schema it was made for and does nothing, or says so,
+ * when the collection has changed since.
+ */
+export function createDocumentStore(sql: Sql) {
+  const { dialect } = sql;
+  const { condition } = createCompiler(dialect);
+  const placeTypes: Partial<Record<ColumnKind, string>> = {
+    integer: 'bigint',
+    double: 'double precision',
+    boolean: 'boolean',
+  };
+  const place = (kind: ColumnKind) =>
+    dialect === 'postgres' && placeTypes[kind] !== undefined ? `cast(? as ${placeTypes[kind]})` : '?';
+  const textPlace = dialect === 'postgres' ? 'cast(? as text)' : '?';
+  const query = (fragment: Fragment): Query => sql.text(fragment.sql, fragment.values);
+  const printer = (collection: Collection, select: readonly string[] | null) => {
+    const { sql: text, values } = documentPrinter(collection, select, dialect);
+    return { sql: dialect === 'postgres' ? text.replaceAll('?', 'cast(? as text)') : text, values };
+  };
+  const version = `(select version from collections where number = ?)`;
+  const isCurrent = (collection: Collection): Fragment => ({
+    sql: `${version} = ?`,
+    values: [collection.number, collection.version],
+  });
+  const kindOf = (collection: Collection, number: number): ColumnKind => {
+    const attribute = collection.attributes.find((one) => one.number === number);
+    return attribute === undefined ? 'text' : columnKind(attribute);
+  };
+  const visible = (collection: Collection, visibility: Visibility): Fragment[] => {
+    if (visibility === 'everything') return [];
+    const readers = readersTable(collection.number);
+    const roles = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
+    const documents = documentTable(collection.number);
+    return [
+      {
+        sql: `exists (select 1 from ${readers} where ${readers}.seq = ${documents}.seq and ${readers}.role ${roles})`,
+        values: [sql.list(visibility)],
+      },
+    ];
+  };
+  const where = (fragments: readonly Fragment[]): Fragment => {
+    const all = join(fragments, ' and ');
+    return { sql: fragments.length === 0 ? '' : ` where ${all.sql}`, values: all.values };
+  };
+
+  return {
+    /** Documents by id, printed, with their permissions and the version of the schema. */
+    byIds: (collection: Collection, ids: readonly string[]): Query => {
+      const doc = printer(collection, null);
+      const oneOf = dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
+      return query({
+        sql: `select id, permissions, ${doc.sql} as document, ${version} as version from ${documentTable(collection.number)} where ${oneOf}`,
+        values: [...doc.values, collection.number, sql.list(ids)],
+      });
+    },
+    /** One document with only some attributes. */
+    selected: (collection: Collection, id: string, select: readonly string[]): Query => {
+      const doc = printer(collection, select);
+      return query({
+        sql: `select id, permissions, ${doc.sql} as document, ${version} as version from ${documentTable(collection.number)} where id = ?`,
+        values: [...doc.values, collection.number, id],
+      });
+    },
+    /** What a cursor's document has in the columns of an order; 64-bit numbers as text, since drivers round them. */
+    cursor: (collection: Collection, id: string, orders: readonly Order[], visibility: Visibility): Query => {
+      const columns = orderColumns(orders).map(({ column }, at) => {
+        const field = orders[at]?.field;
+        const whole =
+          column === 'seq' ||
+          (field !== undefined &&
+            columnOf(field) === column &&
+            field.kind === 'attribute' &&
+            field.attribute.type === 'integer');
+        return `${whole ? `cast(${column} as text)` : column} as c${at}`;
+      });
+      const filter = where([{ sql: 'id = ?', values: [id] }, ...visible(collection, visibility)]);
+      return query({
+        sql: `select ${columns.join(', ')} from ${documentTable(collection.number)}${filter.sql}`,
+        values: filter.values,
+      });
+    },
+    /** A page of a list and its total in one statement, so that both are of one state of the database. */
+    list: (
+      collection: Collection,
+      asked: DocumentQuery,
+      page: { readonly visibility: Visibility; readonly cursor: readonly Value[] | null; readonly count: CountUpTo },
+    ): Query => {
+      const table = documentTable(collection.number);
+      const filters = [...visible(collection, page.visibility), ...asked.conditions.map(condition)];
+      const matching = where(filters);
+      const columns = orderColumns(asked.orders);
+      const before = asked.cursor?.before === true;
+      const paged = where(page.cursor === null ? filters : [...filters, afterCursor(columns, page.cursor, before)]);
+      const doc = printer(collection, asked.select);
+      const inner: Fragment = {
+        sql: `select ${doc.sql} as document${before ? columns.map(({ column }) => `, ${column}`).join('') : ''} from ${table}${paged.sql} order by ${orderBy(columns, dialect, before)} limit ? offset ?`,
+        values: [...doc.values, ...paged.values, asked.limit, asked.offset],
+      };
+      const ordered = before
+        ? `select document from (${inner.sql}) as page order by ${orderBy(columns, dialect, false)}`
+        : inner.sql;
+      const collect = dialect === 'sqlite' ? "group_concat(document, ',')" : "string_agg(document, ',')";
+      const counted: Fragment =
+        page.count === 0
+          ? { sql: '0', values: [] }
+          : page.count === 'exact'
+            ? { sql: `(select count(*) from ${table}${matching.sql})`, values: matching.values }
+            : {
+                sql: `(select count(*) from (select 1 from ${table}${matching.sql} limit ?) as matching)`,
+                values: [...matching.values, page.count],
+              };
+      return query({
+        sql: `select ${version} as version, ${counted.sql} as total, (select ${collect} from (${ordered}) as documents) as documents`,
+        values: [collection.number, ...counted.values, ...inner.values],
+      });
+    },
+    /** Returns a row when the document was written: none where the schema has changed or a unique value is taken. */
+    insert: (
+      collection: Collection,
+      document: {
+        readonly id: string;
+        readonly permissions: readonly string[];
+        readonly values: StoredValues;
+        readonly now: Instant;
+      },
+    ): Query => {
+      const numbers = [...document.values.keys()];
+      const columns = ['id', 'created_at', 'updated_at', 'permissions', ...numbers.map(attributeColumn)];
+      const places = [
+        textPlace,
+        textPlace,
+        textPlace,
+        textPlace,
+        ...numbers.map((number) => place(kindOf(collection, number))),
+      ];
+      const current = isCurrent(collection);
+      const doc = printer(collection, null);
+      return query({
+        sql: `insert into ${documentTable(collection.number)} (${columns.join(', ')}) select ${places.join(', ')} where ${current.sql} on conflict do nothing returning seq, ${doc.sql} as document`,
+        values: [
+          ...[document.id, document.now, document.now, JSON.stringify(document.permissions)],
+          ...[...document.values.values()].map(bind),
+          ...current.values,
+          ...doc.values,
+        ],
+      });
+    },
+    /** The permissions of a document that is about to change, held until the end of the unit. */
+    permissions: (collection: Collection, id: string): Query =>
+      query({
+        sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' ? ' for update' : ''}`,
+        values: [collection.number, id],
+      }),
+    update: (
+      collection: Collection,
+      id: string,
+      change: {
+        readonly permissions: readonly string[] | undefined;
+        readonly values: StoredValues;
+        readonly now: Instant;
+      },
+    ): Query => {
+      const numbers = [...change.values.keys()];
+      const sets = [
+        `updated_at = ${textPlace}`,
+        ...(change.permissions === undefined ? [] : [`permissions = ${textPlace}`]),
+        ...numbers.map((number) => `${attributeColumn(number)} = ${place(kindOf(collection, number))}`),
+      ];
+      const current = isCurrent(collection);
+      const doc = printer(collection, null);
+      return query({
+        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql} returning seq, ${doc.sql} as document`,
+        values: [
+          change.now,
+          ...(change.permissions === undefined ? [] : [JSON.stringify(change.permissions)]),
+          ...[...change.values.values()].map(bind),
+          id,
+          ...current.values,
+          ...doc.values,
+        ],
+      });
+    },
+    remove: (collection: Collection, id: string): Query => {
+      const current = isCurrent(collection);
+      const doc = printer(collection, null);
+      return query({
+        sql: `delete from ${documentTable(collection.number)} where id = ? and ${current.sql} returning ${doc.sql} as document`,
+        values: [id, ...current.values, ...doc.values],
+      });
+    },
+    addReaders: (collection: Collection, seq: number | string, roles: readonly string[]): Query => {
+      const source = dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements_text(cast(? as json))';
+      return query({
+        sql: `insert into ${readersTable(collection.number)} (role, seq) select value, ${place('integer')} from ${source}`,
+        values: [String(seq), JSON.stringify(roles)],
+      });
+    },
+    removeReaders: (collection: Collection, seq: number | string): Query =>
+      query({ sql: `delete from ${readersTable(collection.number)} where seq = ?`, values: [String(seq)] }),
+    /** Whether an id is taken, for the words of a conflict. */
+    exists: (collection: Collection, id: string): Query =>
+      query({ sql: `select 1 as one from ${documentTable(collection.number)} where id = ?`, values: [id] }),
+    version: (collection: Collection): Query =>
+      query({ sql: `select ${version} as version`, values: [collection.number] }),
+  };
+}
+
+/** SQL over the documents of collections. */
+export type DocumentStore = ReturnType<typeof createDocumentStore>;

@@ -1,0 +1,73 @@
+import type { DialectName, Query } from './query.js';
+
+/** How an attribute is stored. A list is JSON text. */
+export type ColumnKind = 'text' | 'integer' | 'double' | 'boolean' | 'list';
+
+/** The table of a collection; every name in it is made of our own numbers. */
+export const documentTable = (number: number): string => `d_${number}`;
+/** The table of the roles that may read single documents. */
+export const readersTable = (number: number): string => `r_${number}`;
+/** The column of an attribute. */
+export const attributeColumn = (number: number): string => `a_${number}`;
+const indexName = (collection: number, index: number): string => `i_${collection}_${index}`;
+
+const types: Record<DialectName, Record<ColumnKind, string>> = {
+  sqlite: { text: 'text', integer: 'integer', double: 'real', boolean: 'integer', list: 'text' },
+  postgres: {
+    text: 'text collate "C"',
+    integer: 'bigint',
+    double: 'double precision',
+    boolean: 'boolean',
+    list: 'text collate "C"',
+  },
+};
+
+/** A column of an index. */
+interface IndexedColumn {
+  readonly attribute: number;
+  readonly descending: boolean;
+}
+
+/** The statements that make and change the tables of collections, on either database, inside a transaction. */
+export function createCollectionDdl(dialect: DialectName) {
+  const statement = (sql: string): Query => ({ sql, values: [] });
+  const text = types[dialect].text;
+  const sequence =
+    dialect === 'sqlite' ? 'integer primary key autoincrement' : 'bigint generated always as identity primary key';
+  // In both databases nulls come first ascending and last descending; Postgres has to be told.
+  const order = (descending: boolean) =>
+    dialect === 'sqlite' ? (descending ? ' desc' : '') : descending ? ' desc nulls last' : ' nulls first';
+  return {
+    create: (number: number): Query[] => [
+      statement(
+        `create table ${documentTable(number)} (seq ${sequence}, id ${text} not null unique, created_at ${text} not null, updated_at ${text} not null, permissions ${text} not null)`,
+      ),
+      statement(
+        `create table ${readersTable(number)} (role ${text} not null, seq bigint not null references ${documentTable(number)} (seq) on delete cascade, primary key (role, seq))`,
+      ),
+      statement(`create index ${readersTable(number)}_seq on ${readersTable(number)} (seq)`),
+    ],
+    drop: (number: number): Query[] => [
+      statement(`drop table ${readersTable(number)}`),
+      statement(`drop table ${documentTable(number)}`),
+    ],
+    addColumn: (number: number, attribute: number, kind: ColumnKind): Query =>
+      statement(
+        `alter table ${documentTable(number)} add column ${attributeColumn(attribute)} ${types[dialect][kind]}`,
+      ),
+    dropColumn: (number: number, attribute: number): Query =>
+      statement(`alter table ${documentTable(number)} drop column ${attributeColumn(attribute)}`),
+    createIndex: (number: number, index: number, columns: readonly IndexedColumn[], unique: boolean): Query => {
+      const list = columns.map(({ attribute, descending }) => attributeColumn(attribute) + order(descending));
+      // The tie-break of every list; SQLite has it in each index anyway.
+      if (dialect === 'postgres' && !unique) list.push('seq');
+      return statement(
+        `create ${unique ? 'unique ' : ''}index ${indexName(number, index)} on ${documentTable(number)} (${list.join(', ')})`,
+      );
+    },
+    dropIndex: (number: number, index: number): Query => statement(`drop index ${indexName(number, index)}`),
+  };
+}
+
+/** The statements that make and change the tables of collections. */
+export type CollectionDdl = ReturnType<typeof createCollectionDdl>;

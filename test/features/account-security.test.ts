@@ -1,0 +1,106 @@
+// Changing the password, being blocked, and what each ends.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aLoggedInUser, type LoggedInUser, logIn } from '../harness/actors.js';
+import { startAppliance } from '../harness/appliance.js';
+import { createClient } from '../harness/client.js';
+import { minute } from '../harness/clock.js';
+import { nothing, recordedBy, rowsOf, runSql } from '../harness/database.js';
+import { asOperator } from '../harness/project.js';
+
+const target = await startAppliance();
+const guest = createClient(target);
+const unauthorised = 'general_unauthorized_scope';
+const three = async (): Promise<[LoggedInUser, LoggedInUser, LoggedInUser]> => {
+  const user = await aLoggedInUser(target);
+  return [user, await logIn(target, user), await logIn(target, user)];
+};
+
+test('a new password ends all other sessions and is told to the user', async () => {
+  const [user, ...others] = await three();
+  const { email, password } = user;
+  const change = { password: 'the new password', oldPassword: password };
+  const { value, recorded } = await recordedBy(target, () => user.client.patch('/account/password', change));
+  value.expect(200);
+  const ended = ['sessionDeleted', 'sessionDeleted'];
+  assert.deepEqual(recorded, {
+    audit: ['accountPasswordChanged', ...ended],
+    events: ended,
+    messages: ['password-changed'],
+  });
+  for (const { client } of others) (await client.get('/account')).refused(401, unauthorised);
+  (await user.client.get('/account')).expect(200);
+  (await guest.post('/account/sessions/email', { email, password })).refused(401, 'user_invalid_credentials');
+  (await guest.post('/account/sessions/email', { email, password: change.password })).expect(201);
+});
+
+test('the password stays without the current one', async () => {
+  const [user, other] = await three();
+  for (const oldPassword of ['a wrong one', '', undefined]) {
+    const body = { password: 'the new password', oldPassword };
+    const { value, recorded } = await recordedBy(target, () => user.client.patch('/account/password', body));
+    value.refused(401, 'user_invalid_credentials');
+    assert.deepEqual(recorded, nothing);
+  }
+  (await other.client.get('/account')).expect(200);
+});
+
+test('a first password needs a login not older than 20 minutes instead', async () => {
+  const user = await aLoggedInUser(target);
+  await runSql(target, 'update users set password_hash = null where id = ?', [user.id]);
+  target.clock.advance(21 * minute);
+  const body = { password: 'the first password' };
+  (await user.client.patch('/account/password', body)).refused(401, 'user_challenge_required');
+  const fresh = await aLoggedInUser(target);
+  await runSql(target, 'update users set password_hash = null where id = ?', [fresh.id]);
+  (await fresh.client.patch('/account/password', body)).expect(200);
+  (await guest.post('/account/sessions/email', { email: fresh.email, ...body })).expect(201);
+});
+
+test('messages hold neither address nor name in the clear', async () => {
+  const { client, email, name, password } = await aLoggedInUser(target, { name: 'Unmistakable Name' });
+  (await client.patch('/account/password', { password: 'the new password', oldPassword: password })).expect(200);
+  const messages = await rowsOf(target, 'messages', target.project.id);
+  const text = JSON.stringify(messages);
+  assert.ok(!text.includes(email) && !text.includes(name));
+  const { sealing } = target.appliance.platform;
+  const { id, dataKey } = target.project;
+  const opened = messages.map(({ sealed }) => JSON.parse(sealing.open(id, dataKey, 'messages|sealed', String(sealed))));
+  assert.ok(opened.some(({ to, locals }) => to === email && locals.name === name));
+});
+
+test('who blocks the own account is told so by every session until the block is lifted', async () => {
+  const [user, ...others] = await three();
+  const { value, recorded } = await recordedBy(target, () => user.client.patch('/account/status'));
+  assert.equal(value.expect(200).body.status, false);
+  assert.match(value.headers.get('Set-Cookie') ?? '', /Max-Age=0/);
+  const ended = Array(3).fill('sessionDeleted');
+  assert.deepEqual(recorded, { audit: ['accountBlocked', ...ended], events: ended, messages: [] });
+  const { email, password } = user;
+  for (const { client } of [user, ...others]) (await client.get('/account')).refused(403, 'user_blocked');
+  (await guest.post('/account/sessions/email', { email, password })).refused(403, 'user_blocked');
+  const lifted = await recordedBy(target, () => asOperator(target, user.id, 'unblock'));
+  assert.deepEqual(lifted.recorded, { audit: ['accountUnblocked'], events: [], messages: [] });
+  for (const { client } of [user, ...others]) (await client.get('/account')).refused(401, unauthorised);
+  const again = await logIn(target, user);
+  assert.equal((await again.client.get('/account/sessions')).expect(200).body.total, 1);
+});
+
+test('a session that was ended before the block is unknown, not blocked', async () => {
+  const [user, other] = await three();
+  (await user.client.delete(`/account/sessions/${other.sessionId}`)).expect(204);
+  await asOperator(target, user.id, 'block');
+  (await other.client.get('/account')).refused(401, unauthorised);
+  (await user.client.get('/account')).refused(403, 'user_blocked');
+});
+
+test('a browser that holds a session of a blocked user can log somebody else in', async () => {
+  const browser = createClient(target, { browser: 'http://localhost:3000' });
+  const [blocked, other] = [await aLoggedInUser(target), await aLoggedInUser(target)];
+  const credentials = ({ email, password }: LoggedInUser) => ({ email, password });
+  (await browser.post('/account/sessions/email', credentials(blocked))).expect(201);
+  await asOperator(target, blocked.id, 'block');
+  (await browser.get('/account')).refused(403, 'user_blocked');
+  (await browser.post('/account/sessions/email', credentials(other))).expect(201);
+  assert.equal((await browser.get('/account')).expect(200).body.$id, other.id);
+});
