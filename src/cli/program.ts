@@ -1,23 +1,9 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
-import { nearest } from '#src/platform/config/load.js';
 import type { Command, OptionSpec, Typed } from './command.js';
-import { type CommandError, usageError } from './exit.js';
+import { usageError } from './exit.js';
+import { globalOptions } from './global-options.js';
+import { mistakeOf, unknownVerb } from './mistakes.js';
 import { version } from './version.js';
-
-/** Flags that every command takes. */
-export const globalOptions: readonly OptionSpec[] = [
-  {
-    flag: '--config',
-    value: 'FILE',
-    summary: 'configuration file (default: $SVC_CONFIG, ./svc.env, /etc/svc/svc.env)',
-  },
-  { flag: '--json', summary: 'one JSON value on stdout; errors as JSON on stderr' },
-  { flag: '--quiet', summary: 'less on stderr' },
-  { flag: '--verbose', summary: 'more on stderr' },
-  { flag: '--no-color', summary: 'plain text; also NO_COLOR, TERM=dumb, or no terminal' },
-  { flag: '--no-input', summary: 'never ask; also without a terminal and with --json' },
-  { flag: '--yes', summary: 'answer y to moderate questions' },
-];
 
 /** What the commands of a first word are about. */
 const groups: Readonly<Record<string, string>> = {
@@ -49,7 +35,7 @@ export async function parse(argv: readonly string[], commands: readonly Command[
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw translate(error, argv, commands);
+    if (error.exitCode !== 0) throw mistakeOf(error, argv, commands);
   }
   return found ?? { kind: 'text', text: printed };
 }
@@ -122,21 +108,19 @@ function addCommand(
   parser.action(() => {
     const surplus = parser.args[command.arguments?.length ?? 0];
     if (surplus !== undefined) throw unknownVerb(surplus, command, commands);
-    choose(command, typedOf(command, parser));
+    const typed = typedOf(command, parser);
+    // Not left to commander, which would look for these before it looks for mistyped flags.
+    const missing = (command.options ?? []).find(({ flag, required }) => required && typed.text(flag) === undefined);
+    if (missing !== undefined) throw usageError(`${missing.flag} is missing`, `svc ${command.path} --help`);
+    choose(command, typed);
   });
 }
 
-function unknownVerb(word: string, command: Command, commands: readonly Command[]): CommandError {
-  const [group = ''] = command.path.split(' ');
-  return usageError(
-    `unknown command '${word}'`,
-    `did you mean svc ${group} ${nearest(word, verbsAfter(group, commands))}?`,
-  );
-}
-
 function toOption({ flag, value, summary, required, repeated, choices, group }: OptionSpec): Option {
-  const option = new Option(value === undefined ? flag : `${flag} <${value}>`, summary);
-  if (required) option.makeOptionMandatory();
+  const option = new Option(
+    value === undefined ? flag : `${flag} <${value}>`,
+    required ? `${summary} (required)` : summary,
+  );
   if (choices !== undefined) option.choices(choices);
   if (repeated) option.argParser<string[]>((one, earlier) => [...(earlier ?? []), one]);
   if (group !== undefined) option.helpGroup(`${group}:`);
@@ -174,40 +158,4 @@ function typedOf(command: Command, parser: Parser): Typed {
 
 function examplesText(examples: readonly string[]): string {
   return `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`;
-}
-
-/** Commander's words without values: what follows `=` or a short flag may be a secret. */
-function translate(
-  { code, message }: CommanderError,
-  argv: readonly string[],
-  commands: readonly Command[],
-): CommandError {
-  const path = pathIn(argv, commands);
-  const help = ['svc', ...(path === '' ? [] : [path]), '--help'].join(' ');
-  const [, long, short] = /'(?:(--[^=']*)|(-[^'-])).*/s.exec(message) ?? [];
-  if (code === 'commander.help') return usageError('a command is missing', `${help} lists them`);
-  if (code === 'commander.unknownCommand') {
-    const [, word = ''] = /'(.*)'/s.exec(message) ?? [];
-    return usageError(`unknown command '${word}'`, `did you mean ${nearest(word, verbsAfter(path, commands))}?`);
-  }
-  if (code === 'commander.unknownOption' && long !== undefined) {
-    const own = commands.filter((command) => command.path === path).flatMap(({ options = [] }) => options);
-    const flags = [...own, ...globalOptions].map(({ flag }) => flag);
-    return usageError(`unknown option '${long}'`, `did you mean ${nearest(long, [...flags, '--help'])}?`);
-  }
-  if (code === 'commander.unknownOption') return usageError(`unknown option '${short}'`, help);
-  return usageError(message.replace(/^error: /, ''), help);
-}
-
-/** The command, or the group, that the words of a command line begin with; empty where they begin with neither. */
-function pathIn(argv: readonly string[], commands: readonly Command[]): string {
-  const words = argv.filter((word) => !word.startsWith('-'));
-  const paths = commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? '']);
-  return [words.slice(0, 2).join(' '), words[0] ?? ''].find((path) => paths.includes(path)) ?? '';
-}
-
-/** The words that may follow a group, or `svc` itself. */
-function verbsAfter(group: string, commands: readonly Command[]): string[] {
-  if (group === '') return commands.map(({ path }) => path.split(' ')[0] ?? '');
-  return commands.filter(({ path }) => path.startsWith(`${group} `)).map(({ path }) => path.slice(group.length + 1));
 }

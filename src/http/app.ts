@@ -2,6 +2,7 @@ import Koa, { type Context } from 'koa';
 import { Failure } from '#src/contract/errors.js';
 import { invoke, type Operation } from '#src/contract/operation.js';
 import type { Features } from '#src/features/index.js';
+import { createGraphql } from '#src/graphql/endpoint.js';
 import type { Platform } from '#src/platform/index.js';
 import { createAuthentication } from './authenticate.js';
 import { readJsonBody } from './body.js';
@@ -23,7 +24,11 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export function createApp(platform: Platform, features: Features) {
   const { config, clock, random, log, metrics } = platform;
   const state: ServerState = { draining: false, operations: [] };
-  state.operations = [...features.operations, ...createOps(platform, state)];
+  state.operations = [
+    ...features.operations,
+    ...createGraphql(platform, features.operations),
+    ...createOps(platform, state),
+  ];
   const cookies = createCookies(config.baseUrl);
   const origins = createOrigins(platform, features.projects);
   const authentication = createAuthentication(features, cookies, origins, config.headerAliases);
@@ -55,7 +60,13 @@ export function createApp(platform: Platform, features: Features) {
       params: ctx.params,
       query: ctx.req.url?.includes('?') ? parseQuery(ctx.querystring) : {},
       body,
-      request: { id: exchange.requestId, ip: exchange.ip, userAgent: ctx.get('User-Agent'), presentedSession },
+      request: {
+        id: exchange.requestId,
+        ip: exchange.ip,
+        userAgent: ctx.get('User-Agent'),
+        presentedSession,
+        charge: (calls) => limit.charge(exchange, calls),
+      },
     });
     reply.write(exchange, declaration, value);
   };

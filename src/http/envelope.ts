@@ -40,7 +40,7 @@ export function createEnvelope({ log, metrics }: Pick<Platform, 'log' | 'metrics
       if (failure.type === 'general_body_too_large' || failure.type === 'general_request_timeout')
         ctx.set('Connection', 'close');
       const { message, type, status } = failure;
-      ctx.set('Content-Type', 'application/json; charset=utf-8');
+      ctx.set({ 'Content-Type': 'application/json; charset=utf-8', ...failure.headers });
       ctx.body = JSON.stringify({ message, code: status, type, version: wireVersion, ...failure.members });
     },
   };

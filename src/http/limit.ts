@@ -12,21 +12,25 @@ export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 
   const unknownRoute = 'unknown-route';
   const dataRate = (kind: 'key' | 'user' | 'address'): Rate => config.rateLimits.data ?? limitClasses.data[kind];
 
+  const countData = ({ project, actor, ip }: Exchange): LimitState | undefined => {
+    if (project === undefined || actor === undefined) return undefined;
+    const kind = actor.kind === 'guest' ? 'address' : actor.kind;
+    const key = actor.kind === 'guest' ? addressKey(ip) : actor.id;
+    return count(`${project.id} ${kind} ${key}`, dataRate(kind));
+  };
   /** Server keys are counted as keys whatever they call; others by the class of the operation. */
   const take = async (exchange: Exchange): Promise<Exchange['limit']> => {
     const { operation, project, actor, ip, requestId } = exchange;
     const name = operation?.declaration.limit ?? 'none';
     if (name === 'none' || project === undefined || actor === undefined) return undefined;
-    if (actor.kind === 'key') return { name: 'data', state: count(`${project.id} key ${actor.id}`, dataRate('key')) };
     const shipped: LimitClass = limitClasses[name];
-    if (shipped.user === undefined) {
-      const facts = { project, actor, request: { id: requestId } };
-      const state = await db.work(by(facts), (unit) => limits.take(unit, name, 'address', ip));
-      return state && { name, state };
+    if (actor.kind === 'key' || shipped.user !== undefined) {
+      const state = countData(exchange);
+      return state && { name: 'data', state };
     }
-    const kind = actor.kind === 'user' ? 'user' : 'address';
-    const key = actor.kind === 'user' ? actor.id : addressKey(ip);
-    return { name, state: count(`${project.id} ${kind} ${key}`, dataRate(kind)) };
+    const facts = { project, actor, request: { id: requestId } };
+    const state = await db.work(by(facts), (unit) => limits.take(unit, name, 'address', ip));
+    return state && { name, state };
   };
   const refuse = ({ retryAfter }: LimitState) => new Failure('general_rate_limit_exceeded', { retryAfter });
 
@@ -38,6 +42,15 @@ export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 
       if (taken === undefined) return;
       exchange.limit = taken;
       if (!taken.state.allowed) throw refuse(taken.state);
+    },
+    /** Counts calls beyond the first of a request, on the data plane. Throws Failure 429. */
+    charge: (exchange: Exchange, calls: number): void => {
+      for (let call = 0; call < calls && config.rateLimit !== 'off'; call++) {
+        const state = countData(exchange);
+        if (state === undefined) return;
+        exchange.limit = { name: 'data', state };
+        if (!state.allowed) throw refuse(state);
+      }
     },
     /** Counts requests for addresses that do not exist; scanners make many. */
     demandKnownRoute: (ip: string): void => {

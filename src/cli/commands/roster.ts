@@ -1,8 +1,8 @@
 import { type Command, command } from '../command.js';
 import { completionScript, shells } from '../completion.js';
 import { usageError } from '../exit.js';
+import { globalOptions } from '../global-options.js';
 import { columns } from '../output.js';
-import { globalOptions } from '../program.js';
 
 const list = command({
   path: 'commands',

@@ -1,0 +1,157 @@
+// Setting up: init, settings, and the schema.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { settings } from '#src/platform/config/schema.js';
+import { root } from '../harness/checkout.js';
+import { type Installation, install } from '../harness/cli.js';
+
+const places: Installation[] = [];
+after(() => Promise.all(places.map((place) => place.dispose())));
+const fresh = async (options?: { init?: boolean }) => {
+  const place = await install(options);
+  places.push(place);
+  return place;
+};
+
+type Initialised = {
+  config: string;
+  database: string;
+  project?: { $id: string; name: string };
+  apiKey?: { secret: string; scopes: string[] };
+};
+
+test('the template names every setting with its default, and no other', () => {
+  const template = readFileSync(join(root, 'templates/config/svc.env'), 'utf8');
+  const lines = [...template.matchAll(/^#(SVC_[A-Z_]+)=(.*)$/gm)].map(([, key, value]) => [key, value]);
+  const known = Object.values(settings).map(({ key, fallback }) => [key, fallback ?? '']);
+  assert.deepEqual(lines.sort(), known.sort());
+  for (const line of template.split('\n')) assert.match(line, /^(#.*)?$/, 'nothing is in force');
+});
+
+test('init writes settings for the owner only, and a second run changes nothing', async () => {
+  const place = await fresh({ init: false });
+  const first = await place.json<Initialised>(['init', '--yes', '--project', 'My app']);
+  assert.equal(first.config, join(place.dir, 'svc.env'));
+  assert.equal(first.project?.name, 'My app');
+  assert.match(first.apiKey?.secret ?? '', /^sk_/);
+  assert.equal(statSync(first.config).mode & 0o777, 0o600);
+  assert.equal(statSync(join(place.dir, 'data')).mode & 0o777, 0o700);
+  const written = readFileSync(first.config, 'utf8');
+  assert.match(written, /^SVC_MASTER_KEY=[A-Za-z0-9_-]{43}$/m);
+  assert.doesNotMatch(written, /^SVC_DATABASE_URL=.*:.*@/m);
+
+  const again = await place.svc(['init', '--yes', '--project', 'My app', '--port', '9']);
+  assert.equal(again.code, 0);
+  assert.match(again.err, /nothing was changed/);
+  assert.equal(readFileSync(first.config, 'utf8'), written);
+  const second = await place.json<Initialised>(['init', '--yes', '--project', 'My app']);
+  const { config, database, project } = first;
+  assert.deepEqual(second, { config, database, project });
+  assert.equal((await place.json<{ total: number }>(['project', 'list'])).total, 1);
+});
+
+test('init takes flags before the environment, and a database URL with a password from stdin only', async () => {
+  const place = await fresh({ init: false });
+  const { svc, dir } = place;
+  const refused = await svc(['init', '--yes', '--database', 'postgres://svc:geheim@localhost/svc']);
+  assert.equal(refused.code, 2);
+  assert.doesNotMatch(refused.err, /geheim/);
+  assert.equal((await svc(['init', '--yes', '--database=postgres://localhost/svc?password=geheim'])).code, 2);
+  assert.equal((await svc(['init', '--yes', '--port', '70000'])).code, 2);
+  assert.equal((await svc(['init', '--yes'], { env: { SVC_PORT: 'many' } })).code, 7);
+  assert.equal(existsSync(join(dir, 'svc.env')), false);
+
+  // Nobody listens there; the settings are written, so that the run can be repeated when somebody does.
+  const url = 'postgres://svc:geheim@127.0.0.1:1/svc';
+  const away = await svc(['init', '--yes', '--database', '-', '--port', '8099', '--json'], { input: `${url}\n` });
+  assert.equal(away.code, 6);
+  assert.doesNotMatch(away.out + away.err, /geheim/);
+  const written = readFileSync(join(dir, 'svc.env'), 'utf8');
+  assert.match(written, /^SVC_DATABASE_URL=postgres:\/\/svc:geheim@127\.0\.0\.1:1\/svc$/m);
+  assert.match(written, /^SVC_PORT=8099$/m);
+  assert.match(written, /^SVC_BASE_URL=http:\/\/localhost:8099\/v1$/m);
+});
+
+test('init keeps secrets of the environment out of the file', async () => {
+  const place = await fresh({ init: false });
+  const key = Buffer.alloc(32, 7).toString('base64url');
+  const env = { SVC_MASTER_KEY: key };
+  assert.equal((await place.svc(['init', '--yes'], { env })).code, 0);
+  assert.doesNotMatch(readFileSync(join(place.dir, 'svc.env'), 'utf8'), /^SVC_(MASTER_KEY|DATABASE_URL)=/m);
+  assert.equal((await place.svc(['project', 'list'])).code, 7, 'without the environment there is no key');
+  assert.equal((await place.svc(['project', 'list'], { env })).code, 0);
+  const other = { SVC_MASTER_KEY: Buffer.alloc(32, 8).toString('base64url') };
+  for (const args of [['project', 'list'], ['serve'], ['init', '--yes']]) {
+    const { code, err } = await place.svc(args, { env: other });
+    assert.equal(code, 7, args.join(' '));
+    assert.match(err, /another master key/);
+  }
+});
+
+test('init says where it cannot write, and writes where --config and SVC_CONFIG say', async () => {
+  const { dir, svc } = await fresh({ init: false });
+  assert.equal((await svc(['init', '--yes', '--config', join(dir, 'none/svc.env')])).code, 3);
+  mkdirSync(join(dir, 'etc'));
+  assert.equal((await svc(['init', '--yes'], { env: { SVC_CONFIG: 'etc/a.env' } })).code, 0);
+  assert.ok(existsSync(join(dir, 'etc/a.env')));
+  assert.equal((await svc(['project', 'list', '--config', 'etc/a.env'])).code, 0);
+  const missing = await svc(['project', 'list', '--config', 'etc/b.env']);
+  assert.equal(missing.code, 7);
+  assert.match(missing.err, /does not exist; next: svc init/);
+});
+
+test('the schema is planned, applied, taken back and applied again', async () => {
+  const place = await fresh({ init: false });
+  const { svc, json, dir } = place;
+  assert.equal((await svc(['init', '--yes'])).code, 0);
+  const { applied } = await json<{ applied: string[] }>(['migrate', 'status']);
+  assert.ok(applied.includes('0001_spine'));
+  assert.equal((await svc(['migrate', '--plan'])).code, 0);
+
+  for (const args of [[], ['--yes'], ['--confirm', 'wrong']]) {
+    const { code, err } = await svc(['migrate', 'down', ...args]);
+    assert.equal(code, 4, args.join(' '));
+    assert.ok(err.includes(place.database), err);
+  }
+  for (const name of [...applied].reverse()) {
+    const { changed } = await json<{ changed: string[] }>(['migrate', 'down', '--confirm', place.database]);
+    assert.deepEqual(changed, [name]);
+  }
+  assert.deepEqual(await json(['migrate', 'status']), { pending: applied, applied: [] });
+  assert.equal((await svc(['migrate', 'down', '--confirm', place.database])).code, 0, 'nothing is left to take back');
+
+  const plan = await svc(['migrate', 'up', '--plan', '--json']);
+  assert.equal(plan.code, 5);
+  assert.ok(JSON.parse(plan.out).sql.some((sql: string) => /^create table .?users/.test(sql)));
+  assert.deepEqual(
+    (await json<{ pending: string[] }>(['migrate', 'status'])).pending,
+    applied,
+    'planning writes nothing',
+  );
+  const refused = await svc(['project', 'list', '--json']);
+  assert.equal(refused.code, 7);
+  assert.equal(JSON.parse(refused.err).error.fix, 'svc migrate');
+  assert.equal((await svc(['migrate', '--to', '99'])).code, 2);
+  assert.deepEqual((await json<{ changed: string[] }>(['migrate', '--to', '1'])).changed, ['0001_spine']);
+  assert.equal((await svc(['migrate'])).code, 0);
+  assert.equal((await svc(['project', 'list'])).code, 0);
+  writeFileSync(join(dir, 'svc.env'), 'SVC_PROT=1\n', { flag: 'a' });
+  const mistyped = await svc(['config', 'check']);
+  assert.equal(mistyped.code, 7);
+  assert.match(mistyped.err, /SVC_PROT .*did you mean SVC_PORT/);
+});
+
+test('looking at a database that does not exist creates none', async () => {
+  const { svc, dir, env } = await fresh({ init: false });
+  if (env.SVC_DATABASE_URL !== undefined) return;
+  const key = { SVC_MASTER_KEY: Buffer.alloc(32, 7).toString('base64url') };
+  assert.equal((await svc(['migrate', '--plan'], { env: key })).code, 5);
+  assert.equal((await svc(['migrate', 'status'], { env: key })).code, 0);
+  for (const args of [['project', 'list'], ['serve']]) assert.equal((await svc(args, { env: key })).code, 7);
+  assert.equal(existsSync(join(dir, 'data')), false);
+  assert.equal((await svc(['migrate'], { env: key })).code, 0);
+  assert.equal(statSync(join(dir, 'data/svc.db')).mode & 0o777, 0o600);
+  assert.equal((await svc(['project', 'list'], { env: key })).code, 0);
+});
