@@ -62,11 +62,15 @@ export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 
     describe: ({ ctx, limit }: Exchange, nowMs: number): void => {
       if (limit === undefined) return;
       const { state, name } = limit;
+      // A handler may have refused for a limit of its own, such as the account's: then nothing is left, and Retry-After says until when.
+      const refused = ctx.status === 429;
+      const remaining = refused ? 0 : state.remaining;
+      const seconds = refused ? Number(ctx.response.get('Retry-After')) : state.resetSeconds;
       ctx.set('X-RateLimit-Limit', String(state.limit));
-      ctx.set('X-RateLimit-Remaining', String(state.remaining));
-      ctx.set('X-RateLimit-Reset', String(Math.ceil(nowMs / 1000) + state.resetSeconds));
+      ctx.set('X-RateLimit-Remaining', String(remaining));
+      ctx.set('X-RateLimit-Reset', String(Math.ceil(nowMs / 1000) + seconds));
       ctx.set('RateLimit-Policy', `"${name}";q=${state.limit};w=${state.windowSeconds}`);
-      ctx.set('RateLimit', `"${name}";r=${state.remaining};t=${state.allowed ? state.resetSeconds : state.retryAfter}`);
+      ctx.set('RateLimit', `"${name}";r=${remaining};t=${seconds}`);
     },
   };
 }

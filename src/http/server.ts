@@ -6,6 +6,7 @@ import type Koa from 'koa';
 import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { wireVersion } from './envelope.js';
+import { securityHeaders } from './security-headers.js';
 
 /** Time limits of a connection; Node's own are far more generous. */
 const limits = {
@@ -14,6 +15,8 @@ const limits = {
   requestTimeout: 60_000,
   keepAliveTimeout: 5000,
   connectionsCheckingInterval: 5000,
+  // Node would refuse a request without Host by itself, without a request id; we never look at Host.
+  requireHostHeader: false,
 } as const;
 const maxConnections = 2048;
 const maxHeaders = 100;
@@ -25,10 +28,11 @@ export interface Listener {
   drain(): Promise<void>;
 }
 
-/** Listens on the configured address, over https where a certificate is configured. */
+/** Listens on the configured address, over https where a certificate is configured. `newId` names what is no request yet. */
 export async function listen(
   app: Koa,
-  config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey'>,
+  config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'baseUrl'>,
+  newId: () => string,
 ): Promise<Listener> {
   const handler = app.callback();
   const server: Server =
@@ -37,7 +41,12 @@ export async function listen(
       : createHttpServer(limits, handler);
   server.maxHeadersCount = maxHeaders;
   server.maxConnections = maxConnections;
-  server.on('clientError', refuse);
+  const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
+  server.on('clientError', (error, socket: Socket) =>
+    refuse(error, socket, `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`),
+  );
+  // Expectations other than 100-continue mean nothing to us, and are no reason for an answer past the handler.
+  server.on('checkExpectation', handler);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: config.host, port: config.port }, () => {
@@ -58,7 +67,7 @@ export async function listen(
 }
 
 /** Answers what Node's parser refused; no request object exists then. */
-function refuse(error: Error & { code?: string }, socket: Socket): void {
+function refuse(error: Error & { code?: string }, socket: Socket, headers: string): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -71,6 +80,6 @@ function refuse(error: Error & { code?: string }, socket: Socket): void {
   const body = JSON.stringify({ message, code: status, type, version: wireVersion });
   socket.end(
     `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : 'Bad Request'}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\n${headers}Connection: close\r\n\r\n${body}`,
   );
 }

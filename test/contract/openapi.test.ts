@@ -163,7 +163,7 @@ test('an answer that differs from the document is noticed', () => {
     ['undeclared error', { ...refusal, body: JSON.stringify({ ...error, type: 'key_not_found' }) }, /allowed values/],
     ['other code than status', { ...refusal, body: JSON.stringify({ ...error, code: 403 }) }, /equal to constant/],
     ['no envelope', { ...refusal, body: '{"type":"general_unauthorized_scope"}' }, /required property 'message'/],
-    ['body of an empty answer', { ...health, method: 'DELETE', path: '/account', status: 204 }, /body where none/],
+    ['body of an empty answer', { ...health, method: 'DELETE', path: '/v1/account', status: 204 }, /body where none/],
     ['unknown route', { ...health, path: '/unknown' }, /where no operation/],
     ['wrong error of an unknown route', { ...health, path: '/x', status: 404, body: '{"type":"a"}' }, /type a where/],
   ];

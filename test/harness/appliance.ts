@@ -45,7 +45,7 @@ export interface TestAppliance {
 }
 
 /** The database of this run of the suite. */
-const databaseUnderTest = process.env.SVC_TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite';
+export const databaseUnderTest = process.env.SVC_TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite';
 
 /** Hashes that cost a millisecond; tests of the time a login takes use the product's own. */
 export const cheapHashes: HashParameters = { ...defaultHashParameters, scrypt: { logN: 10, r: 8, p: 1 } };
