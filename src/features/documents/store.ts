@@ -163,7 +163,7 @@ export function createDocumentStore(sql: Sql) {
       const current = isCurrent(collection);
       const doc = printer(collection, null);
       return query({
-        sql: `insert into ${documentTable(collection.number)} (${columns.join(', ')}) select ${places.join(', ')} where ${current.sql} on conflict do nothing returning seq, ${doc.sql} as document`,
+        sql: `insert into ${documentTable(collection.number)} (${columns.join(', ')}) select ${places.join(', ')} where ${current.sql} on conflict do nothing returning ${doc.sql} as document`,
         values: [
           ...[document.id, document.now, document.now, JSON.stringify(document.permissions)],
           ...[...document.values.values()].map(bind),
@@ -196,7 +196,7 @@ export function createDocumentStore(sql: Sql) {
       const current = isCurrent(collection);
       const doc = printer(collection, null);
       return query({
-        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql} returning seq, ${doc.sql} as document`,
+        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql} returning ${doc.sql} as document`,
         values: [
           change.now,
           ...(change.permissions === undefined ? [] : [JSON.stringify(change.permissions)]),
@@ -215,15 +215,6 @@ export function createDocumentStore(sql: Sql) {
         values: [id, ...current.values, ...doc.values],
       });
     },
-    addReaders: (collection: Collection, seq: number | string, roles: readonly string[]): Query => {
-      const source = dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements_text(cast(? as json))';
-      return query({
-        sql: `insert into ${readersTable(collection.number)} (role, seq) select value, ${place('integer')} from ${source}`,
-        values: [String(seq), JSON.stringify(roles)],
-      });
-    },
-    removeReaders: (collection: Collection, seq: number | string): Query =>
-      query({ sql: `delete from ${readersTable(collection.number)} where seq = ?`, values: [String(seq)] }),
     /** Whether an id is taken, for the words of a conflict. */
     exists: (collection: Collection, id: string): Query =>
       query({ sql: `select 1 as one from ${documentTable(collection.number)} where id = ?`, values: [id] }),
