@@ -9,7 +9,6 @@ import type { Exchange } from './exchange.js';
 /** Counts requests against their limit class before anything costly happens. */
 export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 'config' | 'clock'>, limits: Limits) {
   const count = createMemoryLimiter(() => clock.monotonic());
-  const unknownRoute = 'unknown-route';
   const dataRate = (kind: 'key' | 'user' | 'address'): Rate => config.rateLimits.data ?? limitClasses.data[kind];
 
   const countData = ({ project, actor, ip }: Exchange): LimitState | undefined => {
@@ -55,7 +54,10 @@ export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 
     /** Counts requests for addresses that do not exist; scanners make many. */
     demandKnownRoute: (ip: string): void => {
       if (config.rateLimit === 'off') return;
-      const state = count(`${unknownRoute} ${addressKey(ip)}`, { count: 300, seconds: 60 });
+      const state = count(
+        `unknown-route ${addressKey(ip)}`,
+        config.rateLimits['unknown-route'] ?? limitClasses['unknown-route'].address,
+      );
       if (!state.allowed) throw refuse(state);
     },
     /** Tells the caller where it stands, in the old words and in those of the IETF draft. */

@@ -4,22 +4,10 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
+import { connectionLimits, serverLimits } from '#src/contract/limits.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { wireVersion } from './envelope.js';
 import { securityHeaders } from './security-headers.js';
-
-/** Time limits of a connection; Node's own are far more generous. */
-const limits = {
-  maxHeaderSize: 16_384,
-  headersTimeout: 15_000,
-  requestTimeout: 60_000,
-  keepAliveTimeout: 5000,
-  connectionsCheckingInterval: 5000,
-  // Node would refuse a request without Host by itself, without a request id; we never look at Host.
-  requireHostHeader: false,
-} as const;
-const maxConnections = 2048;
-const maxHeaders = 100;
 
 /** A listening server. */
 export interface Listener {
@@ -35,12 +23,14 @@ export async function listen(
   newId: () => string,
 ): Promise<Listener> {
   const handler = app.callback();
+  // Node would refuse a request without Host by itself, without a request id; we never look at Host.
+  const options = { ...connectionLimits, requireHostHeader: false };
   const server: Server =
     config.tlsCert !== undefined && config.tlsKey !== undefined
-      ? createHttpsServer({ ...limits, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) }, handler)
-      : createHttpServer(limits, handler);
-  server.maxHeadersCount = maxHeaders;
-  server.maxConnections = maxConnections;
+      ? createHttpsServer({ ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) }, handler)
+      : createHttpServer(options, handler);
+  server.maxHeadersCount = serverLimits.headers;
+  server.maxConnections = serverLimits.connections;
   const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
   server.on('clientError', (error, socket: Socket) =>
     refuse(error, socket, `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`),
