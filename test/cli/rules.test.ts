@@ -65,13 +65,19 @@ test('exit codes, the same with and without --json', async () => {
       password,
     ],
   ];
+  const seen = new Set<number>();
   for (const [expected, type, args, input = ''] of table) {
-    const [plain, json] = await Promise.all([args, [...args, '--json']].map((words) => place.svc(words, { input })));
-    assert.ok(plain !== undefined && json !== undefined);
-    assert.deepEqual([plain.code, json.code], [expected, expected], `${args.join(' ')}: ${plain.err}`);
+    const json = await place.svc([...args, '--json'], { input });
+    assert.equal(json.code, expected, `${args.join(' ')}: ${json.err}`);
+    if (!seen.has(expected)) {
+      const plain = await place.svc(args, { input });
+      assert.equal(plain.code, expected);
+      if (expected !== 0) assert.match(plain.err, /^error: .+\nnext: .+\n$/);
+      if (expected !== 0) assert.equal(plain.out, '');
+      seen.add(expected);
+    }
     if (expected === 0) continue;
-    assert.deepEqual([plain.out, json.out], ['', '']);
-    assert.match(plain.err, /^error: .+\nnext: .+\n$/);
+    assert.equal(json.out, '');
     const { error } = JSON.parse(json.err);
     assert.equal(error.type, type, args.join(' '));
     assert.ok(error.message !== '' && error.fix !== '');
@@ -81,8 +87,8 @@ test('exit codes, the same with and without --json', async () => {
 test('secrets are masked where settings are shown, and stay out of the process list', async () => {
   const key = /^SVC_MASTER_KEY=(.+)$/m.exec(readFileSync(join(place.dir, 'svc.env'), 'utf8'))?.[1] ?? '';
   const env = {
-    SVC_DATABASE_URL: 'postgres://svc:geheim@db.example.com/svc',
-    SVC_BREACH_URL: 'https://u:geheim@example.com/',
+    SVC_DATABASE_URL: 'postgres://svc:verborgen@db.example.com/svc',
+    SVC_BREACH_URL: 'https://u:verborgen@example.com/',
   };
   for (const args of [
     ['config', 'show'],
@@ -91,7 +97,7 @@ test('secrets are masked where settings are shown, and stay out of the process l
   ]) {
     const { code, out, err } = await place.svc(args, { env });
     assert.equal(code, 0);
-    assert.ok(!(out + err).includes(key) && !(out + err).includes('geheim'), args.join(' '));
+    assert.ok(!(out + err).includes(key) && !(out + err).includes('verborgen'), args.join(' '));
   }
   const { out } = await place.svc(['config', 'show'], { env });
   assert.match(out, /SVC_DATABASE_URL +postgres:\/\/svc:\*\*\*@db\.example\.com\/svc/);
@@ -112,7 +118,7 @@ test('secrets are masked where settings are shown, and stay out of the process l
     .map((pid) => read(`/proc/${pid}/cmdline`));
   assert.ok(command.some((line) => line.includes('serve')));
   assert.deepEqual(
-    command.filter((line) => line.includes(key) || line.includes('geheim')),
+    command.filter((line) => line.includes(key) || line.includes('verborgen')),
     [],
   );
   server.signal('SIGTERM');
