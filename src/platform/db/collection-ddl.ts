@@ -43,7 +43,7 @@ export function createCollectionDdl(dialect: DialectName) {
         `create table ${documentTable(number)} (seq ${sequence}, id ${text} not null unique, created_at ${text} not null, updated_at ${text} not null, permissions ${text} not null)`,
       ),
       statement(
-        `create table ${readersTable(number)} (role ${text} not null, seq bigint not null references ${documentTable(number)} (seq) on delete cascade, primary key (role, seq))`,
+        `create table ${readersTable(number)} (role ${text} not null, seq bigint not null references ${documentTable(number)} (seq) on delete cascade, primary key (role, seq))${dialect === 'sqlite' ? ' without rowid' : ''}`,
       ),
       statement(`create index ${readersTable(number)}_seq on ${readersTable(number)} (seq)`),
       ...readersTriggers(dialect, number).map(statement),
