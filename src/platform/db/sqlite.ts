@@ -8,8 +8,8 @@ import type { Row } from './table.js';
 const readers = 3;
 /** Most statements a connection keeps prepared; the oldest is finalised first. */
 const preparedStatements = 500;
-/** Most units that share one commit. */
-const largestGroup = 64;
+/** Most units that share one commit, unless said otherwise. */
+const usualGroup = 64;
 const busyTimeoutMs = 5000;
 const largestCheckedBytes = 100 * 1024 * 1024;
 
@@ -99,11 +99,13 @@ interface Waiting {
 /** Writes through one connection. Units that wait while a commit is under way share the next one (group commit). */
 class Writer {
   readonly #connection: SqliteConnection;
+  readonly #largestGroup: number;
   readonly #queue: Waiting[] = [];
   #busy: Promise<void> | undefined;
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, largestGroup: number) {
     this.#connection = connection;
+    this.#largestGroup = largestGroup;
   }
 
   transact<T>(body: Transaction<T>): Promise<T> {
@@ -130,7 +132,7 @@ class Writer {
     let current: Waiting | undefined;
     try {
       await this.#connection.run(command('BEGIN IMMEDIATE'));
-      while (done.length < largestGroup) {
+      while (done.length < this.#largestGroup) {
         current = this.#queue.shift();
         if (current === undefined) break;
         // The first unit needs no savepoint: when it fails there is nothing else to keep.
@@ -186,11 +188,11 @@ class Pool {
   }
 }
 
-/** Opens an SQLite file: one writer, several readers, every commit synced to disk. */
-export async function openSqlite(file: string): Promise<Driver> {
+/** Opens an SQLite file: one writer, several readers, every commit synced to disk and shared by at most `largestGroup` units. */
+export async function openSqlite(file: string, { largestGroup = usualGroup } = {}): Promise<Driver> {
   const writerConnection = await SqliteConnection.open(file);
   const readerConnections = await Promise.all(Array.from({ length: readers }, () => SqliteConnection.open(file)));
-  const writer = new Writer(writerConnection);
+  const writer = new Writer(writerConnection, largestGroup);
   const pool = new Pool(readerConnections);
   let closed = false;
   const open = () => {
