@@ -22,7 +22,7 @@ const schema = [
 type Writer = Awaited<ReturnType<typeof openWriter>>;
 
 async function openWriter(directory: string, largestGroup: number) {
-  const driver = await openSqlite(join(directory, `group-of-${largestGroup}.db`), { largestGroup });
+  const driver = await openSqlite(join(directory, `group-of-${largestGroup}.db`), largestGroup);
   for (const sql of schema)
     await driver.exclusive((connection) => connection.run({ sql, values: [] }).then(() => undefined));
   let last = 0;

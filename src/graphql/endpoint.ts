@@ -2,12 +2,13 @@ import { type DocumentNode, type ExecutionResult, GraphQLError, type GraphQLSche
 import { processRequest } from 'graphql-helix';
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
+import { graphqlLimits } from '#src/contract/limits.js';
 import { by, declare, implement, json, type Operation } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { Platform } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
-import { countRootFields, demandWithinLimits, graphqlLimits, limitExceeded } from './limits.js';
+import { countRootFields, demandWithinLimits, limitExceeded } from './limits.js';
 import { type Caller, createResolvers } from './resolvers.js';
 import { createSchema } from './schema.js';
 

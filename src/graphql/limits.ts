@@ -1,19 +1,5 @@
 import { type DocumentNode, type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode } from 'graphql';
-
-/** Bounds of a GraphQL document. */
-export const graphqlLimits = {
-  bytes: 102_400,
-  tokens: 2000,
-  depth: 10,
-  /** What the standard introspection query needs; such fields do not count towards the depth. */
-  introspectionDepth: 15,
-  aliases: 30,
-  rootFields: 20,
-  directives: 50,
-  fragments: 50,
-  errors: 20,
-  batch: 10,
-} as const;
+import { graphqlLimits } from '#src/contract/limits.js';
 
 interface Size {
   readonly depth: number;

@@ -17,6 +17,7 @@ import { createOrigins } from './origins.js';
 import { parseQuery } from './query.js';
 import { createReply } from './reply.js';
 import { requestId } from './request-id.js';
+import { securityHeaders } from './security-headers.js';
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -36,7 +37,7 @@ export function createApp(platform: Platform, features: Features) {
   const envelope = createEnvelope(platform);
   const reply = createReply(platform, cookies);
   const clientAddress = createClientAddress(config.trustedProxies);
-  const fixedHeaders = securityHeaders(config.baseUrl.startsWith('https:'));
+  const fixedHeaders = securityHeaders(config);
 
   /** The way of a request through one operation, in the order that security demands. */
   const answer = async (ctx: Context, operation: Operation): Promise<void> => {
@@ -127,16 +128,4 @@ export function createApp(platform: Platform, features: Features) {
     report(exchange);
   });
   return { app, state };
-}
-
-/** What every answer carries; an API's answers are neither framed nor cached nor sniffed. */
-function securityHeaders(overHttps: boolean): readonly (readonly [string, string])[] {
-  return [
-    ['X-Content-Type-Options', 'nosniff'],
-    ['Referrer-Policy', 'no-referrer'],
-    ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"],
-    ['Cross-Origin-Resource-Policy', 'same-site'],
-    ['Cache-Control', 'no-store'],
-    ...(overHttps ? ([['Strict-Transport-Security', 'max-age=31536000; includeSubDomains']] as const) : []),
-  ];
 }

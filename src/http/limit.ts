@@ -9,7 +9,6 @@ import type { Exchange } from './exchange.js';
 /** Counts requests against their limit class before anything costly happens. */
 export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 'config' | 'clock'>, limits: Limits) {
   const count = createMemoryLimiter(() => clock.monotonic());
-  const unknownRoute = 'unknown-route';
   const dataRate = (kind: 'key' | 'user' | 'address'): Rate => config.rateLimits.data ?? limitClasses.data[kind];
 
   const countData = ({ project, actor, ip }: Exchange): LimitState | undefined => {
@@ -55,18 +54,25 @@ export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 
     /** Counts requests for addresses that do not exist; scanners make many. */
     demandKnownRoute: (ip: string): void => {
       if (config.rateLimit === 'off') return;
-      const state = count(`${unknownRoute} ${addressKey(ip)}`, { count: 300, seconds: 60 });
+      const state = count(
+        `unknown-route ${addressKey(ip)}`,
+        config.rateLimits['unknown-route'] ?? limitClasses['unknown-route'].address,
+      );
       if (!state.allowed) throw refuse(state);
     },
     /** Tells the caller where it stands, in the old words and in those of the IETF draft. */
     describe: ({ ctx, limit }: Exchange, nowMs: number): void => {
       if (limit === undefined) return;
       const { state, name } = limit;
+      // A handler may have refused for a limit of its own, such as the account's: then nothing is left, and Retry-After says until when.
+      const refused = ctx.status === 429;
+      const remaining = refused ? 0 : state.remaining;
+      const seconds = refused ? Number(ctx.response.get('Retry-After')) : state.resetSeconds;
       ctx.set('X-RateLimit-Limit', String(state.limit));
-      ctx.set('X-RateLimit-Remaining', String(state.remaining));
-      ctx.set('X-RateLimit-Reset', String(Math.ceil(nowMs / 1000) + state.resetSeconds));
+      ctx.set('X-RateLimit-Remaining', String(remaining));
+      ctx.set('X-RateLimit-Reset', String(Math.ceil(nowMs / 1000) + seconds));
       ctx.set('RateLimit-Policy', `"${name}";q=${state.limit};w=${state.windowSeconds}`);
-      ctx.set('RateLimit', `"${name}";r=${state.remaining};t=${state.allowed ? state.resetSeconds : state.retryAfter}`);
+      ctx.set('RateLimit', `"${name}";r=${remaining};t=${seconds}`);
     },
   };
 }

@@ -55,6 +55,7 @@ test('init writes settings for the owner only, and a second run changes nothing'
 test('init takes flags before the environment, and a database URL with a password from stdin only', async () => {
   const place = await fresh({ init: false });
   const { svc, dir } = place;
+  // Where the environment names a database, the flag comes first.
   const refused = await svc(['init', '--yes', '--database', 'postgres://svc:geheim@localhost/svc']);
   assert.equal(refused.code, 2);
   assert.doesNotMatch(refused.err, /geheim/);

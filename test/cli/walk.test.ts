@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commands } from '#src/cli/commands/index.js';
+import { explain } from '#src/cli/exit.js';
+import { parse } from '#src/cli/program.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install, type Run } from '../harness/cli.js';
 
@@ -34,25 +36,42 @@ async function runExample(example: string): Promise<Run> {
 }
 
 test('every command explains itself and refuses what it does not know', async () => {
-  const look = async ({ path, summary }: (typeof commands)[number]) => {
-    const help = await place.svc([...path.split(' '), '--help']);
-    assert.equal(help.code, 0, path);
-    assert.equal(help.err, '', path);
-    assert.ok(help.out.replace(/\s+/g, ' ').includes(summary), path);
-    const [, examples = ''] = help.out.split('Examples:\n');
+  for (const { path, summary } of commands) {
+    const words = path.split(' ');
+    const help = await parse([...words, '--help'], commands);
+    assert.ok(help.kind === 'text' && help.text.replace(/\s+/g, ' ').includes(summary), path);
+    const [, examples = ''] = help.text.split('Examples:\n');
     assert.ok((examples.match(/^ {2}\$ svc |\| svc /gm) ?? []).length >= 2, `${path}: two examples`);
-    assert.match(help.out, /Global Options:[\s\S]*--json/);
-    assert.doesNotMatch(help.out, ansi);
+    assert.match(help.text, /Global Options:[\s\S]*--json/);
+    assert.doesNotMatch(help.text, ansi);
+    await assert.rejects(parse([...words, '--no-such-flag=secret'], commands), (error: unknown) => {
+      const { exitCode, message, fix } = explain(error);
+      assert.equal(exitCode, 2, path);
+      assert.match(fix, /^did you mean --/);
+      return !message.includes('secret');
+    });
+  }
+});
 
-    const mistake = await place.svc([...path.split(' '), '--no-such-flag=secret', '--json']);
-    assert.equal(mistake.code, 2, path);
-    assert.equal(mistake.out, '', path);
-    const { error } = JSON.parse(mistake.err);
-    assert.deepEqual(Object.keys(error), ['type', 'message', 'fix'], path);
-    assert.doesNotMatch(mistake.err, /secret/);
-  };
-  // A few at a time: two cores are shared with other test files.
-  for (let i = 0; i < commands.length; i += 4) await Promise.all(commands.slice(i, i + 4).map(look));
+test('help goes to stdout with exit 0, a mistake to stderr with exit 2', async () => {
+  for (const words of [
+    ['--help'],
+    ['project', '-h'],
+    ['migrate', '--help'],
+    ['user', 'create', '--help'],
+    ['help', 'user'],
+  ]) {
+    const { code, out, err } = await place.svc(words);
+    assert.deepEqual([code, err], [0, ''], words.join(' '));
+    assert.match(out, /^Usage: svc /);
+    assert.ok((out.match(/^ {2}\$ /gm) ?? []).length >= 2, words.join(' '));
+  }
+  for (const words of [['serve'], ['user', 'list']]) {
+    const { code, out, err } = await place.svc([...words, '--no-such-flag=secret', '--json']);
+    assert.deepEqual([code, out], [2, '']);
+    assert.deepEqual(Object.keys(JSON.parse(err).error), ['type', 'message', 'fix']);
+    assert.doesNotMatch(err, /secret/);
+  }
 });
 
 test('the examples of every command run in the order of the help', async () => {

@@ -22,7 +22,7 @@ const global = [
 ];
 /** Every piece of text on a page that begins like a command: inline code, and lines of blocks. */
 function mentioned(text: string): string[] {
-  const inline = [...text.matchAll(/`(svc [^`\n]+)`/g)].map(([, command = '']) => command);
+  const inline = [...text.matchAll(/`(svc [a-z][^`\n]*)`/g)].map(([, command = '']) => command);
   const blocks = [...text.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].flatMap(([, inner = '']) => inner.split('\n'));
   const typed = /(?:^|\$\(|\| |&& |-- )(svc [a-z-][^)|]*)/g;
   return [...inline, ...blocks.flatMap((line) => [...line.matchAll(typed)].map(([, command = '']) => command))];

@@ -6,6 +6,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import sqlite3 from 'sqlite3';
 import { root } from './checkout.js';
 import { createDatabase } from './postgres.js';
 
@@ -32,6 +34,8 @@ export type Installation = {
   json<T>(args: readonly string[], input?: string): Promise<T>;
   /** A line of a shell, as the help prints them. */
   shell(line: string): Promise<Run>;
+  /** SQL as somebody with a shell on the database server would run it. */
+  sql(text: string): Promise<Record<string, unknown>[]>;
   serve(args?: readonly string[], env?: Record<string, string>): Promise<Server>;
   dispose(): Promise<void>;
 };
@@ -64,6 +68,7 @@ export async function install({ init = true } = {}): Promise<Installation> {
       return JSON.parse(out);
     },
     shell: (line) => finish(start('sh', ['-c', line]), ''),
+    sql: (text) => (url === '' ? querySqlite(join(dir, 'data/svc.db'), text) : queryPostgres(url, text)),
     serve: async (args = [], more = {}) => {
       const child = start('svc', ['serve', '--json', ...args], more);
       servers.push(child);
@@ -108,4 +113,25 @@ function collect(stream: NodeJS.ReadableStream | null): () => string {
     text += part;
   });
   return () => text;
+}
+
+function querySqlite(file: string, text: string): Promise<Record<string, unknown>[]> {
+  const database = new sqlite3.Database(file);
+  return new Promise((resolve, reject) => {
+    database.all<Record<string, unknown>>(text, (error, rows) => {
+      database.close();
+      if (error === null) resolve(rows);
+      else reject(error);
+    });
+  });
+}
+
+async function queryPostgres(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
 }

@@ -27,25 +27,26 @@ export const initCommand = command({
   needs: 'nothing',
   run: async (call) => {
     const file = resolve(call.configFile ?? (call.environment.SVC_CONFIG || 'svc.env'));
-    const isNew = !existsSync(file) && (await writeSettings(call, file));
-    const loaded = load({ ...call, configFile: file });
+    const written = existsSync(file) ? undefined : await writeSettings(call, file);
+    // What was chosen by flag goes before the environment here too; later runs have the file only.
+    const loaded = load({ ...call, configFile: file }, written === undefined ? {} : { flags: written });
     prepareDirectories(loaded.config);
     const appliance = await createAppliance({ ...loaded.config, logLevel: 'error' });
     try {
-      return await setUp(call, loaded, appliance, isNew);
+      return await setUp(call, loaded, appliance, written !== undefined);
     } finally {
       await appliance.close();
     }
   },
 });
 
-/** Asks for the settings and writes them; false where somebody else wrote the file meanwhile. */
-async function writeSettings(call: Call, file: string): Promise<boolean> {
+/** Asks for the settings and writes them; undefined where somebody else wrote the file meanwhile. */
+async function writeSettings(call: Call, file: string): Promise<Record<string, string> | undefined> {
   const { environment } = call;
   const values = await chooseSettings(call);
   // Before anything is written: all of it has to be usable, what the environment says too.
   loadConfig({ environment, file, flags: values, needsMasterKey: false });
-  return writeConfig(file, renderConfig(values));
+  return writeConfig(file, renderConfig(values)) ? values : undefined;
 }
 
 async function setUp(call: Call, loaded: LoadedConfig, appliance: Appliance, isNew: boolean): Promise<Answer> {

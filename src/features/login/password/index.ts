@@ -36,7 +36,11 @@ export function createPasswordLogin(
         if (current.passwordUpdate !== account.passwordUpdate)
           return refuse('password changed meanwhile', new Failure('user_invalid_credentials'));
         if (!current.status) return refuse('blocked', new Failure('user_blocked'));
-        await limits.forgive(unit, 'login', { account: email, address: request.ip });
+        // A server key is never counted by address, so there is nothing to give back there.
+        await limits.forgive(unit, 'login', {
+          account: email,
+          ...(call.actor.kind === 'key' ? {} : { address: request.ip }),
+        });
         if (rehashed !== undefined) await accounts.update(unit, project.id, current, { passwordHash: rehashed });
         return sessions.open(unit, project, current, {
           provider: 'email',

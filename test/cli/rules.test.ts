@@ -1,0 +1,281 @@
+// What scripts rely on: exit codes, secrets, confirmations, and that a running server follows.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Installation, install } from '../harness/cli.js';
+
+const password = 'correct horse battery';
+/** What of the server's answers is looked at here. */
+type Reply = { type: string; secret: string; expire: string };
+let place: Installation;
+before(async () => {
+  place = await install();
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+});
+after(() => place.dispose());
+
+const createUser = (email: string, ...more: string[]) =>
+  place.json<{ $id: string }>(
+    ['user', 'create', '--project', 'shop', '--email', email, '--password-stdin', ...more],
+    `${password}\n`,
+  );
+
+test('exit codes, the same with and without --json', async () => {
+  await createUser('taken@example.com', '--phone', '+14155550199');
+  const table: [number, string, string[], string?][] = [
+    [0, '', ['project', 'show', 'shop']],
+    [2, 'general_argument_invalid', ['project', 'create', 'Bad', '--id', '_bad']],
+    [2, 'general_argument_invalid', ['project', 'update', 'shop', '--set', 'session.days=0']],
+    [2, 'general_argument_invalid', ['project', 'update', 'shop', '--set', 'session.dais=3']],
+    [2, 'usage_invalid', ['project', 'update', 'shop']],
+    [2, 'general_argument_invalid', ['platform', 'add', '--project', 'shop', '--hostname', 'https://example.com']],
+    [2, 'general_argument_invalid', ['apikey', 'create', '--project', 'shop', '--name', 'a', '--scopes', 'nothing']],
+    [
+      2,
+      'usage_invalid',
+      ['apikey', 'create', '--project', 'shop', '--name', 'a', '--scopes', 'all', '--expires', 'soon'],
+    ],
+    [2, 'usage_invalid', ['user', 'create', '--project', 'shop', '--email', 'nobody', '--password-stdin'], password],
+    [2, 'usage_invalid', ['user', 'create', '--project', 'shop', '--email', 'a@example.com']],
+    [
+      2,
+      'password_policy_violation',
+      ['user', 'create', '--project', 'shop', '--email', 'a@example.com', '--password-stdin'],
+      'short',
+    ],
+    [2, 'usage_invalid', ['user', 'list', '--project', 'shop', '--limit', 'all']],
+    [2, 'usage_invalid', ['limits', 'show', '--project', 'shop', '--ip', '::1', '--user', 'a@example.com']],
+    [3, 'project_not_found', ['project', 'show', 'none']],
+    [3, 'project_not_found', ['user', 'list', '--project', 'none']],
+    [3, 'user_not_found', ['user', 'block', 'none@example.com', '--project', 'shop']],
+    [3, 'key_not_found', ['apikey', 'revoke', 'none', '--yes']],
+    [3, 'platform_not_found', ['platform', 'remove', 'none']],
+    [3, 'file_not_found', ['user', 'create', '--project', 'shop', '--email', 'a@example.com', '--secret-file', 'none']],
+    [4, 'confirmation_refused', ['project', 'delete', 'shop']],
+    [4, 'confirmation_refused', ['project', 'delete', 'shop', '--yes']],
+    [4, 'confirmation_refused', ['project', 'delete', 'shop', '--confirm', 'other']],
+    [4, 'confirmation_refused', ['user', 'delete', 'taken@example.com', '--project', 'shop']],
+    [5, 'project_already_exists', ['project', 'create', 'Again', '--id', 'shop']],
+    [
+      5,
+      'user_already_exists',
+      ['user', 'create', '--project', 'shop', '--email', 'Taken@example.com', '--password-stdin'],
+      password,
+    ],
+  ];
+  const seen = new Set<number>();
+  for (const [expected, type, args, input = ''] of table) {
+    const json = await place.svc([...args, '--json'], { input });
+    assert.equal(json.code, expected, `${args.join(' ')}: ${json.err}`);
+    if (!seen.has(expected)) {
+      const plain = await place.svc(args, { input });
+      assert.equal(plain.code, expected);
+      if (expected !== 0) assert.match(plain.err, /^error: .+\nnext: .+\n$/);
+      if (expected !== 0) assert.equal(plain.out, '');
+      seen.add(expected);
+    }
+    if (expected === 0) continue;
+    assert.equal(json.out, '');
+    const { error } = JSON.parse(json.err);
+    assert.equal(error.type, type, args.join(' '));
+    assert.ok(error.message !== '' && error.fix !== '');
+  }
+});
+
+test('secrets are masked where settings are shown, and stay out of the process list', async () => {
+  const key = /^SVC_MASTER_KEY=(.+)$/m.exec(readFileSync(join(place.dir, 'svc.env'), 'utf8'))?.[1] ?? '';
+  const env = {
+    SVC_DATABASE_URL: 'postgres://svc:verborgen@db.example.com/svc',
+    SVC_BREACH_URL: 'https://u:verborgen@example.com/',
+  };
+  for (const args of [
+    ['config', 'show'],
+    ['config', 'show', '--origin', '--json'],
+    ['config', 'check', '--verbose'],
+  ]) {
+    const { code, out, err } = await place.svc(args, { env });
+    assert.equal(code, 0);
+    assert.ok(!(out + err).includes(key) && !(out + err).includes('verborgen'), args.join(' '));
+  }
+  const { out } = await place.svc(['config', 'show'], { env });
+  assert.match(out, /SVC_DATABASE_URL +postgres:\/\/svc:\*\*\*@db\.example\.com\/svc/);
+  const { settings } = await place.json<{ settings: { key: string; origin: string }[] }>([
+    'config',
+    'show',
+    '--origin',
+  ]);
+  const origin = (name: string) => settings.find((setting) => setting.key === name)?.origin;
+  assert.deepEqual(
+    [origin('SVC_MASTER_KEY'), origin('SVC_PORT'), origin('SVC_SESSION_DAYS'), origin('SVC_TLS_CERT')],
+    ['file', 'environment', 'default', 'unset'],
+  );
+
+  const server = await place.serve();
+  const command = readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map((pid) => read(`/proc/${pid}/cmdline`));
+  assert.ok(command.some((line) => line.includes('serve')));
+  assert.deepEqual(
+    command.filter((line) => line.includes(key) || line.includes('verborgen')),
+    [],
+  );
+  server.signal('SIGTERM');
+  await server.ended;
+  assert.ok(!server.log().includes(key));
+});
+
+test('NO_COLOR, --quiet and --verbose', async () => {
+  const quiet = await place.svc(['project', 'create', 'Quiet', '--quiet']);
+  assert.equal(quiet.err, '');
+  const loud = await place.svc(['project', 'create', 'Loud']);
+  assert.match(loud.err, /^next: svc apikey create/);
+  assert.equal(
+    (await place.svc(['project', 'list', '--no-color'], { env: { FORCE_COLOR: '1' } })).out.includes('\u001b'),
+    false,
+  );
+});
+
+test('a password file and a phone number', async () => {
+  writeFileSync(join(place.dir, 'password.txt'), `${password}\n`);
+  const args = ['user', 'create', '--project', 'shop', '--email', 'file@example.com', '--secret-file', 'password.txt'];
+  const user = await place.json<{ email: string; phone: string; targets: { providerType: string }[] }>([
+    ...args,
+    '--phone',
+    '+14155550123',
+  ]);
+  assert.equal(user.phone, '+14155550123');
+  assert.deepEqual(
+    user.targets.map(({ providerType }) => providerType),
+    ['email', 'sms'],
+  );
+  assert.equal((await place.svc([...args, '--password-stdin'])).code, 2);
+  const { total, users } = await place.json<{ total: number; users: unknown[] }>([
+    'user',
+    'list',
+    '--project',
+    'shop',
+    '--limit',
+    '1',
+  ]);
+  assert.ok(total > 1);
+  assert.equal(users.length, 1);
+});
+
+test('a running server follows the command line', async () => {
+  const server = await place.serve([], { SVC_RATE_LIMIT: 'on' });
+  const at = server.url;
+  const headers = { 'content-type': 'application/json', 'x-service-project': 'shop' };
+  const login = async (email: string, secret = password) => {
+    const body = JSON.stringify({ email, password: secret });
+    const reply = await fetch(`${at}/account/sessions/email`, { method: 'POST', headers, body });
+    return { status: reply.status, value: (await reply.json()) as Reply };
+  };
+  const account = async (session: string) => {
+    const reply = await fetch(`${at}/account`, { headers: { ...headers, 'x-service-session': session } });
+    return { status: reply.status, value: (await reply.json()) as Reply };
+  };
+
+  const { $id } = await createUser('ada@example.com');
+  const { value: session } = await login('ada@example.com');
+  assert.equal((await account(session.secret)).status, 200);
+  await place.json(['user', 'block', 'ada@example.com', '--project', 'shop']);
+  assert.deepEqual(
+    [(await account(session.secret)).value.type, (await login('ada@example.com')).value.type],
+    ['user_blocked', 'user_blocked'],
+  );
+  await place.json(['user', 'unblock', $id, '--project', 'shop']);
+  assert.equal((await account(session.secret)).status, 401, 'the sessions from before stay ended');
+  const { value: again } = await login('ada@example.com');
+  await place.json(['user', 'delete', $id, '--project', 'shop', '--yes']);
+  assert.equal((await account(again.secret)).status, 401);
+
+  await createUser('bob@example.com');
+  for (let i = 0; i < 10; i++) await login('bob@example.com', 'wrong password');
+  assert.equal((await login('bob@example.com')).status, 429);
+  type Limits = { limits: { class: string; key: string; count: number; limit: number; resetAt: string }[] };
+  const { limits } = await place.json<Limits>(['limits', 'show', '--project', 'shop', '--user', 'Bob@example.com']);
+  assert.deepEqual(
+    limits.map(({ class: name, key, count, limit }) => ({ name, key, count, limit })),
+    [{ name: 'login', key: 'bob@example.com', count: 10, limit: 10 }],
+  );
+  assert.match(limits[0]?.resetAt ?? '', /^\d{4}-.*Z$/);
+  const unknown = await login('stranger@example.com', 'wrong password');
+  assert.equal(unknown.status, 401);
+  const stranger = await place.json<Limits>(['limits', 'show', '--project', 'shop', '--user', 'stranger@example.com']);
+  assert.equal(stranger.limits.length, 1);
+  assert.match((await place.svc(['limits', 'show', '--project', 'shop'])).err, /in the memory of each server process/);
+  assert.equal(
+    (await place.json<{ reset: number }>(['limits', 'reset', '--project', 'shop', '--user', 'bob@example.com'])).reset,
+    1,
+  );
+  assert.equal((await login('bob@example.com')).status, 201);
+
+  const origin = 'https://app.example.com';
+  const allowed = async () =>
+    (await fetch(`${at}/account`, { headers: { ...headers, origin } })).headers.get('access-control-allow-origin');
+  assert.equal(await allowed(), null);
+  await place.json(['platform', 'add', '--project', 'shop', '--hostname', 'app.example.com', '--id', 'app']);
+  await sleep(1000);
+  assert.equal(await allowed(), origin);
+
+  const key = await place.json<{ $id: string; secret: string }>([
+    'apikey',
+    'create',
+    '--project',
+    'shop',
+    '--name',
+    'k',
+    '--scopes',
+    'all',
+  ]);
+  const platforms = () =>
+    fetch(`${at}/project/platforms`, { headers: { ...headers, 'x-service-key': key.secret } }).then(
+      ({ status }) => status,
+    );
+  assert.equal(await platforms(), 200);
+  await place.json(['apikey', 'revoke', key.$id, '--yes']);
+  assert.equal(await platforms(), 401);
+  await place.json(['project', 'update', 'shop', '--set', 'session.days=3']);
+  await sleep(1000);
+  const { value: short } = await login('bob@example.com');
+  assert.ok(Date.parse(short.expire) < Date.now() + 3.1 * 86_400_000);
+  await place.json(['project', 'delete', 'shop', '--confirm', 'Shop']);
+  await sleep(1000);
+  assert.equal((await account(short.secret)).value.type, 'project_not_found');
+  server.signal('SIGTERM');
+  assert.equal(await server.ended, 0);
+});
+
+test('what the command line changed stands in the audit log', async () => {
+  const rows = await place.sql(
+    `select action, actor_kind, actor_id, project_id, request_id from audit_entries where project_id = 'shop'`,
+  );
+  const operators = rows.filter((row) => row.actor_kind === 'operator');
+  assert.ok(operators.length > 10);
+  for (const row of operators) {
+    assert.equal(row.actor_id, 'cli');
+    assert.match(String(row.request_id), /^[0-9a-f]{20}$/);
+  }
+  const actions = new Set(operators.map(({ action }) => action));
+  const expected = [
+    'projectCreated',
+    'projectUpdated',
+    'projectDeleted',
+    'accountCreated',
+    'accountBlocked',
+    'accountUnblocked',
+  ];
+  for (const action of [...expected, 'accountDeleted', 'keyCreated', 'keyRevoked', 'platformAdded', 'limitsReset']) {
+    assert.ok(actions.has(action), action);
+  }
+});
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,156 @@
+// The server as a process: what it refuses to start on, what it says, and how it ends.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Installation, install } from '../harness/cli.js';
+
+const places: Installation[] = [];
+after(() => Promise.all(places.map((place) => place.dispose())));
+const fresh = async (options?: { init?: boolean }) => {
+  const place = await install(options);
+  places.push(place);
+  return place;
+};
+
+/** A request whose body is not finished: it runs until `finish`. */
+async function startRequest(url: string): Promise<{ finish(): Promise<string>; socket: Socket }> {
+  const body = JSON.stringify({ email: 'a@example.com', password: 'correct horse battery' });
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname === 'localhost' ? '127.0.0.1' : hostname);
+  let answer = '';
+  socket.setEncoding('utf8').on('data', (part: string) => {
+    answer += part;
+  });
+  socket.on('error', () => {});
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(answer)));
+  const head = `POST /v1/account/sessions/email HTTP/1.1\r\nHost: localhost\r\nX-Service-Project: shop\r\n`;
+  socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`);
+  // Time for the server to have begun with it.
+  await sleep(300);
+  return {
+    socket,
+    finish: () => {
+      socket.write(body.slice(10));
+      return closed;
+    },
+  };
+}
+
+test('one line with the URL when it is ready; the log tells what runs and what is not for production', async () => {
+  const place = await fresh();
+  const pidfile = join(place.dir, 'svc.pid');
+  const server = await place.serve(['--pidfile', pidfile], { SVC_RATE_LIMIT: 'off', SVC_EGRESS_ALLOW: '10.0.0.0/8' });
+  assert.equal((await fetch(new URL('/readyz', server.url))).status, 200);
+  const pid = readFileSync(pidfile, 'utf8');
+  assert.match(pid, /^\d+\n$/);
+  server.signal('SIGINT');
+  assert.equal(await server.ended, 0);
+  assert.equal(existsSync(pidfile), false);
+  const lines = server
+    .log()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const starting = lines.find(({ event }) => event === 'serve.starting');
+  assert.match(starting.database, /^(SQLite|PostgreSQL) \d/);
+  assert.equal(starting.node, process.versions.node);
+  const warned = lines.filter(({ event }) => event === 'config.not-for-production').map(({ setting }) => setting);
+  assert.deepEqual(warned, ['SVC_RATE_LIMIT', 'SVC_EGRESS_ALLOW']);
+
+  const plain = place.shell(`svc serve --quiet --pidfile ${pidfile}`);
+  while (!existsSync(pidfile)) await sleep(50);
+  await sleep(200);
+  process.kill(Number(readFileSync(pidfile, 'utf8')), 'SIGTERM');
+  const { code, out } = await plain;
+  assert.equal(code, 0);
+  assert.match(out, /^svc is ready: http:\/\/localhost:\d+\/v1\n$/);
+});
+
+test('the first TERM drains: a request that runs is answered, a new one is refused', async () => {
+  const place = await fresh();
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  const server = await place.serve();
+  const request = await startRequest(server.url);
+  server.signal('SIGTERM');
+  await sleep(300);
+  await assert.rejects(fetch(new URL('/healthz', server.url)));
+  assert.match(await request.finish(), /^HTTP\/1\.1 401 [\s\S]*user_invalid_credentials/);
+  assert.equal(await server.ended, 0);
+  assert.match(server.log(), /serve\.draining/);
+});
+
+test('the second TERM ends it at once with 143, a second INT with 130', async () => {
+  const place = await fresh();
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    const server = await place.serve();
+    const request = await startRequest(server.url);
+    server.signal(signal);
+    await sleep(200);
+    server.signal(signal);
+    assert.equal(await server.ended, code);
+    request.socket.destroy();
+  }
+});
+
+test('an old schema is refused or brought up to date, a newer one is refused', async () => {
+  const place = await fresh({ init: false });
+  await place.svc(['init', '--yes']);
+  await place.svc(['migrate', 'down', '--confirm', place.database]);
+  const old = await place.svc(['serve', '--json']);
+  assert.equal(old.code, 7);
+  assert.equal(JSON.parse(old.err.trim().split('\n').at(-1) ?? '').error.fix, 'svc migrate');
+  assert.equal(old.out, '');
+  const server = await place.serve(['--migrate', 'auto']);
+  server.signal('SIGTERM');
+  assert.equal(await server.ended, 0);
+  assert.match(server.log(), /schema\.migrated/);
+
+  await place.sql(`insert into schema_migrations (name, applied_at) values ('9999_later', '2099-01-01T00:00:00.000Z')`);
+  const { unknown } = await place.json<{ unknown: string[] }>(['migrate', 'status']);
+  assert.deepEqual(unknown, ['9999_later']);
+  for (const args of [['serve'], ['serve', '--migrate', 'auto'], ['migrate'], ['project', 'list']]) {
+    const { code, err } = await place.svc(args);
+    assert.equal(code, 7, args.join(' '));
+    assert.match(err, /newer version of svc.*9999_later[\s\S]*install the version/);
+  }
+});
+
+test('what cannot be listened on, reached or read is told by the exit code', async () => {
+  const place = await fresh();
+  const server = await place.serve();
+  const { port } = new URL(server.url);
+  const taken = await place.svc(['serve', '--port', port]);
+  assert.equal(taken.code, 1);
+  assert.match(taken.err, /Another process listens on/);
+  server.signal('SIGTERM');
+  await server.ended;
+  const nowhere = { SVC_DATABASE_URL: 'postgres://svc:geheim@127.0.0.1:1/svc' };
+  const started = performance.now();
+  const away = await place.svc(['serve', '--wait-for-db', '2'], { env: nowhere });
+  assert.equal(away.code, 6);
+  assert.ok(performance.now() - started > 2000);
+  assert.doesNotMatch(away.err, /geheim/);
+  assert.equal((await place.svc(['project', 'list'], { env: nowhere })).code, 6);
+  const tls = { SVC_TLS_CERT: '/nowhere/cert.pem', SVC_TLS_KEY: '/nowhere/key.pem' };
+  assert.equal((await place.svc(['serve'], { env: tls })).code, 7);
+  assert.equal((await place.svc(['serve', '--host', '192.0.2.1'])).code, 7);
+});
+
+test('a damaged SQLite file is not served', async () => {
+  const place = await fresh();
+  if (place.env.SVC_DATABASE_URL !== undefined) return;
+  const file = join(place.dir, 'data/svc.db');
+  truncateSync(file, readFileSync(file).length - 4096 * 3);
+  const { code, err } = await place.svc(['serve']);
+  assert.equal(code, 7);
+  assert.match(err, /damaged/);
+  writeFileSync(file, 'this is no database, and long enough to be looked at '.repeat(100));
+  assert.equal((await place.svc(['serve'])).code, 7);
+});
