@@ -58,7 +58,8 @@ export function createDocumentStore(sql: Sql) {
     const documents = documentTable(collection.number);
     return [
       {
-        sql: `exists (select 1 from ${readers} where ${readers}.seq = ${documents}.seq and ${readers}.role ${roles})`,
+        // Without `limit 1` SQLite makes a join of it, and an OFFSET then counts a document once for each role it names.
+        sql: `exists (select 1 from ${readers} where ${readers}.seq = ${documents}.seq and ${readers}.role ${roles} limit 1)`,
         values: [sql.list(visibility)],
       },
     ];
