@@ -6,13 +6,13 @@ import type { TestAppliance } from '../harness/appliance.js';
 import type { Client } from '../harness/client.js';
 
 /** What a test says of an attribute; `required` is false unless told otherwise. */
-export interface AttributeGiven {
+interface AttributeGiven {
   readonly type: string;
   readonly [member: string]: unknown;
 }
 
 /** What a test says of a collection. */
-export interface CollectionGiven {
+interface CollectionGiven {
   readonly permissions?: readonly string[];
   readonly documentSecurity?: boolean;
   readonly enabled?: boolean;
@@ -31,7 +31,7 @@ export interface TestCollection {
 }
 
 /** The backend of an application with a database of its own. */
-export interface Backend {
+interface Backend {
   readonly key: Client;
   readonly databaseId: string;
   collection(given?: CollectionGiven): Promise<TestCollection>;
@@ -62,12 +62,7 @@ export async function aBackend(target: TestAppliance): Promise<Backend> {
 }
 
 /** Adds an attribute to the collection at a path. */
-export async function addAttribute(
-  key: Client,
-  path: string,
-  name: string,
-  { type, ...rest }: AttributeGiven,
-): Promise<void> {
+async function addAttribute(key: Client, path: string, name: string, { type, ...rest }: AttributeGiven): Promise<void> {
   const body = { key: name, required: false, ...rest };
   // 64 bits are exact only in text of our own.
   (await key.post(`${path}/attributes/${type}`, printJson(body))).expect(202);

@@ -35,7 +35,7 @@ export function statement(
 }
 
 /** A column of the migrated database. */
-export interface Column {
+interface Column {
   readonly name: string;
   readonly type: string;
   readonly nullable: boolean;

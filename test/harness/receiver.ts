@@ -12,7 +12,7 @@ interface ReceivedCall {
 }
 
 /** A server of the outside world on the loopback address, which ends with the calling test. */
-export interface Receiver {
+interface Receiver {
   readonly port: number;
   /** `http://127.0.0.1:port`. */
   readonly origin: string;

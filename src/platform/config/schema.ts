@@ -56,7 +56,7 @@ const httpUrl = z
   .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL');
 
 const baseUrl = httpUrl.refine(
-  (value) => new URL(value).pathname.replace(/\/$/, '').endsWith('/v1'),
+  (value) => URL.canParse(value) && new URL(value).pathname.replace(/\/$/, '').endsWith('/v1'),
   'must end in /v1',
 );
 
