@@ -28,6 +28,7 @@ const ofDepth = (depth: number) => `${'{ a '.repeat(depth)}${'}'.repeat(depth)}`
 const limits: Record<string, (beyond: 0 | 1) => string> = {
   bytes: (beyond) => `{ __typename }${' '.repeat(102_400 - 14 + beyond)}`,
   tokens: (beyond) => ofTokens(2000 + beyond),
+  'brackets within each other': (beyond) => `{ a(b: ${'['.repeat(98 + beyond)}${']'.repeat(98 + beyond)}) }`,
   levels: (beyond) => ofDepth(10 + beyond),
   'levels of introspection': (beyond) =>
     `{ __schema { types ${'{ ofType '.repeat(12 + beyond)}{ name }${'}'.repeat(12 + beyond)} } }`,
@@ -72,7 +73,11 @@ test('limits count what fragments repeat, and end where fragments contain each o
 });
 
 test('a query of 20 000 levels is refused at once', async () => {
-  for (const query of [ofDepth(20_000), `{ a(b: ${'['.repeat(20_000)}${']'.repeat(20_000)}) }`]) {
+  for (const query of [
+    ofDepth(20_000),
+    `{ a(b: ${'['.repeat(20_000)}${']'.repeat(20_000)}) }`,
+    `query ($a: ${'['.repeat(20_000)}`,
+  ]) {
     const began = performance.now();
     const { http, errors } = graphqlAnswer(await guest.post('/graphql', { query }));
     assert.deepEqual([http.status, errors[0]?.type], [400, 'graphql_limit_exceeded']);
