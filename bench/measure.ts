@@ -9,6 +9,7 @@ import { type BenchRequest, toWire } from './request.js';
 import type { Row } from './row.js';
 import type {
   ColdStartScenario,
+  ComparisonScenario,
   Database,
   HashBoundScenario,
   IdleMemoryScenario,
@@ -24,6 +25,8 @@ export function measure(scenario: Scenario, stage: Stage, database: Database, op
   switch (scenario.kind) {
     case 'throughput':
       return measureThroughput(scenario, stage, scenario.target[database], options);
+    case 'comparison':
+      return measureComparison(scenario, stage, options);
     case 'hash-bound':
       return measureHashBound(scenario, stage, scenario.target[database], options);
     case 'interference':
@@ -50,19 +53,36 @@ async function measureThroughput(
         ours.push(await stage.round(real.port, stage.processesOf(real), [group(scenario, stage.world, real.port)]));
         base.push(await stage.round(bare.port, [bare.pid], [group(scenario, stage.world, bare.port)]));
       }
-      const row = (measure: string, of: (result: LoadResult) => number): Row => ({
-        measure,
-        ours: ours.map(of),
-        base: base.map(of),
-      });
-      return [
-        { ...row('requests per CPU-second', perCpuSecond), target: { of: 'ratio', bound: 'least', value: target } },
-        row('requests per second', perSecond),
-        row('p50 ms', ({ groups }) => groups[0]?.p50 ?? Number.NaN),
-        row('p99 ms', ({ groups }) => groups[0]?.p99 ?? Number.NaN),
-      ];
+      return throughputRows(ours, base, target);
     });
   });
+}
+
+async function measureComparison(scenario: ComparisonScenario, stage: Stage, options: Options): Promise<Row[]> {
+  return whileRunning(stage.startReal(true), async (real) => {
+    const ours: LoadResult[] = [];
+    const base: LoadResult[] = [];
+    const other = { ...scenario, requests: scenario.base };
+    for (let round = 0; round < options.rounds; round++) {
+      ours.push(await stage.round(real.port, stage.processesOf(real), [group(scenario, stage.world, real.port)]));
+      base.push(await stage.round(real.port, stage.processesOf(real), [group(other, stage.world, real.port)]));
+    }
+    return throughputRows(ours, base, scenario.target);
+  });
+}
+
+function throughputRows(ours: readonly LoadResult[], base: readonly LoadResult[], target: number): Row[] {
+  const row = (measure: string, of: (result: LoadResult) => number): Row => ({
+    measure,
+    ours: ours.map(of),
+    base: base.map(of),
+  });
+  return [
+    { ...row('requests per CPU-second', perCpuSecond), target: { of: 'ratio', bound: 'least', value: target } },
+    row('requests per second', perSecond),
+    row('p50 ms', ({ groups }) => groups[0]?.p50 ?? Number.NaN),
+    row('p99 ms', ({ groups }) => groups[0]?.p99 ?? Number.NaN),
+  ];
 }
 
 async function measureHashBound(

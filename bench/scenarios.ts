@@ -1,3 +1,4 @@
+import { createDocument, getDocument, graphqlGet, graphqlList, listDocuments } from './document-load.js';
 import type { BenchRequest } from './request.js';
 import { loginRequest, type World } from './world.js';
 
@@ -13,6 +14,18 @@ export interface ThroughputScenario {
   readonly status: number;
   /** The least share of bare Koa's requests per CPU-second. */
   readonly target: Readonly<Record<Database, number>>;
+}
+
+/** Two loads on the real server that ask for the same in different ways, one held against the other. */
+export interface ComparisonScenario {
+  readonly kind: 'comparison';
+  readonly name: string;
+  readonly connections: number;
+  readonly requests: (world: World) => readonly BenchRequest[];
+  readonly base: (world: World) => readonly BenchRequest[];
+  readonly status: number;
+  /** The least share of the other's requests per CPU-second. */
+  readonly target: number;
 }
 
 /** A load that is bound by password hashes, held against the hashes alone. */
@@ -56,6 +69,7 @@ export interface IdleMemoryScenario {
 /** Anything the benchmark can run. */
 export type Scenario =
   | ThroughputScenario
+  | ComparisonScenario
   | HashBoundScenario
   | InterferenceScenario
   | ColdStartScenario
@@ -80,7 +94,48 @@ export const scenarios: readonly Scenario[] = [
     status: 200,
     target: { sqlite: 0.35, postgres: 0.3 },
   },
-  // Rows for documents (get, list, create) and GraphQL (get, list) belong here; what they need goes into World.
+  {
+    kind: 'throughput',
+    name: 'document get',
+    connections: 32,
+    requests: getDocument,
+    status: 200,
+    target: { sqlite: 0.28, postgres: 0.22 },
+  },
+  {
+    kind: 'throughput',
+    name: 'document list',
+    connections: 32,
+    requests: listDocuments,
+    status: 200,
+    target: { sqlite: 0.24, postgres: 0.15 },
+  },
+  {
+    kind: 'throughput',
+    name: 'document create',
+    connections: 32,
+    requests: createDocument,
+    status: 201,
+    target: { sqlite: 0.2, postgres: 0.12 },
+  },
+  {
+    kind: 'comparison',
+    name: 'GraphQL get',
+    connections: 32,
+    requests: graphqlGet,
+    base: getDocument,
+    status: 200,
+    target: 0.55,
+  },
+  {
+    kind: 'comparison',
+    name: 'GraphQL list',
+    connections: 32,
+    requests: graphqlList,
+    base: listDocuments,
+    status: 200,
+    target: 0.55,
+  },
   {
     kind: 'hash-bound',
     name: 'login',

@@ -1,3 +1,4 @@
+import { type Articles, createArticles } from './articles.js';
 import { type BenchRequest, sendOnce } from './request.js';
 
 /** Someone who can log in. */
@@ -15,12 +16,14 @@ export interface World {
   readonly sessions: readonly string[];
   /** Accounts for the login load. */
   readonly accounts: readonly Account[];
+  /** Documents. */
+  readonly articles: Articles;
 }
 
 const accountCount = 8;
 const password = 'correct horse battery';
 
-/** Signs the accounts up and logs the readers in. */
+/** Signs the accounts up, logs the readers in and writes the documents. */
 export async function createWorld(port: number, project: string, key: string): Promise<World> {
   const accounts: Account[] = [];
   const sessions: string[] = [];
@@ -31,7 +34,7 @@ export async function createWorld(port: number, project: string, key: string): P
     if (typeof secret !== 'string' || secret === '') throw new Error('a login without a secret');
     sessions.push(secret);
   }
-  return { project, key, sessions, accounts };
+  return { project, key, sessions, accounts, articles: await createArticles({ port, project, key }) };
 }
 
 /** A login with e-mail and password. */

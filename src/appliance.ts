@@ -27,7 +27,7 @@ export async function createAppliance(config: Config, replacements: Replacements
     features,
     describe: (project) => describeApi(state.operations, project, config),
     serve: async () => {
-      const listener = await listen(app, config);
+      const listener = await listen(app, config, () => platform.random.id());
       return {
         port: listener.port,
         drain: () => {

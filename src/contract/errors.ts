@@ -40,6 +40,7 @@ export const errorCatalog = {
     message: 'This origin is not a platform of the project. Register its hostname as a platform.',
   },
   graphql_limit_exceeded: { status: 400, message: 'The GraphQL request is larger than the limits allow.' },
+  graphql_method_unsupported: { status: 405, message: 'A mutation must be sent by POST.' },
   graphql_no_query: { status: 400, message: 'The request has no GraphQL query.' },
   graphql_too_many_queries: { status: 400, message: 'A batch has at most 10 operations.' },
   index_already_exists: { status: 409, message: 'The collection has an index of that key already.' },
@@ -85,6 +86,8 @@ interface FailureOptions {
   readonly message?: string;
   /** Seconds for `Retry-After`. */
   readonly retryAfter?: number;
+  /** Further headers of the answer. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Further members of the envelope. */
   readonly members?: Readonly<Record<string, unknown>>;
   /** The private reason, for the log only. */
@@ -97,6 +100,7 @@ export class Failure extends Error {
   readonly status: number;
   readonly retryAfter: number | undefined;
   readonly members: Readonly<Record<string, unknown>>;
+  readonly headers: Readonly<Record<string, string>>;
 
   constructor(type: ErrorType, options: FailureOptions = {}) {
     super(options.message ?? errorCatalog[type].message, { cause: options.cause });
@@ -105,5 +109,6 @@ export class Failure extends Error {
     this.status = errorCatalog[type].status;
     this.retryAfter = options.retryAfter;
     this.members = options.members ?? {};
+    this.headers = options.headers ?? {};
   }
 }

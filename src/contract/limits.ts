@@ -29,6 +29,7 @@ export const limitClasses = {
     address: { count: 30, seconds: 900 },
     summary: 'Failed logins and wrong current passwords; a success gives the try back',
   },
+  'unknown-route': { address: { count: 300, seconds: 60 }, summary: 'Requests for addresses that do not exist' },
   signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts' },
 } as const satisfies Record<string, LimitClass>;
 
@@ -36,7 +37,7 @@ export const limitClasses = {
 export type LimitName = keyof typeof limitClasses;
 
 /** Sizes of request bodies in bytes, by the kind of route. `SVC_BODY_MAX_BYTES` replaces the general one. */
-export const bodySizes = { account: 65_536, prefs: 81_920 } as const;
+export const bodySizes = { account: 65_536, prefs: 81_920, documents: 4_194_304 } as const;
 
 /** How deep JSON of a request may nest, and how many keys it may have in all. */
 export const jsonLimits = { depth: 64, keys: 10_000 } as const;
@@ -52,3 +53,30 @@ export const freshLoginSeconds = 20 * 60;
 
 /** How exactly the last use of a session is recorded, and that of an account. */
 export const accessGranularitySeconds = { session: 3600, account: 86_400 } as const;
+
+/** Bounds of a GraphQL document. */
+export const graphqlLimits = {
+  bytes: 102_400,
+  tokens: 2000,
+  depth: 10,
+  /** What the standard introspection query needs; such fields do not count towards the depth. */
+  introspectionDepth: 15,
+  aliases: 30,
+  rootFields: 20,
+  directives: 50,
+  fragments: 50,
+  errors: 20,
+  batch: 10,
+} as const;
+
+/** Sizes in bytes and times in milliseconds of a connection, in the words of Node's HTTP server; Node's own defaults are far more generous. */
+export const connectionLimits = {
+  maxHeaderSize: 16_384,
+  headersTimeout: 15_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 5000,
+  connectionsCheckingInterval: 5000,
+} as const;
+
+/** Connections at once, and headers of one request. */
+export const serverLimits = { connections: 2048, headers: 100 } as const;

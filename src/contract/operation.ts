@@ -46,11 +46,13 @@ export interface Declaration {
   readonly limit: LimitName | 'none';
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
-  readonly body?: z.ZodObject;
+  readonly body?: z.ZodType;
   /** Largest accepted body in bytes; the installation's setting where absent. */
   readonly bodyBytes?: number;
   readonly status: number;
   readonly reply: Reply;
+  /** JSON answers of other statuses that are not the error envelope. */
+  readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
   /** Errors beyond those that auth, limit and validation imply. */
   readonly errors: readonly ErrorType[];
   /** Whether the answer sets or clears the session cookie. */
@@ -69,6 +71,8 @@ export interface RequestFacts {
   readonly userAgent: string;
   /** The session secret the caller's browser holds, whoever it belongs to; a login ends that session. */
   readonly presentedSession: string | null;
+  /** Counts further calls within the same request. Throws Failure 429. */
+  readonly charge: (calls: number) => void;
 }
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -118,7 +122,7 @@ export function implement<const T extends Record<string, Declaration>>(
 }
 
 /** A call before authorisation and validation. */
-interface RawCall {
+export interface RawCall {
   readonly project: Project | undefined;
   readonly actor: Actor;
   readonly params: unknown;

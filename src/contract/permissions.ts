@@ -56,7 +56,7 @@ export function expandPermissions(permissions: readonly string[], target: 'conta
 }
 
 /** The roles a list grants an action to. */
-export function grantedRoles(permissions: readonly string[], action: PermissionAction): string[] {
+function grantedRoles(permissions: readonly string[], action: PermissionAction): string[] {
   return permissions.map(parse).flatMap((permission) => (permission.action === action ? [permission.role] : []));
 }
 

@@ -2,6 +2,7 @@ import Koa, { type Context } from 'koa';
 import { Failure } from '#src/contract/errors.js';
 import { invoke, type Operation } from '#src/contract/operation.js';
 import type { Features } from '#src/features/index.js';
+import { createGraphql } from '#src/graphql/endpoint.js';
 import type { Platform } from '#src/platform/index.js';
 import { createAuthentication } from './authenticate.js';
 import { readJsonBody } from './body.js';
@@ -16,6 +17,7 @@ import { createOrigins } from './origins.js';
 import { parseQuery } from './query.js';
 import { createReply } from './reply.js';
 import { requestId } from './request-id.js';
+import { securityHeaders } from './security-headers.js';
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -23,7 +25,11 @@ const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export function createApp(platform: Platform, features: Features) {
   const { config, clock, random, log, metrics } = platform;
   const state: ServerState = { draining: false, operations: [] };
-  state.operations = [...features.operations, ...createOps(platform, state)];
+  state.operations = [
+    ...features.operations,
+    ...createGraphql(platform, features.operations),
+    ...createOps(platform, state),
+  ];
   const cookies = createCookies(config.baseUrl);
   const origins = createOrigins(platform, features.projects);
   const authentication = createAuthentication(features, cookies, origins, config.headerAliases);
@@ -31,7 +37,7 @@ export function createApp(platform: Platform, features: Features) {
   const envelope = createEnvelope(platform);
   const reply = createReply(platform, cookies);
   const clientAddress = createClientAddress(config.trustedProxies);
-  const fixedHeaders = securityHeaders(config.baseUrl.startsWith('https:'));
+  const fixedHeaders = securityHeaders(config);
 
   /** The way of a request through one operation, in the order that security demands. */
   const answer = async (ctx: Context, operation: Operation): Promise<void> => {
@@ -55,7 +61,13 @@ export function createApp(platform: Platform, features: Features) {
       params: ctx.params,
       query: ctx.req.url?.includes('?') ? parseQuery(ctx.querystring) : {},
       body,
-      request: { id: exchange.requestId, ip: exchange.ip, userAgent: ctx.get('User-Agent'), presentedSession },
+      request: {
+        id: exchange.requestId,
+        ip: exchange.ip,
+        userAgent: ctx.get('User-Agent'),
+        presentedSession,
+        charge: (calls) => limit.charge(exchange, calls),
+      },
     });
     reply.write(exchange, declaration, value);
   };
@@ -116,16 +128,4 @@ export function createApp(platform: Platform, features: Features) {
     report(exchange);
   });
   return { app, state };
-}
-
-/** What every answer carries; an API's answers are neither framed nor cached nor sniffed. */
-function securityHeaders(overHttps: boolean): readonly (readonly [string, string])[] {
-  return [
-    ['X-Content-Type-Options', 'nosniff'],
-    ['Referrer-Policy', 'no-referrer'],
-    ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"],
-    ['Cross-Origin-Resource-Policy', 'same-site'],
-    ['Cache-Control', 'no-store'],
-    ...(overHttps ? ([['Strict-Transport-Security', 'max-age=31536000; includeSubDomains']] as const) : []),
-  ];
 }

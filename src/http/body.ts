@@ -57,9 +57,6 @@ function parseBody(bytes: Buffer): unknown {
     throw new Failure('general_argument_invalid', { message: 'The body is not valid JSON in UTF-8.' });
   }
   inspect(value, 1, { keys: 0 });
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Failure('general_argument_invalid', { message: 'The body must be a JSON object.' });
-  }
   return value;
 }
 

@@ -21,9 +21,15 @@ export function createCookies(baseUrl: string) {
     ];
     ctx.append('Set-Cookie', parts.join('; '));
   };
-  /** Pages of the same site get the cookie; everybody else may need the header. */
-  const isSameSite = (origin: string): boolean => {
-    if (!URL.canParse(origin)) return false;
+  /**
+   * Pages of the same site keep the cookie, and then a secret that scripts can read would only weaken it. Browsers say themselves what a
+   * site is (Fetch Metadata, `Sec-Fetch-Site`): siblings such as app. and api. cannot be told from host names without a list of suffixes.
+   */
+  const keepsCookie = ({ ctx }: Exchange): boolean => {
+    const site = ctx.get('Sec-Fetch-Site');
+    if (site !== '') return site === 'same-origin' || site === 'same-site';
+    const { origin } = ctx.req.headers;
+    if (origin === undefined || !URL.canParse(origin)) return false;
     const { hostname } = new URL(origin);
     return (
       hostname === base.hostname || hostname.endsWith(`.${base.hostname}`) || base.hostname.endsWith(`.${hostname}`)
@@ -49,8 +55,7 @@ export function createCookies(baseUrl: string) {
     /** Gives the caller a session. */
     open: (exchange: Exchange, project: Project, secret: string, lifeSeconds: number): void => {
       set(exchange, project, secret, lifeSeconds);
-      const { origin } = exchange.ctx.req.headers;
-      if (origin === undefined || !isSameSite(origin)) {
+      if (!keepsCookie(exchange)) {
         exchange.ctx.set(fallbackHeader, JSON.stringify({ [sessionCookieName(project.id, secure)]: secret }));
       }
     },

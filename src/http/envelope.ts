@@ -11,7 +11,14 @@ export function createEnvelope({ log, metrics }: Pick<Platform, 'log' | 'metrics
   const asFailure = (error: unknown, requestId: string): Failure => {
     if (error instanceof Failure) return error;
     const known = error instanceof DatabaseError ? failureOf(error) : undefined;
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      log.warn('request.unavailable', {
+        requestId,
+        error: nameOf(error),
+        code: error instanceof DatabaseError ? error.code : undefined,
+      });
+      return known;
+    }
     // The text of an error may hold values of a person; its class, the driver's code and our own frames may not.
     const frames =
       error instanceof Error
@@ -40,7 +47,7 @@ export function createEnvelope({ log, metrics }: Pick<Platform, 'log' | 'metrics
       if (failure.type === 'general_body_too_large' || failure.type === 'general_request_timeout')
         ctx.set('Connection', 'close');
       const { message, type, status } = failure;
-      ctx.set('Content-Type', 'application/json; charset=utf-8');
+      ctx.set({ 'Content-Type': 'application/json; charset=utf-8', ...failure.headers });
       ctx.body = JSON.stringify({ message, code: status, type, version: wireVersion, ...failure.members });
     },
   };

@@ -84,6 +84,10 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
   const isAlias = path !== declaration.path;
   const name = declaration.id.replace('.', '_');
   const errors = [...new Set([...impliedErrors(declaration), ...declaration.errors])].sort();
+  const also = (code: number): Json | undefined => {
+    const schema = declaration.alsoReplies?.[code];
+    return schema && convert(schema, 'output', schemas);
+  };
   const statuses = new Map<number, ErrorType[]>();
   for (const type of errors)
     statuses.set(errorCatalog[type].status, [...(statuses.get(errorCatalog[type].status) ?? []), type]);
@@ -115,7 +119,7 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
           ? { content: { [reply.contentType.split(';')[0] ?? '']: { schema: { type: 'string' } } } }
           : {}),
       },
-      ...Object.fromEntries([...statuses].map(([code, types]) => [code, errorResponse(code, types)])),
+      ...Object.fromEntries([...statuses].map(([code, types]) => [code, errorResponse(code, types, also(code))])),
     },
   };
 }
@@ -162,7 +166,13 @@ const errorShape = {
   },
 };
 
-function errorResponse(code: number, types: readonly ErrorType[]): Json {
+function errorResponse(code: number, types: readonly ErrorType[], also: Json | undefined): Json {
+  const envelope = {
+    allOf: [
+      { $ref: '#/components/schemas/Error' },
+      { type: 'object', properties: { code: { const: code }, type: { enum: [...types] } } },
+    ],
+  };
   return {
     description: types.map((type) => `${type}: ${errorCatalog[type].message}`).join('\n\n'),
     headers: {
@@ -171,12 +181,7 @@ function errorResponse(code: number, types: readonly ErrorType[]): Json {
     },
     content: {
       'application/json': {
-        schema: {
-          allOf: [
-            { $ref: '#/components/schemas/Error' },
-            { type: 'object', properties: { code: { const: code }, type: { enum: [...types] } } },
-          ],
-        },
+        schema: also === undefined ? envelope : { anyOf: [envelope, also] },
       },
     },
   };

@@ -23,7 +23,7 @@ export function createReply({ clock }: Pick<Platform, 'clock'>, cookies: Cookies
   return {
     write: (exchange: Exchange, declaration: Declaration, value: unknown): void => {
       const { ctx, project } = exchange;
-      ctx.status = declaration.status;
+      ctx.status = (value instanceof RawJson ? value.status : undefined) ?? declaration.status;
       if (project !== undefined && declaration.session === 'opens') {
         openSession(exchange, project, value as { secret: string; expire: string });
       }

@@ -4,19 +4,10 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
+import { connectionLimits, serverLimits } from '#src/contract/limits.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { wireVersion } from './envelope.js';
-
-/** Time limits of a connection; Node's own are far more generous. */
-const limits = {
-  maxHeaderSize: 16_384,
-  headersTimeout: 15_000,
-  requestTimeout: 60_000,
-  keepAliveTimeout: 5000,
-  connectionsCheckingInterval: 5000,
-} as const;
-const maxConnections = 2048;
-const maxHeaders = 100;
+import { securityHeaders } from './security-headers.js';
 
 /** A listening server. */
 export interface Listener {
@@ -25,19 +16,27 @@ export interface Listener {
   drain(): Promise<void>;
 }
 
-/** Listens on the configured address, over https where a certificate is configured. */
+/** Listens on the configured address, over https where a certificate is configured. `newId` names what is no request yet. */
 export async function listen(
   app: Koa,
-  config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey'>,
+  config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'baseUrl'>,
+  newId: () => string,
 ): Promise<Listener> {
   const handler = app.callback();
+  // Node would refuse a request without Host by itself, without a request id; we never look at Host.
+  const options = { ...connectionLimits, requireHostHeader: false };
   const server: Server =
     config.tlsCert !== undefined && config.tlsKey !== undefined
-      ? createHttpsServer({ ...limits, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) }, handler)
-      : createHttpServer(limits, handler);
-  server.maxHeadersCount = maxHeaders;
-  server.maxConnections = maxConnections;
-  server.on('clientError', refuse);
+      ? createHttpsServer({ ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) }, handler)
+      : createHttpServer(options, handler);
+  server.maxHeadersCount = serverLimits.headers;
+  server.maxConnections = serverLimits.connections;
+  const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
+  server.on('clientError', (error, socket: Socket) =>
+    refuse(error, socket, `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`),
+  );
+  // Expectations other than 100-continue mean nothing to us, and are no reason for an answer past the handler.
+  server.on('checkExpectation', handler);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: config.host, port: config.port }, () => {
@@ -58,7 +57,7 @@ export async function listen(
 }
 
 /** Answers what Node's parser refused; no request object exists then. */
-function refuse(error: Error & { code?: string }, socket: Socket): void {
+function refuse(error: Error & { code?: string }, socket: Socket, headers: string): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
@@ -71,6 +70,6 @@ function refuse(error: Error & { code?: string }, socket: Socket): void {
   const body = JSON.stringify({ message, code: status, type, version: wireVersion });
   socket.end(
     `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : 'Bad Request'}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\n${headers}Connection: close\r\n\r\n${body}`,
   );
 }

@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { hash as argonHash, verify as argonVerify } from '@node-rs/argon2';
 import Scrypt from 'scrypt-kdf';
 import { Failure } from '#src/contract/errors.js';
@@ -58,15 +59,14 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
     const key = scryptKey(hash);
     return key !== undefined && Scrypt.viewParams(key).logN <= highestLogN && Scrypt.verify(key, password);
   };
-  // What an unknown user's password is checked against: made once, with the current parameters.
-  let decoy: Promise<string> | undefined;
+  // What an unknown user's password is checked against: no password gives it, and checking takes what checking takes.
+  const decoy = makeDecoy(parameters);
   return {
     hash: (password) => queue(() => make(password)),
     verify: (password, hash) =>
       queue(async () => {
         if (hash !== null) return check(password, hash);
-        decoy ??= make('no account has this password');
-        await check(password, await decoy);
+        await check(password, decoy);
         return false;
       }),
     isOutdated: (hash) => {
@@ -84,6 +84,23 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
 
 function scryptKey(hash: string): Uint8Array | undefined {
   return hash.startsWith('scrypt:') ? new Uint8Array(Buffer.from(hash.slice('scrypt:'.length), 'base64')) : undefined;
+}
+
+/** A well-formed hash of the given cost with random contents. */
+function makeDecoy({ algorithm, scrypt, argon2id: cost }: HashParameters): string {
+  if (algorithm === 'argon2id') {
+    const part = (bytes: number) => randomBytes(bytes).toString('base64').replace(/=+$/, '');
+    return `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$${part(16)}$${part(32)}`;
+  }
+  // The file format of scrypt: magic, version, cost, salt, then half a SHA-256 of all that, then an HMAC.
+  const head = Buffer.alloc(48);
+  head.write('scrypt');
+  head.writeUInt8(scrypt.logN, 7);
+  head.writeUInt32BE(scrypt.r, 8);
+  head.writeUInt32BE(scrypt.p, 12);
+  randomBytes(32).copy(head, 16);
+  const checksum = createHash('sha256').update(head).digest().subarray(0, 16);
+  return `scrypt:${Buffer.concat([head, checksum, randomBytes(32)]).toString('base64')}`;
 }
 
 type Task<T> = () => Promise<T>;

@@ -68,6 +68,7 @@ test('a page on a registered host name over https, and its unregistered neighbou
     const [cookie] = await browser.cookies();
     assert.equal(cookie?.name, `__Host-svc_${service.project.id}`);
     assert.deepEqual([cookie?.secure, cookie?.httpOnly, cookie?.sameSite], [true, true, 'Lax']);
+    assert.deepEqual(await visible(page), { cookie: '', fallback: null });
     await page.reload();
     assert.equal((await read(page)).value?.email, 'anna@shop.test');
 

@@ -88,6 +88,60 @@ test('every described operation is mounted, and nothing else is', async () => {
   );
 });
 
+const collection = '/databases/db/collections/articles';
+const attributeTypes: readonly [string, object][] = [
+  ['String', { size: 100 }],
+  ['Integer', { min: 0 }],
+  ['Float', {}],
+  ['Boolean', {}],
+  ['Datetime', {}],
+  ['Email', {}],
+  ['Url', {}],
+  ['Ip', {}],
+  ['Enum', { elements: ['a', 'b'] }],
+];
+
+/** Every operation on databases, collections, attributes, indexes and documents, and GraphQL, in an order in which each can succeed. */
+const documentWalk: readonly [string, string, string, unknown?][] = [
+  ['databases_create', 'POST', '/databases', { databaseId: 'db', name: 'Blog' }],
+  ['databases_list', 'GET', '/databases'],
+  ['databases_get', 'GET', '/databases/db'],
+  ['databases_update', 'PUT', '/databases/db', { name: 'Magazine' }],
+  ['databases_createCollection', 'POST', '/databases/db/collections', { collectionId: 'articles', name: 'Articles' }],
+  ['databases_listCollections', 'GET', '/databases/db/collections'],
+  ['databases_getCollection', 'GET', collection],
+  ['databases_updateCollection', 'PUT', collection, { name: 'Posts', permissions: ['read("any")'] }],
+  ...attributeTypes.flatMap(([type, more]): [string, string, string, unknown][] => {
+    const path = `${collection}/attributes/${type.toLowerCase()}`;
+    return [
+      [`databases_create${type}Attribute`, 'POST', path, { key: type, required: false, ...more }],
+      [`databases_update${type}Attribute`, 'PATCH', `${path}/${type}`, { required: false, default: null, ...more }],
+    ];
+  }),
+  ['databases_listAttributes', 'GET', `${collection}/attributes`],
+  ['databases_getAttribute', 'GET', `${collection}/attributes/String`],
+  ['databases_createIndex', 'POST', `${collection}/indexes`, { key: 'by-text', type: 'key', attributes: ['String'] }],
+  ['databases_listIndexes', 'GET', `${collection}/indexes`],
+  ['databases_getIndex', 'GET', `${collection}/indexes/by-text`],
+  [
+    'documents_create',
+    'POST',
+    `${collection}/documents`,
+    { documentId: 'first', data: { String: 'Hello', Integer: 1 } },
+  ],
+  ['documents_list', 'GET', `${collection}/documents`],
+  ['documents_get', 'GET', `${collection}/documents/first`],
+  ['documents_update', 'PATCH', `${collection}/documents/first`, { data: { Boolean: true } }],
+  ['graphql_post', 'POST', '/graphql', { query: '{ collectionList(databaseId: "db") { total } }' }],
+  ['graphql_mutation', 'POST', '/graphql/mutation', { query: { query: '{ __typename }' } }],
+  ['graphql_get', 'GET', `/graphql?query=${encodeURIComponent('{ __typename }')}`],
+  ['documents_delete', 'DELETE', `${collection}/documents/first`],
+  ['databases_deleteIndex', 'DELETE', `${collection}/indexes/by-text`],
+  ['databases_deleteAttribute', 'DELETE', `${collection}/attributes/String`],
+  ['databases_deleteCollection', 'DELETE', collection],
+  ['databases_delete', 'DELETE', '/databases/db'],
+];
+
 test('every operation succeeds as described', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const key = (await aServerKey(target)).client;
@@ -126,6 +180,9 @@ test('every operation succeeds as described', async () => {
     ['platforms_get', 'GET', '/project/platforms/web-1', undefined, key],
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
+    ...documentWalk.map(
+      ([id, method, path, body]) => [id, method, path, body, key] as [string, string, string, unknown, typeof guest],
+    ),
   ];
   assert.deepEqual(walk.map(([id]) => id).sort(), described.map(({ operationId }) => operationId).sort());
   for (const [id, method, path, body, caller = guest] of walk) {
@@ -163,7 +220,7 @@ test('an answer that differs from the document is noticed', () => {
     ['undeclared error', { ...refusal, body: JSON.stringify({ ...error, type: 'key_not_found' }) }, /allowed values/],
     ['other code than status', { ...refusal, body: JSON.stringify({ ...error, code: 403 }) }, /equal to constant/],
     ['no envelope', { ...refusal, body: '{"type":"general_unauthorized_scope"}' }, /required property 'message'/],
-    ['body of an empty answer', { ...health, method: 'DELETE', path: '/account', status: 204 }, /body where none/],
+    ['body of an empty answer', { ...health, method: 'DELETE', path: '/v1/account', status: 204 }, /body where none/],
     ['unknown route', { ...health, path: '/unknown' }, /where no operation/],
     ['wrong error of an unknown route', { ...health, path: '/x', status: 404, body: '{"type":"a"}' }, /type a where/],
   ];

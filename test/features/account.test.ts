@@ -120,7 +120,7 @@ test('preferences are replaced as a whole, and their content is in no record', a
 
 test('preferences of 65535 bytes fit, one byte more does not', async () => {
   const { client } = await aLoggedInUser(target);
-  const ofBytes = (bytes: number) => ({ prefs: { t: 'é'.repeat((bytes - 9) / 2) + 'x' } });
+  const ofBytes = (bytes: number) => ({ prefs: { t: `${'é'.repeat((bytes - 9) / 2)}x` } });
   assert.equal(Buffer.byteLength(JSON.stringify(ofBytes(65_535).prefs)), 65_535);
   (await client.patch('/account/prefs', ofBytes(65_535))).expect(200);
   (await client.patch('/account/prefs', ofBytes(65_537))).refused(400, 'general_argument_invalid');

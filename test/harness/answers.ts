@@ -17,6 +17,7 @@ export type RecordedAnswer = {
 
 type OpenApiOperation = {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: Json }>> }>>;
 };
 
@@ -50,7 +51,10 @@ export function createJudge(document: OpenApiDocument) {
   const find = (method: string, path: string): OpenApiOperation | undefined => {
     const below = path.replace(/^\/v1(?=\/)/, '');
     const name = (method === 'HEAD' ? 'GET' : method).toLowerCase();
-    return operations.find(({ methods, pattern }) => methods[name] !== undefined && pattern.test(below))?.methods[name];
+    const found = operations.find(({ methods, pattern }) => methods[name] !== undefined && pattern.test(below));
+    const operation = found?.methods[name];
+    // As the document says of itself: operations of the installation answer at the root too, and only those.
+    return below === path && !operation?.tags.includes('operations') ? undefined : operation;
   };
   const validator = (key: string, schema: Json, status: number): ValidateFunction => {
     const known = compiled.get(key);
@@ -68,6 +72,7 @@ export function createJudge(document: OpenApiDocument) {
     if (!String(answer.headers['content-type']).startsWith(type)) return `is not ${type}`;
     if (answer.method === 'HEAD' || type !== 'application/json') return undefined;
     const validate = validator(`${operation.operationId} ${answer.status}`, content.schema, answer.status);
+    if (answer.body === '') return 'no body where one is declared';
     return validate(JSON.parse(answer.body)) ? undefined : ajv.errorsText(validate.errors);
   };
   const outsideProblem = (answer: RecordedAnswer): string | undefined => {
@@ -109,6 +114,8 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
     const path = (request.url ?? '').split('?')[0] ?? '';
     const recorder = (...given: unknown[]) => {
       const [body] = given;
+      // Where the client has hung up nothing leaves any more.
+      if (response.socket?.writable !== true) return Reflect.apply(end, response, given);
       answers.push({
         method: request.method ?? '',
         path,

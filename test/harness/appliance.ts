@@ -8,6 +8,7 @@ import { type Appliance, createAppliance } from '#src/appliance.js';
 import type { Project } from '#src/contract/project.js';
 import type { Listener } from '#src/http/server.js';
 import { loadConfig } from '#src/platform/config/load.js';
+import type { Config } from '#src/platform/config/schema.js';
 import { defaultHashParameters, type HashParameters } from '#src/platform/hashing.js';
 import { createJudge, type Judge, type RecordedAnswer, recordAnswers } from './answers.js';
 import { createTestClock, type TestClock } from './clock.js';
@@ -45,7 +46,7 @@ export interface TestAppliance {
 }
 
 /** The database of this run of the suite. */
-const databaseUnderTest = process.env.SVC_TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite';
+export const databaseUnderTest = process.env.SVC_TEST_DATABASE === 'postgres' ? 'postgres' : 'sqlite';
 
 /** Hashes that cost a millisecond; tests of the time a login takes use the product's own. */
 export const cheapHashes: HashParameters = { ...defaultHashParameters, scrypt: { logN: 10, r: 8, p: 1 } };
@@ -66,20 +67,21 @@ export async function startAppliance(options: ApplianceOptions = {}): Promise<Te
   return started;
 }
 
-async function freshDatabase(directory: string): Promise<string> {
-  if (databaseUnderTest === 'sqlite') return `sqlite:${join(directory, 'svc.db')}`;
+/** An empty database of the kind under test; an SQLite file goes into the directory. */
+export async function freshDatabase(directory: string): Promise<string> {
+  if (databaseUnderTest === 'sqlite') return `sqlite:${join(directory, `${randomBytes(6).toString('hex')}.db`)}`;
   const server = process.env.SVC_TEST_POSTGRES_URL;
   if (server === undefined) throw new Error('SVC_TEST_POSTGRES_URL is not set; test/run.ts sets it');
   return createDatabase(server, `test-${randomBytes(6).toString('hex')}`);
 }
 
-async function start(
-  options: ApplianceOptions & { readonly databaseUrl: string },
-  clock: TestClock,
+/** The settings of a server under test. */
+export function testConfig(
   directory: string,
-): Promise<TestAppliance> {
-  const { databaseUrl } = options;
-  const { config } = loadConfig({
+  databaseUrl: string,
+  settings: ApplianceOptions['settings'] = {},
+): Config {
+  return loadConfig({
     environment: {
       SVC_CONFIG: join(directory, 'none.env'),
       SVC_DATA_DIR: directory,
@@ -89,9 +91,18 @@ async function start(
       SVC_LOG_LEVEL: 'debug',
       SVC_LOG_FORMAT: 'json',
       SVC_RATE_LIMITS: generousLimits,
-      ...options.settings,
+      ...settings,
     },
-  });
+  }).config;
+}
+
+async function start(
+  options: ApplianceOptions & { readonly databaseUrl: string },
+  clock: TestClock,
+  directory: string,
+): Promise<TestAppliance> {
+  const { databaseUrl } = options;
+  const config = testConfig(directory, databaseUrl, options.settings);
   const lines: string[] = [];
   const appliance = await createAppliance(config, {
     clock,

@@ -27,7 +27,7 @@ export class Answer {
   readonly text: string;
   readonly #what: string;
 
-  constructor(what: string, response: Response, text: string) {
+  constructor(what: string, response: Pick<Response, 'status' | 'headers'>, text: string) {
     this.#what = what;
     this.status = response.status;
     this.headers = response.headers;

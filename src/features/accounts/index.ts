@@ -55,6 +55,11 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
   return {
     find,
     get,
+    /** The user as it is now, whom nobody else changes until the unit ends: for what rests on a proof from before the unit. */
+    hold: async (unit: Unit, projectId: string, id: string): Promise<Account | undefined> => {
+      const row = await unit.one(store.hold({ projectId, id }));
+      return row && users.decode(row);
+    },
     findByEmail: async (reader: Reader, projectId: string, email: string): Promise<Account | undefined> => {
       const row = await reader.one(store.findByEmail({ projectId, email }));
       return row && users.decode(row);

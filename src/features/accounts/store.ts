@@ -44,6 +44,10 @@ export function createAccountStore(sql: Sql) {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, id: p.id }).select(users.select(sql)),
     ),
+    /** Keeps others from changing the user until the unit ends; on SQLite a unit is alone anyway, and knex leaves the words out. */
+    hold: sql.prepare<{ projectId: string; id: string }>((k, p) =>
+      k(users.name).where({ project_id: p.projectId, id: p.id }).forUpdate().select(users.select(sql)),
+    ),
     findByEmail: sql.prepare<{ projectId: string; email: string }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, email: p.email }).select(users.select(sql)),
     ),

@@ -5,6 +5,7 @@ import { attributeOperations } from './attributes.js';
 import { createDatabases } from './service.js';
 import { toCollection, toDatabase } from './view.js';
 
+export { databasesApi } from './api.js';
 export { type Attribute, type Collection, columnKind } from './schema.js';
 export type { Databases } from './service.js';
 export { Misfit, single, toStored } from './values.js';

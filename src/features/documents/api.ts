@@ -1,10 +1,16 @@
 import { z } from 'zod';
+import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, newId, wireInstant } from '#src/contract/shapes.js';
 
 const documents = '/databases/:databaseId/collections/:collectionId/documents';
-const common = { tag: 'databases', auth: ['guest', 'user', 'key'], limit: 'data', bodyBytes: 4_194_304 } as const;
+const common = {
+  tag: 'databases',
+  auth: ['guest', 'user', 'key'],
+  limit: 'data',
+  bodyBytes: bodySizes.documents,
+} as const;
 const read = { ...common, method: 'GET', scopes: ['documents.read'], status: 200 } as const;
 const write = { ...common, scopes: ['documents.write'] } as const;
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });

@@ -10,6 +10,8 @@ import { createCollections, type Where } from './collections.js';
 import { createDocuments } from './service.js';
 import { createDocumentStore } from './store.js';
 
+export { documentsApi } from './api.js';
+
 /** Documents of collections. */
 export function createDocumentsFeature(
   platform: Pick<Platform, 'db' | 'sql' | 'random' | 'config'>,
@@ -40,7 +42,7 @@ export function createDocumentsFeature(
     get: async (call) => new RawJson(await documents.get(where(call), call.params.documentId, call.query.queries)),
     update: async (call) =>
       new RawJson(await documents.update(where(call), by(call), call.params.documentId, call.body)),
-    delete: (call) => documents.remove(where(call), by(call), call.params.documentId),
+    delete: async (call) => new RawJson(await documents.remove(where(call), by(call), call.params.documentId)),
   });
   return { operations };
 }

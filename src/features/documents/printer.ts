@@ -3,6 +3,9 @@ import type { DialectName, Value } from '#src/platform/db/query.js';
 import { type Attribute, type Collection, columnKind } from '../databases/index.js';
 import type { Fragment } from './query/compile.js';
 
+/** Postgres gives a function at most 100 arguments. Keys have no `%`, so they can stand in a format. */
+const mostArguments = 90;
+
 /**
  * An SQL expression that prints a document as the wire shows it, so that rows are never taken apart and put together again in JavaScript
  * and whole numbers of 64 bits stay exact. Names given by callers are bound values, never part of the SQL.
@@ -13,22 +16,17 @@ export function documentPrinter(
   dialect: DialectName,
 ): Fragment {
   const attributes = collection.attributes.filter(({ key }) => select === null || select.includes(key));
-  const sql: string[] = [`'{"$id":' || ${quoted('id', dialect)}`, `',"$sequence":"' || seq`];
-  const values: Value[] = [];
-  const bound = (text: string) => {
-    sql.push('?');
-    values.push(text);
-  };
-  bound(
-    `","$collectionId":${JSON.stringify(collection.id)},"$databaseId":${JSON.stringify(collection.databaseId)},"$createdAt":"`,
-  );
-  sql.push('created_at', `'","$updatedAt":"' || updated_at`, `'","$permissions":' || permissions`);
-  for (const attribute of attributes) {
-    bound(`,${JSON.stringify(attribute.key)}:`);
-    sql.push(printed(attribute, dialect));
+  const place = dialect === 'sqlite' ? '?' : 'cast(? as text)';
+  const ids = `"$collectionId":${JSON.stringify(collection.id)},"$databaseId":${JSON.stringify(collection.databaseId)}`;
+  const head = `{"$id":%s,"$sequence":"%s",${ids},"$createdAt":"%s","$updatedAt":"%s","$permissions":%s`;
+  const sql = [`format(${place}, ${quoted('id', dialect)}, seq, created_at, updated_at, permissions)`];
+  const values: Value[] = [head];
+  for (let from = 0; from < attributes.length; from += mostArguments) {
+    const some = attributes.slice(from, from + mostArguments);
+    sql.push(`format(${place}, ${some.map((attribute) => printed(attribute, dialect)).join(', ')})`);
+    values.push(some.map(({ key }) => `,${JSON.stringify(key)}:%s`).join(''));
   }
-  sql.push(`'}'`);
-  return { sql: balanced(sql), values };
+  return { sql: `${sql.join(' || ')} || '}'`, values };
 }
 
 function quoted(column: string, dialect: DialectName): string {
@@ -47,22 +45,14 @@ function printed(attribute: Attribute, dialect: DialectName): string {
         ? `case ${column} when 1 then 'true' when 0 then 'false' else 'null' end`
         : text(`${column}::text`);
     case 'double':
-      return text(dialect === 'sqlite' ? shortest(column) : `${column}::text`);
+      return dialect === 'sqlite' ? `iif(${column} is null, 'null', ${shortest(column)})` : text(`${column}::text`);
     default:
-      return text(dialect === 'sqlite' ? `cast(${column} as text)` : `${column}::text`);
+      return text(dialect === 'sqlite' ? column : `${column}::text`);
   }
 }
 
-/** SQLite prints a double with 15 digits, which may be another double; the shortest of 15, 16 and 17 digits that is the same one is taken. */
+/** SQLite prints a double with 15 digits, which may be another double; only then all 17 are taken. */
 function shortest(column: string): string {
-  const digits = (count: number) => `format('%!.${count}g', ${column})`;
-  const exact = (count: number) => `when cast(${digits(count)} as real) = ${column} then ${digits(count)}`;
-  return `case when ${column} is null then null ${exact(15)} ${exact(16)} else ${digits(17)} end`;
-}
-
-/** Concatenates as a balanced tree: both databases bound how deep an expression may nest. */
-function balanced(parts: readonly string[]): string {
-  if (parts.length <= 2) return parts.join(' || ');
-  const middle = parts.length >> 1;
-  return `(${balanced(parts.slice(0, middle))}) || (${balanced(parts.slice(middle))})`;
+  const text = `cast(${column} as text)`;
+  return `iif(cast(${text} as real) = ${column}, ${text}, format('%!.17g', ${column} + 0.0))`;
 }

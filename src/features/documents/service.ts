@@ -4,7 +4,6 @@ import {
   defaultPermissions,
   demandOwnRoles,
   expandPermissions,
-  grantedRoles,
   type PermissionAction,
   rolesOf,
 } from '#src/contract/permissions.js';
@@ -134,8 +133,6 @@ export function createDocuments(
             store.insert(collection, { id: newId, permissions: granted, values, now: wireNow(unit) }),
           );
           if (row === undefined) throw await conflict(unit, collection, newId);
-          const readers = grantedRoles(granted, 'read');
-          if (readers.length > 0) await unit.run(store.addReaders(collection, Number(row.seq), readers));
           const payload = { attributes: keysOf(collection, values.keys()), permissions: true };
           unit.record('documentCreated', {
             resource: resource(collection, newId),
@@ -157,12 +154,6 @@ export function createDocuments(
             unit.one(store.update(collection, id, { permissions: granted, values, now: wireNow(unit) })),
           );
           if (row === undefined) throw await absent(unit, collection);
-          if (granted !== undefined) {
-            const seq = Number(row.seq);
-            const readers = grantedRoles(granted, 'read');
-            await unit.run(store.removeReaders(collection, seq));
-            if (readers.length > 0) await unit.run(store.addReaders(collection, seq, readers));
-          }
           const payload = { attributes: keysOf(collection, values.keys()), permissions: granted !== undefined };
           unit.record('documentUpdated', {
             resource: resource(collection, id),

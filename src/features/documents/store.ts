@@ -40,10 +40,8 @@ export function createDocumentStore(sql: Sql) {
     dialect === 'postgres' && placeTypes[kind] !== undefined ? `cast(? as ${placeTypes[kind]})` : '?';
   const textPlace = dialect === 'postgres' ? 'cast(? as text)' : '?';
   const query = (fragment: Fragment): Query => sql.text(fragment.sql, fragment.values);
-  const printer = (collection: Collection, select: readonly string[] | null) => {
-    const { sql: text, values } = documentPrinter(collection, select, dialect);
-    return { sql: dialect === 'postgres' ? text.replaceAll('?', 'cast(? as text)') : text, values };
-  };
+  const printer = (collection: Collection, select: readonly string[] | null) =>
+    documentPrinter(collection, select, dialect);
   const version = `(select version from collections where number = ?)`;
   const isCurrent = (collection: Collection): Fragment => ({
     sql: `${version} = ?`,
@@ -60,7 +58,8 @@ export function createDocumentStore(sql: Sql) {
     const documents = documentTable(collection.number);
     return [
       {
-        sql: `exists (select 1 from ${readers} where ${readers}.seq = ${documents}.seq and ${readers}.role ${roles})`,
+        // Without `limit 1` SQLite makes a join of it, and an OFFSET then counts a document once for each role it names.
+        sql: `exists (select 1 from ${readers} where ${readers}.seq = ${documents}.seq and ${readers}.role ${roles} limit 1)`,
         values: [sql.list(visibility)],
       },
     ];
@@ -119,13 +118,15 @@ export function createDocumentStore(sql: Sql) {
       const before = asked.cursor?.before === true;
       const paged = where(page.cursor === null ? filters : [...filters, afterCursor(columns, page.cursor, before)]);
       const doc = printer(collection, asked.select);
-      const inner: Fragment = {
-        sql: `select ${doc.sql} as document${before ? columns.map(({ column }) => `, ${column}`).join('') : ''} from ${table}${paged.sql} order by ${orderBy(columns, dialect, before)} limit ? offset ?`,
+      // The page is found first and printed then: a sorter would otherwise carry along every document that matches, printed.
+      const order = (reversed: boolean) => orderBy(columns, dialect, reversed);
+      // A cross join of SQLite keeps the order of its left side, so only a page read backwards has to be sorted again.
+      const again = dialect === 'postgres' || before ? ` order by ${order(false)}` : '';
+      const found = `select seq as at from ${table}${paged.sql} order by ${order(before)} limit ? offset ?`;
+      const printed: Fragment = {
+        sql: `select ${doc.sql} as document from (${found}) as page ${dialect === 'sqlite' ? 'cross join' : 'join'} ${table} on seq = at${again}`,
         values: [...doc.values, ...paged.values, asked.limit, asked.offset],
       };
-      const ordered = before
-        ? `select document from (${inner.sql}) as page order by ${orderBy(columns, dialect, false)}`
-        : inner.sql;
       const collect = dialect === 'sqlite' ? "group_concat(document, ',')" : "string_agg(document, ',')";
       const counted: Fragment =
         page.count === 0
@@ -137,8 +138,8 @@ export function createDocumentStore(sql: Sql) {
                 values: [...matching.values, page.count],
               };
       return query({
-        sql: `select ${version} as version, ${counted.sql} as total, (select ${collect} from (${ordered}) as documents) as documents`,
-        values: [collection.number, ...counted.values, ...inner.values],
+        sql: `select ${version} as version, ${counted.sql} as total, (select ${collect} from (${printed.sql}) as documents) as documents`,
+        values: [collection.number, ...counted.values, ...printed.values],
       });
     },
     /** Returns a row when the document was written: none where the schema has changed or a unique value is taken. */
@@ -163,7 +164,7 @@ export function createDocumentStore(sql: Sql) {
       const current = isCurrent(collection);
       const doc = printer(collection, null);
       return query({
-        sql: `insert into ${documentTable(collection.number)} (${columns.join(', ')}) select ${places.join(', ')} where ${current.sql} on conflict do nothing returning seq, ${doc.sql} as document`,
+        sql: `insert into ${documentTable(collection.number)} (${columns.join(', ')}) select ${places.join(', ')} where ${current.sql} on conflict do nothing returning ${doc.sql} as document`,
         values: [
           ...[document.id, document.now, document.now, JSON.stringify(document.permissions)],
           ...[...document.values.values()].map(bind),
@@ -196,7 +197,7 @@ export function createDocumentStore(sql: Sql) {
       const current = isCurrent(collection);
       const doc = printer(collection, null);
       return query({
-        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql} returning seq, ${doc.sql} as document`,
+        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql} returning ${doc.sql} as document`,
         values: [
           change.now,
           ...(change.permissions === undefined ? [] : [JSON.stringify(change.permissions)]),
@@ -215,15 +216,6 @@ export function createDocumentStore(sql: Sql) {
         values: [id, ...current.values, ...doc.values],
       });
     },
-    addReaders: (collection: Collection, seq: number | string, roles: readonly string[]): Query => {
-      const source = dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements_text(cast(? as json))';
-      return query({
-        sql: `insert into ${readersTable(collection.number)} (role, seq) select value, ${place('integer')} from ${source}`,
-        values: [String(seq), JSON.stringify(roles)],
-      });
-    },
-    removeReaders: (collection: Collection, seq: number | string): Query =>
-      query({ sql: `delete from ${readersTable(collection.number)} where seq = ?`, values: [String(seq)] }),
     /** Whether an id is taken, for the words of a conflict. */
     exists: (collection: Collection, id: string): Query =>
       query({ sql: `select 1 as one from ${documentTable(collection.number)} where id = ?`, values: [id] }),

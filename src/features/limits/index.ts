@@ -103,12 +103,12 @@ export function createLimits({ sql, clock, config }: Pick<Platform, 'sql' | 'clo
     forgive: async (
       unit: Unit,
       name: LimitName,
-      { account, address }: { account: string; address: string },
+      { account, address }: { account: string; address?: string },
     ): Promise<void> => {
       const projectId = unit.by.projectId ?? '';
       await unit.run(store.remove(counter(projectId, name, 'account', account)));
       const rate = rateOf(name, 'address');
-      if (rate === undefined) return;
+      if (rate === undefined || address === undefined) return;
       await unit.run(
         store.retreat(counter(projectId, name, 'address', address), Math.ceil((rate.seconds * 1000) / rate.count)),
       );

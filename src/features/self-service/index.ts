@@ -1,9 +1,11 @@
+import type { Account } from '#src/contract/account.js';
 import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { by, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { instantOf } from '#src/platform/clock.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, toUser } from '../accounts/index.js';
 import { type Limits, passwordProofKey } from '../limits/index.js';
@@ -37,6 +39,20 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
     await db.work(by(call), (unit) => limits.forgive(unit, 'login', key));
   };
 
+  /** The caller's account as it is now, whom nobody else changes until the unit ends. */
+  const held = async (unit: Unit, { project, actor }: UserCall): Promise<Account> => {
+    const account = await accounts.hold(unit, project.id, actor.id);
+    if (account === undefined) throw new Failure('general_unauthorized_scope');
+    if (!account.status) throw new Failure('user_blocked');
+    return account;
+  };
+  /** The same, for what rests on the password: a proof of one that was replaced meanwhile proves nothing. */
+  const heldAsProved = async (unit: Unit, call: UserCall): Promise<Account> => {
+    const account = await held(unit, call);
+    if (account.passwordUpdate !== call.actor.account.passwordUpdate) throw new Failure('user_invalid_credentials');
+    return account;
+  };
+
   const operations = implement(selfServiceApi, {
     signUp: async (call) => {
       const { project, body } = call;
@@ -54,17 +70,23 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
     get: ({ actor }) => toUser(actor.account),
     delete: async (call) => {
       sessions.demandFresh(call.actor.session);
-      await db.work(by(call), (unit) => users.remove(unit, call.project, call.actor.account));
+      await db.work(by(call), async (unit) => users.remove(unit, call.project, await held(unit, call)));
     },
     updateName: async (call) =>
-      toUser(await db.work(by(call), (unit) => users.rename(unit, call.project, call.actor.account, call.body.name))),
+      toUser(
+        await db.work(by(call), async (unit) =>
+          users.rename(unit, call.project, await held(unit, call), call.body.name),
+        ),
+      ),
     updateEmail: async (call) => {
       const { project, actor, body } = call;
       const first = actor.account.passwordHash === null;
       if (!first) await provePassword(call, body.password);
       const hash = first ? await users.preparePassword(project, actor.account, body.email, body.password) : undefined;
       return toUser(
-        await db.work(by(call), (unit) => users.changeEmail(unit, project, actor.account, body.email, hash)),
+        await db.work(by(call), async (unit) =>
+          users.changeEmail(unit, project, await heldAsProved(unit, call), body.email, hash),
+        ),
       );
     },
     updatePassword: async (call) => {
@@ -73,16 +95,20 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
       else await provePassword(call, body.oldPassword);
       const hash = await users.preparePassword(project, actor.account, actor.account.email, body.password);
       return toUser(
-        await db.work(by(call), (unit) => users.changePassword(unit, project, actor.account, hash, actor.session.id)),
+        await db.work(by(call), async (unit) =>
+          users.changePassword(unit, project, await heldAsProved(unit, call), hash, actor.session.id),
+        ),
       );
     },
     getPrefs: ({ actor }) => ({ ...actor.account.prefs }),
     updatePrefs: async (call) =>
       toUser(
-        await db.work(by(call), (unit) => users.changePrefs(unit, call.project, call.actor.account, call.body.prefs)),
+        await db.work(by(call), async (unit) =>
+          users.changePrefs(unit, call.project, await held(unit, call), call.body.prefs),
+        ),
       ),
     updateStatus: async (call) =>
-      toUser(await db.work(by(call), (unit) => users.block(unit, call.project, call.actor.account))),
+      toUser(await db.work(by(call), async (unit) => users.block(unit, call.project, await held(unit, call)))),
   });
   return { operations };
 }

@@ -4,8 +4,9 @@ import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js
 import { logLevels } from '../log.js';
 import { Secret } from './secret.js';
 
+/** Words separated by commas; `none` is how a list is emptied, as an empty value means that nothing is set. */
 const list = (text: string) =>
-  text
+  (text.trim() === 'none' ? '' : text)
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
@@ -53,6 +54,11 @@ const rateOverrides = z.string().transform((text, context) => {
 const httpUrl = z
   .string()
   .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL');
+
+const baseUrl = httpUrl.refine(
+  (value) => URL.canParse(value) && new URL(value).pathname.replace(/\/$/, '').endsWith('/v1'),
+  'must end in /v1',
+);
 
 const masterKey = z
   .string()
@@ -107,7 +113,7 @@ export const settings = {
   ),
   baseUrl: setting(
     'SVC_BASE_URL',
-    httpUrl,
+    baseUrl,
     'http://localhost:8080/v1',
     'Public address of the API, ending in /v1; cookies are Secure if it is https',
   ),

@@ -43,13 +43,15 @@ export function createCollectionDdl(dialect: DialectName) {
         `create table ${documentTable(number)} (seq ${sequence}, id ${text} not null unique, created_at ${text} not null, updated_at ${text} not null, permissions ${text} not null)`,
       ),
       statement(
-        `create table ${readersTable(number)} (role ${text} not null, seq bigint not null references ${documentTable(number)} (seq) on delete cascade, primary key (role, seq))`,
+        `create table ${readersTable(number)} (role ${text} not null, seq bigint not null references ${documentTable(number)} (seq) on delete cascade, primary key (role, seq))${dialect === 'sqlite' ? ' without rowid' : ''}`,
       ),
       statement(`create index ${readersTable(number)}_seq on ${readersTable(number)} (seq)`),
+      ...readersTriggers(dialect, number).map(statement),
     ],
     drop: (number: number): Query[] => [
       statement(`drop table ${readersTable(number)}`),
       statement(`drop table ${documentTable(number)}`),
+      ...(dialect === 'postgres' ? [statement(`drop function ${readersTable(number)}_keep()`)] : []),
     ],
     addColumn: (number: number, attribute: number, kind: ColumnKind): Query =>
       statement(
@@ -71,3 +73,24 @@ export function createCollectionDdl(dialect: DialectName) {
 
 /** The statements that make and change the tables of collections. */
 export type CollectionDdl = ReturnType<typeof createCollectionDdl>;
+
+/**
+ * Keeps the roles that may read a document beside it, in the statement that writes the document: one statement less for each write.
+ * A permission is `read("role")`, so the role begins at the seventh character and ends two before the last.
+ */
+function readersTriggers(dialect: DialectName, number: number): string[] {
+  const [documents, readers] = [documentTable(number), readersTable(number)];
+  if (dialect === 'sqlite') {
+    const add = `insert into ${readers} (role, seq) select substr(value, 7, length(value) - 8), new.seq from json_each(new.permissions) where value glob 'read("*'`;
+    return [
+      `create trigger ${readers}_add after insert on ${documents} when new.permissions <> '[]' begin ${add}; end`,
+      `create trigger ${readers}_change after update of permissions on ${documents} begin delete from ${readers} where seq = new.seq; ${add}; end`,
+    ];
+  }
+  const add = `insert into ${readers} (role, seq) select substr(value, 7, length(value) - 8), new.seq from json_array_elements_text(new.permissions::json) where value like 'read("%'`;
+  return [
+    `create or replace function ${readers}_keep() returns trigger language plpgsql as $$ begin if tg_op = 'UPDATE' then delete from ${readers} where seq = new.seq; end if; ${add}; return null; end $$`,
+    `create trigger ${readers}_add after insert on ${documents} for each row when (new.permissions <> '[]') execute function ${readers}_keep()`,
+    `create trigger ${readers}_change after update of permissions on ${documents} for each row execute function ${readers}_keep()`,
+  ];
+}

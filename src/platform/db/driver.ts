@@ -41,7 +41,7 @@ export interface Driver {
 }
 
 /** Joins the inserts of several units, one entry a table. */
-export function mergeInserts(inserts: readonly Insert[]): Insert[] {
+function mergeInserts(inserts: readonly Insert[]): Insert[] {
   const byTable = new Map<string, { table: string; columns: readonly string[]; rows: (readonly Value[])[] }>();
   for (const { table, columns, rows } of inserts) {
     const known = byTable.get(table);
@@ -51,15 +51,23 @@ export function mergeInserts(inserts: readonly Insert[]): Insert[] {
   return [...byTable.values()];
 }
 
-/** One insert of any number of rows with one bound value: the text is the same for all of them, so it stays prepared. All columns are text. */
-export function bulkInsert(dialect: DialectName, { table, columns, rows }: Insert): Query {
-  const names = columns.join(', ');
-  const places = columns.map((_, index) =>
-    dialect === 'sqlite' ? `json_extract(value, '$[${index}]')` : `value ->> ${index}`,
-  );
-  const source = dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements($1::json)';
-  return {
-    sql: `insert into ${table} (${names}) select ${places.join(', ')} from ${source}`,
-    values: [JSON.stringify(rows)],
-  };
+/**
+ * Inserts of any number of rows: each list of rows is one bound value, so the texts stay the same and prepared. All columns are text.
+ * Postgres takes all tables in one statement, as each is a round trip; SQLite takes one a table.
+ */
+export function bulkInserts(dialect: DialectName, inserts: readonly Insert[]): Query[] {
+  const merged = mergeInserts(inserts);
+  const values = merged.map(({ rows }) => JSON.stringify(rows));
+  const texts = merged.map(({ table, columns }, index) => {
+    const places = columns.map((_, at) =>
+      dialect === 'sqlite' ? `json_extract(value, '$[${at}]')` : `value ->> ${at}`,
+    );
+    const source = dialect === 'sqlite' ? 'json_each(?)' : `json_array_elements($${index + 1}::json)`;
+    return `insert into ${table} (${columns.join(', ')}) select ${places.join(', ')} from ${source}`;
+  });
+  if (dialect === 'sqlite') return texts.map((sql, index) => ({ sql, values: values.slice(index, index + 1) }));
+  const last = texts.pop();
+  if (last === undefined) return [];
+  const before = texts.map((text, index) => `i${index} as (${text})`);
+  return [{ sql: before.length === 0 ? last : `with ${before.join(', ')} ${last}`, values }];
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { DatabaseError, fromPostgres } from './database-error.js';
-import { bulkInsert, type Connection, type Driver, mergeInserts } from './driver.js';
+import { bulkInserts, type Connection, type Driver } from './driver.js';
 import type { Query } from './query.js';
 import type { Row } from './table.js';
 
@@ -121,7 +121,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     transact: (body) =>
       within('BEGIN', async (connection) => {
         const { value, inserts } = await body(connection);
-        for (const insert of mergeInserts(inserts)) await connection.run(bulkInsert('postgres', insert));
+        for (const insert of bulkInserts('postgres', inserts)) await connection.run(insert);
         return value;
       }),
     exclusive: (body) =>

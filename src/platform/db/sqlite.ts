@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import sqlite3 from 'sqlite3';
 import { DatabaseError, fromSqlite } from './database-error.js';
-import { bulkInsert, type Connection, type Driver, type Insert, mergeInserts, type Transaction } from './driver.js';
+import { bulkInserts, type Connection, type Driver, type Insert, type Transaction } from './driver.js';
 import type { Query } from './query.js';
 import type { Row } from './table.js';
 
@@ -9,7 +9,7 @@ const readers = 3;
 /** Most statements a connection keeps prepared; the oldest is finalised first. */
 const preparedStatements = 500;
 /** Most units that share one commit. */
-const largestGroup = 64;
+const defaultLargestGroup = 64;
 const busyTimeoutMs = 5000;
 const largestCheckedBytes = 100 * 1024 * 1024;
 
@@ -96,14 +96,20 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes through one connection. Units that wait while a commit is under way share the next one (group commit). */
+/**
+ * Writes through one connection. Units that wait while a commit is under way share the next one (group commit). A group has no savepoints,
+ * as each costs every unit two turns of the thread pool: when a unit fails, the group is rolled back and the others run once more,
+ * each in a transaction of its own.
+ */
 class Writer {
   readonly #connection: SqliteConnection;
+  readonly #largestGroup: number;
   readonly #queue: Waiting[] = [];
   #busy: Promise<void> | undefined;
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, largestGroup: number) {
     this.#connection = connection;
+    this.#largestGroup = largestGroup;
   }
 
   transact<T>(body: Transaction<T>): Promise<T> {
@@ -119,49 +125,55 @@ class Writer {
   }
 
   async #drain(): Promise<void> {
-    while (this.#queue.length > 0) await this.#group();
+    while (this.#queue.length > 0) {
+      const again = await this.#group(this.#largestGroup, () => this.#queue.shift());
+      for (const unit of again) await this.#group(1, once(unit));
+    }
     // In the same step as the last look at the queue: whoever comes next starts anew.
     this.#busy = undefined;
   }
 
-  async #group(): Promise<void> {
-    const done: { readonly entry: Waiting; readonly value: unknown }[] = [];
+  /** Commits up to so many units together; returns those that a failing one took down with it and that have to run again. */
+  async #group(most: number, next: () => Waiting | undefined): Promise<Waiting[]> {
+    const done: { readonly unit: Waiting; readonly value: unknown }[] = [];
     const inserts: Insert[] = [];
     let current: Waiting | undefined;
     try {
       await this.#connection.run(command('BEGIN IMMEDIATE'));
-      while (done.length < largestGroup) {
-        current = this.#queue.shift();
+      while (done.length < most) {
+        current = next();
         if (current === undefined) break;
-        // The first unit needs no savepoint: when it fails there is nothing else to keep.
-        const shared = done.length > 0;
-        if (shared) await this.#connection.run(command('SAVEPOINT unit'));
-        try {
-          const result = await current.body(this.#connection);
-          if (shared) await this.#connection.run(command('RELEASE unit'));
-          inserts.push(...result.inserts);
-          done.push({ entry: current, value: result.value });
-        } catch (error) {
-          await this.#connection.run(command(shared ? 'ROLLBACK TO unit' : 'ROLLBACK'));
-          if (shared) await this.#connection.run(command('RELEASE unit'));
-          current.reject(error);
-          current = undefined;
-          if (!shared) return;
-        }
+        const result = await current.body(this.#connection);
+        inserts.push(...result.inserts);
+        done.push({ unit: current, value: result.value });
         current = undefined;
       }
-      for (const insert of mergeInserts(inserts)) await this.#connection.run(bulkInsert('sqlite', insert));
+      for (const insert of bulkInserts('sqlite', inserts)) await this.#connection.run(insert);
       await this.#connection.run(command('COMMIT'));
-      for (const { entry, value } of done) entry.resolve(value);
     } catch (error) {
-      // SQLite may have rolled back by itself (disk full, for one); then this second rollback has nothing to do and says so.
+      // SQLite may have rolled back by itself (disk full, for one); then this rollback has nothing to do and says so.
       await this.#connection.run(command('ROLLBACK')).catch(() => {});
-      for (const { entry } of done) entry.reject(error);
-      if (current !== undefined) current.reject(error);
+      if (current !== undefined) {
+        current.reject(error);
+        return done.map(({ unit }) => unit);
+      }
+      for (const { unit } of done) unit.reject(error);
       // BEGIN itself failed: the unit at the head gets the error, so that a database that stays locked is not asked for ever.
-      else if (done.length === 0) this.#queue.shift()?.reject(error);
+      if (done.length === 0) next()?.reject(error);
+      return [];
     }
+    for (const { unit, value } of done) unit.resolve(value);
+    return [];
   }
+}
+
+function once(unit: Waiting): () => Waiting | undefined {
+  let left: Waiting | undefined = unit;
+  return () => {
+    const given = left;
+    left = undefined;
+    return given;
+  };
 }
 
 /** Hands out connections one user at a time, first come, first served. */
@@ -187,10 +199,10 @@ class Pool {
 }
 
 /** Opens an SQLite file: one writer, several readers, every commit synced to disk. */
-export async function openSqlite(file: string): Promise<Driver> {
+export async function openSqlite(file: string, largestGroup = defaultLargestGroup): Promise<Driver> {
   const writerConnection = await SqliteConnection.open(file);
   const readerConnections = await Promise.all(Array.from({ length: readers }, () => SqliteConnection.open(file)));
-  const writer = new Writer(writerConnection);
+  const writer = new Writer(writerConnection, largestGroup);
   const pool = new Pool(readerConnections);
   let closed = false;
   const open = () => {

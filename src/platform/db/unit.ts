@@ -58,12 +58,9 @@ export function createDatabase(driver: Driver, ledger: Ledger, clock: Clock, met
     const started = clock.monotonic();
     for (let attempt = 1; ; attempt++) {
       const then: (() => void)[] = [];
+      let value: T;
       try {
-        const value = await driver.transact((connection) => runUnit(connection, by, body, ledger, clock, then));
-        metrics.unit('write', 'ok', (clock.monotonic() - started) / 1000);
-        for (const next of then) next();
-        if (value instanceof Failure) throw value;
-        return value as Exclude<T, Failure>;
+        value = await driver.transact((connection) => runUnit(connection, by, body, ledger, clock, then));
       } catch (error) {
         const again =
           error instanceof DatabaseError &&
@@ -72,6 +69,10 @@ export function createDatabase(driver: Driver, ledger: Ledger, clock: Clock, met
         metrics.unit('write', 'failed', (clock.monotonic() - started) / 1000);
         throw error;
       }
+      metrics.unit('write', 'ok', (clock.monotonic() - started) / 1000);
+      for (const next of then) next();
+      if (value instanceof Failure) throw value;
+      return value as Exclude<T, Failure>;
     }
   };
   const all = (query: Query) => driver.read(query);

@@ -76,10 +76,14 @@ export function createCompiler(dialect: DialectName) {
   };
   const element = (attribute: Attribute, values: readonly Value[]): Fragment => {
     const column = attributeColumn(attribute.number);
+    // Without `limit 1` SQLite 3.51 and later turn EXISTS into a join, and an OFFSET then counts a row once for each element it matches.
     if (dialect === 'sqlite') {
       const place = attribute.type === 'integer' ? 'cast(? as integer)' : '?';
       const list = values.map(() => place).join(', ');
-      return { sql: `exists (select 1 from json_each(${column}) as element where element.value in (${list}))`, values };
+      return {
+        sql: `exists (select 1 from json_each(${column}) as element where element.value in (${list}) limit 1)`,
+        values,
+      };
     }
     const type =
       attribute.type === 'integer'

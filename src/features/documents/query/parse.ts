@@ -69,6 +69,7 @@ export function parseQueries(texts: readonly string[], collection: Collection): 
   if (texts.length > most.queries) throw invalid(`at most ${most.queries} queries.`);
   const conditions: Condition[] = [];
   const orders: Order[] = [];
+  const ordered = new Set<string>();
   let limit: number | undefined;
   let offset: number | undefined;
   let cursor: DocumentQuery['cursor'] = null;
@@ -77,7 +78,10 @@ export function parseQueries(texts: readonly string[], collection: Collection): 
     const query = parseText(text);
     const { method, attribute = '', values } = query;
     if (method === 'orderAsc' || method === 'orderDesc') {
-      orders.push({ field: fieldOf(collection, attribute), descending: method === 'orderDesc' });
+      const field = fieldOf(collection, attribute);
+      // A second order by the same attribute decides nothing.
+      if (!ordered.has(attribute)) orders.push({ field, descending: method === 'orderDesc' });
+      ordered.add(attribute);
     } else if (method === 'limit') limit ??= wholeNumber(values, 'limit', 1, most.limit);
     else if (method === 'offset') offset ??= wholeNumber(values, 'offset', 0, Number.MAX_SAFE_INTEGER);
     else if (method === 'cursorAfter' || method === 'cursorBefore') {

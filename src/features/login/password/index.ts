@@ -30,13 +30,17 @@ export function createPasswordLogin(
         };
         if (account === undefined) return refuse('unknown address', new Failure('user_invalid_credentials'));
         if (!fits) return refuse('wrong password', new Failure('user_invalid_credentials'));
-        // Read again: a block or another password may have come while the hash was computed. A parallel login may have replaced the
-        // hash of the same password, so the hashes themselves say nothing.
-        const current = await accounts.get(unit, project.id, account.id);
-        if (current.passwordUpdate !== account.passwordUpdate)
+        // Read again: a block or another password may have come while the hash was computed, or come now and end only the sessions it
+        // sees. A parallel login may have replaced the hash of the same password, so the hashes themselves say nothing.
+        const current = await accounts.hold(unit, project.id, account.id);
+        if (current?.passwordUpdate !== account.passwordUpdate)
           return refuse('password changed meanwhile', new Failure('user_invalid_credentials'));
         if (!current.status) return refuse('blocked', new Failure('user_blocked'));
-        await limits.forgive(unit, 'login', { account: email, address: request.ip });
+        // A server key is never counted by address, so there is nothing to give back there.
+        await limits.forgive(unit, 'login', {
+          account: email,
+          ...(call.actor.kind === 'key' ? {} : { address: request.ip }),
+        });
         if (rehashed !== undefined) await accounts.update(unit, project.id, current, { passwordHash: rehashed });
         return sessions.open(unit, project, current, {
           provider: 'email',

@@ -1,0 +1,189 @@
+import { type DocumentNode, type ExecutionResult, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
+import { processRequest } from 'graphql-helix';
+import { z } from 'zod';
+import { Failure } from '#src/contract/errors.js';
+import { graphqlLimits } from '#src/contract/limits.js';
+import { by, declare, implement, json, type Operation } from '#src/contract/operation.js';
+import { RawJson } from '#src/contract/raw-json.js';
+import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
+import type { Platform } from '#src/platform/index.js';
+import { printJson } from '#src/platform/json.js';
+import { countRootFields, demandWithinLimits, limitExceeded } from './limits.js';
+import { type Caller, createResolvers } from './resolvers.js';
+import { createSchema } from './schema.js';
+
+const response = z
+  .object({
+    data: z.record(z.string(), z.unknown()).nullish(),
+    errors: z
+      .array(z.looseObject({ message: z.string(), extensions: z.looseObject({ code: z.int(), type: z.string() }) }))
+      .optional(),
+  })
+  .meta({ id: 'GraphqlResponse' });
+const answer = z.union([response, z.array(response)]);
+const common = {
+  tag: 'graphql',
+  auth: ['guest', 'user', 'key'],
+  limit: 'data',
+  status: 200,
+  reply: json(answer),
+  alsoReplies: { 400: answer },
+  errors: ['graphql_no_query', 'graphql_too_many_queries', 'graphql_method_unsupported', 'general_argument_invalid'],
+} as const;
+const body = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]);
+
+const graphqlApi = declare({
+  post: { ...common, id: 'graphql.post', method: 'POST', path: '/graphql', summary: 'Executes GraphQL.', body },
+  mutation: {
+    ...common,
+    id: 'graphql.mutation',
+    method: 'POST',
+    path: '/graphql/mutation',
+    summary: 'Executes GraphQL; the path SDKs use for mutations.',
+    body,
+  },
+  get: {
+    ...common,
+    id: 'graphql.get',
+    method: 'GET',
+    path: '/graphql',
+    summary: 'Executes a GraphQL query.',
+    query: z.object({
+      query: z.string().optional(),
+      operationName: z.string().optional(),
+      variables: z.string().optional(),
+    }),
+  },
+});
+
+/** One operation as a client sends it. */
+interface Request {
+  readonly query: string;
+  readonly operationName: string | undefined;
+  readonly variables: unknown;
+}
+
+const requestShape = z.object({
+  query: z.string().min(1),
+  operationName: z.string().nullish(),
+  variables: z.union([z.record(z.string(), z.unknown()), z.string()]).nullish(),
+});
+const mostParsed = 500;
+
+/** The GraphQL endpoint. */
+export function createGraphql({ log }: Pick<Platform, 'log'>, operations: readonly Operation[]): readonly Operation[] {
+  const schema = createSchema(createResolvers(operations));
+  const parseQuery = createParser(schema);
+
+  const execute = async (
+    method: 'GET' | 'POST',
+    request: Request,
+    caller: Caller,
+  ): Promise<{ status: number; payload: ExecutionResult }> => {
+    const result = await processRequest<Caller>({
+      schema,
+      ...request,
+      request: { method, headers: {}, body: undefined, query: undefined },
+      parse: parseQuery,
+      // The parser has validated the document already, once for each text.
+      validate: () => [],
+      contextFactory: ({ document, operation }) => {
+        caller.request.charge(countRootFields(document, operation) - 1);
+        return caller;
+      },
+    });
+    if (result.type !== 'RESPONSE') throw new Failure('graphql_no_query');
+    if (result.status === 405) throw new Failure('graphql_method_unsupported', { headers: { Allow: 'POST' } });
+    const { payload } = result;
+    if (payload.errors === undefined) return { status: 200, payload };
+    const errors = payload.errors.map((error) => describe(error, caller, log));
+    return {
+      status: payload.data === undefined ? 400 : 200,
+      payload: { ...payload, errors } as unknown as ExecutionResult,
+    };
+  };
+  const one = async (method: 'GET' | 'POST', given: unknown, caller: Caller) =>
+    execute(method, requestOf(given), caller);
+  const reply = ({ status, payload }: { status: number; payload: unknown }) => new RawJson(printJson(payload), status);
+
+  /** A request, a batch of them, or either wrapped once more as the Appwrite SDKs do. */
+  const post = async (call: Caller & { readonly body: unknown }): Promise<RawJson> => {
+    const wrapped =
+      typeof call.body === 'object' && call.body !== null && 'query' in call.body ? call.body.query : undefined;
+    const given = typeof wrapped === 'object' && wrapped !== null ? wrapped : call.body;
+    if (!Array.isArray(given)) return reply(await one('POST', given, call));
+    if (given.length > graphqlLimits.batch) throw new Failure('graphql_too_many_queries');
+    if (given.length === 0) throw new Failure('graphql_no_query');
+    const answers: unknown[] = [];
+    for (const [index, each] of given.entries()) {
+      if (index > 0) call.request.charge(1);
+      answers.push((await one('POST', each, call)).payload);
+    }
+    return reply({ status: 200, payload: answers });
+  };
+  return implement(graphqlApi, {
+    post,
+    mutation: post,
+    get: async (call) => reply(await one('GET', call.query, call)),
+  });
+}
+
+function requestOf(given: unknown): Request {
+  const parsed = requestShape.safeParse(given);
+  if (!parsed.success) {
+    const queryMissing = parsed.error.issues.some(({ path }) => path.length === 0 || path[0] === 'query');
+    throw queryMissing
+      ? new Failure('graphql_no_query')
+      : new Failure('general_argument_invalid', { message: 'Invalid `variables` or `operationName` param.' });
+  }
+  const { query, operationName, variables } = parsed.data;
+  return { query, operationName: operationName ?? undefined, variables: variables ?? undefined };
+}
+
+/** Parses, measures and validates; the result is kept for each text. Throws GraphQLError. */
+function createParser(schema: GraphQLSchema): (query: string) => DocumentNode {
+  const known = new Map<string, DocumentNode>();
+  return (query) => {
+    const before = known.get(query);
+    if (before !== undefined) return before;
+    if (Buffer.byteLength(query) > graphqlLimits.bytes) throw limitExceeded('bytes', graphqlLimits.bytes);
+    const document = parseWithin(query);
+    demandWithinLimits(document);
+    const [error] = validate(schema, document, undefined, { maxErrors: graphqlLimits.errors });
+    if (error !== undefined) throw error;
+    if (known.size >= mostParsed) known.clear();
+    known.set(query, document);
+    return document;
+  };
+}
+
+function parseWithin(query: string): DocumentNode {
+  try {
+    return parse(query, { maxTokens: graphqlLimits.tokens });
+  } catch (error) {
+    // graphql-js has no other mark for this than its words.
+    if (error instanceof GraphQLError && /token limit|more than \d+ tokens/i.test(error.message))
+      throw limitExceeded('tokens', graphqlLimits.tokens);
+    throw error;
+  }
+}
+
+/** What a client sees of an error: those of the catalog and of its own query; everything else is masked and logged. */
+function describe(error: GraphQLError, caller: Caller, log: Platform['log']) {
+  const { originalError, locations, path } = error;
+  const place = { ...(locations === undefined ? {} : { locations }), ...(path === undefined ? {} : { path }) };
+  const shown = (message: string, extensions: Readonly<Record<string, unknown>>) => ({ message, ...place, extensions });
+  const known = originalError instanceof DatabaseError ? failureOf(originalError) : originalError;
+  if (known instanceof Failure) return shown(known.message, { code: known.status, type: known.type });
+  if (originalError !== undefined && !(originalError instanceof GraphQLError)) {
+    const { requestId } = by(caller);
+    log.error('graphql.failed', {
+      requestId,
+      error: originalError instanceof DatabaseError ? originalError.message : originalError.name,
+    });
+    return shown('Internal error', { code: 500, type: 'general_unknown', requestId });
+  }
+  // Suggestions would spell out the schema to whoever guesses.
+  const message = error.message.replace(/ Did you mean .*\?$/s, '');
+  return shown(message, { code: 400, type: 'general_argument_invalid', ...error.extensions });
+}

@@ -1,0 +1,120 @@
+import { type DocumentNode, type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode } from 'graphql';
+import { graphqlLimits } from '#src/contract/limits.js';
+
+interface Size {
+  readonly depth: number;
+  readonly introspectionDepth: number;
+  readonly aliases: number;
+  readonly fields: number;
+}
+
+const nothing: Size = { depth: 0, introspectionDepth: 0, aliases: 0, fields: 0 };
+
+/** An error that says which bound was passed. */
+export function limitExceeded(what: string, most: number): GraphQLError {
+  return new GraphQLError(`The request has more than ${most} ${what}.`, {
+    extensions: { code: 400, type: 'graphql_limit_exceeded' },
+  });
+}
+
+/** Throws GraphQLError where a document passes a bound. Each fragment is measured once, so the measuring itself is bounded. */
+export function demandWithinLimits(document: DocumentNode): void {
+  const fragments = new Map<string, FragmentDefinitionNode>();
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
+  }
+  if (fragments.size > graphqlLimits.fragments) throw limitExceeded('fragments', graphqlLimits.fragments);
+  if (countDirectives(document) > graphqlLimits.directives) throw limitExceeded('directives', graphqlLimits.directives);
+  const measured = new Map<string, Size>();
+  for (const definition of document.definitions) {
+    if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
+    const { depth, introspectionDepth, aliases, fields } = measure(definition.selectionSet, fragments, measured, false);
+    if (depth > graphqlLimits.depth) throw limitExceeded('levels', graphqlLimits.depth);
+    if (introspectionDepth > graphqlLimits.introspectionDepth)
+      throw limitExceeded('levels of introspection', graphqlLimits.introspectionDepth);
+    if (aliases > graphqlLimits.aliases) throw limitExceeded('aliases', graphqlLimits.aliases);
+    if (fields > graphqlLimits.rootFields) throw limitExceeded('root fields', graphqlLimits.rootFields);
+  }
+}
+
+function measure(
+  set: SelectionSetNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  measured: Map<string, Size>,
+  inIntrospection: boolean,
+): Size {
+  let total = nothing;
+  const add = (size: Size, fields: number) => {
+    total = {
+      depth: Math.max(total.depth, size.depth),
+      introspectionDepth: Math.max(total.introspectionDepth, size.introspectionDepth),
+      aliases: total.aliases + size.aliases,
+      fields: total.fields + fields,
+    };
+  };
+  for (const selection of set.selections) {
+    if (selection.kind === Kind.INLINE_FRAGMENT) {
+      const inner = measure(selection.selectionSet, fragments, measured, inIntrospection);
+      add(inner, inner.fields);
+    } else if (selection.kind === Kind.FRAGMENT_SPREAD) {
+      const inner = measureFragment(selection.name.value, fragments, measured, inIntrospection);
+      add(inner, inner.fields);
+    } else {
+      const introspects = inIntrospection || selection.name.value.startsWith('__');
+      const inner =
+        selection.selectionSet === undefined
+          ? nothing
+          : measure(selection.selectionSet, fragments, measured, introspects);
+      add(
+        {
+          depth: introspects ? inner.depth : inner.depth + 1,
+          introspectionDepth: introspects ? inner.introspectionDepth + 1 : inner.introspectionDepth,
+          aliases: inner.aliases + (selection.alias === undefined ? 0 : 1),
+          fields: 0,
+        },
+        1,
+      );
+    }
+  }
+  return total;
+}
+
+function measureFragment(
+  name: string,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  measured: Map<string, Size>,
+  inIntrospection: boolean,
+): Size {
+  const key = `${inIntrospection} ${name}`;
+  const known = measured.get(key);
+  if (known !== undefined) return known;
+  const fragment = fragments.get(name);
+  if (fragment === undefined) return nothing;
+  // A fragment that contains itself is refused by validation; here it only must not run for ever.
+  measured.set(key, nothing);
+  const size = measure(fragment.selectionSet, fragments, measured, inIntrospection);
+  measured.set(key, size);
+  return size;
+}
+
+function countDirectives(node: unknown): number {
+  if (typeof node !== 'object' || node === null) return 0;
+  if (Array.isArray(node)) return node.reduce<number>((sum, inner) => sum + countDirectives(inner), 0);
+  return Object.entries(node).reduce(
+    (sum, [key, inner]) => (key === 'loc' ? sum : sum + countDirectives(inner)),
+    'kind' in node && node.kind === Kind.DIRECTIVE ? 1 : 0,
+  );
+}
+
+/** How many root fields an operation has, fragments spelled out: what a request costs. */
+export function countRootFields(
+  document: DocumentNode,
+  operation: { readonly selectionSet: SelectionSetNode },
+): number {
+  const fragments = new Map(
+    document.definitions.flatMap((definition) =>
+      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : [],
+    ),
+  );
+  return measure(operation.selectionSet, fragments, new Map(), false).fields;
+}

@@ -1,0 +1,57 @@
+import {
+  buildSchema,
+  type GraphQLScalarType,
+  type GraphQLSchema,
+  isObjectType,
+  isScalarType,
+  Kind,
+  type ValueNode,
+} from 'graphql';
+import type { Resolver } from './resolvers.js';
+import { sdl } from './sdl.js';
+
+/** The executable schema: the words of the SDL with the resolvers bound to its root fields. */
+export function createSchema(
+  resolvers: Readonly<Record<'Query' | 'Mutation', Readonly<Record<string, Resolver>>>>,
+): GraphQLSchema {
+  const schema = buildSchema(sdl);
+  for (const [typeName, fields] of Object.entries(resolvers)) {
+    const type = schema.getType(typeName);
+    if (!isObjectType(type)) throw new Error(`the SDL has no type ${typeName}`);
+    for (const [name, field] of Object.entries(type.getFields())) {
+      const resolver = fields[name];
+      if (resolver === undefined) throw new Error(`the field ${typeName}.${name} has no resolver`);
+      field.resolve = resolver;
+    }
+  }
+  const json = schema.getType('JSON');
+  if (!isScalarType(json)) throw new Error('the SDL has no scalar JSON');
+  Object.assign(json, {
+    serialize: (value: unknown) => value,
+    parseValue: (value: unknown) => value,
+    parseLiteral: literal,
+  } satisfies Partial<GraphQLScalarType>);
+  return schema;
+}
+
+/** A literal in the text of a query; whole numbers beyond 2^53 stay exact. */
+function literal(node: ValueNode, variables?: Readonly<Record<string, unknown>> | null): unknown {
+  switch (node.kind) {
+    case Kind.INT:
+      return Number.isSafeInteger(Number(node.value)) ? Number(node.value) : BigInt(node.value);
+    case Kind.FLOAT:
+      return Number(node.value);
+    case Kind.STRING:
+    case Kind.ENUM:
+    case Kind.BOOLEAN:
+      return node.value;
+    case Kind.LIST:
+      return node.values.map((inner) => literal(inner, variables));
+    case Kind.OBJECT:
+      return Object.fromEntries(node.fields.map(({ name, value }) => [name.value, literal(value, variables)]));
+    case Kind.VARIABLE:
+      return variables?.[node.name.value];
+    default:
+      return null;
+  }
+}

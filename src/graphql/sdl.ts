@@ -1,0 +1,56 @@
+/** The schema of the GraphQL endpoint; each field has its row in `resolvers.ts`. */
+export const sdl = /* GraphQL */ `
+  "Any JSON value. Whole numbers may have 64 bits."
+  scalar JSON
+
+  "A document of a collection."
+  type Document {
+    id: String!
+    "The attributes of its collection."
+    data: JSON!
+    permissions: [String!]!
+    createdAt: String!
+    updatedAt: String!
+  }
+
+  type DocumentList {
+    total: Int!
+    documents: [Document!]!
+  }
+
+  type Collection {
+    id: String!
+    name: String!
+    "As the REST interface shows them."
+    attributes: [JSON!]!
+  }
+
+  type CollectionList {
+    total: Int!
+    collections: [Collection!]!
+  }
+
+  type Query {
+    documentGet(databaseId: String!, collectionId: String!, documentId: String!, populate: [String!]): Document
+    documentList(databaseId: String!, collectionId: String!, queries: [String!], populate: [String!]): DocumentList
+    collectionList(databaseId: String!): CollectionList
+  }
+
+  type Mutation {
+    documentCreate(
+      databaseId: String!
+      collectionId: String!
+      documentId: String!
+      data: JSON!
+      permissions: [String!]
+    ): Document
+    documentUpdate(
+      databaseId: String!
+      collectionId: String!
+      documentId: String!
+      data: JSON
+      permissions: [String!]
+    ): Document
+    documentDelete(databaseId: String!, collectionId: String!, documentId: String!): Document
+  }
+`;

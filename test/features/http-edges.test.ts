@@ -1,0 +1,166 @@
+// Addresses, methods, request ids and requests that are no HTTP.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aLoggedInUser } from '../harness/actors.js';
+import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
+import { createClient } from '../harness/client.js';
+import { exchangeBytes, openSocket, parseAnswer, received, requestText } from '../harness/socket.js';
+
+const target = await startAppliance();
+const guest = createClient(target);
+const project = `X-Service-Project: ${target.project.id}`;
+
+// It waits for the server's patience to end, so it begins first; one half of the suite is enough.
+const slow = databaseUnderTest === 'sqlite' ? waitForHeaders() : undefined;
+async function waitForHeaders() {
+  const socket = await openSocket(target);
+  const started = performance.now();
+  socket.write('GET /v1/account HTTP/1.1\r\nHost: localhost\r\nX-Slow');
+  const text = await received(socket);
+  return { text, seconds: (performance.now() - started) / 1000 };
+}
+
+for (const path of [
+  '//',
+  '//nothing',
+  '//v1',
+  '//v1/',
+  '/nothing',
+  '/account/',
+  '/ACCOUNT',
+  '/account/sessions/a/b',
+  '//account',
+  '/%2e%2e/etc/passwd',
+  '/account%2fsessions',
+]) {
+  test(`${path} is no route`, async () => {
+    (await guest.get(path)).refused(404, 'general_route_not_found');
+    (await guest.post(path, {})).refused(404, 'general_route_not_found');
+  });
+}
+
+test('an address that cannot be decoded is refused, not an error of ours', async () => {
+  for (const path of [
+    '/v1/account/sessions/%ZZ',
+    '/v1/%',
+    '/v1/account/sessions/%C0%AF',
+    '//',
+    '/v1/account?%ZZ=%&a=%C0',
+  ]) {
+    const { status } = parseAnswer(await exchangeBytes(target, requestText('GET', path, [project])));
+    assert.ok(status >= 400 && status < 500, `${path}: ${status}`);
+  }
+  target.verifyAnswers();
+});
+
+const methods: [string, string, string][] = [
+  ['PUT', '/account', 'GET, POST, DELETE, HEAD, OPTIONS'],
+  ['POST', '/account/prefs', 'GET, PATCH, HEAD, OPTIONS'],
+  ['DELETE', '/account/name', 'PATCH, OPTIONS'],
+  ['PATCH', '//healthz', 'GET, HEAD, OPTIONS'],
+  ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
+  ['HEAD', '/account/name', 'PATCH, OPTIONS'],
+  ['PROPFIND', '/account', 'GET, POST, DELETE, HEAD, OPTIONS'],
+  ['PUT', '/account/sessions', 'GET, POST, DELETE, HEAD, OPTIONS'],
+];
+for (const [method, path, allow] of methods) {
+  test(`${method} ${path} is answered 405 with what is allowed`, async () => {
+    const answer = (await guest.request(method, path)).expect(405);
+    if (method !== 'HEAD') answer.refused(405, 'general_method_unsupported');
+    assert.equal(answer.headers.get('Allow'), allow);
+  });
+}
+
+test('TRACE, TRACK and CONNECT do nothing', async () => {
+  const traced = parseAnswer(await exchangeBytes(target, requestText('TRACE', '/v1/account', ['X-Secret: echo-me'])));
+  traced.refused(405, 'general_method_unsupported');
+  assert.ok(!traced.text.includes('echo-me'));
+  parseAnswer(await exchangeBytes(target, requestText('TRACK', '/v1/account'))).refused(
+    400,
+    'general_argument_invalid',
+  );
+  assert.doesNotMatch(await exchangeBytes(target, 'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n'), / 200 /);
+});
+
+test('no header changes the method', async () => {
+  const { client } = await aLoggedInUser(target);
+  (await client.request('POST', '/account/prefs', {}, { 'X-HTTP-Method-Override': 'PATCH' })).expect(405);
+  (await client.get('/account', { 'X-HTTP-Method-Override': 'DELETE' })).expect(200);
+});
+
+test('HEAD answers like GET, without a body', async () => {
+  const { client } = await aLoggedInUser(target);
+  const [head, get] = [await client.request('HEAD', '/account'), await client.get('/account')];
+  assert.deepEqual([head.expect(200).text, head.headers.get('Content-Type')], ['', get.headers.get('Content-Type')]);
+  assert.equal((await guest.request('HEAD', '/account')).status, 401);
+});
+
+const ids: [string, string, boolean][] = [
+  ['letters and signs', 'Trace-7_a.b:c', true],
+  ['one character', 'x', true],
+  ['128 characters', 'x'.repeat(128), true],
+  ['129 characters', 'x'.repeat(129), false],
+  ['a space', 'a b', false],
+  ['a comma', 'a,b', false],
+  ['markup', '<script>', false],
+  ['a letter beyond ASCII', 'é', false],
+  ['nothing', '', false],
+];
+for (const [name, id, echoed] of ids) {
+  test(`a request id of ${name} is ${echoed ? 'echoed' : 'replaced'}, on success and on failure`, async () => {
+    for (const path of ['//healthz', '/account', '/nothing']) {
+      const answer = await guest.get(path, { 'X-Request-Id': id });
+      const given = answer.headers.get('X-Request-Id') ?? '';
+      if (echoed) assert.equal(given, id);
+      else assert.match(given, /^[0-9a-f]{20}$/);
+    }
+  });
+}
+
+test('request ids of the service differ', async () => {
+  const given = await Promise.all(Array.from({ length: 20 }, () => guest.get('//healthz')));
+  assert.equal(new Set(given.map(({ headers }) => headers.get('X-Request-Id'))).size, 20);
+});
+
+const malformed: [string, string][] = [
+  ['no HTTP at all', 'good morning\r\n\r\n'],
+  ['a header block of 17 KiB', requestText('GET', '/v1/account', [`X-Large: ${'x'.repeat(17_000)}`])],
+  [
+    'a length and chunks',
+    requestText('POST', '/v1/account', ['Content-Length: 5', 'Transfer-Encoding: chunked'], '0\r\n\r\n'),
+  ],
+  ['two lengths', requestText('POST', '/v1/account', ['Content-Length: 5', 'Content-Length: 6'], 'hello!')],
+  ['a length that is no number', requestText('POST', '/v1/account', ['Content-Length: five'], 'hello')],
+  ['a header name with a space', requestText('GET', '/v1/account', ['X Bad: 1'])],
+  ['bare line feeds', requestText('POST', '/v1/account', ['Transfer-Encoding: chunked'], '5\nhello\n0\n\n')],
+];
+for (const [name, bytes] of malformed) {
+  test(`${name} is answered 400 with the envelope and a request id, and the connection closes`, async () => {
+    const answer = parseAnswer(await exchangeBytes(target, bytes)).refused(400, 'general_argument_invalid');
+    assert.match(answer.headers.get('X-Request-Id') ?? '', /^[0-9a-f]{20}$/);
+    assert.equal(answer.headers.get('Connection'), 'close');
+  });
+}
+
+test('a request without a host or with an odd expectation is answered like any other', async () => {
+  const bare = `GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`;
+  parseAnswer(await exchangeBytes(target, bare)).expect(200);
+  parseAnswer(await exchangeBytes(target, requestText('GET', '/healthz', ['Expect: a-miracle']))).expect(200);
+  target.verifyAnswers();
+});
+
+test('requests sent ahead on one connection are answered in their order', async () => {
+  const socket = await openSocket(target);
+  const first = `GET /nothing HTTP/1.1\r\nHost: a\r\nX-Request-Id: one\r\n\r\n`;
+  socket.write(first + requestText('GET', '/healthz', ['X-Request-Id: two']));
+  const text = await received(socket);
+  assert.match(text, /404 Not Found[\s\S]*X-Request-Id: one[\s\S]*200 OK[\s\S]*X-Request-Id: two/);
+});
+
+test('a connection that never finishes its headers is told so and closed', async () => {
+  if (slow === undefined) return;
+  const { text, seconds } = await slow;
+  const answer = parseAnswer(text).refused(408, 'general_request_timeout');
+  assert.ok(answer.headers.get('X-Request-Id'));
+  assert.ok(seconds >= 14 && seconds < 30, String(seconds));
+});

@@ -1,0 +1,51 @@
+// Somebody outside whom the service calls.
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after } from 'node:test';
+
+/** A call that came in. */
+interface ReceivedCall {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+}
+
+/** A server of the outside world on the loopback address, which ends with the calling test. */
+interface Receiver {
+  readonly port: number;
+  /** `http://127.0.0.1:port`. */
+  readonly origin: string;
+  readonly calls: ReceivedCall[];
+  /** Connections, whether a request came of them or not. */
+  connections(): number;
+  /** What the next calls are answered with. */
+  answer: (response: ServerResponse, request: IncomingMessage) => void;
+}
+
+/** Starts a receiver that answers 200 with nothing. */
+export async function startReceiver(host = '127.0.0.1'): Promise<Receiver> {
+  let connections = 0;
+  const server = createServer((request, response) => {
+    receiver.calls.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
+    receiver.answer(response, request);
+  });
+  server.on('connection', () => {
+    connections += 1;
+  });
+  server.listen(0, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const receiver: Receiver = {
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    calls: [],
+    connections: () => connections,
+    answer: (response) => response.end(),
+  };
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return receiver;
+}
