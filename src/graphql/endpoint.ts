@@ -7,7 +7,7 @@ import { by, declare, implement, json, type Operation } from '#src/contract/oper
 import { RawJson } from '#src/contract/raw-json.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { Platform } from '#src/platform/index.js';
-import { printJson } from '#src/platform/json.js';
+import { parseJson, printJson } from '#src/platform/json.js';
 import { countRootFields, demandWithinLimits, limitExceeded } from './limits.js';
 import { type Caller, createResolvers } from './resolvers.js';
 import { createSchema } from './schema.js';
@@ -137,7 +137,17 @@ function requestOf(given: unknown): Request {
       : new Failure('general_argument_invalid', { message: 'Invalid `variables` or `operationName` param.' });
   }
   const { query, operationName, variables } = parsed.data;
-  return { query, operationName: operationName ?? undefined, variables: variables ?? undefined };
+  return { query, operationName: operationName ?? undefined, variables: variablesOf(variables) };
+}
+
+/** Variables may come as text; read by us, their whole numbers of 64 bits stay exact. */
+function variablesOf(given: unknown): unknown {
+  if (typeof given !== 'string') return given ?? undefined;
+  try {
+    return parseJson(given);
+  } catch {
+    throw new Failure('general_argument_invalid', { message: 'Invalid `variables` param: it is not JSON.' });
+  }
 }
 
 /** Parses, measures and validates; the result is kept for each text. Throws GraphQLError. */

@@ -85,6 +85,9 @@ const email = z.email();
 
 function string({ type, size, elements }: Attribute, value: unknown): string | Misfit {
   if (typeof value !== 'string') return new Misfit('must be text');
+  // Bodies are looked through before, the literals of GraphQL are not; Postgres has neither.
+  if (value.includes('\0') || !value.isWellFormed())
+    return new Misfit('must not hold NUL characters or lone surrogates');
   const most = type === 'string' ? (size ?? 0) : stringSizes[type as keyof typeof stringSizes];
   if (value.length > most && [...value].length > most) return new Misfit(`must have at most ${most} characters`);
   if (type === 'email' && !email.safeParse(value).success) return new Misfit('must be an e-mail address');
