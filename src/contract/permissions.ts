@@ -16,11 +16,11 @@ const roleForms = [
   'guests',
   `users${status}`,
   `user:${id}${status}`,
-  `team:${id}(?:/[^/"]{1,81})?`,
+  `team:${id}(?:/[^/"\\p{Cc}\\p{Cs}]{1,81})?`,
   `member:${id}`,
   'label:[A-Za-z0-9]{1,36}',
 ];
-const permissionForm = new RegExp(`^(read|create|update|delete|write)\\("(${roleForms.join('|')})"\\)$`);
+const permissionForm = new RegExp(`^(read|create|update|delete|write)\\("(${roleForms.join('|')})"\\)$`, 'u');
 
 /** A list of permission strings, such as `read("any")` or `write("user:ada")`. */
 export const permissionList = z

@@ -17,7 +17,7 @@ import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { Platform } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
 import { countRootFields, demandFewTokens, demandWithinLimits, limitExceeded } from './limits.js';
-import { type Request, requestOf, requestOfSearch } from './request.js';
+import { type Request, requestOf } from './request.js';
 import { type Caller, createResolvers } from './resolvers.js';
 import { createSchema } from './schema.js';
 
@@ -134,10 +134,9 @@ export function createGraphql({ log }: Pick<Platform, 'log'>, operations: readon
   return implement(graphqlApi, {
     post,
     mutation: post,
-    get: (call) => one('GET', requestOfSearch(call.query), call),
+    get: (call) => one('GET', requestOf(call.query), call),
   });
 }
-
 /** Parses, measures and validates; the result is kept for each text, up to so many. Throws GraphQLError. */
 function createParser(schema: GraphQLSchema): (query: string) => DocumentNode {
   const known = new Map<string, DocumentNode>();

@@ -12,10 +12,11 @@ export interface Request {
 const requestShape = z.object({
   query: z.string().min(1),
   operationName: z.string().nullish(),
-  variables: z.record(z.string(), z.unknown()).nullish(),
+  // In a query string they are text; some clients send text in a body too.
+  variables: z.preprocess(fromText, z.record(z.string(), z.unknown()).nullish()),
 });
 
-/** Reads an operation from a body. Throws Failure. */
+/** Reads an operation from a body or a query string. Throws Failure. */
 export function requestOf(given: unknown): Request {
   const parsed = requestShape.safeParse(given);
   if (!parsed.success) {
@@ -28,13 +29,12 @@ export function requestOf(given: unknown): Request {
   return { query, operationName: operationName ?? undefined, variables: variables ?? undefined };
 }
 
-/** Reads an operation from a query string, where the variables are JSON text. Throws Failure. */
-export function requestOfSearch({ variables, ...given }: { readonly variables?: string | undefined }): Request {
-  if (variables === undefined || variables === '') return requestOf(given);
+/** Read by us, whole numbers of 64 bits stay exact. What is not JSON is left as it is, and refused as that. */
+function fromText(given: unknown): unknown {
+  if (typeof given !== 'string') return given;
   try {
-    return requestOf({ ...given, variables: parseJson(variables) });
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new Failure('general_argument_invalid', { message: 'Invalid `variables` param: it is not JSON.' });
+    return given === '' ? undefined : parseJson(given);
+  } catch {
+    return given;
   }
 }

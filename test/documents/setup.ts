@@ -6,7 +6,7 @@ import type { TestAppliance } from '../harness/appliance.js';
 import type { Client } from '../harness/client.js';
 
 /** What a test says of an attribute; `required` is false unless told otherwise. */
-interface AttributeGiven {
+export interface AttributeGiven {
   readonly type: string;
   readonly [member: string]: unknown;
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { aLoggedInUser, aServerKey, aUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type Answer, createClient } from '../harness/client.js';
-import { exchangeBytes, parseAnswer, requestText } from '../harness/socket.js';
+import { exchangeBytes, parseAnswer } from '../harness/socket.js';
 
 const target = await startAppliance();
 const limited = await target.startSibling({

@@ -12,7 +12,7 @@ import { Misfit, toStored } from './values.js';
 /** A collection together with whether its database is switched on. */
 interface FoundCollection {
   readonly collection: Collection;
-  readonly enabled: boolean;
+  readonly databaseEnabled: boolean;
 }
 
 /** What a caller says of a new attribute. */
@@ -42,8 +42,7 @@ export function createDatabases({ sql, random }: Pick<Platform, 'sql' | 'random'
   ): Promise<FoundCollection | undefined> => {
     const row = await reader.one(store.findCollection({ projectId, databaseId, id }));
     if (row === undefined) return undefined;
-    const collection = collections.decode(row);
-    return { collection, enabled: collection.enabled && Number(row.databaseEnabled) === 1 };
+    return { collection: collections.decode(row), databaseEnabled: Number(row.databaseEnabled) === 1 };
   };
   const getCollection = async (
     reader: Reader,
@@ -291,8 +290,14 @@ export type Databases = ReturnType<typeof createDatabases>;
 
 /** Throws Failure where the default is not possible; otherwise the attribute with the default in its stored form. */
 function withDefault(attribute: Attribute): Attribute {
-  if (attribute.min !== undefined && attribute.max !== undefined && Number(attribute.min) > Number(attribute.max)) {
+  const { type, min, max } = attribute;
+  const bound = (text: string) => (type === 'integer' ? BigInt(text) : Number(text));
+  if (min !== undefined && max !== undefined && bound(min) > bound(max)) {
     throw new Failure('attribute_value_invalid', { message: 'The smallest value is larger than the largest.' });
+  }
+  for (const text of type === 'integer' ? [min, max] : []) {
+    if (text !== undefined && BigInt.asIntN(64, BigInt(text)) !== BigInt(text))
+      throw new Failure('attribute_value_invalid', { message: 'A whole number has at most 64 bits.' });
   }
   if (attribute.default === null) return attribute;
   if (attribute.required || attribute.array) throw new Failure('attribute_default_unsupported');

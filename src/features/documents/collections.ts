@@ -32,7 +32,8 @@ const mostKept = 1000;
 
 interface Known {
   readonly collection: Collection;
-  readonly enabled: boolean;
+  /** What everybody but server keys is answered, where the collection or its database is disabled. */
+  readonly hidden: 'database_not_found' | 'collection_not_found' | undefined;
   /** Reads documents by id, many requests in one statement. */
   readonly lookup: Lookup<Row>;
 }
@@ -51,13 +52,18 @@ export function createCollections({ db }: Pick<Platform, 'db'>, databases: Datab
       await databases.getDatabase(db, project.id, databaseId);
       throw new Failure('collection_not_found');
     }
-    const { collection, enabled } = found;
+    const { collection, databaseEnabled } = found;
+    const hidden: Known['hidden'] = !databaseEnabled
+      ? 'database_not_found'
+      : collection.enabled
+        ? undefined
+        : 'collection_not_found';
     const lookup = createLookup(async (ids) => {
       const rows = await db.all(store.byIds(collection, ids));
       return new Map(rows.map((row) => [String(row.id), row]));
     });
     if (known.size >= mostKept) known.clear();
-    const entry = { collection, enabled, lookup };
+    const entry: Known = { collection, hidden, lookup };
     known.set(key, entry);
     return entry;
   };
@@ -72,10 +78,10 @@ export function createCollections({ db }: Pick<Platform, 'db'>, databases: Datab
       const key = `${where.project.id} ${where.databaseId} ${where.collectionId}`;
       for (let attempt = 1; ; attempt++) {
         const entry = known.get(key) ?? (await load(where, key));
-        if (!entry.enabled && where.actor.kind !== 'key') {
+        if (entry.hidden !== undefined && where.actor.kind !== 'key') {
           // Switched on again, perhaps, by another process.
           const fresh = await load(where, key);
-          if (!fresh.enabled) throw new Failure('collection_not_found');
+          if (fresh.hidden !== undefined) throw new Failure(fresh.hidden);
           continue;
         }
         try {

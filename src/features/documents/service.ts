@@ -10,6 +10,7 @@ import {
 import { toWireInstant, uniqueId } from '#src/contract/shapes.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Value } from '#src/platform/db/query.js';
+import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Collection } from '../databases/index.js';
@@ -73,6 +74,14 @@ export function createDocuments(
     const row = await unit.one(store.version(collection));
     return Number(row?.version) === collection.version ? new Failure('document_not_found') : new SchemaChanged();
   };
+  /** A document that an update left as it was, for those who may read it: otherwise such an update would be a way to. */
+  const unchanged = async (unit: Unit, where: Where, collection: Collection, id: string): Promise<string> => {
+    const row = await unit.one(store.byIds(collection, [id]));
+    if (row === undefined) throw await absent(unit, collection);
+    current(collection, row.version);
+    if (!readable(where, collection, row.permissions)) throw unauthorized();
+    return String(row.document);
+  };
   const resource = (collection: Collection, id: string) =>
     `databases/${collection.databaseId}/collections/${collection.id}/documents/${id}`;
   const keysOf = (collection: Collection, numbers: Iterable<number>): string[] => {
@@ -89,17 +98,22 @@ export function createDocuments(
     /** A document as JSON text. Throws Failure `document_not_found` also where the caller must not see it. */
     get: (where: Where, id: string, queries: readonly string[] = []): Promise<string> =>
       collections.use(where, async (collection, lookup) => {
+        const seen = (row: Row | undefined): string => {
+          if (row === undefined) throw new Failure('document_not_found');
+          current(collection, row.version);
+          if (!readable(where, collection, row.permissions)) throw new Failure('document_not_found');
+          return String(row.document);
+        };
+        if (queries.length === 0) return seen(await lookup(id));
+        // First of all, as what is wrong with a query tells of the attributes.
+        if (!grants(where, collection, 'read')) seen(await lookup(id));
         const { select, ...rest } = parseQueries(queries, collection);
         if (rest.conditions.length > 0 || rest.orders.length > 0 || rest.cursor !== null) {
           throw new Failure('general_query_invalid', {
             message: 'Invalid query: a single document takes select only.',
           });
         }
-        const row = select === null ? await lookup(id) : await db.one(store.selected(collection, id, select));
-        if (row === undefined) throw new Failure('document_not_found');
-        current(collection, row.version);
-        if (!readable(where, collection, row.permissions)) throw new Failure('document_not_found');
-        return String(row.document);
+        return seen(select === null ? await lookup(id) : await db.one(store.selected(collection, id, select)));
       }),
     list: (where: Where, queries: readonly string[], total: 'exact' | boolean): Promise<DocumentPage> =>
       collections.use(where, async (collection) => {
@@ -145,15 +159,15 @@ export function createDocuments(
     update: (where: Where, by: By, id: string, { data, permissions }: DocumentInput): Promise<string> =>
       collections.use(where, async (collection) => {
         if (data === undefined && permissions === undefined) throw new Failure('document_missing_payload');
-        const values = changedValues(collection, data ?? {});
         const granted = permissions === undefined ? undefined : expandPermissions(permissions, 'item');
         return db.work(by, async (unit) => {
           await demandRight(unit, where, collection, id, 'update');
+          const values = changedValues(collection, data ?? {});
           if (granted !== undefined) demandOwnRoles(granted, where.actor);
           const row = await uniquely(() =>
             unit.one(store.update(collection, id, { permissions: granted, values, now: wireNow(unit) })),
           );
-          if (row === undefined) throw await absent(unit, collection);
+          if (row === undefined) return unchanged(unit, where, collection, id);
           const payload = { attributes: keysOf(collection, values.keys()), permissions: granted !== undefined };
           unit.record('documentUpdated', {
             resource: resource(collection, id),

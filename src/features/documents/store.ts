@@ -38,6 +38,7 @@ export function createDocumentStore(sql: Sql) {
   };
   const place = (kind: ColumnKind) =>
     dialect === 'postgres' && placeTypes[kind] !== undefined ? `cast(? as ${placeTypes[kind]})` : '?';
+  const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
   const textPlace = dialect === 'postgres' ? 'cast(? as text)' : '?';
   const query = (fragment: Fragment): Query => sql.text(fragment.sql, fragment.values);
   const printer = (collection: Collection, select: readonly string[] | null) =>
@@ -179,6 +180,7 @@ export function createDocumentStore(sql: Sql) {
         sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' ? ' for update' : ''}`,
         values: [collection.number, id],
       }),
+    /** Returns a row when the document was changed: none where the schema has changed or everything is as it was. */
     update: (
       collection: Collection,
       id: string,
@@ -189,23 +191,21 @@ export function createDocumentStore(sql: Sql) {
       },
     ): Query => {
       const numbers = [...change.values.keys()];
-      const sets = [
-        `updated_at = ${textPlace}`,
-        ...(change.permissions === undefined ? [] : [`permissions = ${textPlace}`]),
-        ...numbers.map((number) => `${attributeColumn(number)} = ${place(kindOf(collection, number))}`),
+      const changed = [
+        ...(change.permissions === undefined ? [] : [['permissions', textPlace] as const]),
+        ...numbers.map((number) => [attributeColumn(number), place(kindOf(collection, number))] as const),
       ];
+      const sets = [`updated_at = ${textPlace}`, ...changed.map(([column, value]) => `${column} = ${value}`)];
+      const values = [
+        ...(change.permissions === undefined ? [] : [JSON.stringify(change.permissions)]),
+        ...[...change.values.values()].map(bind),
+      ];
+      const differs = changed.map(([column, value]) => `${column} ${unlike} ${value}`).join(' or ') || '1 = 0';
       const current = isCurrent(collection);
       const doc = printer(collection, null);
       return query({
-        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql} returning ${doc.sql} as document`,
-        values: [
-          change.now,
-          ...(change.permissions === undefined ? [] : [JSON.stringify(change.permissions)]),
-          ...[...change.values.values()].map(bind),
-          id,
-          ...current.values,
-          ...doc.values,
-        ],
+        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql} and (${differs}) returning ${doc.sql} as document`,
+        values: [change.now, ...values, id, ...current.values, ...values, ...doc.values],
       });
     },
     remove: (collection: Collection, id: string): Query => {

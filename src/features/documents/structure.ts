@@ -9,15 +9,20 @@ const misfit = (message: string) =>
 export function newValues(collection: Collection, data: Readonly<Record<string, unknown>>): StoredValues {
   refuseUnknown(collection, data);
   return new Map(
-    collection.attributes.map((attribute) => [attribute.number, valueFor(attribute, data[attribute.key])]),
+    collection.attributes.map((attribute) => [attribute.number, valueFor(attribute, given(data, attribute))]),
   );
 }
 
 /** The stored values of a change: only what is given. Throws Failure `document_invalid_structure` naming the attribute. */
 export function changedValues(collection: Collection, data: Readonly<Record<string, unknown>>): StoredValues {
   refuseUnknown(collection, data);
-  const changed = collection.attributes.filter(({ key }) => data[key] !== undefined);
-  return new Map(changed.map((attribute) => [attribute.number, storedValue(attribute, data[attribute.key])]));
+  const changed = collection.attributes.filter((attribute) => given(data, attribute) !== undefined);
+  return new Map(changed.map((attribute) => [attribute.number, storedValue(attribute, given(data, attribute))]));
+}
+
+/** The member of an attribute; never one that every object inherits, such as `constructor`. */
+function given(data: Readonly<Record<string, unknown>>, { key }: Attribute): unknown {
+  return Object.hasOwn(data, key) ? data[key] : undefined;
 }
 
 /** Members that begin with $ are the service's own; callers send them back as they got them, and they are dropped. */
@@ -28,18 +33,18 @@ function refuseUnknown(collection: Collection, data: Readonly<Record<string, unk
   if (unknown !== undefined) throw misfit(`unknown attribute "${unknown.slice(0, 64)}".`);
 }
 
-function valueFor(attribute: Attribute, given: unknown): unknown {
-  if (given !== undefined) return storedValue(attribute, given);
+function valueFor(attribute: Attribute, value: unknown): unknown {
+  if (value !== undefined) return storedValue(attribute, value);
   if (attribute.required) throw misfit(`missing required attribute "${attribute.key}".`);
   return attribute.default;
 }
 
-function storedValue(attribute: Attribute, given: unknown): unknown {
-  if (given === null) {
+function storedValue(attribute: Attribute, value: unknown): unknown {
+  if (value === null) {
     if (attribute.required) throw misfit(`attribute "${attribute.key}" must not be null.`);
     return null;
   }
-  const stored = toStored(attribute, given);
+  const stored = toStored(attribute, value);
   if (stored instanceof Misfit) throw misfit(`attribute "${attribute.key}" ${stored.reason}.`);
   return stored;
 }
