@@ -137,7 +137,6 @@ export function createGraphql({ log }: Pick<Platform, 'log'>, operations: readon
     get: (call) => one('GET', requestOf(call.query), call),
   });
 }
-
 /** Parses, measures and validates; the result is kept for each text, up to so many. Throws GraphQLError. */
 function createParser(schema: GraphQLSchema): (query: string) => DocumentNode {
   const known = new Map<string, DocumentNode>();

@@ -12,33 +12,29 @@ export interface Request {
 const requestShape = z.object({
   query: z.string().min(1),
   operationName: z.string().nullish(),
-  variables: z.union([z.record(z.string(), z.unknown()), z.string()]).nullish(),
+  // In a query string they are text; some clients send text in a body too.
+  variables: z.preprocess(fromText, z.record(z.string(), z.unknown()).nullish()),
 });
-const variablesShape = z.record(z.string(), z.unknown());
-const invalid = (message: string) => new Failure('general_argument_invalid', { message });
 
-/** Reads an operation from a body or a query string, where the variables are JSON text. Throws Failure. */
+/** Reads an operation from a body or a query string. Throws Failure. */
 export function requestOf(given: unknown): Request {
   const parsed = requestShape.safeParse(given);
   if (!parsed.success) {
     const queryMissing = parsed.error.issues.some(({ path }) => path.length === 0 || path[0] === 'query');
-    throw queryMissing ? new Failure('graphql_no_query') : invalid('Invalid `variables` or `operationName` param.');
+    throw queryMissing
+      ? new Failure('graphql_no_query')
+      : new Failure('general_argument_invalid', { message: 'Invalid `variables` or `operationName` param.' });
   }
   const { query, operationName, variables } = parsed.data;
-  return { query, operationName: operationName ?? undefined, variables: variablesOf(variables) };
+  return { query, operationName: operationName ?? undefined, variables: variables ?? undefined };
 }
 
-/** Whole numbers of 64 bits stay exact in text too. */
-function variablesOf(given: string | Readonly<Record<string, unknown>> | null | undefined): Request['variables'] {
-  if (typeof given !== 'string') return given ?? undefined;
-  if (given === '') return undefined;
-  let value: unknown;
+/** Read by us, whole numbers of 64 bits stay exact. What is not JSON is left as it is, and refused as that. */
+function fromText(given: unknown): unknown {
+  if (typeof given !== 'string') return given;
   try {
-    value = parseJson(given);
+    return given === '' ? undefined : parseJson(given);
   } catch {
-    throw invalid('Invalid `variables` param: it is not JSON.');
+    return given;
   }
-  const parsed = variablesShape.safeParse(value);
-  if (!parsed.success) throw invalid('Invalid `variables` param: it is not an object.');
-  return parsed.data;
 }

@@ -137,7 +137,8 @@ test('a body of any other shape is refused', async () => {
   for (const more of [
     { variables: 7 },
     { variables: [] },
-    { variables: '{"a":1}' },
+    { variables: '{"a":' },
+    { variables: '[]' },
     { operationName: 7 },
     { operationName: {} },
   ])
