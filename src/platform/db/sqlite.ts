@@ -126,11 +126,13 @@ class Writer {
 
   async #group(): Promise<void> {
     const done: { readonly entry: Waiting; readonly value: unknown }[] = [];
+    // A unit that fails may do so because of what others of its group did, which nobody else sees before the commit.
+    const failed: { readonly entry: Waiting; readonly error: unknown }[] = [];
     const inserts: Insert[] = [];
     let current: Waiting | undefined;
     try {
       await this.#connection.run(command('BEGIN IMMEDIATE'));
-      while (done.length < largestGroup) {
+      while (done.length + failed.length < largestGroup) {
         current = this.#queue.shift();
         if (current === undefined) break;
         // The first unit needs no savepoint: when it fails there is nothing else to keep.
@@ -143,20 +145,24 @@ class Writer {
           done.push({ entry: current, value: result.value });
         } catch (error) {
           await this.#connection.run(command(shared ? 'ROLLBACK TO unit' : 'ROLLBACK'));
-          if (shared) await this.#connection.run(command('RELEASE unit'));
-          current.reject(error);
-          current = undefined;
-          if (!shared) return;
+          if (shared) {
+            await this.#connection.run(command('RELEASE unit'));
+            failed.push({ entry: current, error });
+          } else {
+            current.reject(error);
+            return;
+          }
         }
         current = undefined;
       }
       for (const insert of mergeInserts(inserts)) await this.#connection.run(bulkInsert('sqlite', insert));
       await this.#connection.run(command('COMMIT'));
       for (const { entry, value } of done) entry.resolve(value);
+      for (const { entry, error } of failed) entry.reject(error);
     } catch (error) {
       // SQLite may have rolled back by itself (disk full, for one); then this second rollback has nothing to do and says so.
       await this.#connection.run(command('ROLLBACK')).catch(() => {});
-      for (const { entry } of done) entry.reject(error);
+      for (const { entry } of [...done, ...failed]) entry.reject(error);
       if (current !== undefined) current.reject(error);
       // BEGIN itself failed: the unit at the head gets the error, so that a database that stays locked is not asked for ever.
       else if (done.length === 0) this.#queue.shift()?.reject(error);
