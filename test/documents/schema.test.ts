@@ -68,18 +68,7 @@ test('keys may be words of SQL, of the tables and of JavaScript', async () => {
     'document',
     'null',
   ];
-  words.push(
-    'toString',
-    'hasOwnProperty',
-    'valueOf',
-    'rowid',
-    'oid',
-    'ctid',
-    'xmin',
-    '1',
-    'a.b-c',
-    'data',
-  );
+  words.push('toString', 'hasOwnProperty', 'valueOf', 'rowid', 'oid', 'ctid', 'xmin', '1', 'a.b-c', 'data');
   const collection = await aCollection({
     attributes: Object.fromEntries([...words, 'constructor'].map((word) => [word, { type: 'string', size: 20 }])),
   });
