@@ -58,6 +58,8 @@ export const accessGranularitySeconds = { session: 3600, account: 86_400 } as co
 export const graphqlLimits = {
   bytes: 102_400,
   tokens: 2000,
+  /** Brackets of any kind within each other, in values too; the parser calls itself for each. */
+  nesting: 100,
   depth: 10,
   /** What the standard introspection query needs; such fields do not count towards the depth. */
   introspectionDepth: 15,

@@ -1,4 +1,12 @@
-import { type DocumentNode, type ExecutionResult, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql';
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  parse,
+  validate,
+} from 'graphql';
 import { processRequest } from 'graphql-helix';
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
@@ -7,8 +15,9 @@ import { by, declare, implement, json, type Operation } from '#src/contract/oper
 import { RawJson } from '#src/contract/raw-json.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { Platform } from '#src/platform/index.js';
-import { parseJson, printJson } from '#src/platform/json.js';
-import { countRootFields, demandWithinLimits, limitExceeded } from './limits.js';
+import { printJson } from '#src/platform/json.js';
+import { countRootFields, demandFewTokens, demandWithinLimits, limitExceeded } from './limits.js';
+import { type Request, requestOf } from './request.js';
 import { type Caller, createResolvers } from './resolvers.js';
 import { createSchema } from './schema.js';
 
@@ -56,19 +65,8 @@ const graphqlApi = declare({
   },
 });
 
-/** One operation as a client sends it. */
-interface Request {
-  readonly query: string;
-  readonly operationName: string | undefined;
-  readonly variables: unknown;
-}
-
-const requestShape = z.object({
-  query: z.string().min(1),
-  operationName: z.string().nullish(),
-  variables: z.union([z.record(z.string(), z.unknown()), z.string()]).nullish(),
-});
-const mostParsed = 500;
+/** How many tokens the kept documents have together, so that keeping them costs some megabytes at most. */
+const mostKeptTokens = 50_000;
 
 /** The GraphQL endpoint. */
 export function createGraphql({ log }: Pick<Platform, 'log'>, operations: readonly Operation[]): readonly Operation[] {
@@ -87,10 +85,7 @@ export function createGraphql({ log }: Pick<Platform, 'log'>, operations: readon
       parse: parseQuery,
       // The parser has validated the document already, once for each text.
       validate: () => [],
-      contextFactory: ({ document, operation }) => {
-        caller.request.charge(countRootFields(document, operation) - 1);
-        return caller;
-      },
+      contextFactory: () => caller,
     });
     if (result.type !== 'RESPONSE') throw new Failure('graphql_no_query');
     if (result.status === 405) throw new Failure('graphql_method_unsupported', { headers: { Allow: 'POST' } });
@@ -102,80 +97,67 @@ export function createGraphql({ log }: Pick<Platform, 'log'>, operations: readon
       payload: { ...payload, errors } as unknown as ExecutionResult,
     };
   };
-  const one = async (method: 'GET' | 'POST', given: unknown, caller: Caller) =>
-    execute(method, requestOf(given), caller);
+  /** What a request costs: a call for each root field, and one where it cannot be executed. */
+  const costOf = ({ query, operationName }: Request): number => {
+    try {
+      const document = parseQuery(query);
+      const operation = getOperationAST(document, operationName);
+      return operation ? countRootFields(document, operation) : 1;
+    } catch (error) {
+      if (error instanceof GraphQLError) return 1;
+      throw error;
+    }
+  };
+  /** Counts every call before the first is made: nothing has happened yet where they are too many. */
+  const charge = (requests: readonly Request[], caller: Caller) =>
+    caller.request.charge(requests.reduce((sum, request) => sum + costOf(request), 0) - 1);
   const reply = ({ status, payload }: { status: number; payload: unknown }) => new RawJson(printJson(payload), status);
+  const one = async (method: 'GET' | 'POST', request: Request, caller: Caller) => {
+    charge([request], caller);
+    return reply(await execute(method, request, caller));
+  };
 
   /** A request, a batch of them, or either wrapped once more as the Appwrite SDKs do. */
   const post = async (call: Caller & { readonly body: unknown }): Promise<RawJson> => {
     const wrapped =
       typeof call.body === 'object' && call.body !== null && 'query' in call.body ? call.body.query : undefined;
     const given = typeof wrapped === 'object' && wrapped !== null ? wrapped : call.body;
-    if (!Array.isArray(given)) return reply(await one('POST', given, call));
+    if (!Array.isArray(given)) return one('POST', requestOf(given), call);
     if (given.length > graphqlLimits.batch) throw new Failure('graphql_too_many_queries');
     if (given.length === 0) throw new Failure('graphql_no_query');
+    const requests = given.map(requestOf);
+    charge(requests, call);
     const answers: unknown[] = [];
-    for (const [index, each] of given.entries()) {
-      if (index > 0) call.request.charge(1);
-      answers.push((await one('POST', each, call)).payload);
-    }
+    for (const request of requests) answers.push((await execute('POST', request, call)).payload);
     return reply({ status: 200, payload: answers });
   };
   return implement(graphqlApi, {
     post,
     mutation: post,
-    get: async (call) => reply(await one('GET', call.query, call)),
+    get: (call) => one('GET', requestOf(call.query), call),
   });
 }
-
-function requestOf(given: unknown): Request {
-  const parsed = requestShape.safeParse(given);
-  if (!parsed.success) {
-    const queryMissing = parsed.error.issues.some(({ path }) => path.length === 0 || path[0] === 'query');
-    throw queryMissing
-      ? new Failure('graphql_no_query')
-      : new Failure('general_argument_invalid', { message: 'Invalid `variables` or `operationName` param.' });
-  }
-  const { query, operationName, variables } = parsed.data;
-  return { query, operationName: operationName ?? undefined, variables: variablesOf(variables) };
-}
-
-/** Variables may come as text; read by us, their whole numbers of 64 bits stay exact. */
-function variablesOf(given: unknown): unknown {
-  if (typeof given !== 'string') return given ?? undefined;
-  try {
-    return parseJson(given);
-  } catch {
-    throw new Failure('general_argument_invalid', { message: 'Invalid `variables` param: it is not JSON.' });
-  }
-}
-
-/** Parses, measures and validates; the result is kept for each text. Throws GraphQLError. */
+/** Parses, measures and validates; the result is kept for each text, up to so many. Throws GraphQLError. */
 function createParser(schema: GraphQLSchema): (query: string) => DocumentNode {
   const known = new Map<string, DocumentNode>();
+  let tokens = 0;
   return (query) => {
     const before = known.get(query);
     if (before !== undefined) return before;
     if (Buffer.byteLength(query) > graphqlLimits.bytes) throw limitExceeded('bytes', graphqlLimits.bytes);
-    const document = parseWithin(query);
+    demandFewTokens(query);
+    const document = parse(query);
     demandWithinLimits(document);
     const [error] = validate(schema, document, undefined, { maxErrors: graphqlLimits.errors });
     if (error !== undefined) throw error;
-    if (known.size >= mostParsed) known.clear();
+    tokens += document.tokenCount ?? graphqlLimits.tokens;
+    if (tokens > mostKeptTokens) {
+      known.clear();
+      tokens = document.tokenCount ?? graphqlLimits.tokens;
+    }
     known.set(query, document);
     return document;
   };
-}
-
-function parseWithin(query: string): DocumentNode {
-  try {
-    return parse(query, { maxTokens: graphqlLimits.tokens });
-  } catch (error) {
-    // graphql-js has no other mark for this than its words.
-    if (error instanceof GraphQLError && /token limit|more than \d+ tokens/i.test(error.message))
-      throw limitExceeded('tokens', graphqlLimits.tokens);
-    throw error;
-  }
 }
 
 /** What a client sees of an error: those of the catalog and of its own query; everything else is masked and logged. */

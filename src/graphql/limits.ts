@@ -1,4 +1,13 @@
-import { type DocumentNode, type FragmentDefinitionNode, GraphQLError, Kind, type SelectionSetNode } from 'graphql';
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  Kind,
+  Lexer,
+  type SelectionSetNode,
+  Source,
+  TokenKind,
+} from 'graphql';
 import { graphqlLimits } from '#src/contract/limits.js';
 
 interface Size {
@@ -15,6 +24,22 @@ export function limitExceeded(what: string, most: number): GraphQLError {
   return new GraphQLError(`The request has more than ${most} ${what}.`, {
     extensions: { code: 400, type: 'graphql_limit_exceeded' },
   });
+}
+
+const opening: readonly string[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
+const closing: readonly string[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
+
+/** Throws GraphQLError where a text has too many tokens, or nests them too deep, to be parsed. */
+export function demandFewTokens(query: string): void {
+  const lexer = new Lexer(new Source(query));
+  let depth = 0;
+  for (let count = 1; lexer.advance().kind !== TokenKind.EOF; count++) {
+    const { kind } = lexer.token;
+    if (count > graphqlLimits.tokens) throw limitExceeded('tokens', graphqlLimits.tokens);
+    if (opening.includes(kind)) depth += 1;
+    if (closing.includes(kind)) depth -= 1;
+    if (depth > graphqlLimits.nesting) throw limitExceeded('brackets within each other', graphqlLimits.nesting);
+  }
 }
 
 /** Throws GraphQLError where a document passes a bound. Each fragment is measured once, so the measuring itself is bounded. */

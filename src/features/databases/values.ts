@@ -85,7 +85,7 @@ const email = z.email();
 
 function string({ type, size, elements }: Attribute, value: unknown): string | Misfit {
   if (typeof value !== 'string') return new Misfit('must be text');
-  // Bodies are looked through before, the literals of GraphQL are not; Postgres has neither.
+  // Bodies are looked through for such text, but a GraphQL query can spell it. Postgres has neither in text.
   if (value.includes('\0') || !value.isWellFormed())
     return new Misfit('must not hold NUL characters or lone surrogates');
   const most = type === 'string' ? (size ?? 0) : stringSizes[type as keyof typeof stringSizes];

@@ -182,7 +182,7 @@ function comparable(field: Field, value: unknown): unknown {
       : value;
   const stored = single({ ...unbounded, type: storedType }, given);
   if (stored instanceof Misfit) throw invalid(`a value ${stored.reason}.`);
-  return typeof stored === 'string' ? storable(stored) : stored;
+  return stored;
 }
 
 const unbounded: Attribute = {
