@@ -19,22 +19,22 @@ export function createSessionsFeature(
   const named = (actor: User, id: string) => (id === 'current' ? actor.session.id : id);
   const operations = implement(sessionsApi, {
     list: async ({ project, actor }) => {
-      const found = await sessions.active(db, project.id, actor.id);
+      const found = await sessions.active(db, project, actor.id);
       return { total: found.length, sessions: found.map((session) => toSession(session, actor.session.id)) };
     },
     get: async ({ project, actor, params }) =>
-      toSession(await sessions.get(db, project.id, actor.id, named(actor, params.sessionId)), actor.session.id),
+      toSession(await sessions.get(db, project, actor.id, named(actor, params.sessionId)), actor.session.id),
     extend: async (call) => {
       const { project, actor, params } = call;
       const extended = await db.work(by(call), async (unit) =>
-        sessions.extend(unit, project, await sessions.get(unit, project.id, actor.id, named(actor, params.sessionId))),
+        sessions.extend(unit, project, await sessions.get(unit, project, actor.id, named(actor, params.sessionId))),
       );
       return toSession(extended, actor.session.id);
     },
     delete: async (call) => {
       const { project, actor, params } = call;
       await db.work(by(call), async (unit) =>
-        sessions.close(unit, project, await sessions.get(unit, project.id, actor.id, named(actor, params.sessionId))),
+        sessions.close(unit, project, await sessions.get(unit, project, actor.id, named(actor, params.sessionId))),
       );
     },
     deleteAll: async (call) => {

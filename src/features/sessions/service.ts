@@ -5,6 +5,7 @@ import { accessGranularitySeconds, freshLoginSeconds } from '#src/contract/limit
 import type { RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Device, Session } from '#src/contract/session.js';
+import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import { createLookup } from '#src/platform/db/batch.js';
 import type { Row } from '#src/platform/db/table.js';
@@ -34,8 +35,8 @@ type Parts = Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>;
 /** Sessions: the one door through which every login leaves, and what ends them. */
 export function createSessions({ db, sql, clock, random, config }: Parts, accounts: Accounts) {
   const store = createSessionStore(sql);
-  const expiry = (project: Project) =>
-    instantOf(clock.now() + (project.settings['session.days'] ?? config.sessionDays) * dayMs);
+  const expiry = (project: Project, now: Instant) =>
+    instantOf(millisecondsOf(now) + (project.settings['session.days'] ?? config.sessionDays) * dayMs);
 
   const isAlive = (session: SessionRow, project: Project): boolean => {
     if (millisecondsOf(session.expire) <= clock.now()) return false;
@@ -83,10 +84,14 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     if (removed === 0) return;
     unit.record('sessionDeleted', recorded(session));
   };
-  const active = async (reader: Reader, projectId: string, userId: string): Promise<SessionRow[]> => {
-    const rows = await reader.all(store.active({ projectId, userId, now: instantOf(clock.now()) }));
+  /** Every session of a user that has not expired, oldest first. */
+  const stored = async (reader: Reader, project: Project, userId: string): Promise<SessionRow[]> => {
+    const rows = await reader.all(store.active({ projectId: project.id, userId, now: instantOf(clock.now()) }));
     return rows.map((row) => sessions.decode(row));
   };
+  /** Those of them that would still be accepted. */
+  const active = async (reader: Reader, project: Project, userId: string): Promise<SessionRow[]> =>
+    (await stored(reader, project, userId)).filter((session) => isAlive(session, project));
 
   return {
     /** The user behind a session secret, or undefined where the secret stands for nothing. Throws Failure `user_blocked`. */
@@ -117,7 +122,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
           ? undefined
           : await resolve(async (sid) => (await load(unit, [sid])).get(sid), project.id, presented);
       if (previous !== undefined && previous.session.endedAt === null) await close(unit, project, previous.session);
-      const others = await active(unit, project.id, account.id);
+      const others = await active(unit, project, account.id);
       const surplus = others.length + 1 - project.settings['session.limit'];
       for (const oldest of others.slice(0, Math.max(0, surplus))) await close(unit, project, oldest);
 
@@ -128,7 +133,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
         projectId: project.id,
         userId: account.id,
         secretDigest: digest(secret),
-        expire: expiry(project),
+        expire: expiry(project, unit.now),
         provider: login.provider,
         providerUid: login.providerUid,
         factors: login.factors,
@@ -147,14 +152,14 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     },
     active,
     /** Throws Failure `user_session_not_found` where the user has no such session. */
-    get: async (reader: Reader, projectId: string, userId: string, id: string): Promise<Session> => {
-      const found = (await active(reader, projectId, userId)).find((session) => session.id === id);
+    get: async (reader: Reader, project: Project, userId: string, id: string): Promise<Session> => {
+      const found = (await active(reader, project, userId)).find((session) => session.id === id);
       if (found === undefined) throw new Failure('user_session_not_found');
       return found;
     },
     /** Gives a session a full life from now. */
     extend: async (unit: Unit, project: Project, session: Session): Promise<Session> => {
-      const change = { expire: expiry(project), updatedAt: unit.now };
+      const change = { expire: expiry(project, unit.now), updatedAt: unit.now };
       await unit.run(store.update(project.id, session.id, change));
       const extended = { ...session, ...change };
       unit.record('sessionUpdated', recorded(extended));
@@ -163,13 +168,13 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     close,
     /** Ends every session of a user but one. */
     closeAll: async (unit: Unit, project: Project, userId: string, exceptId?: string): Promise<void> => {
-      for (const session of await active(unit, project.id, userId)) {
+      for (const session of await stored(unit, project, userId)) {
         if (session.id !== exceptId) await close(unit, project, session);
       }
     },
     /** Ends every session of a user and keeps the rows: while the block lasts their holders are told `user_blocked`. */
     endAll: async (unit: Unit, project: Project, userId: string): Promise<void> => {
-      for (const session of await active(unit, project.id, userId)) {
+      for (const session of await stored(unit, project, userId)) {
         await unit.run(store.update(project.id, session.id, { endedAt: unit.now }));
         unit.record('sessionDeleted', recorded(session));
       }

@@ -43,6 +43,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
   };
   const pool = new pg.Pool({ ...settings, ...timeouts, max: poolSize, idleTimeoutMillis: 30_000 });
   const clients = new Set<pg.PoolClient>();
+  /** Whoever waits for a connection. */
+  const connecting = new Set<(error: DatabaseError) => void>();
   pool.on('connect', (client) => {
     clients.add(client);
     // A connection that is lost while leased rejects its query; the event itself needs a listener or ends the process.
@@ -52,15 +54,31 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
   pool.on('error', () => {});
   const watch = watchServer(settings, (up) => {
     // Whoever waits for an answer of a server that is gone gets an error now, not at some time limit.
-    if (!up) for (const client of clients) destroy(client);
+    if (!up) {
+      for (const client of clients) destroy(client);
+      for (const giveUp of connecting) giveUp(new DatabaseError('unavailable', 'away'));
+      connecting.clear();
+    }
     options.onChange(up);
   });
 
+  /** A connection, or an error as soon as the server is known to be away; one that comes too late is not used. */
+  const connect = () =>
+    new Promise<pg.PoolClient>((resolve, reject) => {
+      connecting.add(reject);
+      pool.connect().then(
+        (client) => (connecting.delete(reject) ? resolve(client) : client.release(true)),
+        (error: unknown) => {
+          connecting.delete(reject);
+          reject(error);
+        },
+      );
+    });
   const lease = async <T>(body: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
     if (!watch.isUp()) throw new DatabaseError('unavailable', 'away');
     let client: pg.PoolClient;
     try {
-      client = await pool.connect();
+      client = await connect();
     } catch (error) {
       watch.suspect();
       throw fromPostgres(error);
