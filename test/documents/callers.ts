@@ -15,7 +15,7 @@ export interface Caller {
 }
 
 /** Everybody who asks in the tests of permissions, by name. */
-export type Callers = Readonly<Record<'guest' | 'ada' | 'bob' | 'eve' | 'key' | 'weakKey', Caller>>;
+type Callers = Readonly<Record<'guest' | 'ada' | 'bob' | 'eve' | 'key' | 'weakKey', Caller>>;
 
 /** Ada and Bob have unconfirmed addresses; Eve's is confirmed, and she has the label `gold`. */
 export async function someCallers(target: TestAppliance): Promise<Callers> {

@@ -12,7 +12,7 @@ export interface AttributeGiven {
 }
 
 /** What a test says of a collection. */
-export interface CollectionGiven {
+interface CollectionGiven {
   readonly permissions?: readonly string[];
   readonly documentSecurity?: boolean;
   readonly enabled?: boolean;
@@ -31,7 +31,7 @@ export interface TestCollection {
 }
 
 /** The backend of an application with a database of its own. */
-export interface Backend {
+interface Backend {
   readonly key: Client;
   readonly databaseId: string;
   collection(given?: CollectionGiven): Promise<TestCollection>;
