@@ -30,7 +30,7 @@ interface PromptOptions {
 
 type Shown =
   | { type: 'input'; message: string; default?: string; validate?: (answer: string) => true | string }
-  | { type: 'password'; message: string; mask: boolean }
+  | { type: 'password'; message: string; mask: boolean; toggleMask: boolean }
   | { type: 'confirm'; message: string; default: boolean };
 
 /** Asks through inquirer, which is loaded for the first question only. */
@@ -61,7 +61,7 @@ export function createPrompts({ possible, yes }: PromptOptions): Prompts {
       ),
     askSecret: async (message, flag) => {
       if (!possible) throw usageError(`${message} is missing.`, `give it with ${flag}`);
-      return String(await put({ type: 'password', message, mask: false }));
+      return String(await put({ type: 'password', message, mask: false, toggleMask: false }));
     },
     confirm: async (message) => {
       if (yes) return;

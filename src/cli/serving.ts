@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { Appliance } from '#src/appliance.js';
 import type { Listener } from '#src/http/server.js';
 import { exitCodes } from './exit.js';
@@ -50,7 +50,6 @@ export function serveUntilSignal(
   // Nobody has to read the one line on stdout.
   process.stdout.removeAllListeners('error');
   process.stdout.on('error', () => {});
-  if (pidfile !== undefined) writeFileSync(pidfile, `${process.pid}\n`);
 }
 
 /** What a defect was and where, without its message: that may quote SQL and values. */

@@ -141,6 +141,7 @@ test('what cannot be listened on, reached or read is told by the exit code', asy
   const tls = { SVC_TLS_CERT: '/nowhere/cert.pem', SVC_TLS_KEY: '/nowhere/key.pem' };
   assert.equal((await place.svc(['serve'], { env: tls })).code, 7);
   assert.equal((await place.svc(['serve', '--host', '192.0.2.1'])).code, 7);
+  assert.equal((await place.svc(['serve', '--pidfile', '/nowhere/svc.pid'])).code, 7);
 });
 
 test('a damaged SQLite file is not served', async () => {

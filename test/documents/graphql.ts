@@ -5,7 +5,7 @@ import type { Answer, Client } from '../harness/client.js';
 type Json = Record<string, unknown>;
 
 /** What came back: the fields, and the errors by code and type. */
-export interface GraphqlAnswer {
+interface GraphqlAnswer {
   readonly http: Answer;
   readonly data: Record<string, Json | null>;
   readonly errors: {

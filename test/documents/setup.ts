@@ -62,7 +62,12 @@ export async function aBackend(target: TestAppliance): Promise<Backend> {
 }
 
 /** Adds an attribute to the collection at a path. */
-async function addAttribute(key: Client, path: string, name: string, { type, ...rest }: AttributeGiven): Promise<void> {
+export async function addAttribute(
+  key: Client,
+  path: string,
+  name: string,
+  { type, ...rest }: AttributeGiven,
+): Promise<void> {
   const body = { key: name, required: false, ...rest };
   // 64 bits are exact only in text of our own.
   (await key.post(`${path}/attributes/${type}`, printJson(body))).expect(202);

@@ -155,7 +155,13 @@ class Postmaster {
     if (pid === undefined) throw new Error('Postgres does not run');
     // The postmaster first, so that it forks nobody behind our back.
     process.kill(pid, signal);
-    for (const child of childrenOf(pid)) process.kill(child, signal);
+    for (const child of childrenOf(pid)) {
+      try {
+        process.kill(child, signal);
+      } catch {
+        // Gone since it was listed: one that the postmaster let go of, or whose client has hung up.
+      }
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import { basePath } from '#src/http/mount.js';
@@ -51,6 +52,13 @@ export const serveCommand = command({
       throw error;
     }
     serveUntilSignal(appliance, listener, loaded.config.pidfile);
+    try {
+      notePid(loaded.config);
+    } catch (error) {
+      await listener.drain();
+      await appliance.close();
+      throw error;
+    }
     const url = localUrl(loaded.config, listener.port);
     appliance.platform.log.info('serve.ready', { url });
     const { host, baseUrl } = loaded.config;
@@ -129,6 +137,16 @@ async function listen(appliance: Appliance, { config }: LoadedConfig): Promise<L
       throw new ConfigError([`SVC_HOST and SVC_PORT: this process may not listen on ${address} (${code})`]);
     if (config.tlsCert !== undefined) throw new ConfigError([`SVC_TLS_CERT and SVC_TLS_KEY cannot be used (${code})`]);
     throw error;
+  }
+}
+
+/** Written when everything is ready, so that whoever sees it may send signals. */
+function notePid({ pidfile }: Config): void {
+  try {
+    if (pidfile !== undefined) writeFileSync(pidfile, `${process.pid}\n`);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new ConfigError([`SVC_PIDFILE names a file that cannot be written (${code}): ${pidfile}`]);
   }
 }
 

@@ -187,7 +187,13 @@ export function createDatabases({ sql, random }: Pick<Platform, 'sql' | 'random'
       if (collection.attributes.length >= most.attributes) throw new Failure('attribute_limit_exceeded');
       const number = collection.lastPart + 1;
       const attribute = withDefault({ ...draft, number, createdAt: unit.now, updatedAt: unit.now });
-      await unit.run(ddl.addColumn(collection.number, number, columnKind(attribute)));
+      try {
+        await unit.run(ddl.addColumn(collection.number, number, columnKind(attribute)));
+      } catch (error) {
+        if (error instanceof DatabaseError && error.kind === 'tooManyColumns')
+          throw new Failure('attribute_limit_exceeded');
+        throw error;
+      }
       await change(unit, collection, { attributes: [...collection.attributes, attribute], lastPart: number });
       unit.record('attributeCreated', {
         resource: `${at(collection)}/attributes/${draft.key}`,
@@ -253,16 +259,19 @@ export function createDatabases({ sql, random }: Pick<Platform, 'sql' | 'random'
       const columns = indexedAttributes(collection, draft);
       const number = collection.lastPart + 1;
       const index: Index = { ...draft, number, createdAt: unit.now, updatedAt: unit.now };
-      const list = columns.map((attribute, position) => ({
-        attribute: attribute.number,
-        descending: draft.orders[position] === 'DESC',
-      }));
+      // An index over the text of a list would serve no query, and no index has room for long ones.
+      const list = columns.flatMap(({ number: attribute, array }, position) =>
+        array ? [] : [{ attribute, descending: draft.orders[position] === 'DESC' }],
+      );
       try {
-        await unit.run(ddl.createIndex(collection.number, number, list, draft.type === 'unique'));
+        if (list.length > 0) await unit.run(ddl.createIndex(collection.number, number, list, draft.type === 'unique'));
       } catch (error) {
-        if (!(error instanceof DatabaseError) || error.kind !== 'unique') throw error;
+        if (!(error instanceof DatabaseError) || (error.kind !== 'unique' && error.kind !== 'tooLong')) throw error;
         throw new Failure('index_invalid', {
-          message: 'Documents have equal values in these attributes, so they cannot be unique.',
+          message:
+            error.kind === 'unique'
+              ? 'Documents have equal values in these attributes, so they cannot be unique.'
+              : 'Documents have values in these attributes that are too long for an index.',
         });
       }
       await change(unit, collection, { indexes: [...collection.indexes, index], lastPart: number });

@@ -87,9 +87,10 @@ export function createCollections({ db }: Pick<Platform, 'db'>, databases: Datab
         try {
           return await body(entry.collection, entry.lookup);
         } catch (error) {
-          const { version } = entry.collection;
-          const fresh = mayBeStale(error) || isRefusal(error) ? await load(where, key) : entry;
-          if (fresh.collection.version === version || attempt >= attempts) throw error;
+          const { number, version } = entry.collection;
+          const { collection } = mayBeStale(error) || isRefusal(error) ? await load(where, key) : entry;
+          // Another collection under the same id may well have the same version.
+          if ((collection.number === number && collection.version === version) || attempt >= attempts) throw error;
         }
       }
     },
@@ -103,8 +104,12 @@ export type Collections = ReturnType<typeof createCollections>;
 function isRefusal(error: unknown): boolean {
   return (
     error instanceof Failure &&
-    ['user_unauthorized', 'document_invalid_structure', 'document_not_found', 'general_query_invalid'].includes(
-      error.type,
-    )
+    [
+      'user_unauthorized',
+      'document_invalid_structure',
+      'document_not_found',
+      'general_query_invalid',
+      'general_cursor_not_found',
+    ].includes(error.type)
   );
 }

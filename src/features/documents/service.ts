@@ -143,8 +143,8 @@ export function createDocuments(
         const values = newValues(collection, data);
         const newId = id === uniqueId ? random.id() : id;
         return db.work(by, async (unit) => {
-          const row = await unit.one(
-            store.insert(collection, { id: newId, permissions: granted, values, now: wireNow(unit) }),
+          const row = await fitting(() =>
+            unit.one(store.insert(collection, { id: newId, permissions: granted, values, now: wireNow(unit) })),
           );
           if (row === undefined) throw await conflict(unit, collection, newId);
           const payload = { attributes: keysOf(collection, values.keys()), permissions: true };
@@ -164,7 +164,7 @@ export function createDocuments(
           await demandRight(unit, where, collection, id, 'update');
           const values = changedValues(collection, data ?? {});
           if (granted !== undefined) demandOwnRoles(granted, where.actor);
-          const row = await uniquely(() =>
+          const row = await fitting(() =>
             unit.one(store.update(collection, id, { permissions: granted, values, now: wireNow(unit) })),
           );
           if (row === undefined) return unchanged(unit, where, collection, id);
@@ -196,9 +196,10 @@ export function createDocuments(
   };
 
   async function conflict(unit: Unit, collection: Collection, id: string): Promise<Failure | SchemaChanged> {
-    if ((await unit.one(store.exists(collection, id))) !== undefined) return new Failure('document_already_exists');
     const failure = await absent(unit, collection);
-    return failure instanceof SchemaChanged ? failure : new Failure('document_unique_constraint_violation');
+    if (failure instanceof SchemaChanged) return failure;
+    const taken = (await unit.one(store.exists(collection, id))) !== undefined;
+    return new Failure(taken ? 'document_already_exists' : 'document_unique_constraint_violation');
   }
 }
 
@@ -207,12 +208,17 @@ function wireNow({ now }: Unit): string {
   return toWireInstant(now);
 }
 
-async function uniquely<T>(change: () => Promise<T>): Promise<T> {
+/** Runs a change of values; what indexes refuse becomes a refusal. */
+async function fitting<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change();
   } catch (error) {
     if (error instanceof DatabaseError && error.kind === 'unique')
       throw new Failure('document_unique_constraint_violation');
+    if (error instanceof DatabaseError && error.kind === 'tooLong')
+      throw new Failure('document_invalid_structure', {
+        message: 'Invalid document structure: a value is too long for an index.',
+      });
     throw error;
   }
 }

@@ -67,7 +67,7 @@ export function createCollectionDdl(dialect: DialectName) {
         `create ${unique ? 'unique ' : ''}index ${indexName(number, index)} on ${documentTable(number)} (${list.join(', ')})`,
       );
     },
-    dropIndex: (number: number, index: number): Query => statement(`drop index ${indexName(number, index)}`),
+    dropIndex: (number: number, index: number): Query => statement(`drop index if exists ${indexName(number, index)}`),
   };
 }
 

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 
 /** What went wrong, in words both databases share. */
-type DatabaseErrorKind = 'unique' | 'conflict' | 'timeout' | 'unavailable' | 'other';
+type DatabaseErrorKind = 'unique' | 'conflict' | 'timeout' | 'unavailable' | 'tooLong' | 'tooManyColumns' | 'other';
 
 /** An error of the database without its text, which may hold SQL and values; `code` is the driver's own. */
 export class DatabaseError extends Error {
@@ -18,7 +18,7 @@ export class DatabaseError extends Error {
 
 /** The answer a client gets for a database error that no feature expected; undefined where it is a defect of ours. */
 export function failureOf(error: DatabaseError): Failure | undefined {
-  if (error.kind === 'other' || error.kind === 'unique') return undefined;
+  if (!['conflict', 'timeout', 'unavailable'].includes(error.kind)) return undefined;
   return new Failure('general_unavailable', { retryAfter: 1, cause: error });
 }
 
@@ -50,6 +50,9 @@ export function fromPostgres(error: unknown): DatabaseError {
   if (code === '23505') return new DatabaseError('unique', code);
   if (code === '40001' || code === '40P01' || code === '55P03') return new DatabaseError('conflict', code);
   if (code === '57014') return new DatabaseError('timeout', code);
+  // A value does not fit an index; a table has had as many columns as it may, those dropped included.
+  if (code === '54000') return new DatabaseError('tooLong', code);
+  if (code === '54011') return new DatabaseError('tooManyColumns', code);
   // Without a SQLSTATE it is the connection that failed: refused, reset, ended, or not had in time.
   if (!/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code) || awayClasses.includes(code.slice(0, 2))) {
     return new DatabaseError('unavailable', code);

@@ -98,8 +98,8 @@ interface Waiting {
 
 /**
  * Writes through one connection. Units that wait while a commit is under way share the next one (group commit). A group has no savepoints,
- * as each costs every unit two turns of the thread pool: when a unit fails, the group is rolled back and the others run once more,
- * each in a transaction of its own.
+ * as each costs every unit two turns of the thread pool: when a unit fails, the group is rolled back and runs once more, each unit in a
+ * transaction of its own. So the one that fails is answered by what is committed, and not by what others of its group had only begun.
  */
 class Writer {
   readonly #connection: SqliteConnection;
@@ -133,7 +133,7 @@ class Writer {
     this.#busy = undefined;
   }
 
-  /** Commits up to so many units together; returns those that a failing one took down with it and that have to run again. */
+  /** Commits up to so many units together; returns those that have to run again because one of them failed. */
   async #group(most: number, next: () => Waiting | undefined): Promise<Waiting[]> {
     const done: { readonly unit: Waiting; readonly value: unknown }[] = [];
     const inserts: Insert[] = [];
@@ -153,13 +153,11 @@ class Writer {
     } catch (error) {
       // SQLite may have rolled back by itself (disk full, for one); then this rollback has nothing to do and says so.
       await this.#connection.run(command('ROLLBACK')).catch(() => {});
-      if (current !== undefined) {
-        current.reject(error);
-        return done.map(({ unit }) => unit);
-      }
+      if (current !== undefined && done.length > 0) return [...done.map(({ unit }) => unit), current];
+      current?.reject(error);
       for (const { unit } of done) unit.reject(error);
       // BEGIN itself failed: the unit at the head gets the error, so that a database that stays locked is not asked for ever.
-      if (done.length === 0) next()?.reject(error);
+      if (done.length === 0 && current === undefined) next()?.reject(error);
       return [];
     }
     for (const { unit, value } of done) unit.resolve(value);

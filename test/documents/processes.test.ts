@@ -1,0 +1,166 @@
+// Two processes on one database: what one changes in a schema the other knows at its next request, and nobody's request fails meanwhile.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aLoggedInUser } from '../harness/actors.js';
+import { startAppliance } from '../harness/appliance.js';
+import { type Client, createClient } from '../harness/client.js';
+import { aBackend, addAttribute, queryString, type TestCollection } from './setup.js';
+
+const here = await startAppliance();
+const there = await here.startSibling();
+const { key, databaseId, collection: aCollection } = await aBackend(here);
+const secret = key;
+const user = await aLoggedInUser(here);
+const userThere = createClient(there, { session: user.secret });
+const guestThere = createClient(there);
+const open = ['read("any")', 'create("any")', 'update("any")', 'delete("any")'];
+const equal = (attribute: string, value: unknown) => queryString([{ method: 'equal', attribute, values: [value] }]);
+
+/** A collection that the other process knows already. */
+async function known(given: Parameters<typeof aCollection>[0] = {}): Promise<TestCollection> {
+  const collection = await aCollection({ permissions: open, attributes: { n: { type: 'integer' } }, ...given });
+  (await secret.post(collection.documents, { documentId: 'one', data: { n: 1 } })).expect(201);
+  for (const path of [collection.documents, `${collection.documents}/one`]) await userThere.get(path);
+  return collection;
+}
+
+test('a new attribute is usable at the next request', async () => {
+  const uses: Record<string, (documents: string) => Promise<unknown>> = {
+    create: async (path) => {
+      const made = await userThere.post(path, { documentId: 'two', data: { fresh: 'x' } });
+      assert.equal(made.expect(201).body.fresh, 'x');
+    },
+    get: async (path) => assert.equal((await userThere.get(`${path}/one`)).expect(200).body.fresh, null),
+    list: async (path) => assert.equal((await userThere.get(path)).expect(200).list('documents')[0]?.fresh, null),
+    query: async (path) => assert.equal((await userThere.get(path + equal('fresh', 'x'))).expect(200).body.total, 0),
+    update: async (path) => {
+      const changed = await userThere.patch(`${path}/one`, { data: { fresh: 'y' } });
+      assert.equal(changed.expect(200).body.fresh, 'y');
+    },
+  };
+  for (const use of Object.values(uses)) {
+    const { path, documents } = await known();
+    await addAttribute(key, path, 'fresh', { type: 'string', size: 9 });
+    await use(documents);
+  }
+});
+
+test('a removed attribute is refused at the next request', async () => {
+  const uses: Record<string, (documents: string) => Promise<unknown>> = {
+    create: async (path) =>
+      (await userThere.post(path, { documentId: 'two', data: { n: 1 } })).refused(400, 'document_invalid_structure'),
+    get: async (path) => assert.ok(!('n' in (await userThere.get(`${path}/one`)).expect(200).body)),
+    query: async (path) => (await userThere.get(path + equal('n', 1))).refused(400, 'general_query_invalid'),
+    list: async (path) => assert.ok(!('n' in ((await userThere.get(path)).expect(200).list('documents')[0] ?? {}))),
+    update: async (path) =>
+      (await userThere.patch(`${path}/one`, { data: { n: 2 } })).refused(400, 'document_invalid_structure'),
+  };
+  for (const use of Object.values(uses)) {
+    const { attributes, documents } = await known();
+    (await key.delete(`${attributes}/n`)).expect(204);
+    await use(documents);
+  }
+});
+
+test('permissions of a collection hold at the next request, given and taken', async () => {
+  const after = queryString([{ method: 'cursorAfter', values: ['one'] }]);
+  const asks: Record<string, (documents: string, client: Client) => Promise<number>> = {
+    get: async (path, client) => (await client.get(`${path}/one`)).status,
+    list: async (path, client) => (await client.get(path)).status,
+    cursor: async (path, client) => (await client.get(path + after)).status,
+    create: async (path, client) => (await client.post(path, { documentId: 'two', data: {} })).status,
+    'create again': async (path, client) => {
+      const { status } = await client.post(path, { documentId: 'one', data: {} });
+      return status === 409 ? 200 : status;
+    },
+    update: async (path, client) => (await client.patch(`${path}/one`, { data: { n: 7 } })).status,
+    delete: async (path, client) => (await client.delete(`${path}/one`)).status,
+  };
+  for (const [name, ask] of Object.entries(asks)) {
+    const given = await known({ permissions: [], documentSecurity: true });
+    (await key.put(given.path, { permissions: open })).expect(200);
+    assert.ok((await ask(given.documents, guestThere)) < 300, `${name} given`);
+    const taken = await known({ documentSecurity: true });
+    (await key.put(taken.path, { permissions: [] })).expect(200);
+    const refused = { get: [404], list: [200], cursor: [400] }[name] ?? [401];
+    assert.deepEqual([await ask(taken.documents, guestThere)], refused, `${name} taken`);
+  }
+});
+
+test('disabling and enabling hold at the next request', async () => {
+  const { path, documents } = await known();
+  for (const [what, type] of [
+    [`/databases/${databaseId}`, 'database_not_found'],
+    [path, 'collection_not_found'],
+  ] as const) {
+    (await key.put(what, { enabled: false })).expect(200);
+    (await userThere.get(`${documents}/one`)).refused(404, type);
+    (await key.put(what, { enabled: true })).expect(200);
+    (await userThere.get(`${documents}/one`)).expect(200);
+  }
+});
+
+test('a collection made again under its id is the new one at the next request', async () => {
+  const base = `/databases/${databaseId}/collections`;
+  for (const ask of ['get', 'list', 'create', 'update', 'delete']) {
+    const id = `again-${ask}`;
+    const documents = `${base}/${id}/documents`;
+    const make = async (name: string) => {
+      (await key.post(base, { collectionId: id, name: 'Again', permissions: open })).expect(201);
+      await addAttribute(key, `${base}/${id}`, name, { type: 'integer' });
+    };
+    await make('before');
+    (await userThere.post(documents, { documentId: 'one', data: { before: 1 } })).expect(201);
+    for (const path of [documents, `${documents}/one`]) (await userThere.get(path)).expect(200);
+    (await key.delete(`${base}/${id}`)).expect(204);
+    // As many changes as before, so that the version is the same.
+    await make('now');
+    if (ask === 'get') (await userThere.get(`${documents}/one`)).refused(404, 'document_not_found');
+    else if (ask === 'list') assert.equal((await userThere.get(documents)).expect(200).body.total, 0);
+    else if (ask === 'create') (await userThere.post(documents, { documentId: 'one', data: { now: 2 } })).expect(201);
+    else if (ask === 'update')
+      (await userThere.patch(`${documents}/one`, { data: { now: 1 } })).refused(404, 'document_not_found');
+    else (await userThere.delete(`${documents}/one`)).refused(404, 'document_not_found');
+  }
+});
+
+test('no request fails while attributes and indexes come and go', async () => {
+  const { path, documents, attributes, indexes } = await known();
+  let over = false;
+  let asked = 0;
+  const client = async (number: number) => {
+    const caller = number % 2 === 0 ? user.client : userThere;
+    for (let at = 0; !over; at++) {
+      const id = `c${number}-${at}`;
+      (await caller.post(documents, { documentId: id, data: { n: at } })).expect(201);
+      (await caller.get(`${documents}/${id}`)).expect(200);
+      (
+        await caller.get(
+          documents +
+            queryString([
+              { method: 'orderDesc', attribute: 'n' },
+              { method: 'cursorAfter', values: [id] },
+            ]),
+        )
+      ).expect(200);
+      (await caller.patch(`${documents}/${id}`, { data: { n: -at } })).expect(200);
+      (await caller.get(documents + equal('n', at))).expect(200);
+      asked += 5;
+    }
+  };
+  const changes = async () => {
+    for (let at = 0; at < 12; at++) {
+      await addAttribute(key, path, `f${at}`, { type: at % 2 ? 'string' : 'integer', ...(at % 2 ? { size: 9 } : {}) });
+      (await key.post(indexes, { key: `i${at}`, type: 'key', attributes: ['n', `f${at}`] })).expect(202);
+      if (at % 3 !== 0) continue;
+      (await key.delete(`${indexes}/i${at}`)).expect(204);
+      (await key.delete(`${attributes}/f${at}`)).expect(204);
+    }
+  };
+  const clients = Array.from({ length: 8 }, (_, number) => client(number));
+  await Promise.race([changes(), Promise.all(clients)]);
+  over = true;
+  await Promise.all(clients);
+  assert.ok(asked > 100, String(asked));
+  assert.equal((await key.get(path)).expect(200).list('attributes').length, 1 + 8);
+});
