@@ -66,6 +66,16 @@ const forOperators: Partial<Record<ErrorType, { readonly message?: string; reado
   key_not_found: { fix: 'svc apikey list --project P' },
   user_not_found: { fix: 'svc user list --project P' },
   user_already_exists: { fix: 'svc user list --project P --search WORD' },
+  database_not_found: { fix: 'svc database list --project P' },
+  database_already_exists: { fix: 'choose another --id, or look at it with svc database show ID --project P' },
+  collection_not_found: { fix: 'svc collection list --project P --database D' },
+  collection_already_exists: { fix: 'choose another --id, or svc collection show ID --project P --database D' },
+  attribute_not_found: { fix: 'svc collection show ID --project P --database D' },
+  attribute_already_exists: { fix: 'svc collection show ID --project P --database D' },
+  attribute_unknown: { fix: 'svc collection show ID --project P --database D' },
+  index_not_found: { fix: 'svc collection show ID --project P --database D' },
+  index_already_exists: { fix: 'svc collection show ID --project P --database D' },
+  index_dependency: { fix: 'svc collection remove-index ID INDEX --project P --database D' },
   password_policy_violation: { fix: 'choose another password' },
 };
 

@@ -56,3 +56,15 @@ function hasPassword(argument: string): boolean {
   // A password with / ? or # in plain makes the URL one that nothing can read.
   return !URL.canParse(url) && /:\/\/[^@]*:.*@/.test(url);
 }
+
+/** A flag that is `on` or `off`. */
+export function switchOption<const F extends `--${string}`>(flag: F, summary: string) {
+  return { flag, value: 'STATE', summary, choices: ['on', 'off'] } as const;
+}
+
+/** The member of a body that such a flag sets, in camel case; nothing where it was not given. */
+export function onOrOff(typed: Typed, { flag }: { readonly flag: `--${string}` }): Record<string, boolean> {
+  const text = typed.text(flag);
+  const member = flag.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  return text === undefined ? {} : { [member]: text === 'on' };
+}

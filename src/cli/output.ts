@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { printJson } from '#src/platform/json.js';
 import type { Answer } from './answer.js';
 import type { Explanation } from './exit.js';
 
@@ -32,7 +33,7 @@ export function createOutput(options: OutputOptions): Output {
     ...options,
     note,
     answer: ({ value, text, next }) => {
-      if (options.json) process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+      if (options.json) process.stdout.write(`${printJson(value, 2)}\n`);
       else if (text !== '') process.stdout.write(`${text}\n`);
       if (next !== undefined) note(paint('dim', `next: ${next}`));
     },

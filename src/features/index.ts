@@ -11,6 +11,7 @@ import { createSessionsFeature } from './sessions/index.js';
 import { createUsers } from './users/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
+export { attributesApi, databasesApi } from './databases/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';

@@ -1,5 +1,4 @@
-/** The schema of the GraphQL endpoint; each field has its row in `resolvers.ts`. */
-export const sdl = /* GraphQL */ `
+const text = /* GraphQL */ `
   "Any JSON value. Whole numbers may have 64 bits."
   scalar JSON
 
@@ -54,3 +53,6 @@ export const sdl = /* GraphQL */ `
     documentDelete(databaseId: String!, collectionId: String!, documentId: String!): Document
   }
 `;
+
+/** The schema of the GraphQL endpoint; each field has its row in `resolvers.ts`. */
+export const sdl = text.replace(/^ {2}/gm, '').trim();

@@ -11,14 +11,14 @@ export function parseJson(text: string): unknown {
   return longNumber.test(text) ? parse(text, undefined, parseNumber) : JSON.parse(text);
 }
 
-/** Prints JSON; bigints as bare digits. */
-export function printJson(value: unknown): string {
+/** Prints JSON, for people with an indentation; bigints as bare digits. */
+export function printJson(value: unknown, indentation = 0): string {
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value, null, indentation);
   } catch (error) {
     // JSON.stringify knows no bigints and says so; everything else it cannot print is a defect.
     if (!(error instanceof TypeError)) throw error;
-    return stringify(value) ?? 'null';
+    return stringify(value, undefined, indentation) ?? 'null';
   }
 }
 

@@ -7,6 +7,7 @@ import { delimiter, join } from 'node:path';
 import { after, test } from 'node:test';
 import { settings } from '#src/platform/config/schema.js';
 import { copyCheckout, root } from '../harness/checkout.js';
+import { provideCurl } from '../harness/curl.js';
 import { code, readTable } from '../harness/markdown.js';
 import { createDatabase, startPostgres } from '../harness/postgres.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
@@ -16,7 +17,7 @@ const page = 'README.md';
 const serves = 'runs until stopped';
 const servesPostgres = 'runs until stopped, on Postgres';
 const notes = [
-  ...['', serves, servesPostgres, 'saved as first.mjs', 'run by test/browser'],
+  ...['', serves, servesPostgres, 'saved as first.mjs', 'saved as orders.mjs', 'run by test/browser'],
   ...['not run: changes the machine', 'not run: it runs this'],
 ];
 
@@ -34,20 +35,7 @@ const tools = join(scratch, 'tools');
 mkdirSync(tools);
 // Not root for install.sh, so that the link goes to the home directory of this test.
 writeFileSync(join(tools, 'id'), '#!/bin/sh\necho 1000\n', { mode: 0o755 });
-if (spawnSync('curl', ['--version']).error !== undefined) {
-  // The page's reader has curl; a machine that runs the tests may not.
-  const text = `#!/usr/bin/env node
-const words = process.argv.slice(2);
-const after = (flag) => words.filter((_, at) => words[at - 1] === flag);
-const [body] = after('-d');
-const [method = body ? 'POST' : 'GET'] = after('-X');
-const headers = after('-H').map((line) => line.split(/: (.*)/s).slice(0, 2));
-fetch(words.find((word) => /^https?:/.test(word)), { method, headers, body })
-  .then((answer) => answer.text())
-  .then((answer) => process.stdout.write(answer));
-`;
-  writeFileSync(join(tools, 'curl'), text, { mode: 0o755 });
-}
+provideCurl(tools);
 
 /** The environment of somebody who just logged in. */
 function environment(port: number): NodeJS.ProcessEnv {
@@ -77,7 +65,8 @@ test('the commands work in the order of the page', async () => {
   const first = await serve(install, { cwd: copy.dir, env });
   assert.match(first.said(), new RegExp(`^svc is ready: http://localhost:${port}/v1$`, 'm'));
 
-  writeFileSync(join(copy.dir, 'first.mjs'), here(blockNoted(page, 'saved as first.mjs').text));
+  for (const name of ['first.mjs', 'orders.mjs'])
+    writeFileSync(join(copy.dir, name), here(blockNoted(page, `saved as ${name}`).text));
   const blocks = readBlocks(page).filter(({ language, note }) => language === 'sh' && note === '');
   const text = blocks.map((block) => here(block.text)).join('\n');
   const { status, stdout, stderr } = await typeInto(text, { cwd: copy.dir, env });
@@ -86,6 +75,7 @@ test('the commands work in the order of the page', async () => {
   for (const expected of [
     '"email":"anna@example.com"',
     'logged in: ben@example.com',
+    '1 order of Ben: a bell',
     '"status":"ok"',
     'app.example.com',
   ])

@@ -1,6 +1,10 @@
 import type { Command } from '../command.js';
 import { apikeyCommands } from './apikey.js';
+import { collectionCommands } from './collection.js';
+import { collectionSchemaCommands } from './collection-schema.js';
 import { configCommands } from './config.js';
+import { databaseCommands } from './database.js';
+import { graphqlCommands } from './graphql.js';
 import { initCommand } from './init.js';
 import { limitsCommands } from './limits.js';
 import { migrateCommands } from './migrate.js';
@@ -21,8 +25,12 @@ export const commands: readonly Command[] = [
   ...platformCommands,
   ...apikeyCommands,
   ...userCommands,
+  ...databaseCommands,
+  ...collectionCommands,
+  ...collectionSchemaCommands,
   ...limitsCommands,
   openapiCommand,
+  ...graphqlCommands,
   ...configCommands,
   ...rosterCommands,
   versionCommand,

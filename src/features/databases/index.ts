@@ -6,6 +6,7 @@ import { createDatabases } from './service.js';
 import { toCollection, toDatabase } from './view.js';
 
 export { databasesApi } from './api.js';
+export { attributesApi } from './attribute-api.js';
 export { type Attribute, type Collection, columnKind } from './schema.js';
 export type { Databases } from './service.js';
 export { Misfit, single, toStored } from './values.js';

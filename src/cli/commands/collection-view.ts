@@ -1,0 +1,66 @@
+import type { z } from 'zod';
+import type { attributesApi, databasesApi } from '#src/features/index.js';
+import { printJson } from '#src/platform/json.js';
+import type { Answer } from '../answer.js';
+import type { ApplianceCall } from '../command.js';
+import { columns, pairs } from '../output.js';
+
+type Collection = z.output<(typeof databasesApi)['getCollection']['reply']['schema']>;
+/** An attribute as REST shows it. */
+export type Attribute = z.output<(typeof attributesApi)['get']['reply']['schema']>;
+
+/** The flag that names a database. */
+export const databaseOption = { flag: '--database', value: 'ID', summary: 'the database', required: true } as const;
+
+/** Which collection a command is about; its id is the argument of that name. */
+export function collectionOf({ typed }: ApplianceCall, argument: string) {
+  return { databaseId: typed.required('--database'), collectionId: typed.argument(argument) };
+}
+
+/** A collection with its attributes and indexes. */
+export function shownCollection(collection: Collection): Answer {
+  const { attributes, indexes } = collection;
+  const parts = [
+    pairs([
+      ['id', collection.$id],
+      ['name', collection.name],
+      ['enabled', collection.enabled ? 'on' : 'off'],
+      ['document security', collection.documentSecurity ? 'on' : 'off'],
+      ['permissions', collection.$permissions.join(', ') || 'none'],
+      ['created', collection.$createdAt],
+    ]),
+    ...(attributes.length === 0
+      ? []
+      : [columns(['ATTRIBUTE', 'TYPE', 'REQUIRED', 'DEFAULT', 'BOUNDS'], attributes.map(attributeRow))]),
+    ...(indexes.length === 0
+      ? []
+      : [
+          columns(
+            ['INDEX', 'TYPE', 'ATTRIBUTES'],
+            indexes.map(({ key, type, attributes: of, orders }) => [
+              ...[key, type],
+              of.map((name, at) => (orders[at] === 'DESC' ? `${name} descending` : name)).join(', '),
+            ]),
+          ),
+        ]),
+  ];
+  return { value: collection, text: parts.join('\n\n') };
+}
+
+/** Key, type, whether it is required, default and bounds. */
+export function attributeRow(attribute: Attribute): readonly string[] {
+  const { key, type, format, array, required, size, min, max, elements } = attribute;
+  const bounds = [
+    size === undefined ? '' : `up to ${size} characters`,
+    min === undefined ? '' : `from ${min}`,
+    max === undefined ? '' : `to ${max}`,
+    elements?.join(', ') ?? '',
+  ];
+  return [
+    key,
+    `${format ?? type}${array ? '[]' : ''}`,
+    required ? 'yes' : 'no',
+    attribute.default === null ? '' : printJson(attribute.default),
+    bounds.filter((bound) => bound !== '').join(' '),
+  ];
+}

@@ -1,0 +1,50 @@
+// The commands and programs of docs/documents.md, in order, against a server that runs.
+import assert from 'node:assert/strict';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { root } from '../harness/checkout.js';
+import { install } from '../harness/cli.js';
+import { provideCurl } from '../harness/curl.js';
+import { blockNoted, readBlocks } from '../harness/readme.js';
+
+const page = 'docs/documents.md';
+const saved = 'saved as posts.mjs';
+
+test('the commands work in the order of the page', async () => {
+  const place = await install();
+  after(() => place.dispose());
+  provideCurl(join(place.dir, 'bin'));
+  symlinkSync(join(root, 'node_modules'), join(place.dir, 'node_modules'));
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  const { secret } = await place.json<{ secret: string }>([
+    'apikey',
+    'create',
+    '--project',
+    'shop',
+    '--name',
+    'backend',
+    '--scopes',
+    'all',
+  ]);
+  const { url } = await place.serve();
+  const here = (text: string) => text.replaceAll('http://localhost:8080/v1', url);
+  writeFileSync(join(place.dir, 'posts.mjs'), here(blockNoted(page, saved).text));
+  for (const { note, language } of readBlocks(page)) assert.ok(note === (language === 'js' ? saved : ''), note);
+  const blocks = readBlocks(page).filter(({ language }) => language === 'sh');
+  const { code, out, err } = await place.shell(
+    `set -e\nkey=${secret}\n${blocks.map(({ text }) => here(text)).join('\n')}`,
+  );
+  assert.deepEqual([code, err.replace(/^next: .*\n/gm, '')], [0, ''], out);
+  for (const expected of [
+    ...[
+      'by-state',
+      '"title":"Hello","state":"done","views":0,"tags":["first"]',
+      '"views":1',
+      '"total":1,"documents":[{"$id":"hello"',
+    ],
+    ...[`2 [ "Dora's post: 1152921504606846976", 'Hello: 1' ]`, '{"data":{"documentList":{"total":2,"documents":['],
+  ])
+    assert.ok(out.includes(expected), `${expected} is not in:\n${out}`);
+  assert.ok(!out.includes('"errors"') && !out.includes('"code":'), out);
+});
