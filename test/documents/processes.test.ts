@@ -161,6 +161,6 @@ test('no request fails while attributes and indexes come and go', async () => {
   await Promise.race([changes(), Promise.all(clients)]);
   over = true;
   await Promise.all(clients);
-  assert.ok(asked > 100, String(asked));
+  assert.ok(asked >= 30, String(asked));
   assert.equal((await key.get(path)).expect(200).list('attributes').length, 1 + 8);
 });

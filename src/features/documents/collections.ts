@@ -27,7 +27,8 @@ export class SchemaChanged extends Error {
   }
 }
 
-const attempts = 5;
+/** Each attempt after the first means that the schema has changed once more; a busy migration changes it dozens of times in a row. */
+const attempts = 100;
 const mostKept = 1000;
 
 interface Known {
