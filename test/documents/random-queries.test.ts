@@ -86,7 +86,10 @@ async function shareInstants(): Promise<void> {
   for (const [at, row] of rows.entries()) {
     const $createdAt = rows[at - 1]?.$createdAt;
     if (at % 4 === 0 || typeof $createdAt !== 'string') continue;
-    await runSql(target, `update d_${number} set created_at = ? where id = ?`, [$createdAt, String(row.$id)]);
+    await runSql(target, `update d_${number} set created_at = ?, shape = '' where id = ?`, [
+      $createdAt,
+      String(row.$id),
+    ]);
     rows[at] = { ...row, $createdAt };
   }
 }

@@ -66,6 +66,8 @@ test('keys may be words of SQL, of the tables and of JavaScript', async () => {
     'created_at',
     'a_1',
     'document',
+    'printed',
+    'shape',
     'null',
   ];
   words.push('toString', 'hasOwnProperty', 'valueOf', 'rowid', 'oid', 'ctid', 'xmin', '1', 'a.b-c', 'data');

@@ -48,7 +48,9 @@ export async function verifyTables(place: Installation): Promise<number> {
     ...(place.env.SVC_DATABASE_URL === undefined ? sqliteSql : postgresSql),
   ]);
   const expected = collections.flatMap(({ number, attributes }) => [
-    ...['seq', 'id', 'created_at', 'updated_at', 'permissions'].map((column) => `d_${number}.${column}`),
+    ...['seq', 'id', 'created_at', 'updated_at', 'permissions', 'shape', 'printed'].map(
+      (column) => `d_${number}.${column}`,
+    ),
     ...numbers(attributes).map((attribute) => `d_${number}.a_${attribute}`),
     ...['role', 'seq'].map((column) => `r_${number}.${column}`),
   ]);

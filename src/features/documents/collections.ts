@@ -6,6 +6,8 @@ import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Collection, Databases } from '../databases/index.js';
+import { type Creation, createCreation } from './creation.js';
+import { SchemaChanged } from './refusals.js';
 import type { DocumentStore } from './store.js';
 
 /** Which collection of which project, and on whose behalf. */
@@ -19,14 +21,6 @@ export interface Where {
 /** On whose behalf a change is made. */
 export type By = Parameters<Platform['db']['work']>[0];
 
-/** A statement was made for a schema that is no longer the collection's. */
-export class SchemaChanged extends Error {
-  constructor() {
-    super('the schema of a collection has changed');
-    this.name = 'SchemaChanged';
-  }
-}
-
 /** Each attempt after the first means that the schema has changed once more; a busy migration changes it dozens of times in a row. */
 const attempts = 100;
 const mostKept = 1000;
@@ -35,8 +29,14 @@ interface Known {
   readonly collection: Collection;
   /** What everybody but server keys is answered, where the collection or its database is disabled. */
   readonly hidden: 'database_not_found' | 'collection_not_found' | undefined;
-  /** Reads documents by id, many requests in one statement. */
+  readonly joined: Joined;
+}
+
+/** What requests do to a collection's documents together, many in one statement. */
+interface Joined {
+  /** Reads documents by id. */
   readonly lookup: Lookup<Row>;
+  readonly create: (creation: Creation) => Promise<string>;
 }
 
 /**
@@ -64,7 +64,7 @@ export function createCollections({ db }: Pick<Platform, 'db'>, databases: Datab
       return new Map(rows.map((row) => [String(row.id), row]));
     });
     if (known.size >= mostKept) known.clear();
-    const entry: Known = { collection, hidden, lookup };
+    const entry: Known = { collection, hidden, joined: { lookup, create: createCreation({ db }, store, collection) } };
     known.set(key, entry);
     return entry;
   };
@@ -75,7 +75,7 @@ export function createCollections({ db }: Pick<Platform, 'db'>, databases: Datab
 
   return {
     /** Runs the body with a collection, again with the new one when the schema has changed. Disabled ones exist for server keys only. */
-    use: async <T>(where: Where, body: (collection: Collection, lookup: Lookup<Row>) => Promise<T>): Promise<T> => {
+    use: async <T>(where: Where, body: (collection: Collection, joined: Joined) => Promise<T>): Promise<T> => {
       const key = `${where.project.id} ${where.databaseId} ${where.collectionId}`;
       for (let attempt = 1; ; attempt++) {
         const entry = known.get(key) ?? (await load(where, key));
@@ -86,7 +86,7 @@ export function createCollections({ db }: Pick<Platform, 'db'>, databases: Datab
           continue;
         }
         try {
-          return await body(entry.collection, entry.lookup);
+          return await body(entry.collection, entry.joined);
         } catch (error) {
           const { number, version } = entry.collection;
           const { collection } = mayBeStale(error) || isRefusal(error) ? await load(where, key) : entry;

@@ -1,45 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { Instant } from '#src/contract/shapes.js';
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Value } from '#src/platform/db/query.js';
 import { type Attribute, type Collection, columnKind } from '../databases/index.js';
-import type { Fragment } from './query/compile.js';
+import { bind, type Fragment } from './query/compile.js';
 
 /** Postgres gives a function at most 100 arguments. Keys have no `%`, so they can stand in a format. */
 const mostArguments = 90;
 
+/** What a change sets, in printed form: attributes by number, and what every document has. */
+export interface PrintedChange {
+  readonly values: ReadonlyMap<number, string>;
+  readonly updatedAt: Instant;
+  readonly permissions: string | undefined;
+}
+
 /**
- * An SQL expression that prints a document as the wire shows it, so that rows are never taken apart and put together again in JavaScript
- * and whole numbers of 64 bits stay exact. Names given by callers are bound values, never part of the SQL.
+ * Prints the documents of a collection as the wire shows them. Each row holds its document printed, all but id and sequence, so that reading
+ * takes nothing apart and puts nothing together; whole numbers of 64 bits stay exact. A row that was printed for other attributes, as
+ * its `shape` tells, is printed by the database when it is read. Keys are bound values there, never part of the SQL.
  */
-export function documentPrinter(
-  collection: Collection,
-  select: readonly string[] | null,
-  dialect: DialectName,
-): Fragment {
-  const attributes = collection.attributes.filter(({ key }) => select === null || select.includes(key));
+export interface DocumentPrinter {
+  /** Stands for the attributes: their columns, names and kinds, in order. */
+  readonly shape: string;
+  /** The whole document, from its row. */
+  readonly document: Fragment;
+  /** The document with only some attributes. */
+  selected(keys: readonly string[]): Fragment;
+  /** What a row keeps printed after a change. */
+  changed(change: PrintedChange): Fragment;
+  /** The same for a new row. */
+  fresh(created: {
+    readonly now: Instant;
+    readonly permissions: string;
+    readonly values: ReadonlyMap<number, unknown>;
+  }): string;
+}
+
+/** Makes the printer of a collection for a database. */
+export function createPrinter(collection: Collection, dialect: DialectName): DocumentPrinter {
+  const { attributes } = collection;
+  const ids = `,"$collectionId":${JSON.stringify(collection.id)},"$databaseId":${JSON.stringify(collection.databaseId)}`;
   const place = dialect === 'sqlite' ? '?' : 'cast(? as text)';
-  const ids = `"$collectionId":${JSON.stringify(collection.id)},"$databaseId":${JSON.stringify(collection.databaseId)}`;
-  const head = `{"$id":%s,"$sequence":"%s",${ids},"$createdAt":"%s","$updatedAt":"%s","$permissions":%s`;
-  const sql = [`format(${place}, ${quoted('id', dialect)}, seq, created_at, updated_at, permissions)`];
-  const values: Value[] = [head];
-  for (let from = 0; from < attributes.length; from += mostArguments) {
-    const some = attributes.slice(from, from + mostArguments);
-    sql.push(`format(${place}, ${some.map((attribute) => printed(attribute, dialect)).join(', ')})`);
-    values.push(some.map(({ key }) => `,${JSON.stringify(key)}:%s`).join(''));
-  }
-  return { sql: `${sql.join(' || ')} || '}'`, values };
+  const shape = shapeOf(collection);
+  const rest = (printed: readonly Attribute[], change?: PrintedChange): Fragment => {
+    const head = systemPart(ids, place, change);
+    const values: Value[] = [...head.values];
+    const sql = [head.sql];
+    for (let from = 0; from < printed.length; from += mostArguments) {
+      const some = printed.slice(from, from + mostArguments);
+      values.push(some.map(({ key }) => `,${JSON.stringify(key)}:%s`).join(''));
+      const columns = some.map((attribute) => {
+        const text = change?.values.get(attribute.number);
+        if (text === undefined) return printedColumn(attribute, dialect);
+        values.push(text);
+        return place;
+      });
+      sql.push(`format(${place}, ${columns.join(', ')})`);
+    }
+    return { sql: `${sql.join(' || ')} || '}'`, values };
+  };
+  // Ids are of letters, digits, dots, dashes and underscores.
+  const begin = `'{"$id":"' || id || '","$sequence":"' || seq || '"'`;
+  const fallback = rest(attributes);
+  return {
+    shape,
+    document: {
+      sql: `${begin} || case when shape = ${place} then printed else ${fallback.sql} end`,
+      values: [shape, ...fallback.values],
+    },
+    selected: (keys) => {
+      const { sql, values } = rest(attributes.filter(({ key }) => keys.includes(key)));
+      return { sql: `${begin} || ${sql}`, values };
+    },
+    changed: (change) => rest(attributes, change),
+    fresh: ({ now, permissions, values }) => {
+      const system = `${ids},"$createdAt":"${now}","$updatedAt":"${now}","$permissions":${permissions}`;
+      const members = attributes.map(
+        (attribute) => `,${JSON.stringify(attribute.key)}:${printValue(attribute, values.get(attribute.number))}`,
+      );
+      return `${system}${members.join('')}}`;
+    },
+  };
 }
 
-function quoted(column: string, dialect: DialectName): string {
-  return dialect === 'sqlite' ? `json_quote(${column})` : `to_json(${column})::text`;
+/** A stored value as JSON. */
+export function printValue(attribute: Attribute, value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  const kind = columnKind(attribute);
+  if (kind === 'text') return JSON.stringify(value);
+  return kind === 'boolean' ? String(value) : String(bind(value));
 }
 
-function printed(attribute: Attribute, dialect: DialectName): string {
+function shapeOf({ attributes }: Collection): string {
+  const columns = attributes.map((attribute) => [attribute.number, attribute.key, columnKind(attribute)]);
+  return createHash('sha256').update(JSON.stringify(columns)).digest('base64url').slice(0, 16);
+}
+
+function systemPart(ids: string, place: string, change: PrintedChange | undefined): Fragment {
+  const updatedAt = change === undefined ? 'updated_at' : place;
+  const permissions = change?.permissions === undefined ? 'permissions' : place;
+  return {
+    sql: `format(${place}, created_at, ${updatedAt}, ${permissions})`,
+    values: [
+      `${ids},"$createdAt":"%s","$updatedAt":"%s","$permissions":%s`,
+      ...(change === undefined ? [] : [change.updatedAt]),
+      ...(change?.permissions === undefined ? [] : [change.permissions]),
+    ],
+  };
+}
+
+function printedColumn(attribute: Attribute, dialect: DialectName): string {
   const column = attributeColumn(attribute.number);
   const text = (expression: string) => `coalesce(${expression}, 'null')`;
   switch (columnKind(attribute)) {
     case 'text':
       // json_quote prints null as null, to_json does not.
-      return dialect === 'sqlite' ? quoted(column, dialect) : text(quoted(column, dialect));
+      return dialect === 'sqlite' ? `json_quote(${column})` : text(`to_json(${column})::text`);
     case 'boolean':
       return dialect === 'sqlite'
         ? `case ${column} when 1 then 'true' when 0 then 'false' else 'null' end`

@@ -7,18 +7,19 @@ import {
   type PermissionAction,
   rolesOf,
 } from '#src/contract/permissions.js';
-import { toWireInstant, uniqueId } from '#src/contract/shapes.js';
-import { DatabaseError } from '#src/platform/db/database-error.js';
+import { uniqueId } from '#src/contract/shapes.js';
+import { createSharedRead } from '#src/platform/db/batch.js';
 import type { Value } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Collection } from '../databases/index.js';
-import { type By, type Collections, SchemaChanged, type Where } from './collections.js';
+import type { By, Collections, Where } from './collections.js';
 import { bind } from './query/compile.js';
 import { type DocumentQuery, parseQueries } from './query/parse.js';
+import { absent, fitting, SchemaChanged, wireNow } from './refusals.js';
 import type { CountUpTo, DocumentStore, Visibility } from './store.js';
-import { changedValues, newValues } from './structure.js';
+import { changedValues, documentResource, keysOf, newValues } from './structure.js';
 
 /** What a document is made of or changed to. */
 interface DocumentInput {
@@ -35,7 +36,7 @@ interface DocumentPage {
 
 /** Documents: read and written as text that the database prints. */
 export function createDocuments(
-  { db, random, config }: Pick<Platform, 'db' | 'random' | 'config'>,
+  { db, sql, random, config }: Pick<Platform, 'db' | 'sql' | 'random' | 'config'>,
   collections: Collections,
   store: DocumentStore,
 ) {
@@ -65,29 +66,19 @@ export function createDocuments(
     if (grants(where, collection, action)) return;
     if (!collection.documentSecurity) throw unauthorized();
     const row = await unit.one(store.permissions(collection, id));
-    if (row === undefined) throw await absent(unit, collection);
+    if (row === undefined) throw await absent(unit, store, collection);
     current(collection, row.version);
     if (!allows(JSON.parse(String(row.permissions)), action, rolesOf(where.actor))) throw unauthorized();
-  };
-  /** Nothing was changed: the schema is another one now, or the document is not there. */
-  const absent = async (unit: Unit, collection: Collection): Promise<Failure | SchemaChanged> => {
-    const row = await unit.one(store.version(collection));
-    return Number(row?.version) === collection.version ? new Failure('document_not_found') : new SchemaChanged();
   };
   /** A document that an update left as it was, for those who may read it: otherwise such an update would be a way to. */
   const unchanged = async (unit: Unit, where: Where, collection: Collection, id: string): Promise<string> => {
     const row = await unit.one(store.byIds(collection, [id]));
-    if (row === undefined) throw await absent(unit, collection);
+    if (row === undefined) throw await absent(unit, store, collection);
     current(collection, row.version);
     if (!readable(where, collection, row.permissions)) throw unauthorized();
     return String(row.document);
   };
-  const resource = (collection: Collection, id: string) =>
-    `databases/${collection.databaseId}/collections/${collection.id}/documents/${id}`;
-  const keysOf = (collection: Collection, numbers: Iterable<number>): string[] => {
-    const changed = new Set(numbers);
-    return collection.attributes.filter(({ number }) => changed.has(number)).map(({ key }) => key);
-  };
+  const sharedRead = createSharedRead(db, sql.dialect);
   const countUpTo = (asked: DocumentQuery, seen: Visibility, total: 'exact' | boolean): CountUpTo => {
     if (total === false) return 0;
     const unfiltered = asked.conditions.length === 0 && seen === 'everything';
@@ -97,7 +88,7 @@ export function createDocuments(
   return {
     /** A document as JSON text. Throws Failure `document_not_found` also where the caller must not see it. */
     get: (where: Where, id: string, queries: readonly string[] = []): Promise<string> =>
-      collections.use(where, async (collection, lookup) => {
+      collections.use(where, async (collection, { lookup }) => {
         const seen = (row: Row | undefined): string => {
           if (row === undefined) throw new Failure('document_not_found');
           current(collection, row.version);
@@ -119,7 +110,7 @@ export function createDocuments(
       collections.use(where, async (collection) => {
         const seen = visibility(where, collection);
         const asked = parseQueries(queries, collection);
-        const read = async (reader: Reader): Promise<DocumentPage> => {
+        const read = async (reader: Pick<Reader, 'one'>): Promise<DocumentPage> => {
           const cursor =
             asked.cursor === null
               ? null
@@ -132,29 +123,17 @@ export function createDocuments(
           current(collection, row?.version);
           return { total: Number(row?.total), documents: String(row?.documents ?? '') };
         };
-        return asked.cursor === null ? read(db) : db.snapshot(read);
+        return asked.cursor === null ? read({ one: sharedRead }) : db.snapshot(read);
       }),
     create: (where: Where, by: By, id: string, { data = {}, permissions }: DocumentInput): Promise<string> =>
-      collections.use(where, async (collection) => {
+      collections.use(where, async (collection, joined) => {
         if (!grants(where, collection, 'create')) throw unauthorized();
         const granted =
           permissions === undefined ? defaultPermissions(where.actor) : expandPermissions(permissions, 'item');
         if (permissions !== undefined) demandOwnRoles(granted, where.actor);
         const values = newValues(collection, data);
         const newId = id === uniqueId ? random.id() : id;
-        return db.work(by, async (unit) => {
-          const row = await fitting(() =>
-            unit.one(store.insert(collection, { id: newId, permissions: granted, values, now: wireNow(unit) })),
-          );
-          if (row === undefined) throw await conflict(unit, collection, newId);
-          const payload = { attributes: keysOf(collection, values.keys()), permissions: true };
-          unit.record('documentCreated', {
-            resource: resource(collection, newId),
-            payload,
-            announce: String(row.document),
-          });
-          return String(row.document);
-        });
+        return joined.create({ by, document: { id: newId, permissions: granted, values } });
       }),
     update: (where: Where, by: By, id: string, { data, permissions }: DocumentInput): Promise<string> =>
       collections.use(where, async (collection) => {
@@ -170,7 +149,7 @@ export function createDocuments(
           if (row === undefined) return unchanged(unit, where, collection, id);
           const payload = { attributes: keysOf(collection, values.keys()), permissions: granted !== undefined };
           unit.record('documentUpdated', {
-            resource: resource(collection, id),
+            resource: documentResource(collection, id),
             payload,
             announce: String(row.document),
           });
@@ -183,10 +162,10 @@ export function createDocuments(
         db.work(by, async (unit) => {
           await demandRight(unit, where, collection, id, 'delete');
           const row = await unit.one(store.remove(collection, id));
-          if (row === undefined) throw await absent(unit, collection);
+          if (row === undefined) throw await absent(unit, store, collection);
           const payload = { attributes: [], permissions: false };
           unit.record('documentDeleted', {
-            resource: resource(collection, id),
+            resource: documentResource(collection, id),
             payload,
             announce: String(row.document),
           });
@@ -194,31 +173,4 @@ export function createDocuments(
         }),
       ),
   };
-
-  async function conflict(unit: Unit, collection: Collection, id: string): Promise<Failure | SchemaChanged> {
-    const failure = await absent(unit, collection);
-    if (failure instanceof SchemaChanged) return failure;
-    const taken = (await unit.one(store.exists(collection, id))) !== undefined;
-    return new Failure(taken ? 'document_already_exists' : 'document_unique_constraint_violation');
-  }
-}
-
-/** Documents keep their times in the form of the wire, which the database prints. */
-function wireNow({ now }: Unit): string {
-  return toWireInstant(now);
-}
-
-/** Runs a change of values; what indexes refuse becomes a refusal. */
-async function fitting<T>(change: () => Promise<T>): Promise<T> {
-  try {
-    return await change();
-  } catch (error) {
-    if (error instanceof DatabaseError && error.kind === 'unique')
-      throw new Failure('document_unique_constraint_violation');
-    if (error instanceof DatabaseError && error.kind === 'tooLong')
-      throw new Failure('document_invalid_structure', {
-        message: 'Invalid document structure: a value is too long for an index.',
-      });
-    throw error;
-  }
 }

@@ -2,7 +2,7 @@ import type { Instant } from '#src/contract/shapes.js';
 import { attributeColumn, type ColumnKind, documentTable, readersTable } from '#src/platform/db/collection-ddl.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { type Collection, columnKind } from '../databases/index.js';
-import { documentPrinter } from './printer.js';
+import { createPrinter, type DocumentPrinter, printValue } from './printer.js';
 import {
   afterCursor,
   bind,
@@ -17,6 +17,13 @@ import type { DocumentQuery, Order } from './query/parse.js';
 
 /** Values of a document in their stored form, by attribute number. */
 export type StoredValues = ReadonlyMap<number, unknown>;
+
+/** A document that is to be written. */
+export interface NewDocument {
+  readonly id: string;
+  readonly permissions: readonly string[];
+  readonly values: StoredValues;
+}
 
 /** Who may see which documents of a list: everything, or those that grant one of the roles to read. */
 export type Visibility = 'everything' | readonly string[];
@@ -41,8 +48,12 @@ export function createDocumentStore(sql: Sql) {
   const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
   const textPlace = dialect === 'postgres' ? 'cast(? as text)' : '?';
   const query = (fragment: Fragment): Query => sql.text(fragment.sql, fragment.values);
-  const printer = (collection: Collection, select: readonly string[] | null) =>
-    documentPrinter(collection, select, dialect);
+  const printers = new WeakMap<Collection, DocumentPrinter>();
+  const printerOf = (collection: Collection): DocumentPrinter => {
+    const printer = printers.get(collection) ?? createPrinter(collection, dialect);
+    printers.set(collection, printer);
+    return printer;
+  };
   const version = `(select version from collections where number = ?)`;
   const isCurrent = (collection: Collection): Fragment => ({
     sql: `${version} = ?`,
@@ -73,7 +84,7 @@ export function createDocumentStore(sql: Sql) {
   return {
     /** Documents by id, printed, with their permissions and the version of the schema. */
     byIds: (collection: Collection, ids: readonly string[]): Query => {
-      const doc = printer(collection, null);
+      const doc = printerOf(collection).document;
       const oneOf = dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
       return query({
         sql: `select id, permissions, ${doc.sql} as document, ${version} as version from ${documentTable(collection.number)} where ${oneOf}`,
@@ -82,7 +93,7 @@ export function createDocumentStore(sql: Sql) {
     },
     /** One document with only some attributes. */
     selected: (collection: Collection, id: string, select: readonly string[]): Query => {
-      const doc = printer(collection, select);
+      const doc = printerOf(collection).selected(select);
       return query({
         sql: `select id, permissions, ${doc.sql} as document, ${version} as version from ${documentTable(collection.number)} where id = ?`,
         values: [...doc.values, collection.number, id],
@@ -118,15 +129,15 @@ export function createDocumentStore(sql: Sql) {
       const columns = orderColumns(asked.orders);
       const before = asked.cursor?.before === true;
       const paged = where(page.cursor === null ? filters : [...filters, afterCursor(columns, page.cursor, before)]);
-      const doc = printer(collection, asked.select);
+      const doc = asked.select === null ? printerOf(collection).document : printerOf(collection).selected(asked.select);
       // The page is found first and printed then: a sorter would otherwise carry along every document that matches, printed.
       const order = (reversed: boolean) => orderBy(columns, dialect, reversed);
       // A cross join of SQLite keeps the order of its left side, so only a page read backwards has to be sorted again.
       const again = dialect === 'postgres' || before ? ` order by ${order(false)}` : '';
-      const found = `select seq as at from ${table}${paged.sql} order by ${order(before)} limit ? offset ?`;
+      const found = `select seq as at from ${table}${paged.sql} order by ${order(before)} limit ${asked.limit} offset ?`;
       const printed: Fragment = {
         sql: `select ${doc.sql} as document from (${found}) as page ${dialect === 'sqlite' ? 'cross join' : 'join'} ${table} on seq = at${again}`,
-        values: [...doc.values, ...paged.values, asked.limit, asked.offset],
+        values: [...doc.values, ...paged.values, asked.offset],
       };
       const collect = dialect === 'sqlite' ? "group_concat(document, ',')" : "string_agg(document, ',')";
       const counted: Fragment =
@@ -135,43 +146,32 @@ export function createDocumentStore(sql: Sql) {
           : page.count === 'exact'
             ? { sql: `(select count(*) from ${table}${matching.sql})`, values: matching.values }
             : {
-                sql: `(select count(*) from (select 1 from ${table}${matching.sql} limit ?) as matching)`,
-                values: [...matching.values, page.count],
+                sql: `(select count(*) from (select 1 from ${table}${matching.sql} limit ${page.count}) as matching)`,
+                values: matching.values,
               };
       return query({
         sql: `select ${version} as version, ${counted.sql} as total, (select ${collect} from (${printed.sql}) as documents) as documents`,
         values: [collection.number, ...counted.values, ...printed.values],
       });
     },
-    /** Returns a row when the document was written: none where the schema has changed or a unique value is taken. */
-    insert: (
-      collection: Collection,
-      document: {
-        readonly id: string;
-        readonly permissions: readonly string[];
-        readonly values: StoredValues;
-        readonly now: Instant;
-      },
-    ): Query => {
-      const numbers = [...document.values.keys()];
-      const columns = ['id', 'created_at', 'updated_at', 'permissions', ...numbers.map(attributeColumn)];
-      const places = [
-        textPlace,
-        textPlace,
-        textPlace,
-        textPlace,
-        ...numbers.map((number) => place(kindOf(collection, number))),
-      ];
+    /** Returns id and document of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
+    insert: (collection: Collection, documents: readonly NewDocument[], now: Instant): Query => {
+      const printer = printerOf(collection);
+      const { attributes } = collection;
+      const own = ['id', 'created_at', 'updated_at', 'permissions', 'shape', 'printed'];
+      const columns = [...own, ...attributes.map(({ number }) => attributeColumn(number))];
+      const places = [...own.map(() => textPlace), ...attributes.map((attribute) => place(columnKind(attribute)))];
+      const rows = documents.map(({ id, permissions, values }) => {
+        const granted = JSON.stringify(permissions);
+        const printed = printer.fresh({ now, permissions: granted, values });
+        const stored = attributes.map(({ number }) => bind(values.get(number)));
+        return [id, now, now, granted, printer.shape, printed, ...stored];
+      });
       const current = isCurrent(collection);
-      const doc = printer(collection, null);
+      const list = documents.map(() => `(${places.join(', ')})`).join(', ');
       return query({
-        sql: `insert into ${documentTable(collection.number)} (${columns.join(', ')}) select ${places.join(', ')} where ${current.sql} on conflict do nothing returning ${doc.sql} as document`,
-        values: [
-          ...[document.id, document.now, document.now, JSON.stringify(document.permissions)],
-          ...[...document.values.values()].map(bind),
-          ...current.values,
-          ...doc.values,
-        ],
+        sql: `insert into ${documentTable(collection.number)} (${columns.join(', ')}) select * from (values ${list}) as given where ${current.sql} on conflict do nothing returning id, ${printer.document.sql} as document`,
+        values: [...rows.flat(), ...current.values, ...printer.document.values],
       });
     },
     /** The permissions of a document that is about to change, held until the end of the unit. */
@@ -195,22 +195,32 @@ export function createDocumentStore(sql: Sql) {
         ...(change.permissions === undefined ? [] : [['permissions', textPlace] as const]),
         ...numbers.map((number) => [attributeColumn(number), place(kindOf(collection, number))] as const),
       ];
-      const sets = [`updated_at = ${textPlace}`, ...changed.map(([column, value]) => `${column} = ${value}`)];
-      const values = [
-        ...(change.permissions === undefined ? [] : [JSON.stringify(change.permissions)]),
-        ...[...change.values.values()].map(bind),
+      const permissions = change.permissions === undefined ? undefined : JSON.stringify(change.permissions);
+      const printer = printerOf(collection);
+      const printed = printer.changed({
+        updatedAt: change.now,
+        permissions,
+        values: printedValues(collection, change.values),
+      });
+      const sets = [
+        ...[`updated_at = ${textPlace}`, `shape = ${textPlace}`, `printed = ${printed.sql}`],
+        ...changed.map(([column, value]) => `${column} = ${value}`),
       ];
+      const values = [...(permissions === undefined ? [] : [permissions]), ...[...change.values.values()].map(bind)];
       const differs = changed.map(([column, value]) => `${column} ${unlike} ${value}`).join(' or ') || '1 = 0';
       const current = isCurrent(collection);
-      const doc = printer(collection, null);
+      const doc = printer.document;
       return query({
         sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql} and (${differs}) returning ${doc.sql} as document`,
-        values: [change.now, ...values, id, ...current.values, ...values, ...doc.values],
+        values: [
+          ...[change.now, printer.shape, ...printed.values, ...values, id],
+          ...[...current.values, ...values, ...doc.values],
+        ],
       });
     },
     remove: (collection: Collection, id: string): Query => {
       const current = isCurrent(collection);
-      const doc = printer(collection, null);
+      const doc = printerOf(collection).document;
       return query({
         sql: `delete from ${documentTable(collection.number)} where id = ? and ${current.sql} returning ${doc.sql} as document`,
         values: [id, ...current.values, ...doc.values],
@@ -222,6 +232,11 @@ export function createDocumentStore(sql: Sql) {
     version: (collection: Collection): Query =>
       query({ sql: `select ${version} as version`, values: [collection.number] }),
   };
+}
+
+function printedValues({ attributes }: Collection, values: StoredValues): ReadonlyMap<number, string> {
+  const changed = attributes.filter(({ number }) => values.has(number));
+  return new Map(changed.map((attribute) => [attribute.number, printValue(attribute, values.get(attribute.number))]));
 }
 
 /** SQL over the documents of collections. */

@@ -20,6 +20,17 @@ export function changedValues(collection: Collection, data: Readonly<Record<stri
   return new Map(changed.map((attribute) => [attribute.number, storedValue(attribute, given(data, attribute))]));
 }
 
+/** The path of a document in the audit log. */
+export function documentResource({ databaseId, id }: Collection, documentId: string): string {
+  return `databases/${databaseId}/collections/${id}/documents/${documentId}`;
+}
+
+/** The keys of attributes, for what is recorded of a change. */
+export function keysOf(collection: Collection, numbers: Iterable<number>): string[] {
+  const changed = new Set(numbers);
+  return collection.attributes.filter(({ number }) => changed.has(number)).map(({ key }) => key);
+}
+
 /** The member of an attribute; never one that every object inherits, such as `constructor`. */
 function given(data: Readonly<Record<string, unknown>>, { key }: Attribute): unknown {
   return Object.hasOwn(data, key) ? data[key] : undefined;

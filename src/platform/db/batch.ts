@@ -1,38 +1,134 @@
+import type { DialectName, Query } from './query.js';
+import type { Row } from './table.js';
+import type { Reader } from './unit.js';
+
+/** How calls are joined. */
+interface JoinOptions {
+  /** Most calls in one run. Where there is a limit, runs are of 1, 2, 4 … calls, so that their statements have few texts. */
+  readonly most: number;
+  /** Most runs under way at once; further calls wait and go together. */
+  readonly atOnce: number;
+}
+
+/**
+ * Joins calls into as few runs as possible: those of one turn of the event loop go together, and those that come while enough runs are under
+ * way form the next one. Nothing is remembered: each call is answered by a run begun after it. A run gives one answer for each item, or
+ * undefined for one that has to run alone; when it fails, each of its items runs alone, so that nobody is refused for another's fault.
+ */
+export function createJoin<I, O>(
+  run: (items: readonly I[]) => Promise<readonly (O | undefined)[]>,
+  { most, atOnce }: JoinOptions,
+): (item: I) => Promise<O> {
+  interface Waiting {
+    readonly item: I;
+    readonly resolve: (value: O) => void;
+    readonly reject: (error: unknown) => void;
+  }
+  const waiting: Waiting[] = [];
+  let underWay = 0;
+  let called = false;
+
+  const alone = async ({ item, resolve, reject }: Waiting): Promise<void> => {
+    try {
+      const [value] = await run([item]);
+      if (value === undefined) throw new Error('a call that runs alone must be answered');
+      resolve(value);
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const together = async (batch: readonly Waiting[]): Promise<void> => {
+    const answers = await run(batch.map(({ item }) => item)).catch((): undefined => undefined);
+    const left: Waiting[] = [];
+    batch.forEach((one, at) => {
+      const answer = answers?.[at];
+      if (answer === undefined) left.push(one);
+      else one.resolve(answer);
+    });
+    await Promise.all(left.map(alone));
+  };
+  const start = (): void => {
+    called = false;
+    while (waiting.length > 0 && underWay < atOnce) {
+      const batch = waiting.splice(
+        0,
+        most === Number.POSITIVE_INFINITY ? most : 2 ** Math.floor(Math.log2(Math.min(most, waiting.length))),
+      );
+      const [first] = batch;
+      if (first === undefined) return;
+      underWay += 1;
+      (batch.length === 1 ? alone(first) : together(batch)).then(() => {
+        underWay -= 1;
+        later();
+      });
+    }
+  };
+  const later = (): void => {
+    if (called || waiting.length === 0 || underWay >= atOnce) return;
+    called = true;
+    setImmediate(start);
+  };
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      later();
+    });
+}
+
 /** A lookup by key that shares statements with others. */
 export type Lookup<V> = (key: string) => Promise<V | undefined>;
 
-/**
- * Joins lookups into as few statements as possible: those of one turn of the event loop go together, and those that come while a
- * statement is under way form the next one. Nothing is remembered: each lookup is answered by a statement begun after it was asked for,
- * so what was revoked before a request arrived is not seen by it. A statement that fails fails its own lookups only.
- */
+/** Joins lookups by key; what was revoked before a request arrived is not seen by it. */
 export function createLookup<V>(load: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>): Lookup<V> {
-  interface Waiting {
-    readonly resolve: (value: V | undefined) => void;
-    readonly reject: (error: unknown) => void;
-  }
-  let waiting = new Map<string, Waiting[]>();
-  let busy = false;
+  const join = createJoin<string, { readonly value: V | undefined }>(
+    async (keys) => {
+      const found = await load([...new Set(keys)]);
+      return keys.map((key) => ({ value: found.get(key) }));
+    },
+    { most: Number.POSITIVE_INFINITY, atOnce: 1 },
+  );
+  return async (key) => (await join(key)).value;
+}
 
-  const run = async (): Promise<void> => {
-    const batch = waiting;
-    waiting = new Map();
-    try {
-      const found = await load([...batch.keys()]);
-      for (const [key, askers] of batch) for (const { resolve } of askers) resolve(found.get(key));
-    } catch (error) {
-      for (const askers of batch.values()) for (const { reject } of askers) reject(error);
-    }
-    if (waiting.size > 0) setImmediate(run);
-    else busy = false;
+const sharedReads: JoinOptions = { most: 8, atOnce: 2 };
+/** Both databases bound the values of a statement. */
+const mostSharedValues = 1000;
+
+/** Joins reads of the same text, each of which gives one row: several become the parts of one statement. */
+export function createSharedRead(db: Reader, dialect: DialectName): (query: Query) => Promise<Row | undefined> {
+  type Read = (values: Query['values']) => Promise<{ readonly row: Row | undefined }>;
+  const reads = new Map<string, { readonly read: Read; users: number }>();
+  const readOf = (sql: string) => {
+    const join = createJoin<Query['values'], { readonly row: Row | undefined }>(async (items) => {
+      const [alone] = items;
+      if (items.length === 1 && alone !== undefined) return [{ row: await db.one({ sql, values: alone }) }];
+      const rows = await db.all(union(sql, items, dialect));
+      const byPart = new Map(rows.map((row) => [Number(row.part), row]));
+      return items.map((_, part) => ({ row: byPart.get(part) }));
+    }, sharedReads);
+    return { read: join, users: 0 };
   };
-  return (key) =>
-    new Promise((resolve, reject) => {
-      const askers = waiting.get(key);
-      if (askers === undefined) waiting.set(key, [{ resolve, reject }]);
-      else askers.push({ resolve, reject });
-      if (busy) return;
-      busy = true;
-      setImmediate(run);
-    });
+  return async (query) => {
+    if (query.values.length > mostSharedValues / sharedReads.most) return db.one(query);
+    const shared = reads.get(query.sql) ?? readOf(query.sql);
+    reads.set(query.sql, shared);
+    shared.users += 1;
+    try {
+      return (await shared.read(query.values)).row;
+    } finally {
+      shared.users -= 1;
+      if (shared.users === 0) reads.delete(query.sql);
+    }
+  };
+}
+
+/** One statement of several parts. Postgres numbers the places of values, so those of later parts move on. */
+function union(sql: string, items: readonly Query['values'][], dialect: DialectName): Query {
+  const part = (at: number): string => {
+    const before = at * (items[0]?.length ?? 0);
+    const text =
+      dialect === 'sqlite' ? sql : sql.replace(/\$(\d+)/g, (_, place: string) => `$${Number(place) + before}`);
+    return `select ${at} as part, q.* from (${text}) as q`;
+  };
+  return { sql: items.map((_, at) => part(at)).join(' union all '), values: items.flat() };
 }

@@ -40,7 +40,7 @@ export function createCollectionDdl(dialect: DialectName) {
   return {
     create: (number: number): Query[] => [
       statement(
-        `create table ${documentTable(number)} (seq ${sequence}, id ${text} not null unique, created_at ${text} not null, updated_at ${text} not null, permissions ${text} not null)`,
+        `create table ${documentTable(number)} (seq ${sequence}, id ${text} not null unique, created_at ${text} not null, updated_at ${text} not null, permissions ${text} not null, shape ${text} not null, printed ${text} not null)`,
       ),
       statement(
         `create table ${readersTable(number)} (role ${text} not null, seq bigint not null references ${documentTable(number)} (seq) on delete cascade, primary key (role, seq))${dialect === 'sqlite' ? ' without rowid' : ''}`,

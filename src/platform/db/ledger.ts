@@ -22,6 +22,8 @@ export interface Recorded<E extends EventName> {
   readonly announce?: string;
   /** The user whose personal values the payload holds, if any. */
   readonly userId?: string;
+  /** Who does it, where a unit does the work of several. */
+  readonly by?: By;
 }
 
 /** A mail or SMS to be sent: its text's variables are sealed, since they may hold secrets. */
@@ -73,10 +75,11 @@ export function createLedger(random: Random, sealing: Sealing): Ledger {
         messages: [] as Value[][],
       };
       return {
-        record: (event, { resource, payload, announce, userId }) => {
+        record: (event, { resource, payload, announce, userId, by: actual = by }) => {
           const { payload: schema, announced, personal } = events[event];
           const data: Record<string, unknown> = schema.parse(payload);
-          if (announced) rows.events.push([random.id(), by.projectId, event, now, announce ?? JSON.stringify(data)]);
+          if (announced)
+            rows.events.push([random.id(), actual.projectId, event, now, announce ?? JSON.stringify(data)]);
           const id = random.id();
           const kept: Record<string, unknown> = { ...data };
           for (const field of personal) {
@@ -88,13 +91,13 @@ export function createLedger(random: Random, sealing: Sealing): Ledger {
           }
           const row = [
             id,
-            by.projectId,
+            actual.projectId,
             now,
-            by.actor.kind,
-            by.actor.id,
+            actual.actor.kind,
+            actual.actor.id,
             event,
             resource,
-            by.requestId,
+            actual.requestId,
             canonicalJson(kept),
           ];
           rows.audit.push([...row, sealing.auditMac(JSON.stringify(row))]);

@@ -36,6 +36,7 @@ class SqliteConnection implements Connection {
       'foreign_keys = ON',
       'journal_size_limit = 67108864',
       'wal_autocheckpoint = 1000',
+      'cache_size = -16384',
       'trusted_schema = OFF',
     ]) {
       await connection.all({ sql: `PRAGMA ${pragma}`, values: [] });

@@ -116,15 +116,21 @@ export function orderColumns(orders: readonly Order[]): { readonly column: strin
   return [...columns, { column: 'seq', descending: leadsWithTime ? first.descending : false }];
 }
 
-/** ORDER BY, nulls first ascending and last descending on both databases. */
+const withoutNulls: readonly string[] = Object.values(systemColumns);
+
+/** ORDER BY, nulls first ascending and last descending on both databases; Postgres has to be told, where there can be any. */
 export function orderBy(
   columns: readonly { readonly column: string; readonly descending: boolean }[],
   dialect: DialectName,
   reversed: boolean,
 ): string {
-  const words = (descending: boolean) =>
-    dialect === 'sqlite' ? (descending ? 'desc' : 'asc') : descending ? 'desc nulls last' : 'asc nulls first';
-  return columns.map(({ column, descending }) => `${column} ${words(descending !== reversed)}`).join(', ');
+  const words = (column: string, descending: boolean) => {
+    const direction = descending ? 'desc' : 'asc';
+    // In the other order an index of a column without nulls would not be used.
+    if (dialect === 'sqlite' || withoutNulls.includes(column)) return direction;
+    return `${direction} nulls ${descending ? 'last' : 'first'}`;
+  };
+  return columns.map(({ column, descending }) => `${column} ${words(column, descending !== reversed)}`).join(', ');
 }
 
 /**

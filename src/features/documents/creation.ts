@@ -1,0 +1,47 @@
+import { createJoin } from '#src/platform/db/batch.js';
+import type { By } from '#src/platform/db/ledger.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Collection } from '../databases/index.js';
+import { conflict, fitting, wireNow } from './refusals.js';
+import type { DocumentStore, NewDocument } from './store.js';
+import { documentResource, keysOf } from './structure.js';
+
+/** A document to create, and on whose behalf. */
+export interface Creation {
+  readonly by: By;
+  readonly document: NewDocument;
+}
+
+const mostTogether = 32;
+/** What a statement may carry on both databases, with room to spare. */
+const mostValues = 20_000;
+
+/**
+ * Creates documents of a collection, those of many requests in one statement and one commit: each has its audit row and its event as if it
+ * were alone. One that the statement leaves out is tried alone and gets its own refusal.
+ */
+export function createCreation(
+  { db }: Pick<Platform, 'db'>,
+  store: DocumentStore,
+  collection: Collection,
+): (creation: Creation) => Promise<string> {
+  const create = (creations: readonly [Creation, ...Creation[]]): Promise<(string | undefined)[]> =>
+    db.work(creations[0].by, async (unit) => {
+      const documents = creations.map(({ document }) => document);
+      const rows = await fitting(() => unit.all(store.insert(collection, documents, wireNow(unit))));
+      if (rows.length === 0) throw await conflict(unit, store, collection, creations[0].document.id);
+      const written = new Map(rows.map((row) => [String(row.id), String(row.document)]));
+      return creations.map(({ by, document: { id, values } }) => {
+        const printed = written.get(id);
+        // Of two with the same id, one was written.
+        if (printed === undefined || !written.delete(id)) return undefined;
+        const payload = { attributes: keysOf(collection, values.keys()), permissions: true };
+        unit.record('documentCreated', { by, resource: documentResource(collection, id), payload, announce: printed });
+        return printed;
+      });
+    });
+  return createJoin(async ([first, ...others]) => (first === undefined ? [] : create([first, ...others])), {
+    most: Math.min(mostTogether, Math.floor(mostValues / (collection.attributes.length + 10))),
+    atOnce: 1,
+  });
+}
