@@ -90,6 +90,16 @@ module.exports = {
       { pathNot: '^src/platform/' },
       { path: packages('node-cron', 'undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg') },
     ),
+    rule(
+      'loaded-when-needed',
+      'Most starts can do without them; by import() they cost time and memory only where they are used.',
+      { path: '^src/' },
+      {
+        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        dynamic: false,
+        dependencyTypesNot: ['type-only'],
+      },
+    ),
   ],
   options: {
     // Type-only imports are seen and told apart from those that remain at run time.

@@ -1,5 +1,5 @@
-import type { Call, Typed } from './command.js';
-import { commands } from './commands/index.js';
+import type { Call, Command, Typed } from './command.js';
+import { serveCommand } from './commands/serve.js';
 import { explain } from './exit.js';
 import { refuseSecretsIn } from './input.js';
 import { runCommand } from './opening.js';
@@ -19,13 +19,14 @@ export async function main(argv: string[]): Promise<void> {
   let output = createOutput(readOutputFlags(argv));
   try {
     refuseSecretsIn(argv);
+    const commands = await commandsFor(argv);
     const parsed = await parse(argv, commands);
     if (parsed.kind === 'text') {
       process.stdout.write(parsed.text);
       return;
     }
     output = createOutput(outputFlags(parsed.typed));
-    const answer = await runCommand(parsed.command, callOf(parsed.typed, output));
+    const answer = await runCommand(parsed.command, callOf(parsed.typed, output, commands));
     if (answer === undefined) return;
     output.answer(answer);
     process.exitCode = answer.exitCode ?? 0;
@@ -37,7 +38,14 @@ export async function main(argv: string[]): Promise<void> {
   }
 }
 
-function callOf(typed: Typed, output: Output): Call {
+/** A server is to start quickly, so it does not load the other commands. */
+async function commandsFor([first]: readonly string[]): Promise<readonly Command[]> {
+  if (first === serveCommand.path) return [serveCommand];
+  const { commands } = await import('./commands/index.js');
+  return commands;
+}
+
+function callOf(typed: Typed, output: Output, roster: readonly Command[]): Call {
   const possible = Boolean(process.stdin.isTTY && process.stderr.isTTY) && !output.json && !typed.isSet('--no-input');
   if (!output.color) process.env.NO_COLOR = '1';
   return {
@@ -46,7 +54,7 @@ function callOf(typed: Typed, output: Output): Call {
     prompts: createPrompts({ possible, yes: typed.isSet('--yes') }),
     environment: process.env,
     configFile: typed.text('--config'),
-    roster: commands,
+    roster,
   };
 }
 

@@ -1,28 +1,9 @@
-import { lookup as systemLookup } from 'node:dns';
-import { BlockList, isIP, type LookupFunction, type Socket } from 'node:net';
-import { Agent, buildConnector, type Dispatcher, request } from 'undici';
+import { isIP } from 'node:net';
 import { Failure } from '#src/contract/errors.js';
+import type { EgressRequest, EgressResponse } from './egress-client.js';
+import { addressRule, type EgressOptions, EgressRefused } from './egress-rules.js';
+import { lazily } from './lazily.js';
 import type { Metrics } from './metrics.js';
-
-/** What an outbound call needs. */
-export interface EgressRequest {
-  readonly method: 'GET' | 'POST';
-  readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
-  /** A bounded word for metrics: what the call is for. */
-  readonly purpose: string;
-  readonly timeoutMs: number;
-  /** Most bytes of the answer that are read. */
-  readonly maxBytes: number;
-}
-
-/** What came back. */
-export interface EgressResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: Buffer;
-}
 
 /** The one way out: public addresses over https only, no redirects, bounded in time and size. */
 export interface Egress {
@@ -33,33 +14,13 @@ export interface Egress {
   close(): Promise<void>;
 }
 
-/** What the guard may be told by the operator. */
-interface EgressOptions {
-  /** CIDRs that are allowed although they are not public. */
-  readonly allow: readonly string[];
-  /** Development and tests: http and private addresses are allowed. */
-  readonly allowInsecure: boolean;
-}
-
-/** An address that the guard does not let out, with the rule it broke. */
-class EgressRefused extends Error {
-  readonly rule: string;
-  constructor(rule: string) {
-    super(`refused by the egress guard: ${rule}`);
-    this.name = 'EgressRefused';
-    this.rule = rule;
-  }
-}
-
-const connectMs = 5000;
-const idleMs = 30_000;
-const connectionsPerOrigin = 4;
-const lookupsAtOnce = 8;
-
 /** Creates the guarded egress. Literal addresses never reach a DNS hook, so they are judged in the URL and again on the connected socket. */
 export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
   const isAllowed = addressRule(options);
-  const agent = guardedAgent(isAllowed);
+  const client = lazily(async () => {
+    const { createEgressClient } = await import('./egress-client.js');
+    return createEgressClient(isAllowed);
+  });
 
   const judge = (url: string): string | undefined => {
     if (!URL.canParse(url)) return 'it is not a URL';
@@ -78,24 +39,10 @@ export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
     return undefined;
   };
 
-  const call = async ({
-    method,
-    url,
-    headers = {},
-    body,
-    timeoutMs,
-    maxBytes,
-  }: EgressRequest): Promise<EgressResponse> => {
-    const rule = judge(url);
+  const call = async (given: EgressRequest): Promise<EgressResponse> => {
+    const rule = judge(given.url);
     if (rule !== undefined) throw new EgressRefused(rule);
-    const response = await request(url, {
-      method,
-      headers: { 'user-agent': 'svc/1.0', ...headers },
-      body: body ?? null,
-      dispatcher: agent,
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    return { status: response.statusCode, headers: response.headers, body: await readBounded(response.body, maxBytes) };
+    return (await client.get()).send(given);
   };
 
   return {
@@ -114,105 +61,8 @@ export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
       if (rule !== undefined)
         throw new Failure('general_argument_invalid', { message: `The URL cannot be used: ${rule}.` });
     },
-    close: () => agent.close(),
-  };
-}
-
-async function readBounded(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size >= maxBytes) break;
-  }
-  body.destroy();
-  return Buffer.concat(chunks).subarray(0, maxBytes);
-}
-
-/** Resolves at most a few names at a time (they use pool threads) and refuses a name of which any address is not allowed. */
-function guardedAgent(isAllowed: (address: string) => boolean): Agent {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  const lookup: LookupFunction = (host, options, callback) => {
-    const start = () => {
-      running += 1;
-      systemLookup(host, { ...options, all: true, verbatim: true }, (error, addresses) => {
-        running -= 1;
-        waiting.shift()?.();
-        const [first] = addresses ?? [];
-        if (error) return callback(error, '', 0);
-        if (first === undefined || addresses.some(({ address }) => !isAllowed(address))) {
-          return callback(new EgressRefused('the name resolves to an address that is not public'), '', 0);
-        }
-        return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
-      });
-    };
-    if (running < lookupsAtOnce) start();
-    else waiting.push(start);
-  };
-  const connect = buildConnector({ timeout: connectMs, lookup });
-  return new Agent({
-    connections: connectionsPerOrigin,
-    pipelining: 1,
-    keepAliveTimeout: idleMs,
-    keepAliveMaxTimeout: idleMs,
-    connect: (target, callback) =>
-      connect(target, (error, socket) => {
-        if (error !== null) return callback(error, null);
-        const address = (socket as Socket).remoteAddress;
-        if (address !== undefined && isAllowed(address)) return callback(null, socket);
-        socket.destroy();
-        return callback(new EgressRefused('the connected address is not public'), null);
-      }),
-  });
-}
-
-/** Special ranges of IPv4 (RFC 6890 and successors); everything else of IPv4 is public. */
-const specialIPv4 = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.31.196.0', 24],
-  ['192.52.193.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['192.175.48.0', 24],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const;
-/** Inside 2000::/3, the only range of IPv6 that is routed, these are special. */
-const specialIPv6 = [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-] as const;
-
-/** Whether an address may be connected to: public, or allowed by the operator. */
-function addressRule({ allow, allowInsecure }: EgressOptions): (address: string) => boolean {
-  const special = new BlockList();
-  for (const [net, prefix] of specialIPv4) special.addSubnet(net, prefix, 'ipv4');
-  for (const [net, prefix] of specialIPv6) special.addSubnet(net, prefix, 'ipv6');
-  const routed = new BlockList();
-  routed.addSubnet('2000::', 3, 'ipv6');
-  const allowed = new BlockList();
-  for (const cidr of allow) {
-    const [net = '', prefix = ''] = cidr.split('/');
-    allowed.addSubnet(net, Number(prefix), isIP(net) === 6 ? 'ipv6' : 'ipv4');
-  }
-  return (address) => {
-    if (allowInsecure) return true;
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (allowed.check(address, family)) return true;
-    if (special.check(address, family)) return false;
-    return family === 'ipv4' || routed.check(address, 'ipv6');
+    close: async () => {
+      if (client.isMade()) await (await client.get()).close();
+    },
   };
 }

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { hash as argonHash, verify as argonVerify } from '@node-rs/argon2';
 import Scrypt from 'scrypt-kdf';
 import { Failure } from '#src/contract/errors.js';
 import type { Clock } from './clock.js';
+import { lazily } from './lazily.js';
 import type { Metrics } from './metrics.js';
 
 /** Cost of scrypt: N = 2^logN. */
@@ -47,15 +47,17 @@ const highestLogN = 18;
 /** Creates the hasher of one process; `parallel` hashes run at once. */
 export function createHashing(parameters: HashParameters, parallel: number, clock: Clock, metrics: Metrics): Hashing {
   const queue = createQueue(parallel, clock, metrics);
+  const argon2 = lazily(() => import('@node-rs/argon2'));
   const make = async (password: string): Promise<string> => {
     if (parameters.algorithm === 'argon2id') {
-      return argonHash(password, { ...argon2id, ...parameters.argon2id, outputLen: 32 });
+      const { hash } = await argon2.get();
+      return hash(password, { ...argon2id, ...parameters.argon2id, outputLen: 32 });
     }
     const key = await Scrypt.kdf(password, parameters.scrypt);
     return `scrypt:${Buffer.from(key).toString('base64')}`;
   };
   const check = async (password: string, hash: string): Promise<boolean> => {
-    if (hash.startsWith('$argon2id$')) return argonVerify(hash, password);
+    if (hash.startsWith('$argon2id$')) return (await argon2.get()).verify(hash, password);
     const key = scryptKey(hash);
     return key !== undefined && Scrypt.viewParams(key).logN <= highestLogN && Scrypt.verify(key, password);
   };

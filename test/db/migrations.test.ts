@@ -57,7 +57,8 @@ test('a migration that fails leaves the old schema', async () => {
   const schema = await schemaOf(platform);
   const broken = {
     name: '9999_broken',
-    up: ['create table half_done (id text)', 'create table half_done (id text)'].map((sql) => ({ sql, values: [] })),
+    up: () =>
+      ['create table half_done (id text)', 'create table half_done (id text)'].map((sql) => ({ sql, values: [] })),
     down: () => [],
   };
   const next = createMigrator(driver, [...migrator.migrations, broken], () => '2026-01-01T00:00:00.000Z');

@@ -1,4 +1,5 @@
-import type { Migration, Migrator, SchemaStatus } from '#src/platform/db/migrations.js';
+import type { Migrator, SchemaStatus } from '#src/platform/db/migrations.js';
+import type { Query } from '#src/platform/db/query.js';
 import type { Answer } from '../answer.js';
 import { command } from '../command.js';
 import { databaseName } from '../database-url.js';
@@ -85,7 +86,7 @@ function planned(migrator: Migrator, before: SchemaStatus, to: string | undefine
   const steps = migrator.migrations.filter(
     ({ name }) => before.pending.includes(name) && (to === undefined || name <= to),
   );
-  const statements = steps.flatMap((step) => step.up);
+  const statements = steps.flatMap((step) => step.up());
   return {
     value: { ...rest(before), sql: sqlOf(statements) },
     text: steps.length === 0 ? 'There is nothing to apply.' : sqlText(statements),
@@ -97,11 +98,11 @@ function rest({ pending, applied }: SchemaStatus) {
   return { pending, applied };
 }
 
-function sqlOf(statements: Migration['up'] = []): string[] {
+function sqlOf(statements: readonly Query[] = []): string[] {
   return statements.map(({ sql }) => sql);
 }
 
-function sqlText(statements: Migration['up'] = []): string {
+function sqlText(statements: readonly Query[] = []): string {
   return sqlOf(statements)
     .map((sql) => `${sql};`)
     .join('\n');

@@ -15,6 +15,8 @@ import { reportStart } from '../start-report.js';
 import { version } from '../version.js';
 
 const pollMs = 500;
+/** When a started server loads what it did not need in order to be ready. */
+const settledMs = 500;
 
 /** `svc serve` */
 export const serveCommand = command({
@@ -66,6 +68,7 @@ export const serveCommand = command({
       value: { url, baseUrl, host, port: listener.port, pid: process.pid, version: version() },
       text: `svc is ready: ${url}`,
     });
+    setTimeout(() => appliance.platform.sql.loadKnex(), settledMs).unref();
     return undefined;
   },
 });

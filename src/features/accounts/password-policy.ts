@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { dictionary } from '@zxcvbn-ts/language-common';
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { passwordSize } from '#src/contract/limits.js';
 import type { Platform } from '#src/platform/index.js';
+import { lazily } from '#src/platform/lazily.js';
 
 /** A password as a caller gives it: any characters, at most 256 of them and 1024 bytes; normalised to NFC, never trimmed or cut. */
 export const passwordText = z
@@ -14,7 +14,6 @@ export const passwordText = z
     message: `must be at most ${passwordSize.codePoints} characters and ${passwordSize.bytes} bytes`,
   });
 
-const common = new Set(dictionary['passwords-common']);
 const breachTimeoutMs = 2000;
 const breachBytes = 262_144;
 
@@ -27,6 +26,10 @@ interface PasswordOwner {
 
 /** Checks a new password against length, the list of common ones, the owner's own data and, where configured, known breaches. */
 export function createPasswordPolicy({ config, egress, log }: Pick<Platform, 'config' | 'egress' | 'log'>) {
+  const common = lazily(async () => {
+    const { dictionary } = await import('@zxcvbn-ts/language-common');
+    return new Set(dictionary['passwords-common']);
+  });
   const violation = (message: string) => new Failure('password_policy_violation', { message });
 
   /** k-anonymity: five characters of the SHA-1 leave the process, and the answer is padded. */
@@ -64,7 +67,7 @@ export function createPasswordPolicy({ config, egress, log }: Pick<Platform, 'co
       if (length < config.passwordMinLength)
         throw violation(`The password must have at least ${config.passwordMinLength} characters.`);
       const lower = password.toLowerCase();
-      if (common.has(lower)) throw violation('This password is one of the most common ones.');
+      if ((await common.get()).has(lower)) throw violation('This password is one of the most common ones.');
       const own = [owner.email?.split('@')[0], owner.email, owner.name, owner.projectName];
       if (own.some((value) => value !== undefined && value !== null && value !== '' && value.toLowerCase() === lower)) {
         throw violation('The password must not be your own name or address.');

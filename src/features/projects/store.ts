@@ -37,9 +37,6 @@ export const apiKeys = table('api_keys', {
   updatedAt: text,
 });
 
-/** Facts about the installation. */
-export const installation = table('installation', { name: text, value: text });
-
 type ProjectRow = Parameters<typeof projects.encode>[0];
 type PlatformRow = Parameters<typeof platforms.encode>[0];
 type KeyRow = Parameters<typeof apiKeys.encode>[0];
@@ -82,10 +79,10 @@ export function createProjectStore(sql: Sql) {
       sql.compile(knex(apiKeys.name).where({ id }).update({ accessed_at: accessedAt })),
     removeKey: (id: string): Query => sql.compile(knex(apiKeys.name).where({ id }).delete()),
 
-    fact: (name: string): Query =>
-      sql.compile(knex(installation.name).where({ name }).select(installation.select(sql))),
+    // Every start asks these two; written out, they do not wait until knex is loaded.
+    fact: (name: string): Query => sql.text('select value from installation where name = ?', [name]),
     insertFact: (name: string, value: string): Query =>
-      sql.compile(knex(installation.name).insert({ name, value }).onConflict(['name']).ignore()),
+      sql.text('insert into installation (name, value) values (?, ?) on conflict (name) do nothing', [name, value]),
   };
 }
 

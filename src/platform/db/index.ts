@@ -7,9 +7,7 @@ import type { Sealing } from '../sealing.js';
 import type { Driver } from './driver.js';
 import { createLedger } from './ledger.js';
 import { createMigrator, loadMigrations, type Migrator } from './migrations.js';
-import { openPostgres } from './postgres.js';
 import { createSql, type DialectName, type Sql } from './query.js';
-import { openSqlite } from './sqlite.js';
 import { createDatabase, type Database } from './unit.js';
 
 /** An open database with everything the platform does with it. */
@@ -43,14 +41,7 @@ export function parseDatabaseUrl(url: string): { readonly dialect: DialectName; 
 export async function openDatabase(config: Config, parts: DatabaseParts): Promise<OpenDatabase> {
   const { dialect, file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const sql = createSql(dialect);
-  const driver =
-    file !== null
-      ? await openSqlite(file)
-      : await openPostgres({
-          url: config.databaseUrl.reveal(),
-          prepared: config.pgPrepared === 'on',
-          onChange: parts.onChange,
-        });
+  const driver = file === null ? await connect(config, parts) : await open(file);
   const migrations = await loadMigrations(migrationsDirectory, sql);
   return {
     sql,
@@ -58,4 +49,15 @@ export async function openDatabase(config: Config, parts: DatabaseParts): Promis
     migrator: createMigrator(driver, migrations, () => instantOf(parts.clock.now())),
     db: createDatabase(driver, createLedger(parts.random, parts.sealing), parts.clock, parts.metrics),
   };
+}
+
+// Each database brings a package of its own, and one of them is in use.
+async function open(file: string): Promise<Driver> {
+  const { openSqlite } = await import('./sqlite.js');
+  return openSqlite(file);
+}
+
+async function connect(config: Config, { onChange }: DatabaseParts): Promise<Driver> {
+  const { openPostgres } = await import('./postgres.js');
+  return openPostgres({ url: config.databaseUrl.reveal(), prepared: config.pgPrepared === 'on', onChange });
 }

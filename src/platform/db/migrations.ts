@@ -17,7 +17,7 @@ interface MigrationFile {
 /** A step of the schema with the SQL it stands for on the database in use. */
 export interface Migration {
   readonly name: string;
-  readonly up: readonly Query[];
+  readonly up: () => readonly Query[];
   readonly down: (tables: readonly string[]) => readonly Query[];
 }
 
@@ -61,8 +61,8 @@ export async function loadMigrations(directory: string, sql: Sql): Promise<Migra
     const module: MigrationFile = await import(pathToFileURL(join(directory, file)).href);
     return {
       name: file.replace(/\.js$/, ''),
-      up: compile(module.up(sql.knex, sql.dialect)),
-      down: (tables) => compile(module.down(sql.knex, sql.dialect, tables)),
+      up: () => compile(module.up(sql.loadKnex(), sql.dialect)),
+      down: (tables) => compile(module.down(sql.loadKnex(), sql.dialect, tables)),
     };
   };
   return Promise.all(names.map(load));
@@ -109,7 +109,7 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
         const done = await applied(connection);
         const pending = migrations.filter(({ name }) => !done.includes(name) && (to === undefined || name <= to));
         for (const migration of pending) {
-          await apply(connection, migration.up);
+          await apply(connection, migration.up());
           await connection.run(
             query(`insert into ${table} (name, applied_at) values (${place(1)}, ${place(2)})`, [migration.name, now()]),
           );

@@ -1,4 +1,5 @@
-import createKnex, { type Knex } from 'knex';
+import { createRequire } from 'node:module';
+import type { Knex } from 'knex';
 
 /** The two databases. */
 export type DialectName = 'sqlite' | 'postgres';
@@ -23,13 +24,21 @@ class Parameter {
 /** Anything knex can compile. */
 type Builder = Pick<Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
 
+/** What statements are built with. */
+interface Builders {
+  (table: string): Knex.QueryBuilder;
+  raw: Knex['raw'];
+}
+
 /** Compiles SQL for one database; it never connects. */
 export interface Sql {
   readonly dialect: DialectName;
-  readonly knex: Knex;
-  /** Compiles a statement once; each call only fills in the values. */
+  readonly knex: Builders;
+  /** All of knex, for migrations. It has hundreds of files, so it is loaded by this or with the first statement that is compiled. */
+  loadKnex(): Knex;
+  /** Compiles a statement at the first call; every call only fills in the values. */
   prepare<P extends Readonly<Record<string, Value>>>(
-    build: (knex: Knex, parameters: { readonly [K in keyof P]: Knex.Value }) => Builder,
+    build: (knex: Builders, parameters: { readonly [K in keyof P]: Knex.Value }) => Builder,
   ): (parameters: P) => Query;
   /** A condition: the column is one of a list, however long, bound as one value made by `list`. The statement's text stays the same. */
   isOneOf(column: string, list: Knex.Value): Knex.Raw;
@@ -42,7 +51,10 @@ export interface Sql {
 
 /** Creates the compiler for a database. */
 export function createSql(dialect: DialectName): Sql {
-  const knex = createKnex({ client: dialect === 'sqlite' ? 'sqlite3' : 'pg', useNullAsDefault: true });
+  const loadKnex = createLoader(dialect);
+  const knex: Builders = Object.assign((table: string) => loadKnex()(table), {
+    raw: ((...given: Parameters<Knex['raw']>) => loadKnex().raw(...given)) as Knex['raw'],
+  });
   const numbered = createNumbering();
   const native = (builder: Builder): { sql: string; bindings: readonly unknown[] } => {
     const { sql, bindings } = builder.toSQL().toNative();
@@ -51,16 +63,18 @@ export function createSql(dialect: DialectName): Sql {
   return {
     dialect,
     knex,
+    loadKnex,
     prepare: (build) => {
       const parameters = new Proxy({}, { get: (_, name) => new Parameter(String(name)) });
-      // The proxy stands for whatever names the caller's type lists; knex passes unknown objects through as bindings.
-      const { sql, bindings } = native(build(knex, parameters as never));
-      return (given) => ({
-        sql,
-        values: bindings.map((binding) =>
+      let compiled: ReturnType<typeof native> | undefined;
+      return (given) => {
+        // The proxy stands for whatever names the caller's type lists; knex passes unknown objects through as bindings.
+        compiled ??= native(build(knex, parameters as never));
+        const values = compiled.bindings.map((binding) =>
           binding instanceof Parameter ? (given[binding.name] ?? null) : (binding as Value),
-        ),
-      });
+        );
+        return { sql: compiled.sql, values };
+      };
     },
     isOneOf: (column, list) =>
       dialect === 'sqlite'
@@ -75,6 +89,19 @@ export function createSql(dialect: DialectName): Sql {
       const { sql, bindings } = native(builder);
       return { sql, values: bindings as readonly Value[] };
     },
+  };
+}
+
+/** Loads knex at the first call. Not by `import()`: whoever builds a statement inside a unit cannot wait. */
+function createLoader(dialect: DialectName): () => Knex {
+  const require = createRequire(import.meta.url);
+  let loaded: Knex | undefined;
+  return () => {
+    if (loaded === undefined) {
+      const { knex }: typeof import('knex') = require('knex');
+      loaded = knex({ client: dialect === 'sqlite' ? 'sqlite3' : 'pg', useNullAsDefault: true });
+    }
+    return loaded;
   };
 }
 
