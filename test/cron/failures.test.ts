@@ -65,3 +65,25 @@ for (const [what, thrown, words] of failures) {
     await jobs.stop();
   });
 }
+
+test('while the database is away the log says so once for each job, and nothing ends', async () => {
+  const sibling = await target.startSibling();
+  const job = aJob('test.away', async () => {});
+  const jobs = jobsOf(sibling, job);
+  await sibling.close();
+  for (let tries = 0; tries < 3; tries++) {
+    await jobs.tick(job.name);
+    await jobs.sweep();
+  }
+  const said = sibling
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"cron.'));
+  assert.deepEqual(
+    said.map((line) => [JSON.parse(line).level, JSON.parse(line).event, JSON.parse(line).job]),
+    [
+      ['warn', 'cron.unavailable', 'test.away'],
+      ['warn', 'cron.unavailable', 'watch'],
+    ],
+  );
+});

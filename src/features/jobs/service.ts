@@ -27,6 +27,7 @@ export function createJobs(platform: Parts, roster: readonly Job[]) {
   const known = new Map<string, Known>(
     roster.map((job) => [job.name, { job, timetable: createTimetable(job.schedule) }]),
   );
+  if (known.size < roster.length) throw new Error('two jobs share a name');
   const shared = roster.filter(({ lease }) => lease === 'database').map(({ name }) => name);
   const ending = new AbortController();
   const runner = createRunner(platform, leases, ending.signal);
@@ -86,10 +87,9 @@ export function createJobs(platform: Parts, roster: readonly Job[]) {
     }
     try {
       const run = await alone(name, () => runDue(name));
-      if (run === undefined) return;
-      if (run.outcome === 'failed') report(name, run.cause);
+      if (run?.outcome === 'failed') report(name, run.cause);
       else waiting.delete(name);
-      if (run.outcome === 'lost') log.warn('cron.lost', { job: name });
+      if (run?.outcome === 'lost') log.warn('cron.lost', { job: name });
     } catch (error) {
       report(name, error);
     }
@@ -100,6 +100,7 @@ export function createJobs(platform: Parts, roster: readonly Job[]) {
     try {
       const rows = await track(leases.rows());
       if (shared.some((name) => !rows.has(name))) await track(enroll(rows));
+      waiting.delete('watch');
       return shared.filter((name) => {
         const row = rows.get(name);
         return row !== undefined && isDue(row, slotOf(get(name)));

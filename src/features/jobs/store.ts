@@ -60,8 +60,9 @@ export function createJobStore(sql: Sql) {
           .returning('fence'),
       );
     },
+    /** Not of a lease that was given back while this was on its way. */
     renew: (name: string, fence: number, until: Instant): Query =>
-      sql.compile(held(name, fence).update({ lease_until: until })),
+      sql.compile(held(name, fence).whereNotNull('owner').update({ lease_until: until })),
     /** Ends a lease, with the result of the run or without one. */
     release: (name: string, fence: number, result: Partial<JobRow>): Query =>
       sql.compile(held(name, fence).update({ ...cronJobs.encodeSome(result), owner: null, lease_until: null })),
