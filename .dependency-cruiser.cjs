@@ -88,7 +88,13 @@ module.exports = {
       'machines-only-in-platform',
       'Features ask the platform for time, hashes, the network and the database.',
       { pathNot: '^src/platform/' },
-      { path: packages('node-cron', 'undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg') },
+      { path: packages('undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg') },
+    ),
+    rule(
+      'cron-only-in-scheduler',
+      'It ticks and decides nothing; everybody else declares a job.',
+      { pathNot: '^src/platform/scheduler[.]ts$' },
+      { path: packages('node-cron') },
     ),
     rule(
       'loaded-when-needed',

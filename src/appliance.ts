@@ -10,7 +10,7 @@ import { createPlatform, type Platform, type Replacements } from '#src/platform/
 export interface Appliance {
   readonly platform: Platform;
   readonly features: Features;
-  /** Listens; the port is the one in use where the configured one is 0. */
+  /** Listens, then runs the jobs; the port is the one in use where the configured one is 0. */
   serve(): Promise<Listener>;
   /** The OpenAPI document as served to a project. */
   describe(project: Project): Record<string, unknown>;
@@ -28,14 +28,18 @@ export async function createAppliance(config: Config, replacements: Replacements
     describe: (project) => describeApi(state.operations, project, config),
     serve: async () => {
       const listener = await listen(app, config, () => platform.random.id());
+      await features.jobs.start();
       return {
         port: listener.port,
-        drain: () => {
+        drain: async () => {
           state.draining = true;
-          return listener.drain();
+          await Promise.all([listener.drain(), features.jobs.stop()]);
         },
       };
     },
-    close: () => platform.close(),
+    close: async () => {
+      await features.jobs.stop();
+      await platform.close();
+    },
   };
 }

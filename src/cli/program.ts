@@ -13,6 +13,7 @@ const groups: Readonly<Record<string, string>> = {
   apikey: 'Manages the server keys of a project',
   user: 'Manages the users of a project',
   limits: 'Shows and resets the rate limits of a project',
+  cron: 'Shows and runs the jobs of the installation',
   config: 'Shows and checks the settings of the installation',
 };
 

@@ -82,3 +82,6 @@ export const connectionLimits = {
 
 /** Connections at once, and headers of one request. */
 export const serverLimits = { connections: 2048, headers: 100 } as const;
+
+/** Leases of jobs, what one step of a job takes, and how long a server that ends waits for its jobs. */
+export const jobLimits = { leaseSeconds: 60, renewSeconds: 20, batch: 200, endSeconds: 20 } as const;

@@ -3,6 +3,7 @@ import { createAccounts } from './accounts/index.js';
 import { createCourier } from './courier/index.js';
 import { createDatabasesFeature } from './databases/index.js';
 import { createDocumentsFeature } from './documents/index.js';
+import { createJobsFeature } from './jobs/index.js';
 import { createLimits } from './limits/index.js';
 import { createLogins } from './login/index.js';
 import { createProjectsFeature } from './projects/index.js';
@@ -12,6 +13,7 @@ import { createUsers } from './users/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
 export { attributesApi, databasesApi } from './databases/index.js';
+export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
@@ -22,13 +24,18 @@ export function createFeatures(platform: Platform) {
   const { projects, serverKeys, operations: projectOperations } = createProjectsFeature(platform);
   const courier = createCourier(platform);
   const accounts = createAccounts(platform);
-  const { sessions, operations: sessionOperations } = createSessionsFeature(platform, accounts);
+  const {
+    sessions,
+    operations: sessionOperations,
+    jobs: sessionJobs,
+  } = createSessionsFeature(platform, accounts, projects);
   const users = createUsers(platform, accounts, sessions, courier);
   const selfService = createSelfService(platform, { accounts, sessions, users, limits });
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
   const logins = createLogins(platform, { accounts, sessions, limits });
+  const { jobs } = createJobsFeature(platform, [...limits.jobs, ...sessionJobs]);
   return {
     limits,
     projects,
@@ -36,6 +43,7 @@ export function createFeatures(platform: Platform) {
     sessions,
     users,
     databases,
+    jobs,
     operations: [
       ...selfService.operations,
       ...logins.operations,

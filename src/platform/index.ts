@@ -7,6 +7,7 @@ import { createHashing, defaultHashParameters, type Hashing, type HashParameters
 import { createLog, type Log } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { createRandom, type Random } from './random.js';
+import { createScheduler, type Scheduler } from './scheduler.js';
 import { createSealing, type Sealing } from './sealing.js';
 
 /** Every machine the features may use. */
@@ -19,6 +20,7 @@ export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | '
   readonly egress: Egress;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly scheduler: Scheduler;
   close(): Promise<void>;
 }
 
@@ -27,6 +29,7 @@ export interface Replacements {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly hashParameters?: HashParameters;
+  readonly scheduler?: Scheduler;
   readonly writeLog?: (lines: string) => void;
 }
 
@@ -68,6 +71,7 @@ export async function createPlatform(config: Config, replacements: Replacements 
     egress,
     log,
     metrics,
+    scheduler: replacements.scheduler ?? createScheduler(),
     close: async () => {
       await egress.close();
       await database.driver.close();

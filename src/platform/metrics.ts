@@ -12,6 +12,14 @@ export interface Metrics {
   hashQueue(running: number, waiting: number): void;
   /** Counts an outbound call. */
   egress(purpose: string, outcome: 'ok' | 'failed' | 'refused'): void;
+  /** Counts a run of a job and its duration in seconds. */
+  cronRun(job: string, outcome: 'ok' | 'failed' | 'interrupted' | 'lost', seconds: number): void;
+  /** What the database knows of the jobs of all processes. */
+  cronJobs(
+    jobs: readonly { readonly job: string; readonly secondsSinceSuccess: number; readonly isHeld: boolean }[],
+  ): void;
+  /** Runs before each rendering, to measure what is not counted as it happens. */
+  beforeRender(measure: () => Promise<void>): void;
   /** Prometheus exposition format 0.0.4. */
   render(): Promise<string>;
 }
@@ -57,6 +65,8 @@ export function createMetrics(): Metrics {
     labelNames: ['purpose', 'outcome'],
     registers,
   });
+  const cron = createCronMetrics(registers);
+  const measurements: (() => Promise<void>)[] = [];
 
   // A child of a labelled metric is looked up by hashing its labels; requests come often enough to keep the children at hand.
   const children = new Map<string, { count: Counter.Internal; time: Histogram.Internal<string> }>();
@@ -79,6 +89,54 @@ export function createMetrics(): Metrics {
       hashing.set({ state: 'waiting' }, waiting);
     },
     egress: (purpose, outcome) => egress.inc({ purpose, outcome }),
-    render: () => registry.metrics(),
+    ...cron,
+    beforeRender: (measure) => measurements.push(measure),
+    render: async () => {
+      for (const measure of measurements) await measure();
+      return registry.metrics();
+    },
+  };
+}
+
+function createCronMetrics(registers: Registry[]): Pick<Metrics, 'cronRun' | 'cronJobs'> {
+  const labelNames = ['job'];
+  const runs = new Counter({
+    name: 'svc_cron_runs_total',
+    help: 'Runs of jobs by this process',
+    labelNames: ['job', 'outcome'],
+    registers,
+  });
+  const time = new Histogram({
+    name: 'svc_cron_run_duration_seconds',
+    help: 'Time that runs of jobs by this process took',
+    labelNames,
+    buckets: [0.01, 0.1, 1, 10, 60, 600],
+    registers,
+  });
+  const success = new Gauge({
+    name: 'svc_cron_seconds_since_success',
+    help: 'Time since the last success of a job in any process, or since the job is known',
+    labelNames,
+    registers,
+  });
+  const leases = new Gauge({
+    name: 'svc_cron_lease_held',
+    help: '1 while some process runs the job',
+    labelNames,
+    registers,
+  });
+  return {
+    cronRun: (job, outcome, seconds) => {
+      runs.inc({ job, outcome });
+      time.observe({ job }, seconds);
+    },
+    cronJobs: (jobs) => {
+      success.reset();
+      leases.reset();
+      for (const { job, secondsSinceSuccess, isHeld } of jobs) {
+        success.set({ job }, secondsSinceSuccess);
+        leases.set({ job }, isHeld ? 1 : 0);
+      }
+    },
   };
 }

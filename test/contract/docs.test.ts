@@ -82,18 +82,39 @@ test('the values in settings.md are accepted, and their neighbours refused', () 
   }
 });
 
-test('scopes.md lists the scopes and what each opens', async () => {
+/** The service over a database that has nothing in it, not even tables. */
+async function anAppliance() {
   const dir = mkdtempSync(join(tmpdir(), 'svc-docs-'));
   const environment = { SVC_DATA_DIR: dir, SVC_LOG_LEVEL: 'error' };
   const { config } = loadConfig({ file: join(dir, 'none.env'), environment, needsMasterKey: false });
   const appliance = await createAppliance(config);
+  const dispose = async () => {
+    await appliance.close();
+    rmSync(dir, { recursive: true, force: true });
+  };
+  return { appliance, dispose };
+}
+
+test('operations.md lists the jobs', async () => {
+  const { appliance, dispose } = await anAppliance();
+  await appliance.platform.migrator.up();
+  const jobs = await appliance.features.jobs.list();
+  await dispose();
+  const runners = { process: 'every process', database: 'one process' };
+  same(
+    readTable('docs/operations.md', 'job').map(([name, schedule, runBy]) => [code(name), code(schedule), runBy]),
+    jobs.map(({ name, schedule, lease }) => [name, schedule, runners[lease]]),
+  );
+});
+
+test('scopes.md lists the scopes and what each opens', async () => {
+  const { appliance, dispose } = await anAppliance();
   const time = '2026-01-01T00:00:00.000Z';
   const project = { id: 'p', name: 'P', dataKey: '', createdAt: time, updatedAt: time, hostnames: [] };
   const { paths } = appliance.describe({ ...project, settings: projectSettings.parse({}) }) as {
     paths: Record<string, Record<string, { 'x-scopes'?: string[] }>>;
   };
-  await appliance.close();
-  rmSync(dir, { recursive: true, force: true });
+  await dispose();
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
@@ -146,6 +167,8 @@ test('operations.md lists the metrics with their labels', async () => {
   metrics.databaseUp(true);
   metrics.hashQueue(1, 1);
   metrics.egress('a', 'ok');
+  metrics.cronRun('a', 'ok', 1);
+  metrics.cronJobs([{ job: 'a', secondsSinceSuccess: 1, isHeld: true }]);
   const lines = (await metrics.render()).split('\n');
   const actual = lines.flatMap((line) => {
     const [, name = '', type] = /^# TYPE (svc_\S+) (\S+)$/.exec(line) ?? [];

@@ -13,6 +13,7 @@ import { defaultHashParameters, type HashParameters } from '#src/platform/hashin
 import { createJudge, type Judge, type RecordedAnswer, recordAnswers } from './answers.js';
 import { createTestClock, type TestClock } from './clock.js';
 import { createDatabase } from './postgres.js';
+import { createStillScheduler } from './scheduler.js';
 
 /** What a test may ask of its server. */
 export interface ApplianceOptions {
@@ -21,6 +22,8 @@ export interface ApplianceOptions {
   readonly hashParameters?: HashParameters;
   /** A database of the test's own instead of a fresh one. */
   readonly databaseUrl?: string;
+  /** Jobs run by the machine's clock; otherwise only when the test says so. */
+  readonly ticking?: boolean;
 }
 
 /** A server under test. */
@@ -42,6 +45,8 @@ export interface TestAppliance {
   verifyAnswers(): void;
   /** Another server process in all but name: same database, same clock. */
   startSibling(options?: ApplianceOptions): Promise<TestAppliance>;
+  /** What the first TERM does. */
+  drain(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -106,6 +111,7 @@ async function start(
   const lines: string[] = [];
   const appliance = await createAppliance(config, {
     clock,
+    ...(options.ticking ? {} : { scheduler: createStillScheduler() }),
     hashParameters: options.hashParameters ?? { ...cheapHashes, algorithm: config.passwordHash },
     writeLog: (text) => lines.push(text),
   });
@@ -145,6 +151,7 @@ async function start(
       siblings.push(sibling);
       return sibling;
     },
+    drain: () => listener.drain(),
     close: () => {
       closing ??= closeAll(started, siblings, listener).finally(recorder.stop);
       return closing;

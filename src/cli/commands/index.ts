@@ -3,6 +3,7 @@ import { apikeyCommands } from './apikey.js';
 import { collectionCommands } from './collection.js';
 import { collectionSchemaCommands } from './collection-schema.js';
 import { configCommands } from './config.js';
+import { cronCommands } from './cron.js';
 import { databaseCommands } from './database.js';
 import { graphqlCommands } from './graphql.js';
 import { initCommand } from './init.js';
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   ...collectionCommands,
   ...collectionSchemaCommands,
   ...limitsCommands,
+  ...cronCommands,
   openapiCommand,
   ...graphqlCommands,
   ...configCommands,

@@ -3,6 +3,7 @@ import { type LimitClass, type LimitName, limitClasses, type Rate } from '#src/c
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import { addressKey, advance, type LimitState } from '#src/platform/limiter.js';
+import { createPruning } from './pruning.js';
 import { type CounterKey, createLimitStore, limitCounters, type StoredSelection } from './store.js';
 
 /** What a counter counts. */
@@ -39,7 +40,8 @@ export function passwordProofKey(userId: string): string {
 }
 
 /** Counts calls of the security classes in the database, so that every process and the command line agree. */
-export function createLimits({ sql, clock, config }: Pick<Platform, 'sql' | 'clock' | 'config'>) {
+export function createLimits(platform: Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>) {
+  const { sql, clock, config } = platform;
   const store = createLimitStore(sql);
   const off = config.rateLimit === 'off';
   const rateOf = (name: LimitName, kind: LimitKind): Rate | undefined => {
@@ -84,6 +86,7 @@ export function createLimits({ sql, clock, config }: Pick<Platform, 'sql' | 'clo
   };
 
   return {
+    jobs: [createPruning(platform)],
     take,
     /** Counts one call against what is given of account and address. Throws Failure 429 when one of them is exhausted; the count stays. */
     demand: async (

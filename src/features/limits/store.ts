@@ -71,6 +71,12 @@ export function createLimitStore(sql: Sql) {
           .limit(1000)
           .select(limitCounters.select(sql)),
       ),
+    /** Deletes some of the counters that were back to zero by then; one that is used meanwhile stays. */
+    prune: (before: number, most: number): Query => {
+      const key = ['project_id', 'class', 'kind', 'key'];
+      const some = knex(limitCounters.name).where('arrival', '<', before).limit(most).select(key);
+      return sql.compile(knex(limitCounters.name).whereIn(key, some).andWhere('arrival', '<', before).delete());
+    },
     reset: (selection: StoredSelection): Query => sql.compile(selected(selection).delete()),
   };
 }

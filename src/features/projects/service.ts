@@ -60,6 +60,12 @@ export function createProjects({ db, clock, random, sealing, config }: Parts, st
       const rows = await reader.all(store.list());
       return Promise.all(rows.map((row) => get(reader, projects.decode(row).id)));
     },
+    /** The settings of every project, in one query. */
+    settingsOfAll: async (reader: Reader): Promise<Pick<Project, 'id' | 'settings'>[]> =>
+      (await reader.all(store.list())).map((row) => {
+        const { id, settings } = projects.decode(row);
+        return { id, settings: projectSettings.parse(settings) };
+      }),
     create: async (unit: Unit, { id, name }: { id: string; name: string }): Promise<Project> => {
       const newId = id === uniqueId ? random.id() : id;
       if (!customId.safeParse(newId).success || name.trim() === '' || name.length > 128) {

@@ -2,7 +2,9 @@ import type { User } from '#src/contract/actor.js';
 import { by, implement } from '#src/contract/operation.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../accounts/index.js';
+import type { Projects } from '../projects/index.js';
 import { sessionsApi } from './api.js';
+import { createExpiry } from './expiry.js';
 import { createSessions } from './service.js';
 import { toSession } from './view.js';
 
@@ -13,6 +15,7 @@ export { sessionShape, toNewSession } from './view.js';
 export function createSessionsFeature(
   platform: Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>,
   accounts: Accounts,
+  projects: Projects,
 ) {
   const { db } = platform;
   const sessions = createSessions(platform, accounts);
@@ -41,5 +44,5 @@ export function createSessionsFeature(
       await db.work(by(call), (unit) => sessions.closeAll(unit, call.project, call.actor.id));
     },
   });
-  return { sessions, operations };
+  return { sessions, operations, jobs: [createExpiry(platform, projects)] };
 }

@@ -193,7 +193,8 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
 /** The sessions service. */
 export type Sessions = ReturnType<typeof createSessions>;
 
-function recorded(session: Session) {
+/** What is recorded with a change of a session. */
+export function recorded(session: Session) {
   return {
     resource: `users/${session.userId}/sessions/${session.id}`,
     userId: session.userId,

@@ -29,9 +29,20 @@ export const sessions = table<
 /** A session row. */
 export type SessionRow = ReturnType<typeof sessions.decode>;
 
+/** Sessions that time has ended: by their expiry, or by their last use in some projects. */
+export interface Overdue {
+  readonly column: 'expire' | 'accessed_at';
+  readonly until: Instant;
+  readonly projectIds?: readonly string[];
+}
+
 /** SQL over sessions. */
 export function createSessionStore(sql: Sql) {
   const { knex } = sql;
+  const overdue = ({ column, until, projectIds }: Overdue) => {
+    const found = knex(sessions.name).where(column, '<=', until);
+    return projectIds === undefined ? found : found.where(sql.isOneOf('project_id', sql.list(projectIds)));
+  };
   return {
     /** Sessions with their users, in one query: what authenticating requests takes. */
     withUsers: sql.prepare<{ ids: string }>((k, p) =>
@@ -53,6 +64,16 @@ export function createSessionStore(sql: Sql) {
     insert: (row: SessionRow): Query => sql.compile(knex(sessions.name).insert(sessions.encode(row))),
     update: (projectId: string, id: string, change: Partial<SessionRow>): Query =>
       sql.compile(knex(sessions.name).where({ project_id: projectId, id }).update(sessions.encodeSome(change))),
+    overdue: (selection: Overdue, most: number): Query =>
+      sql.compile(overdue(selection).limit(most).select(sessions.select(sql))),
+    /** Deletes those of the sessions that are overdue still, and returns them. */
+    removeOverdue: (projectId: string, ids: readonly string[], selection: Overdue): Query => {
+      const those = overdue(selection)
+        .where('project_id', projectId)
+        .where(sql.isOneOf('id', sql.list(ids)));
+      // Knex leaves `returning` out where SQLite deletes.
+      return sql.compile(knex.raw('? returning ?', [those.delete(), sessions.select(sql)]));
+    },
     remove: sql.prepare<{ projectId: string; id: string }>((k, p) =>
       k(sessions.name).where({ project_id: p.projectId, id: p.id }).delete(),
     ),

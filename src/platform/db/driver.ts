@@ -35,6 +35,8 @@ export interface Driver {
   ping(): Promise<void>;
   /** Whether the file of the database is undamaged; a database that is a server looks after itself. */
   isSound(): Promise<boolean>;
+  /** Refreshes what the query planner knows of the tables. */
+  optimize(): Promise<void>;
   /** Words about the server for the start-up log. */
   describe(): Promise<string>;
   close(): Promise<void>;

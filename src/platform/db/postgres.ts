@@ -153,6 +153,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
       }),
     ping: () => watch.check(),
     isSound: async () => true,
+    // Autovacuum does it, on whichever server this is.
+    optimize: async () => {},
     describe: async () => {
       const [row] = await lease(
         async (client) => (await query({ sql: 'show server_version', values: [] }, client)).rows,
@@ -229,7 +231,10 @@ function watchServer(settings: pg.ClientConfig, onChange: (up: boolean) => void)
   return {
     isUp: () => up,
     /** A query failed on its connection: look now instead of at the next turn. */
-    suspect: () => void check(),
+    suspect: () => {
+      // After the end it would open a connection that nobody closes, and the process would stay.
+      if (!stopped) void check();
+    },
     check: async () => {
       await check();
       if (!up) throw new DatabaseError('unavailable', 'away');

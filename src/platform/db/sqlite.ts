@@ -238,6 +238,11 @@ export async function openSqlite(file: string, largestGroup = defaultLargestGrou
       const [row] = await pool.use((connection) => connection.all(command('PRAGMA quick_check(1)')));
       return row?.quick_check === 'ok';
     },
+    optimize: () =>
+      writer.transact(async (connection) => {
+        await connection.all(command('PRAGMA optimize'));
+        return { value: undefined, inserts: [] };
+      }),
     describe: async () => {
       const [row] = await pool.use((connection) => connection.all(command('select sqlite_version() as version')));
       return `SQLite ${row?.version}`;

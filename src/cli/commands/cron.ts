@@ -1,0 +1,58 @@
+import type { JobState } from '#src/features/index.js';
+import { type ApplianceCall, command } from '../command.js';
+import { CommandError } from '../exit.js';
+import { columns } from '../output.js';
+
+const list = command({
+  path: 'cron list',
+  summary: 'Lists the jobs with their last and next run, their last error, and the process that runs them',
+  examples: ['svc cron list', 'svc cron list --json'],
+  needs: 'appliance',
+  run: async ({ appliance }) => {
+    const jobs = await appliance.features.jobs.list();
+    return {
+      value: { jobs },
+      text: columns(
+        ['JOB', 'SCHEDULE (UTC)', 'LAST RUN', 'NEXT RUN', 'RUN BY', 'LAST ERROR'],
+        jobs.map((job) => [job.name, job.schedule, job.lastRun ?? '-', job.nextRun, runBy(job), job.lastError ?? '-']),
+      ),
+    };
+  },
+});
+
+const run = command({
+  path: 'cron run',
+  summary: 'Runs a job now, unless another process is at it (exit 5); exit 1 where it fails',
+  arguments: [{ name: 'JOB', summary: 'the name of a job' }],
+  examples: ['svc cron run sessions.expire', 'svc cron run limits.prune --json'],
+  needs: 'appliance',
+  run: async (call) => {
+    const { jobs } = call.appliance.features;
+    const name = call.typed.argument('JOB');
+    if (!jobs.names.includes(name)) {
+      const message = `There is no job ${name}; there are: ${jobs.names.join(', ')}.`;
+      throw new CommandError('notFound', 'job_not_found', message, 'svc cron list');
+    }
+    const done = await jobs.run(name);
+    if (done === undefined) throw await heldError(call, name);
+    const { outcome, error, durationMs } = done;
+    if (outcome === 'ok')
+      return { value: { job: name, outcome, durationMs }, text: `${name} is done: ${durationMs} ms` };
+    const reason = error ?? 'It took longer than its lease, and another process has taken it over.';
+    throw new CommandError('failed', 'job_failed', `${name} failed. ${reason}`, 'svc cron list');
+  },
+});
+
+/** `svc cron …` */
+export const cronCommands = [list, run];
+
+function runBy({ lease, owner }: JobState): string {
+  return lease === 'process' ? 'every process' : (owner ?? '-');
+}
+
+async function heldError({ appliance }: ApplianceCall, name: string): Promise<CommandError> {
+  const job = (await appliance.features.jobs.list()).find((one) => one.name === name);
+  const holder = job?.owner ? ` (${job.owner}, at least until ${job.leaseUntil})` : '';
+  const message = `Another process is running ${name}${holder}.`;
+  return new CommandError('conflict', 'job_running', message, 'wait for it; svc cron list shows who runs what');
+}
