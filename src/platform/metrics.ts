@@ -12,6 +12,10 @@ export interface Metrics {
   hashQueue(running: number, waiting: number): void;
   /** Counts an outbound call. */
   egress(purpose: string, outcome: 'ok' | 'failed' | 'refused'): void;
+  /** Counts an attempt to deliver an event and its duration in seconds. */
+  delivery(outcome: 'ok' | 'failed', seconds: number): void;
+  /** Registers who knows, at each rendering, how many deliveries wait and since how many seconds the oldest event does. */
+  onBacklog(read: () => Promise<{ readonly waiting: number; readonly oldestSeconds: number }>): void;
   /** Prometheus exposition format 0.0.4. */
   render(): Promise<string>;
 }
@@ -57,6 +61,26 @@ export function createMetrics(): Metrics {
     labelNames: ['purpose', 'outcome'],
     registers,
   });
+  const deliveries = new Counter({
+    name: 'svc_webhook_attempts_total',
+    help: 'Attempts to deliver an event to a webhook',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const deliveryTime = new Histogram({
+    name: 'svc_webhook_attempt_duration_seconds',
+    help: 'Time an attempt took',
+    labelNames: ['outcome'],
+    buckets: [...durations, 15],
+    registers,
+  });
+  const waiting = new Gauge({ name: 'svc_webhook_backlog', help: 'Deliveries that wait or are under way', registers });
+  const oldest = new Gauge({
+    name: 'svc_webhook_oldest_seconds',
+    help: 'Age of the oldest event that a webhook still waits for',
+    registers,
+  });
+  const backlogs: Parameters<Metrics['onBacklog']>[0][] = [];
 
   // A child of a labelled metric is looked up by hashing its labels; requests come often enough to keep the children at hand.
   const children = new Map<string, { count: Counter.Internal; time: Histogram.Internal<string> }>();
@@ -79,6 +103,20 @@ export function createMetrics(): Metrics {
       hashing.set({ state: 'waiting' }, waiting);
     },
     egress: (purpose, outcome) => egress.inc({ purpose, outcome }),
-    render: () => registry.metrics(),
+    delivery: (outcome, seconds) => {
+      deliveries.inc({ outcome });
+      deliveryTime.observe({ outcome }, seconds);
+    },
+    onBacklog: (read) => void backlogs.push(read),
+    render: async () => {
+      for (const read of backlogs) {
+        // While the database is away the last values stand; that it is away is a metric of its own.
+        const backlog = await read().catch(() => undefined);
+        if (backlog === undefined) continue;
+        waiting.set(backlog.waiting);
+        oldest.set(backlog.oldestSeconds);
+      }
+      return registry.metrics();
+    },
   };
 }

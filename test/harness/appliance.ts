@@ -21,6 +21,8 @@ export interface ApplianceOptions {
   readonly hashParameters?: HashParameters;
   /** A database of the test's own instead of a fresh one. */
   readonly databaseUrl?: string;
+  /** Cuts the time limits of outbound calls down. */
+  readonly longestCallMs?: number;
 }
 
 /** A server under test. */
@@ -108,6 +110,7 @@ async function start(
     clock,
     hashParameters: options.hashParameters ?? { ...cheapHashes, algorithm: config.passwordHash },
     writeLog: (text) => lines.push(text),
+    ...(options.longestCallMs === undefined ? {} : { longestCallMs: options.longestCallMs }),
   });
   await appliance.platform.migrator.up();
   const project = await ensureProject(appliance, 'main');
