@@ -17,25 +17,43 @@ export interface Appliance {
   close(): Promise<void>;
 }
 
+/** How often it is looked for what has become due. */
+const tickMs = 1000;
+
 /** Builds everything from the configuration. Throws DatabaseError where the database cannot be reached. */
 export async function createAppliance(config: Config, replacements: Replacements = {}): Promise<Appliance> {
   const platform = await createPlatform(config, replacements);
   const features = createFeatures(platform);
   const { app, state } = createApp(platform, features);
+  let stopWork = async (): Promise<void> => {};
   return {
     platform,
     features,
     describe: (project) => describeApi(state.operations, project, config),
     serve: async () => {
       const listener = await listen(app, config, () => platform.random.id());
+      stopWork = startWork(features);
       return {
         port: listener.port,
-        drain: () => {
+        drain: async () => {
           state.draining = true;
-          return listener.drain();
+          await Promise.all([listener.drain(), stopWork()]);
         },
       };
     },
-    close: () => platform.close(),
+    close: async () => {
+      await stopWork();
+      await platform.close();
+    },
+  };
+}
+
+/** What a server does besides answering; returns how to end it. */
+function startWork({ worker }: Features): () => Promise<void> {
+  worker.start();
+  const tick = setInterval(worker.nudge, tickMs).unref();
+  return () => {
+    clearInterval(tick);
+    return worker.stop();
   };
 }

@@ -9,12 +9,14 @@ import { createProjectsFeature } from './projects/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
 import { createUsers } from './users/index.js';
+import { createWebhooksFeature } from './webhooks/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
 export { attributesApi, databasesApi } from './databases/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
+export { webhooksApi } from './webhooks/index.js';
 
 /** Builds every feature, each after those it leans on. */
 export function createFeatures(platform: Platform) {
@@ -29,6 +31,7 @@ export function createFeatures(platform: Platform) {
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
   const logins = createLogins(platform, { accounts, sessions, limits });
+  const { webhooks, worker, jobs, operations: webhookOperations } = createWebhooksFeature(platform, projects);
   return {
     limits,
     projects,
@@ -36,6 +39,9 @@ export function createFeatures(platform: Platform) {
     sessions,
     users,
     databases,
+    webhooks,
+    worker,
+    jobs,
     operations: [
       ...selfService.operations,
       ...logins.operations,
@@ -43,6 +49,7 @@ export function createFeatures(platform: Platform) {
       ...projectOperations,
       ...databaseOperations,
       ...documents.operations,
+      ...webhookOperations,
     ],
   };
 }

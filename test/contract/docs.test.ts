@@ -146,6 +146,7 @@ test('operations.md lists the metrics with their labels', async () => {
   metrics.databaseUp(true);
   metrics.hashQueue(1, 1);
   metrics.egress('a', 'ok');
+  metrics.delivery('ok', 1);
   const lines = (await metrics.render()).split('\n');
   const actual = lines.flatMap((line) => {
     const [, name = '', type] = /^# TYPE (svc_\S+) (\S+)$/.exec(line) ?? [];
