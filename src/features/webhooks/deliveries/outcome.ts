@@ -58,7 +58,7 @@ function describe(error: unknown): string {
   const known = words[code];
   if (known !== undefined) return known;
   if (tlsCode.test(code)) return `TLS failed (${code})`;
-  return code.startsWith('HPE_') ? 'the answer is not HTTP' : `the call failed (${code || error.name})`;
+  return error.name === 'HTTPParserError' ? 'the answer is not HTTP' : `the call failed (${code || error.name})`;
 }
 
 /** The first KiB as text; Postgres keeps no NUL characters. */
