@@ -18,7 +18,9 @@ test('each event gets one number and is delivered once, whoever fans it out', as
   const webhook = await aWebhook(key, receiver.origin);
   const before = Number((await rowsOf(first, 'event_sequences', first.project.id))[0]?.last ?? 0);
   const some = (at: typeof first) => Promise.all(Array.from({ length: 30 }, () => anEvent(at)));
-  const nudging = setInterval(() => workers.forEach((worker) => worker.nudge()), 1);
+  const nudging = setInterval(() => {
+    for (const worker of workers) worker.nudge();
+  }, 1);
   const made = (await Promise.all([some(first), some(second)])).flat().sort();
   const calls = await called(receiver, 60);
   clearInterval(nudging);

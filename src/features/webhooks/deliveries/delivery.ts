@@ -33,6 +33,7 @@ export function createDeliveries({ db, clock, random, log }: Parts, needs: Needs
   const owner = random.id();
   const underWay = new Set<Promise<void>>();
   const perWebhook = new Map<string, number>();
+  let posting = 0;
   let turn = 0;
   const keyOf = ({ projectId, id }: Webhook) => `${projectId}/${id}`;
   const by = (projectId: string | null, requestId = '') => ({
@@ -46,7 +47,7 @@ export function createDeliveries({ db, clock, random, log }: Parts, needs: Needs
     // Each round begins with another one, so that where places are short everybody has a turn.
     turn = rows.length === 0 ? 0 : (turn + 1) % rows.length;
     const waiting = [...rows.slice(turn), ...rows.slice(0, turn)].map((row) => webhooks.decode(row));
-    let free = webhookLimits.atOnce - underWay.size;
+    let free = webhookLimits.atOnce - posting;
     const shares = waiting.flatMap((webhook) => {
       // Those that fail get at most half of all places: they may well be those that hang.
       const room = webhook.attempts > 0 ? free - webhookLimits.atOnce / 2 : free;
@@ -113,29 +114,34 @@ export function createDeliveries({ db, clock, random, log }: Parts, needs: Needs
       );
     });
 
-  const deliver = async (webhook: Webhook, delivery: Delivery): Promise<void> => {
-    const project = await projects.current(delivery.projectId);
-    await settle(delivery, await post(project, webhook, delivery));
+  /** Posts and records; the place at the webhook is free as soon as the receiver has answered. */
+  const deliver = async (webhook: Webhook, delivery: Delivery, then: () => void): Promise<void> => {
+    const key = keyOf(webhook);
+    perWebhook.set(key, (perWebhook.get(key) ?? 0) + 1);
+    posting += 1;
+    let outcome: Outcome;
+    try {
+      outcome = await post(await projects.current(delivery.projectId), webhook, delivery);
+    } finally {
+      posting -= 1;
+      const left = (perWebhook.get(key) ?? 1) - 1;
+      if (left > 0) perWebhook.set(key, left);
+      else perWebhook.delete(key);
+      then();
+    }
+    await settle(delivery, outcome);
   };
 
   return {
-    /** Begins as many deliveries as there is room for; `then` is called as each of them ends. */
+    /** Begins as many deliveries as there is room for; `then` is called as each of them leaves its place. */
     begin: async (then: () => void): Promise<void> => {
       for (const { webhook, delivery } of await claim()) {
-        const key = keyOf(webhook);
-        perWebhook.set(key, (perWebhook.get(key) ?? 0) + 1);
-        const work = deliver(webhook, delivery)
+        const work = deliver(webhook, delivery, then)
           .catch((error: unknown) => {
             // The lease ends by itself and the delivery is made again.
             log.error('webhooks.delivery.failed', { delivery: delivery.id, error: nameOf(error) });
           })
-          .finally(() => {
-            underWay.delete(work);
-            const left = (perWebhook.get(key) ?? 1) - 1;
-            if (left > 0) perWebhook.set(key, left);
-            else perWebhook.delete(key);
-            then();
-          });
+          .finally(() => underWay.delete(work));
         underWay.add(work);
       }
     },

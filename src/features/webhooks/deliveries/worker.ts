@@ -25,7 +25,7 @@ export function createWorker(log: Log, fanOut: () => Promise<boolean>, deliverie
   const round = async (): Promise<void> => {
     try {
       if (await fanOut()) wanted = true;
-      await deliveries.begin(nudge);
+      await deliveries.begin(() => look(0));
       trouble = '';
     } catch (error) {
       // The next nudge tries again; what goes on for long is said once.
@@ -41,14 +41,15 @@ export function createWorker(log: Log, fanOut: () => Promise<boolean>, deliverie
     }
     running = undefined;
   };
-  function nudge(): void {
+  function look(afterMs: number): void {
     wanted = true;
     if (!started || timer !== undefined || running !== undefined) return;
     timer = setTimeout(() => {
       timer = undefined;
       running = run();
-    }, gatherMs);
+    }, afterMs);
   }
+  const nudge = () => look(gatherMs);
   return {
     start: () => {
       started = true;
