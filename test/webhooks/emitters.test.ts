@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { graphqlCalls, restCalls } from '../documents/calls.js';
 import { aBackend } from '../documents/setup.js';
-import { aLoggedInUser, aUser, logIn } from '../harness/actors.js';
+import { aLoggedInUser, aServerKey, aUser, logIn } from '../harness/actors.js';
 import { createClient } from '../harness/client.js';
 import { recordedBy, rowsOf } from '../harness/database.js';
 import { asOperator, changeSettings } from '../harness/project.js';
@@ -149,6 +149,20 @@ for (const [name, prepare, expected] of sessions) {
     }
   });
 }
+
+test('what happens in a project is told to its own webhooks, under its own numbers', async () => {
+  const abroad = await startReceiver();
+  const project = target.neighbour.id;
+  await aWebhook((await aServerKey(target, { projectId: project })).client, abroad.origin);
+  const before = receiver.calls.length;
+  await aLoggedInUser(target, {}, { project });
+  await aLoggedInUser(target);
+  await called(receiver, before + 1);
+  const [call, ...more] = await called(abroad, 1);
+  assert.deepEqual(more, []);
+  const { projectId, sequence } = bodyOf(call ?? { body: Buffer.from('{}') });
+  assert.deepEqual([projectId, sequence], [project, 1]);
+});
 
 test('documents by REST and GraphQL', async () => {
   const { collection } = await aBackend(target);

@@ -93,10 +93,11 @@ export function createDeliveryStore(sql: Sql) {
           select project_id, webhook_id from deliveries where id = (
             select id from deliveries where due_at is not null order by project_id, webhook_id, due_at limit 1)
           union all
-          select d.project_id, d.webhook_id from waiting w join deliveries d on d.id = (
-            select id from deliveries n where due_at is not null
-            and (n.project_id, n.webhook_id) > (w.project_id, w.webhook_id)
-            order by n.project_id, n.webhook_id, n.due_at limit 1)
+          select d.project_id, d.webhook_id from waiting w join deliveries d on d.id = coalesce(
+            (select id from deliveries n where due_at is not null and n.project_id = w.project_id
+              and n.webhook_id > w.webhook_id order by n.webhook_id, n.due_at limit 1),
+            (select id from deliveries n where due_at is not null and n.project_id > w.project_id
+              order by n.project_id, n.webhook_id, n.due_at limit 1))
         )
         select ? from waiting w join webhooks on webhooks.project_id = w.project_id and webhooks.id = w.webhook_id
         where exists (select 1 from deliveries d
