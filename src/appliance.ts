@@ -28,17 +28,18 @@ export async function createAppliance(config: Config, replacements: Replacements
     describe: (project) => describeApi(state.operations, project, config),
     serve: async () => {
       const listener = await listen(app, config, () => platform.random.id());
+      features.worker.start();
       await features.jobs.start();
       return {
         port: listener.port,
         drain: async () => {
           state.draining = true;
-          await Promise.all([listener.drain(), features.jobs.stop()]);
+          await Promise.all([listener.drain(), features.jobs.stop(), features.worker.stop()]);
         },
       };
     },
     close: async () => {
-      await features.jobs.stop();
+      await Promise.all([features.jobs.stop(), features.worker.stop()]);
       await platform.close();
     },
   };

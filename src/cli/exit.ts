@@ -76,6 +76,10 @@ const forOperators: Partial<Record<ErrorType, { readonly message?: string; reado
   index_not_found: { fix: 'svc collection show ID --project P --database D' },
   index_already_exists: { fix: 'svc collection show ID --project P --database D' },
   index_dependency: { fix: 'svc collection remove-index ID INDEX --project P --database D' },
+  webhook_not_found: { fix: 'svc webhook list --project P' },
+  webhook_already_exists: { fix: 'choose another --id, or look at it with svc webhook show ID --project P' },
+  webhook_delivery_not_found: { fix: 'svc webhook deliveries ID --project P' },
+  webhook_disabled: { fix: 'svc webhook update ID --project P --enabled on' },
   password_policy_violation: { fix: 'choose another password' },
 };
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Typed } from './command.js';
 import { CommandError, usageError } from './exit.js';
 
@@ -9,6 +9,11 @@ export function valid<S extends z.ZodType>(schema: S, name: string, value: unkno
   if (parsed.success) return parsed.data;
   throw usageError(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`, 'correct the value');
 }
+
+/** A point in time, in the form in which it is stored. */
+export const instant = z.iso
+  .datetime({ offset: true, error: 'must be a time such as 2030-01-31T12:00:00Z' })
+  .transform((text) => new Date(text).toISOString());
 
 /** A whole number given by a flag. */
 export function wholeNumber(typed: Typed, flag: `--${string}`, fallback: number, max: number): number {

@@ -12,6 +12,7 @@ const groups: Readonly<Record<string, string>> = {
   platform: 'Manages the web origins of a project',
   apikey: 'Manages the server keys of a project',
   user: 'Manages the users of a project',
+  webhook: 'Manages the webhooks of a project and their deliveries',
   limits: 'Shows and resets the rate limits of a project',
   cron: 'Shows and runs the jobs of the installation',
   config: 'Shows and checks the settings of the installation',

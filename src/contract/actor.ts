@@ -17,6 +17,8 @@ export const scopes = [
   'indexes.write',
   'documents.read',
   'documents.write',
+  'webhooks.read',
+  'webhooks.write',
 ] as const;
 
 /** One permission of a server key. */

@@ -75,6 +75,11 @@ export const errorCatalog = {
   user_not_found: { status: 404, message: 'There is no such user.' },
   user_session_not_found: { status: 404, message: 'There is no such session.' },
   user_unauthorized: { status: 401, message: 'You do not have the permission that this needs.' },
+  webhook_already_exists: { status: 409, message: 'A webhook of that id exists already.' },
+  webhook_delivery_not_found: { status: 404, message: 'The webhook has no such delivery.' },
+  webhook_disabled: { status: 409, message: 'The webhook is disabled. Enable it first.' },
+  webhook_limit_exceeded: { status: 400, message: 'The project has as many webhooks as it can have.' },
+  webhook_not_found: { status: 404, message: 'There is no such webhook.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** The machine-readable name of an error: a key of the catalog. */

@@ -64,6 +64,10 @@ const sessionPersonal = [
 const document = z.strictObject({ attributes: z.array(z.string()), permissions: z.boolean() });
 const account = z.strictObject({ userId: z.string() });
 
+const webhook = z.strictObject({ name: z.string() });
+/** Of the address only the host: its path may be a secret of the receiver's. */
+const webhookTarget = webhook.extend({ host: z.string(), events: z.array(z.string()), enabled: z.boolean() });
+
 /**
  * Every change that is recorded. Each becomes an audit row; the announced ones become events too, under exactly these names.
  * docs/events.md lists them and a test compares.
@@ -114,6 +118,11 @@ export const events = {
   ),
   keyRevoked: define(false, z.strictObject({ name: z.string() })),
   limitsReset: define(false, z.strictObject({ counters: z.int() })),
+  webhookCreated: define(false, webhookTarget),
+  webhookUpdated: define(false, webhookTarget),
+  webhookDeleted: define(false, webhook),
+  webhookSecretRotated: define(false, webhook.extend({ overlapSeconds: z.int() })),
+  webhookDisabled: define(false, webhook.extend({ reason: z.string() })),
 } as const;
 
 /** The name of a recorded change. */
@@ -121,3 +130,17 @@ export type EventName = keyof typeof events;
 
 /** What is recorded with a change. */
 export type EventPayload<E extends EventName> = z.input<(typeof events)[E]['payload']>;
+
+/** What a webhook may subscribe to besides `*`: the announced events, and those of files, which nothing emits yet. */
+export const subscribableEvents = [
+  'documentCreated',
+  'documentUpdated',
+  'documentDeleted',
+  'fileCreated',
+  'fileDeleted',
+  'sessionCreated',
+  'sessionDeleted',
+] as const;
+
+/** The word by which a webhook subscribes to every event. */
+export const everyEvent = '*';

@@ -62,3 +62,10 @@ export function sessionCookieName(projectId: string, secure: boolean): string {
 
 /** What a request id may look like; anything else a client sends is replaced. */
 export const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;
+
+/** Our own headers of a webhook's delivery. */
+export const deliveryHeaders = {
+  event: `X-${brand}-Event`,
+  webhookId: `X-${brand}-Webhook-Id`,
+  signature: `X-${brand}-Signature`,
+} as const;

@@ -85,3 +85,30 @@ export const serverLimits = { connections: 2048, headers: 100 } as const;
 
 /** Leases of jobs, what one step of a job takes, and how long a server that ends waits for its jobs. */
 export const jobLimits = { leaseSeconds: 60, renewSeconds: 20, batch: 200, endSeconds: 20 } as const;
+
+/** Webhooks of a project, and what a delivery may cost. */
+export const webhookLimits = {
+  perProject: 100,
+  /** Characters. */
+  name: 128,
+  url: 2048,
+  credential: 256,
+  /** Attempts in a page of the list. */
+  page: 1000,
+  timeoutMs: 15_000,
+  answerBytes: 16_384,
+  keptBytes: 1024,
+  /** After this long a delivery belongs to nobody any more, whoever had begun it. */
+  leaseMs: 60_000,
+  /** Deliveries under way at once: of a webhook, and in all, in a process. */
+  atOncePerWebhook: 4,
+  atOnce: 128,
+  /** Days of nothing but failures after which a webhook is disabled. */
+  failingDays: 5,
+  overlapSeconds: 86_400,
+  mostOverlapSeconds: 604_800,
+  retentionDays: 30,
+} as const;
+
+/** Seconds between an attempt that failed and the next; after the last of them the delivery is dead. */
+export const deliveryDelays = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;

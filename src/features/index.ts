@@ -10,6 +10,7 @@ import { createProjectsFeature } from './projects/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
 import { createUsers } from './users/index.js';
+import { createWebhooksFeature } from './webhooks/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
 export { attributesApi, databasesApi } from './databases/index.js';
@@ -17,6 +18,7 @@ export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
+export { webhooksApi } from './webhooks/index.js';
 
 /** Builds every feature, each after those it leans on. */
 export function createFeatures(platform: Platform) {
@@ -35,7 +37,8 @@ export function createFeatures(platform: Platform) {
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
   const logins = createLogins(platform, { accounts, sessions, limits });
-  const { jobs } = createJobsFeature(platform, [...limits.jobs, ...sessionJobs]);
+  const hooks = createWebhooksFeature(platform, projects);
+  const { jobs } = createJobsFeature(platform, [...limits.jobs, ...sessionJobs, ...hooks.jobs]);
   return {
     limits,
     projects,
@@ -43,6 +46,8 @@ export function createFeatures(platform: Platform) {
     sessions,
     users,
     databases,
+    webhooks: hooks.webhooks,
+    worker: hooks.worker,
     jobs,
     operations: [
       ...selfService.operations,
@@ -51,6 +56,7 @@ export function createFeatures(platform: Platform) {
       ...projectOperations,
       ...databaseOperations,
       ...documents.operations,
+      ...hooks.operations,
     ],
   };
 }

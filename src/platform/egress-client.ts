@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction, Socket } from 'node:net';
 import { Agent, buildConnector, type Dispatcher, request } from 'undici';
-import { EgressRefused } from './egress-rules.js';
+import { type EgressOptions, EgressRefused } from './egress-rules.js';
 
 /** What an outbound call needs. */
 export interface EgressRequest {
@@ -14,6 +14,8 @@ export interface EgressRequest {
   readonly timeoutMs: number;
   /** Most bytes of the answer that are read. */
   readonly maxBytes: number;
+  /** False where any certificate will do; heeded only where insecure calls are allowed. */
+  readonly verifyTls?: boolean;
 }
 
 /** What came back. */
@@ -25,20 +27,26 @@ export interface EgressResponse {
 
 const connectMs = 5000;
 const idleMs = 30_000;
-const connectionsPerOrigin = 4;
+/** As many as anybody asks for at once: who calls bounds it, so that two who call one origin do not wait for each other. */
+const connectionsPerOrigin = 128;
 const lookupsAtOnce = 8;
 
 /** Sends what the rules let out, to addresses that they allow. */
-export function createEgressClient(isAllowed: (address: string) => boolean) {
-  const agent = guardedAgent(isAllowed);
+export function createEgressClient(
+  isAllowed: (address: string) => boolean,
+  { allowInsecure, longestMs }: Pick<EgressOptions, 'allowInsecure' | 'longestMs'>,
+) {
+  const agent = guardedAgent(isAllowed, true);
+  const lenient = guardedAgent(isAllowed, !allowInsecure);
   return {
-    send: async ({ method, url, headers, body, timeoutMs, maxBytes }: EgressRequest): Promise<EgressResponse> => {
+    send: async (given: EgressRequest): Promise<EgressResponse> => {
+      const { method, url, headers, body, timeoutMs, maxBytes, verifyTls = true } = given;
       const response = await request(url, {
         method,
         headers: { 'user-agent': 'svc/1.0', ...headers },
         body: body ?? null,
-        dispatcher: agent,
-        signal: AbortSignal.timeout(timeoutMs),
+        dispatcher: verifyTls ? agent : lenient,
+        signal: AbortSignal.timeout(Math.min(timeoutMs, longestMs ?? timeoutMs)),
       });
       return {
         status: response.statusCode,
@@ -46,7 +54,9 @@ export function createEgressClient(isAllowed: (address: string) => boolean) {
         body: await readBounded(response.body, maxBytes),
       };
     },
-    close: () => agent.close(),
+    close: async () => {
+      await Promise.all([agent.close(), lenient.close()]);
+    },
   };
 }
 
@@ -63,7 +73,7 @@ async function readBounded(body: Dispatcher.ResponseData['body'], maxBytes: numb
 }
 
 /** Resolves at most a few names at a time (they use pool threads) and refuses a name of which any address is not allowed. */
-function guardedAgent(isAllowed: (address: string) => boolean): Agent {
+function guardedAgent(isAllowed: (address: string) => boolean, verifyTls: boolean): Agent {
   let running = 0;
   const waiting: (() => void)[] = [];
   const lookup: LookupFunction = (host, options, callback) => {
@@ -83,7 +93,7 @@ function guardedAgent(isAllowed: (address: string) => boolean): Agent {
     if (running < lookupsAtOnce) start();
     else waiting.push(start);
   };
-  const connect = buildConnector({ timeout: connectMs, lookup });
+  const connect = buildConnector({ timeout: connectMs, lookup, rejectUnauthorized: verifyTls });
   return new Agent({
     connections: connectionsPerOrigin,
     pipelining: 1,

@@ -6,6 +6,8 @@ export interface EgressOptions {
   readonly allow: readonly string[];
   /** Development and tests: http and private addresses are allowed. */
   readonly allowInsecure: boolean;
+  /** Time limits beyond this are cut down to it; for tests. */
+  readonly longestMs?: number | undefined;
 }
 
 /** An address that the guard does not let out, with the rule it broke. */

@@ -19,7 +19,7 @@ export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
   const isAllowed = addressRule(options);
   const client = lazily(async () => {
     const { createEgressClient } = await import('./egress-client.js');
-    return createEgressClient(isAllowed);
+    return createEgressClient(isAllowed, options);
   });
 
   const judge = (url: string): string | undefined => {

@@ -31,6 +31,8 @@ export interface Replacements {
   readonly hashParameters?: HashParameters;
   readonly scheduler?: Scheduler;
   readonly writeLog?: (lines: string) => void;
+  /** Longest time an outbound call may take, in milliseconds. */
+  readonly longestCallMs?: number;
 }
 
 /** Builds the machines from the configuration. Throws DatabaseError where the database cannot be reached. */
@@ -48,7 +50,10 @@ export async function createPlatform(config: Config, replacements: Replacements 
   const masterKey =
     config.masterKey === undefined ? random.bytes(32) : Buffer.from(config.masterKey.reveal(), 'base64url');
   const sealing = createSealing(masterKey, random);
-  const egress = createEgress({ allow: config.egressAllow, allowInsecure: config.allowInsecure }, metrics);
+  const egress = createEgress(
+    { allow: config.egressAllow, allowInsecure: config.allowInsecure, longestMs: replacements.longestCallMs },
+    metrics,
+  );
   const parameters = replacements.hashParameters ?? { ...defaultHashParameters, algorithm: config.passwordHash };
   const database = await openDatabase(config, {
     clock,

@@ -18,6 +18,10 @@ export interface Metrics {
   cronJobs(
     jobs: readonly { readonly job: string; readonly secondsSinceSuccess: number; readonly isHeld: boolean }[],
   ): void;
+  /** Counts an attempt to deliver an event and its duration in seconds. */
+  delivery(outcome: 'ok' | 'failed', seconds: number): void;
+  /** How many deliveries wait, of all processes, and since how many seconds the oldest event does. */
+  deliveryBacklog(waiting: number, oldestSeconds: number): void;
   /** Runs before each rendering, to measure what is not counted as it happens. */
   beforeRender(measure: () => Promise<void>): void;
   /** Prometheus exposition format 0.0.4. */
@@ -66,6 +70,7 @@ export function createMetrics(): Metrics {
     registers,
   });
   const cron = createCronMetrics(registers);
+  const deliveries = createDeliveryMetrics(registers);
   const measurements: (() => Promise<void>)[] = [];
 
   // A child of a labelled metric is looked up by hashing its labels; requests come often enough to keep the children at hand.
@@ -90,6 +95,7 @@ export function createMetrics(): Metrics {
     },
     egress: (purpose, outcome) => egress.inc({ purpose, outcome }),
     ...cron,
+    ...deliveries,
     beforeRender: (measure) => measurements.push(measure),
     render: async () => {
       for (const measure of measurements) await measure();
@@ -137,6 +143,39 @@ function createCronMetrics(registers: Registry[]): Pick<Metrics, 'cronRun' | 'cr
         success.set({ job }, secondsSinceSuccess);
         leases.set({ job }, isHeld ? 1 : 0);
       }
+    },
+  };
+}
+
+function createDeliveryMetrics(registers: Registry[]): Pick<Metrics, 'delivery' | 'deliveryBacklog'> {
+  const labelNames = ['outcome'];
+  const attempts = new Counter({
+    name: 'svc_webhook_attempts_total',
+    help: 'Attempts to deliver an event to a webhook',
+    labelNames,
+    registers,
+  });
+  const time = new Histogram({
+    name: 'svc_webhook_attempt_duration_seconds',
+    help: 'Time an attempt took',
+    labelNames,
+    buckets: [...durations, 15],
+    registers,
+  });
+  const waiting = new Gauge({ name: 'svc_webhook_backlog', help: 'Deliveries that wait or are under way', registers });
+  const oldest = new Gauge({
+    name: 'svc_webhook_oldest_seconds',
+    help: 'Age of the oldest event that a webhook still waits for',
+    registers,
+  });
+  return {
+    delivery: (outcome, seconds) => {
+      attempts.inc({ outcome });
+      time.observe({ outcome }, seconds);
+    },
+    deliveryBacklog: (count, oldestSeconds) => {
+      waiting.set(count);
+      oldest.set(oldestSeconds);
     },
   };
 }

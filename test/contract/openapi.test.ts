@@ -142,6 +142,25 @@ const documentWalk: readonly [string, string, string, unknown?][] = [
   ['databases_delete', 'DELETE', '/databases/db'],
 ];
 
+/** Every operation on webhooks; `LAST` is the delivery of the test. */
+const webhookWalk: readonly [string, string, string, unknown?][] = [
+  [
+    'webhooks_create',
+    'POST',
+    '/webhooks',
+    { webhookId: 'hook', name: 'Hook', url: 'https://hook.example', events: ['*'] },
+  ],
+  ['webhooks_list', 'GET', '/webhooks'],
+  ['webhooks_get', 'GET', '/webhooks/hook'],
+  ['webhooks_update', 'PUT', '/webhooks/hook', { name: 'Other' }],
+  ['webhooks_rotateSecret', 'POST', '/webhooks/hook/secret'],
+  ['webhooks_updateSecret', 'PATCH', '/webhooks/hook/secret'],
+  ['webhooks_test', 'POST', '/webhooks/hook/test'],
+  ['webhooks_listDeliveries', 'GET', '/webhooks/hook/deliveries'],
+  ['webhooks_replayDelivery', 'POST', '/webhooks/hook/deliveries/LAST/replay'],
+  ['webhooks_delete', 'DELETE', '/webhooks/hook'],
+];
+
 test('every operation succeeds as described', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const key = (await aServerKey(target)).client;
@@ -180,13 +199,15 @@ test('every operation succeeds as described', async () => {
     ['platforms_get', 'GET', '/project/platforms/web-1', undefined, key],
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
-    ...documentWalk.map(
+    ...[...documentWalk, ...webhookWalk].map(
       ([id, method, path, body]) => [id, method, path, body, key] as [string, string, string, unknown, typeof guest],
     ),
   ];
   assert.deepEqual(walk.map(([id]) => id).sort(), described.map(({ operationId }) => operationId).sort());
+  let delivery = '';
   for (const [id, method, path, body, caller = guest] of walk) {
-    const answer = await caller.request(method, path, body);
+    const answer = await caller.request(method, path.replace('LAST', delivery), body);
+    if (id === 'webhooks_test') delivery = (answer.body.delivery as { deliveryId: string }).deliveryId;
     assert.ok(answer.status < 300, `${id}: ${answer.status} ${answer.text}`);
     assert.equal(target.answers.at(-1) && target.judge.operationOf(last()), id);
   }

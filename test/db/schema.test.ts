@@ -12,6 +12,7 @@ import { startPlatform, tablesOf } from '../harness/platform.js';
 const withoutCodecs = [
   'audit_entries',
   'audit_subjects',
+  'event_sequences',
   'events',
   'installation',
   'messages',

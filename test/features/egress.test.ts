@@ -1,10 +1,9 @@
 // The one way out: addresses that no outbound call may reach, against listeners that would notice.
 import assert from 'node:assert/strict';
-import dns from 'node:dns';
-import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import { Failure } from '#src/contract/errors.js';
 import { startAppliance } from '../harness/appliance.js';
+import { withNames } from '../harness/names.js';
 import { startReceiver } from '../harness/receiver.js';
 
 const target = await startAppliance();
@@ -107,34 +106,6 @@ for (const [url, rule] of forms) {
     if (rule === undefined) check();
     else assert.throws(check, (error) => error instanceof Failure && error.status === 400 && rule.test(error.message));
   });
-}
-
-/** Names resolve as the test says, for as long as `act` runs; returns how often was asked. */
-async function withNames(addresses: string[], act: () => Promise<unknown>): Promise<number> {
-  const { lookup } = dns;
-  let asked = 0;
-  const stub = (
-    _host: string,
-    _options: unknown,
-    done: (error: null, all: { address: string; family: number }[]) => void,
-  ) => {
-    asked += 1;
-    setImmediate(() =>
-      done(
-        null,
-        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-      ),
-    );
-  };
-  Object.assign(dns, { lookup: stub });
-  syncBuiltinESMExports();
-  try {
-    await act();
-  } finally {
-    Object.assign(dns, { lookup });
-    syncBuiltinESMExports();
-  }
-  return asked;
 }
 
 for (const addresses of [['127.0.0.1'], ['93.184.215.14', '127.0.0.1'], ['::ffff:127.0.0.1'], ['10.1.2.3'], ['::1']]) {

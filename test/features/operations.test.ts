@@ -6,6 +6,8 @@ import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 
 const target = await startAppliance();
+// It would count units of its own.
+await target.appliance.features.worker.stop();
 const bare = createClient(target, { project: null });
 
 test('liveness, readiness and ping answer without any header, at the root and under /v1', async () => {
@@ -27,6 +29,9 @@ const promised: [string, string][] = [
   ['svc_db_up', 'gauge'],
   ['svc_hash_queue', 'gauge'],
   ['svc_egress_requests_total', 'counter'],
+  ['svc_webhook_attempts_total', 'counter'],
+  ['svc_webhook_backlog', 'gauge'],
+  ['svc_webhook_oldest_seconds', 'gauge'],
   ['process_cpu_seconds_total', 'counter'],
 ];
 

@@ -24,6 +24,8 @@ export interface ApplianceOptions {
   readonly databaseUrl?: string;
   /** Jobs run by the machine's clock; otherwise only when the test says so. */
   readonly ticking?: boolean;
+  /** Cuts the time limits of outbound calls down. */
+  readonly longestCallMs?: number;
 }
 
 /** A server under test. */
@@ -114,6 +116,7 @@ async function start(
     ...(options.ticking ? {} : { scheduler: createStillScheduler() }),
     hashParameters: options.hashParameters ?? { ...cheapHashes, algorithm: config.passwordHash },
     writeLog: (text) => lines.push(text),
+    ...(options.longestCallMs === undefined ? {} : { longestCallMs: options.longestCallMs }),
   });
   await appliance.platform.migrator.up();
   const project = await ensureProject(appliance, 'main');

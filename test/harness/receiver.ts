@@ -5,14 +5,15 @@ import type { AddressInfo } from 'node:net';
 import { after } from 'node:test';
 
 /** A call that came in. */
-interface ReceivedCall {
+export interface ReceivedCall {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
 }
 
 /** A server of the outside world on the loopback address, which ends with the calling test. */
-interface Receiver {
+export interface Receiver {
   readonly port: number;
   /** `http://127.0.0.1:port`. */
   readonly origin: string;
@@ -26,8 +27,11 @@ interface Receiver {
 /** Starts a receiver that answers 200 with nothing. */
 export async function startReceiver(host = '127.0.0.1'): Promise<Receiver> {
   let connections = 0;
-  const server = createServer((request, response) => {
-    receiver.calls.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers });
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { method = '', url = '', headers } = request;
+    receiver.calls.push({ method, url, headers, body: Buffer.concat(chunks) });
     receiver.answer(response, request);
   });
   server.on('connection', () => {

@@ -1,13 +1,8 @@
-import { z } from 'zod';
 import { toKey } from '#src/features/index.js';
 import type { Answer } from '../answer.js';
 import { command, projectOption } from '../command.js';
-import { valid } from '../input.js';
+import { instant, valid } from '../input.js';
 import { columns, pairs } from '../output.js';
-
-const instant = z.iso
-  .datetime({ offset: true, error: 'must be a time such as 2030-01-31T12:00:00Z' })
-  .transform((text) => new Date(text).toISOString());
 
 const create = command({
   path: 'apikey create',

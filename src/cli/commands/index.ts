@@ -16,6 +16,8 @@ import { rosterCommands } from './roster.js';
 import { serveCommand } from './serve.js';
 import { userCommands } from './user.js';
 import { versionCommand } from './version.js';
+import { webhookCommands, webhookRemoval } from './webhook.js';
+import { webhookDeliveryCommands } from './webhook-deliveries.js';
 
 /** Every command, in the order in which the help lists them. */
 export const commands: readonly Command[] = [
@@ -29,6 +31,9 @@ export const commands: readonly Command[] = [
   ...databaseCommands,
   ...collectionCommands,
   ...collectionSchemaCommands,
+  ...webhookCommands,
+  ...webhookDeliveryCommands,
+  ...webhookRemoval,
   ...limitsCommands,
   ...cronCommands,
   openapiCommand,

@@ -26,7 +26,7 @@ type Builder = Pick<Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
 
 /** What statements are built with. */
 interface Builders {
-  (table: string): Knex.QueryBuilder;
+  (table: string | Knex.QueryBuilder): Knex.QueryBuilder;
   raw: Knex['raw'];
 }
 
@@ -52,7 +52,7 @@ export interface Sql {
 /** Creates the compiler for a database. */
 export function createSql(dialect: DialectName): Sql {
   const loadKnex = createLoader(dialect);
-  const knex: Builders = Object.assign((table: string) => loadKnex()(table), {
+  const knex: Builders = Object.assign((table: string | Knex.QueryBuilder) => loadKnex()(table as string), {
     raw: ((...given: Parameters<Knex['raw']>) => loadKnex().raw(...given)) as Knex['raw'],
   });
   const numbered = createNumbering();

@@ -1,5 +1,5 @@
 import { Failure } from '#src/contract/errors.js';
-import type { EventName } from '#src/contract/events.js';
+import { type EventName, events } from '#src/contract/events.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { type Clock, instantOf } from '../clock.js';
 import type { Metrics } from '../metrics.js';
@@ -40,6 +40,8 @@ export interface Database extends Reader {
    * The body may run again when the database asks for it, so it must have no other effects.
    */
   work<T>(by: By, body: (unit: Unit) => Promise<T>): Promise<Exclude<T, Failure>>;
+  /** Registers who is told after each commit of this process that announced an event. A nudge only. */
+  onAnnounced(listener: () => void): void;
 }
 
 const attempts = 3;
@@ -54,13 +56,17 @@ class IdleUnitError extends Error {
 
 /** Builds units of work over a driver. */
 export function createDatabase(driver: Driver, ledger: Ledger, clock: Clock, metrics: Metrics): Database {
+  const listeners: (() => void)[] = [];
+  const announced = () => {
+    for (const listener of listeners) listener();
+  };
   const work = async <T>(by: By, body: (unit: Unit) => Promise<T>): Promise<Exclude<T, Failure>> => {
     const started = clock.monotonic();
     for (let attempt = 1; ; attempt++) {
       const then: (() => void)[] = [];
       let value: T;
       try {
-        value = await driver.transact((connection) => runUnit(connection, by, body, ledger, clock, then));
+        value = await driver.transact((connection) => runUnit(connection, by, body, ledger, clock, then, announced));
       } catch (error) {
         const again =
           error instanceof DatabaseError &&
@@ -81,6 +87,7 @@ export function createDatabase(driver: Driver, ledger: Ledger, clock: Clock, met
     one: async (query) => (await all(query))[0],
     snapshot: (body) => driver.snapshot((connection) => body(readerOf(connection))),
     work,
+    onAnnounced: (listener) => void listeners.push(listener),
   };
 }
 
@@ -96,6 +103,7 @@ async function runUnit<T>(
   ledger: Ledger,
   clock: Clock,
   then: (() => void)[],
+  announced: () => void,
 ): Promise<{ value: T; inserts: readonly Insert[] }> {
   const now = instantOf(clock.now());
   const entries = ledger.open(by, now);
@@ -105,7 +113,10 @@ async function runUnit<T>(
     by,
     now,
     run: (query) => watched.run(query),
-    record: (event, recorded) => entries.record(event, recorded),
+    record: (event, recorded) => {
+      entries.record(event, recorded);
+      if (events[event].announced && !then.includes(announced)) then.push(announced);
+    },
     send: (message) => entries.send(message),
     afterCommit: (next) => then.push(next),
   };

@@ -1,0 +1,77 @@
+import type { Instant } from '#src/contract/shapes.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+
+/** A delivery to be made of an event: its id, the webhook's, the event's, and the body up to the event's own data. */
+export type DeliveryDraft = readonly [id: string, webhookId: string, eventId: string, head: string];
+
+/** SQL that turns events into deliveries. What events carry never leaves the database for it. */
+export function createEventStore(sql: Sql) {
+  const rows = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
+  const keyShare = sql.dialect === 'sqlite' ? '' : 'for key share';
+  return {
+    /** The projects with events that wait, found one after the other by the index. */
+    waitingProjects: (): Query =>
+      sql.text(
+        `with recursive waiting (id) as (
+          select min(project_id) from events where dispatched_at is null
+          union all
+          select (select min(project_id) from events where dispatched_at is null and project_id > waiting.id)
+          from waiting where waiting.id is not null
+        ) select id from waiting where id is not null`,
+        [],
+      ),
+    /** The last number given in a project, held until the end of the unit; no row where there is no such project. */
+    lockSequence: (projectId: string): Query =>
+      sql.text(
+        `insert into event_sequences (project_id, last) select id, 0 from projects where id = ?
+        on conflict (project_id) do update set last = event_sequences.last returning last`,
+        [projectId],
+      ),
+    advanceSequence: (projectId: string, last: number): Query =>
+      sql.text('update event_sequences set last = ? where project_id = ?', [last, projectId]),
+    /** The enabled webhooks of a project; they cannot be removed until the end of the unit. */
+    subscribers: (projectId: string): Query =>
+      sql.text(`select id, events from webhooks where project_id = ? and enabled = 1 ${keyShare}`, [projectId]),
+    waiting: (projectId: string, most: number): Query =>
+      sql.text(
+        `select id, type, created_at from events where project_id = ? and dispatched_at is null order by id limit ?`,
+        [projectId, most],
+      ),
+    /** Numbers events; `numbered` is a list of their ids and numbers. */
+    number: (numbered: readonly (readonly [string, number])[], now: Instant): Query =>
+      sql.text(
+        `update events set sequence = cast(given.value ->> 1 as bigint), dispatched_at = ?
+        from ${rows} where events.id = given.value ->> 0`,
+        [now, JSON.stringify(numbered)],
+      ),
+    insertDeliveries: (projectId: string, drafts: readonly DeliveryDraft[], now: Instant): Query =>
+      sql.text(
+        `insert into deliveries (id, project_id, webhook_id, event_id, event, state, attempt, due_at, fence, replayed, body,
+          created_at, updated_at)
+        select given.value ->> 0, events.project_id, given.value ->> 1, events.id, events.type, 'pending', 0, ?, 0, 0,
+          (given.value ->> 3) || events.data || '}', events.created_at, ?
+        from ${rows} join events on events.id = given.value ->> 2 where events.project_id = ?
+        on conflict (event_id, webhook_id) do nothing`,
+        [now, now, JSON.stringify(drafts), projectId],
+      ),
+    /** Removes the events of a project: those that wait, and those that have a number. */
+    remove: (projectId: string): readonly Query[] =>
+      ['dispatched_at is null', 'sequence is not null'].map((which) =>
+        sql.text(`delete from events where project_id = ? and ${which}`, [projectId]),
+      ),
+    sequences: (): Query => sql.text('select project_id from event_sequences', []),
+    oldestWaiting: (): Query =>
+      sql.text('select min(created_at) as oldest from events where dispatched_at is null', []),
+    /** Removes some events that were fanned out before a time; the oldest are looked at only. */
+    prune: (projectId: string, before: Instant, most: number): Query =>
+      sql.text(
+        `delete from events where id in (select id from (
+          select id, dispatched_at from events where project_id = ? and sequence is not null order by sequence limit ?
+        ) as oldest where dispatched_at < ?)`,
+        [projectId, most, before],
+      ),
+  };
+}
+
+/** The store of events on their way. */
+export type EventStore = ReturnType<typeof createEventStore>;

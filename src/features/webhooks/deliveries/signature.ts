@@ -1,0 +1,49 @@
+import { createHmac } from 'node:crypto';
+import { Failure } from '#src/contract/errors.js';
+import { deliveryHeaders } from '#src/contract/headers.js';
+import type { Random } from '#src/platform/random.js';
+
+const prefix = 'whsec_';
+const keyBytes = { fresh: 32, least: 24, most: 64 } as const;
+
+/** What is signed: the event, who it goes to, and the bytes that travel. */
+interface Signed {
+  readonly eventId: string;
+  readonly event: string;
+  readonly webhookId: string;
+  readonly body: Buffer;
+  readonly seconds: number;
+}
+
+/** A signing secret in the form of Standard Webhooks: a prefix and 32 random bytes in base64. */
+export function newSecret(random: Random): string {
+  return prefix + random.bytes(keyBytes.fresh).toString('base64');
+}
+
+/** Throws Failure unless the text can be a signing secret: the prefix and 24 to 64 bytes in standard base64. */
+export function demandSecret(text: string): void {
+  const key = Buffer.from(text.slice(prefix.length), 'base64');
+  const isExact = text === prefix + key.toString('base64');
+  if (isExact && key.length >= keyBytes.least && key.length <= keyBytes.most) return;
+  throw new Failure('general_argument_invalid', {
+    message: `Invalid \`secret\` param: give ${prefix} and the standard base64 of ${keyBytes.least} to ${keyBytes.most} bytes, or nothing for a new one.`,
+  });
+}
+
+/** The headers that name and sign a delivery: ours by the first secret, those of Standard Webhooks by each. */
+export function signatureHeaders(signed: Signed, secrets: readonly [string, ...string[]]): Record<string, string> {
+  const { eventId, event, webhookId, body, seconds } = signed;
+  const content = Buffer.concat([Buffer.from(`${eventId}.${seconds}.`), body]);
+  const standard = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(prefix.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
+  });
+  return {
+    [deliveryHeaders.event]: event,
+    [deliveryHeaders.webhookId]: webhookId,
+    [deliveryHeaders.signature]: createHmac('sha256', secrets[0]).update(body).digest('hex'),
+    'webhook-id': eventId,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': standard.join(' '),
+  };
+}

@@ -1,0 +1,98 @@
+import { webhookLimits } from '#src/contract/limits.js';
+import { by, type Call, implement } from '#src/contract/operation.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Projects } from '../projects/index.js';
+import { webhooksApi } from './api.js';
+import { createDeliveries } from './deliveries/delivery.js';
+import { createEventStore } from './deliveries/event-store.js';
+import { createFanOut } from './deliveries/fan-out.js';
+import { attemptsInPage, createHistory } from './deliveries/history.js';
+import { createPost } from './deliveries/post.js';
+import { createDeliveryStore } from './deliveries/store.js';
+import { createWorker } from './deliveries/worker.js';
+import { createWebhookJobs } from './jobs.js';
+import { pageOf } from './paging.js';
+import { createWebhooks } from './service.js';
+import { createWebhookStore } from './store.js';
+import { toAttempt, toDelivery, toWebhook } from './view.js';
+
+export { webhooksApi } from './api.js';
+
+/** Webhooks: their management, and the engine that delivers events to them. */
+export function createWebhooksFeature(platform: Platform, projects: Projects) {
+  const { db, sql, log, metrics } = platform;
+  const stores = {
+    ...{ store: createWebhookStore(sql), deliveries: createDeliveryStore(sql), events: createEventStore(sql) },
+  };
+  const post = createPost(platform);
+  const webhooks = createWebhooks(platform, stores);
+  const history = createHistory(platform, stores.deliveries, post);
+  const needs = { projects, webhooks, post, store: stores.deliveries, webhookStore: stores.store };
+  const worker = createWorker(log, createFanOut(platform, stores.events), createDeliveries(platform, needs));
+  db.onAnnounced(worker.nudge);
+  const oldestEvent = async () => (await db.one(stores.events.oldestWaiting()))?.oldest?.toString() ?? null;
+  metrics.beforeRender(async () => {
+    // While the database is away the last values stand; that it is away is a metric of its own.
+    const backlog = await history.backlog(oldestEvent).catch(() => undefined);
+    if (backlog !== undefined) metrics.deliveryBacklog(backlog.waiting, backlog.oldestSeconds);
+  });
+  projects.beforeRemoval(async (unit, projectId) => {
+    for (const query of stores.events.remove(projectId)) await unit.run(query);
+  });
+  return {
+    webhooks: { ...webhooks, replaySome: history.replaySome },
+    worker,
+    jobs: createWebhookJobs(platform, worker, stores),
+    operations: operationsOf(platform, webhooks, history, worker),
+  };
+}
+
+function operationsOf(
+  { db }: Platform,
+  webhooks: ReturnType<typeof createWebhooks>,
+  history: ReturnType<typeof createHistory>,
+  worker: ReturnType<typeof createWorker>,
+) {
+  const named = ({ project, params }: Pick<Call<typeof webhooksApi.get>, 'project' | 'params'>) =>
+    webhooks.get(db, project.id, params.webhookId);
+  const rotate = async (call: Call<typeof webhooksApi.rotate | typeof webhooksApi.rotateByPatch>) => {
+    const { secret, overlap } = call.body;
+    const rotated = await db.work(by(call), (unit) =>
+      webhooks.rotate(unit, call.project, call.params.webhookId, { secret, overlapSeconds: overlap }),
+    );
+    return toWebhook(rotated.webhook, rotated.secret);
+  };
+  return implement(webhooksApi, {
+    create: async (call) => {
+      const { webhookId: id, ...given } = call.body;
+      const made = await db.work(by(call), (unit) => webhooks.create(unit, call.project, { id, ...given }));
+      return toWebhook(made.webhook, made.secret);
+    },
+    list: async ({ project, query }) => {
+      const page = pageOf(query.queries, webhookLimits.perProject, webhookLimits.perProject);
+      const { total, webhooks: found } = await webhooks.list(db, project.id, page);
+      return { total: query.total === 'true' ? total : 0, webhooks: found.map((webhook) => toWebhook(webhook)) };
+    },
+    get: async (call) => toWebhook(await named(call)),
+    update: async (call) =>
+      toWebhook(
+        await db.work(by(call), (unit) => webhooks.update(unit, call.project, call.params.webhookId, call.body)),
+      ),
+    delete: (call) => db.work(by(call), (unit) => webhooks.remove(unit, call.project.id, call.params.webhookId)),
+    rotate,
+    rotateByPatch: rotate,
+    deliveries: async (call) => {
+      const page = pageOf(call.query.queries, attemptsInPage.most, attemptsInPage.usual);
+      const { total, attempts } = await history.list(db, await named(call), page, call.query.total === 'true');
+      return { total, deliveries: attempts.map(toAttempt) };
+    },
+    test: async (call) => ({
+      delivery: toAttempt(await history.test(by(call), call.project, await named(call), call.body.event)),
+    }),
+    replay: async (call) => {
+      const delivery = await history.replay(by(call), await named(call), call.params.deliveryId);
+      worker.nudge();
+      return toDelivery(delivery);
+    },
+  });
+}

@@ -1,0 +1,178 @@
+// Webhooks by command, beside a server that delivers.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Installation, install, type Server } from '../harness/cli.js';
+import { startReceiver } from '../harness/receiver.js';
+
+type Json = Record<string, unknown>;
+type Attempts = { total: number; deliveries: Json[] };
+const scope = ['--project', 'shop'];
+const receiver = await startReceiver();
+let place: Installation;
+let server: Server;
+before(async () => {
+  place = await install();
+  place.env.SVC_WEBHOOK_ALLOW_INSECURE = 'true';
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  server = await place.serve();
+});
+after(() => place.dispose());
+
+const add = (id: string, events: string, ...more: string[]) =>
+  place.json<Json>([
+    'webhook',
+    'add',
+    ...scope,
+    '--name',
+    id,
+    '--url',
+    receiver.origin,
+    '--events',
+    events,
+    '--id',
+    id,
+    ...more,
+  ]);
+
+/** Somebody signs up and logs in at the running server: one event. */
+async function logIn(name: string): Promise<void> {
+  const headers = { 'X-Service-Project': 'shop', 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ userId: name, email: `${name}@example.com`, password: 'correct horse', name });
+  for (const path of ['/account', '/account/sessions/email'])
+    assert.equal((await fetch(server.url + path, { method: 'POST', headers, body })).status, 201);
+}
+
+async function until(done: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await done()); tries++) {
+    assert.ok(tries < 200, server.log());
+    await sleep(50);
+  }
+}
+
+test('a webhook is added, shown, changed, tested, replayed and removed', async () => {
+  writeFileSync(join(place.dir, 'password'), 'hush\n');
+  const made = await add(
+    'orders',
+    'sessionCreated,documentCreated',
+    '--auth-username',
+    'ada',
+    '--auth-password-file',
+    'password',
+  );
+  const { secret, signingSecret, ...rest } = made;
+  assert.match(String(secret), /^whsec_/);
+  assert.equal(signingSecret, secret);
+  assert.deepEqual(rest.events, ['sessionCreated', 'documentCreated']);
+  assert.deepEqual(await place.json(['webhook', 'show', 'orders', ...scope]), { ...rest, secret: '' });
+  const { webhooks } = await place.json<{ webhooks: Json[] }>(['webhook', 'list', ...scope]);
+  assert.deepEqual(
+    webhooks.map(({ $id }) => $id),
+    ['orders'],
+  );
+
+  await logIn('ada');
+  await until(() => receiver.calls.length === 1);
+  const [call] = receiver.calls;
+  assert.equal(call?.headers.authorization, `Basic ${Buffer.from('ada:hush').toString('base64')}`);
+  const eventId = JSON.parse(String(call?.body)).id;
+
+  const { delivery } = await place.json<{ delivery: Json }>([
+    'webhook',
+    'test',
+    'orders',
+    ...scope,
+    '--event',
+    'documentCreated',
+  ]);
+  assert.deepEqual(
+    [delivery.statusCode, delivery.ok, delivery.error, delivery.event],
+    [200, true, '', 'documentCreated'],
+  );
+  const seen = () => place.json<Attempts>(['webhook', 'deliveries', 'orders', ...scope, '--limit', '2']);
+  assert.deepEqual(
+    (await seen()).deliveries.map(({ event }) => event),
+    ['documentCreated', 'sessionCreated'],
+  );
+  assert.match(
+    (await place.svc(['webhook', 'deliveries', 'orders', ...scope])).out,
+    new RegExp(`sessionCreated +${eventId} +1 +delivered +200`),
+  );
+
+  assert.deepEqual(await place.json(['webhook', 'replay', 'orders', ...scope, '--event', eventId]), { replayed: 1 });
+  await until(() => receiver.calls.length === 3);
+  assert.deepEqual(receiver.calls[2]?.body, call?.body);
+  assert.deepEqual(await place.json(['webhook', 'replay', 'orders', ...scope, '--since', '2020-01-01T00:00:00Z']), {
+    replayed: 0,
+  });
+
+  receiver.answer = (response) => response.writeHead(500).end();
+  const failed = await place.svc(['webhook', 'test', 'orders', ...scope]);
+  assert.equal(failed.code, 1);
+  assert.match(failed.out, /acknowledged +no\nstatus +500\nerror +answered 500/);
+  assert.deepEqual(await place.json(['webhook', 'replay', 'orders', ...scope, '--since', '2020-01-01T00:00:00Z']), {
+    replayed: 1,
+  });
+  receiver.answer = (response) => response.end();
+
+  const rotated = await place.json<Json>(['webhook', 'rotate-secret', 'orders', ...scope, '--overlap', '2h']);
+  assert.notEqual(rotated.secret, secret);
+  const off = await place.json<Json>(['webhook', 'update', 'orders', ...scope, '--enabled', 'off', '--events', '*']);
+  assert.deepEqual([off.enabled, off.events], [false, ['*']]);
+  const before = receiver.calls.length;
+  await logIn('bob');
+  await place.json(['webhook', 'update', 'orders', ...scope, '--enabled', 'on']);
+  await logIn('eve');
+  await until(() => receiver.calls.length > before);
+  await sleep(300);
+  assert.ok(receiver.calls.slice(before).every(({ body }) => !body.toString().includes('"userId":"bob"')));
+
+  await place.json(['webhook', 'remove', 'orders', ...scope, '--yes']);
+  assert.deepEqual((await place.json<{ total: number }>(['webhook', 'list', ...scope])).total, 0);
+  const audit = await place.sql(
+    "select action, actor_id from audit_entries where action like 'webhook%' order by action",
+  );
+  assert.deepEqual([...new Set(audit.map(({ action, actor_id }) => `${action} ${actor_id}`))].sort(), [
+    'webhookCreated cli',
+    'webhookDeleted cli',
+    'webhookSecretRotated cli',
+    'webhookUpdated cli',
+  ]);
+  assert.ok(!server.log().includes(String(secret).slice(6)));
+});
+
+test('mistakes end with the code that scripts expect, and a next step', async () => {
+  await add('one', '*');
+  const again = ['webhook', 'add', ...scope, '--name', 'x', '--events', '*'];
+  const table: [number, string, string[]][] = [
+    [2, 'general_argument_invalid', [...again, '--url', 'ftp://example.com']],
+    [2, 'general_argument_invalid', ['webhook', 'update', 'one', ...scope, '--events', 'nothing']],
+    [2, 'usage_invalid', ['webhook', 'update', 'one', ...scope]],
+    [2, 'usage_invalid', ['webhook', 'test', 'one', ...scope, '--event', 'nothing']],
+    [2, 'usage_invalid', ['webhook', 'replay', 'one', ...scope]],
+    [2, 'usage_invalid', ['webhook', 'replay', 'one', ...scope, '--since', 'yesterday']],
+    [2, 'usage_invalid', ['webhook', 'rotate-secret', 'one', ...scope, '--overlap', 'long']],
+    [2, 'general_argument_invalid', ['webhook', 'rotate-secret', 'one', ...scope, '--overlap', '8d']],
+    [3, 'webhook_not_found', ['webhook', 'show', 'none', ...scope]],
+    [3, 'webhook_not_found', ['webhook', 'replay', 'none', ...scope, '--event', 'x']],
+    [3, 'webhook_delivery_not_found', ['webhook', 'replay', 'one', ...scope, '--event', 'none']],
+    [3, 'project_not_found', ['webhook', 'list', '--project', 'none']],
+    [3, 'file_not_found', ['webhook', 'update', 'one', ...scope, '--auth-password-file', 'none']],
+    [4, 'confirmation_refused', ['webhook', 'remove', 'one', ...scope]],
+    [5, 'webhook_already_exists', [...again, '--url', receiver.origin, '--id', 'one']],
+  ];
+  for (const [code, type, args] of table) {
+    const run = await place.svc([...args, '--json']);
+    assert.equal(run.code, code, `${args.join(' ')}: ${run.err}`);
+    const { error } = JSON.parse(run.err);
+    assert.deepEqual([error.type, run.out], [type, ''], args.join(' '));
+    assert.ok(error.message !== '' && error.fix !== '');
+  }
+  const guarded = await place.svc([...again, '--url', 'https://127.0.0.1/', '--json'], {
+    env: { SVC_WEBHOOK_ALLOW_INSECURE: 'false' },
+  });
+  assert.equal(guarded.code, 2);
+  assert.match(JSON.parse(guarded.err).error.message, /the address is not public/);
+});

@@ -1,0 +1,75 @@
+// While a secret is rotated both sign; what is over is over by the clock.
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { hour } from '../harness/clock.js';
+import { type ReceivedCall, startReceiver } from '../harness/receiver.js';
+import { aKey, anEvent, aWebhook, called, startOpen } from './setup.js';
+
+const target = await startOpen();
+const key = await aKey(target);
+
+/** The library looks at the clock of the machine, which the test's has left behind. */
+function verifies(secret: string, { headers, body }: ReceivedCall): boolean {
+  const content = Buffer.concat([Buffer.from(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`), body]);
+  const signature = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
+    .update(content)
+    .digest('base64');
+  return String(headers['webhook-signature']).split(' ').includes(`v1,${signature}`);
+}
+const plain = (secret: string, { body }: ReceivedCall) => createHmac('sha256', secret).update(body).digest('hex');
+
+test('both secrets sign for 24 hours, ours by the new one; then only the new one', async () => {
+  const receiver = await startReceiver();
+  const webhook = await aWebhook(key, receiver.origin);
+  const secret = (await key.post(`${webhook.path}/secret`)).expect(200).string('signingSecret');
+  await anEvent(target);
+  const [during] = await called(receiver, 1);
+  assert.ok(during);
+  for (const one of [webhook.secret, secret]) {
+    assert.ok(verifies(one, during));
+    new Webhook(one).verify(during.body.toString(), during.headers as Record<string, string>);
+  }
+  assert.equal(String(during.headers['webhook-signature']).split(' ').length, 2);
+  assert.equal(during.headers['x-service-signature'], plain(secret, during));
+
+  target.clock.advance(24 * hour);
+  await anEvent(target);
+  const [, after] = await called(receiver, 2);
+  assert.ok(after);
+  assert.deepEqual([verifies(webhook.secret, after), verifies(secret, after)], [false, true]);
+  assert.equal(String(after.headers['webhook-signature']).split(' ').length, 1);
+
+  const third = (await key.patch(`${webhook.path}/secret`, { overlap: 0 })).expect(200).string('secret');
+  await anEvent(target);
+  const [, , last] = await called(receiver, 3);
+  assert.ok(last);
+  assert.deepEqual([verifies(secret, last), verifies(third, last)], [false, true]);
+  assert.equal(last.headers['x-service-signature'], plain(third, last));
+  (await key.delete(webhook.path)).expect(204);
+});
+
+test('a receiver that changes over half-way misses nothing', async () => {
+  const receiver = await startReceiver();
+  const webhook = await aWebhook(key, receiver.origin);
+  let known = webhook.secret;
+  const refused: ReceivedCall[] = [];
+  receiver.answer = (response) => {
+    const call = receiver.calls.at(-1);
+    if (call === undefined || !verifies(known, call)) refused.push(...(call === undefined ? [] : [call]));
+    response.end();
+  };
+  for (let round = 0; round < 20; round++) {
+    await anEvent(target);
+    if (round === 5) {
+      const next = (await key.post(`${webhook.path}/secret`)).expect(200).string('secret');
+      await anEvent(target);
+      await called(receiver, round + 2);
+      known = next;
+    }
+  }
+  await called(receiver, 21);
+  assert.deepEqual(refused, []);
+  (await key.delete(webhook.path)).expect(204);
+});

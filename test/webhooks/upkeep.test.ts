@@ -1,0 +1,99 @@
+// What operators see and what is tidied up: replays of many, pruning, metrics.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deliveryDelays, webhookLimits } from '#src/contract/limits.js';
+import { createClient } from '../harness/client.js';
+import { day, hour } from '../harness/clock.js';
+import { rowsOf, runSql } from '../harness/database.js';
+import { startReceiver } from '../harness/receiver.js';
+import { aKey, anEvent, attempted, attemptsOf, aWebhook, bodyOf, called, eventually, startOpen } from './setup.js';
+
+const target = await startOpen();
+const key = await aKey(target);
+const { worker, webhooks, jobs } = target.appliance.features;
+const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
+const sample = async (name: string): Promise<number> => {
+  const { text } = await createClient(target, { project: null }).get('//metrics');
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+  return line === undefined ? 0 : Number(line.slice(name.length + 1));
+};
+
+test('what was given up is delivered once more since a time or by its event, and never held against the webhook', async () => {
+  const receiver = await startReceiver();
+  receiver.answer = (response) => response.writeHead(500).end();
+  const webhook = await aWebhook(key, receiver.origin);
+  const made = [await anEvent(target), await anEvent(target)];
+  for (let attempt = 1; attempt <= 10; attempt++) {
+    await attempted(key, webhook, 2 * attempt);
+    target.clock.advance((deliveryDelays[attempt - 1] ?? 0) * 1200 + 1000);
+    worker.nudge();
+  }
+  const stored = await webhooks.get(target.appliance.platform.db, target.project.id, webhook.id);
+  assert.equal(stored.attempts, 20);
+  const since = new Date(target.clock.now() + day).toISOString();
+  assert.equal(await webhooks.replaySome(by, stored, { since }), 0);
+  target.clock.advance(6 * day);
+  assert.equal(await webhooks.replaySome(by, stored, { since: '2000-01-01T00:00:00.000Z' }), 2);
+  worker.nudge();
+  await attempted(key, webhook, 22);
+  const { attempts, enabled } = (await key.get(webhook.path)).body;
+  assert.deepEqual([attempts, enabled], [20, true]);
+
+  receiver.answer = (response) => response.end();
+  const before = receiver.calls.length;
+  assert.equal(await webhooks.replaySome(by, stored, { event: made[0] ?? '' }), 1);
+  worker.nudge();
+  const calls = await called(receiver, before + 1);
+  assert.equal(bodyOf(calls.at(-1) ?? { body: Buffer.from('{}') }).id, made[0]);
+  await assert.rejects(webhooks.replaySome(by, stored, { event: 'none' }), { type: 'webhook_delivery_not_found' });
+  (await key.delete(webhook.path)).expect(204);
+});
+
+test('deliveries that have ended and events are removed after 30 days; what waits stays', async () => {
+  const receiver = await startReceiver();
+  const webhook = await aWebhook(key, receiver.origin);
+  const old = [await anEvent(target), await anEvent(target)];
+  await attempted(key, webhook, 2);
+  await runSql(
+    target,
+    `update deliveries set state = 'retrying', due_at = '2999-01-01T00:00:00.000Z' where event_id = ?`,
+    [old[1] ?? ''],
+  );
+  const prune = async () => assert.equal((await jobs.run('webhooks.prune'))?.outcome, 'ok');
+  await prune();
+  assert.equal((await attemptsOf(key, webhook)).length, 2);
+  target.clock.advance(webhookLimits.retentionDays * day + hour);
+  const young = await anEvent(target);
+  await attempted(key, webhook, 3);
+  await prune();
+  const left = (await rowsOf(target, 'deliveries')).map(({ event_id }) => event_id).sort();
+  assert.deepEqual(left, [old[1], young].sort());
+  const events = (await rowsOf(target, 'events')).map(({ id }) => id);
+  assert.deepEqual(events, [young]);
+  assert.equal((await rowsOf(target, 'delivery_attempts')).length, 2);
+  (await key.delete(webhook.path)).expect(204);
+});
+
+test('attempts, what waits and for how long are measured', async () => {
+  const receiver = await startReceiver();
+  const ok = 'svc_webhook_attempts_total{outcome="ok"}';
+  const failed = 'svc_webhook_attempts_total{outcome="failed"}';
+  const before = [await sample(ok), await sample(failed)];
+  assert.deepEqual([await sample('svc_webhook_backlog'), await sample('svc_webhook_oldest_seconds')], [0, 0]);
+  receiver.answer = (response) => response.writeHead(500).end();
+  const webhook = await aWebhook(key, receiver.origin);
+  await anEvent(target);
+  await attempted(key, webhook, 1);
+  assert.equal(await sample('svc_webhook_backlog'), 1);
+  receiver.answer = (response) => response.end();
+  await worker.stop();
+  target.clock.advance(hour);
+  const age = await sample('svc_webhook_oldest_seconds');
+  assert.ok(age >= 3600 && age < 3700, String(age));
+  worker.start();
+  await attempted(key, webhook, 2);
+  assert.equal(await sample('svc_webhook_backlog'), 0);
+  assert.deepEqual([await sample(ok), await sample(failed)], [(before[0] ?? 0) + 1, (before[1] ?? 0) + 1]);
+  await eventually(async () => assert.equal(await sample('svc_webhook_oldest_seconds'), 0));
+  (await key.delete(webhook.path)).expect(204);
+});
