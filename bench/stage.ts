@@ -47,6 +47,7 @@ export class Stage {
       const installation = await install(join(directory, 'installation'), postgres?.url);
       const server = await installation.serve();
       const world = await createWorld(server.port, installation.project, installation.key).finally(server.stop);
+      await postgres?.settle();
       const programs = compilePrograms(join(directory, 'programs'));
       return new Stage({ world, directory, options, programs, installation, postgres });
     } catch (error) {

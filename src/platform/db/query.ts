@@ -83,13 +83,25 @@ export function createSql(dialect: DialectName): Sql {
     list: (values) =>
       dialect === 'sqlite'
         ? JSON.stringify(values)
-        : `{${values.map((value) => `"${value.replace(/[\\"]/g, '\\$&')}"`).join(',')}}`,
+        : `{${padded(values)
+            .map((value) => `"${value.replace(/[\\"]/g, '\\$&')}"`)
+            .join(',')}}`,
     text: (source, values) => ({ sql: dialect === 'sqlite' ? source : numbered(source), values }),
     compile: (builder) => {
       const { sql, bindings } = native(builder);
       return { sql, values: bindings as readonly Value[] };
     },
   };
+}
+
+/**
+ * Postgres takes a list it does not know for one of ten, and plans anew at each call where it hopes to do better with a shorter one; so short
+ * lists repeat their last value, which costs an index nothing.
+ */
+function padded(values: readonly string[]): readonly string[] {
+  const last = values.at(-1);
+  if (last === undefined || values.length >= assumedLength) return values;
+  return [...values, ...Array.from({ length: assumedLength - values.length }, () => last)];
 }
 
 /** Loads knex at the first call. Not by `import()`: whoever builds a statement inside a unit cannot wait. */
@@ -105,6 +117,7 @@ function createLoader(dialect: DialectName): () => Knex {
   };
 }
 
+const assumedLength = 10;
 /** Most texts whose native form is kept. */
 const mostTexts = 2000;
 
