@@ -43,12 +43,14 @@ export type Installation = {
 const databaseOfTest = process.env.SVC_TEST_DATABASE ?? 'sqlite';
 let databases = 0;
 
-/** Makes a place for an installation; `svc init` has run unless `init` is false. */
-export async function install({ init = true } = {}): Promise<Installation> {
+/** Makes a place for an installation; `svc init` has run unless `init` is false. The Postgres server is that of the tests unless another is named. */
+export async function install({
+  init = true,
+  postgres = process.env.SVC_TEST_POSTGRES_URL ?? '',
+} = {}): Promise<Installation> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'svc-cli-')));
   const database = databaseOfTest === 'postgres' ? `cli-${process.pid}-${databases++}` : 'svc.db';
-  const url =
-    databaseOfTest === 'postgres' ? await createDatabase(process.env.SVC_TEST_POSTGRES_URL ?? '', database) : '';
+  const url = databaseOfTest === 'postgres' ? await createDatabase(postgres, database) : '';
   mkdirSync(join(dir, 'bin'));
   symlinkSync(join(root, 'bin/svc'), join(dir, 'bin/svc'));
   const env: Record<string, string> = {
