@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 /** What a connection asks of its owner: the bytes to send next (undefined: stop), and where answers and failures go. */
 interface Conversation {
   readonly port: number;
+  /** Rest between an answer and the next request; none where absent. */
+  readonly pauseMs?: number;
   next(): string | undefined;
   answered(status: number, milliseconds: number): void;
   broken(reason: string): void;
@@ -11,13 +13,15 @@ interface Conversation {
 const headEnd = Buffer.from('\r\n\r\n');
 
 /** Keeps one HTTP/1.1 connection to 127.0.0.1 busy, one request at a time, until there is nothing left to send. */
-export function converse({ port, next, answered, broken }: Conversation): Promise<void> {
+export function converse({ port, pauseMs = 0, next, answered, broken }: Conversation): Promise<void> {
   return new Promise((resolve) => {
     let sentAt = 0;
     let waiting = false;
+    let resting: NodeJS.Timeout | undefined;
     let pending: Buffer | undefined;
 
     const send = (): void => {
+      resting = undefined;
       const request = next();
       waiting = request !== undefined;
       if (request === undefined) {
@@ -37,8 +41,10 @@ export function converse({ port, next, answered, broken }: Conversation): Promis
       const answer = readAnswer(bytes);
       if (answer.length === bytes.length && waiting) {
         pending = undefined;
+        waiting = false;
         answered(answer.status, performance.now() - sentAt);
-        send();
+        if (pauseMs === 0) send();
+        else resting = setTimeout(send, pauseMs);
       } else if (answer.length > bytes.length) {
         // The chunk lies in a buffer that the next one overwrites.
         pending = pending === undefined ? Buffer.from(bytes) : bytes;
@@ -56,7 +62,8 @@ export function converse({ port, next, answered, broken }: Conversation): Promis
     socket.once('connect', send);
     socket.on('error', (error) => fail(error.message));
     socket.once('close', () => {
-      if (waiting) fail('the server closed the connection');
+      if (waiting || resting !== undefined) fail('the server closed the connection');
+      clearTimeout(resting);
       resolve();
     });
   });

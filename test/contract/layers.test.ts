@@ -9,7 +9,15 @@ import type { ICruiseResult } from 'dependency-cruiser';
 import { copyCheckout, root } from '../harness/checkout.js';
 
 const require = createRequire(import.meta.url);
-const config: { forbidden: { name: string }[] } = require(join(root, '.dependency-cruiser.cjs'));
+const config: { forbidden: { name: string; to: { path?: string } }[] } = require(join(root, '.dependency-cruiser.cjs'));
+
+const { dependencies }: { dependencies: Record<string, string> } = require(join(root, 'package.json'));
+
+/** Packages that one room knows and no other, from the day that they are installed. */
+const confined = [
+  ...['commander', 'inquirer', 'koa', '@koa/router', 'knex', 'sqlite3', 'pg', 'scrypt-kdf', 'jose', 'otplib'],
+  ...['@simplewebauthn/server', 'samlify', 'graphql-helix', 'node-cron', 'undici', 'prom-client'],
+];
 
 /** [rule, file under src, import that the rule forbids there] */
 const violations: [string, string, string][] = [
@@ -109,6 +117,24 @@ test('every file of src was looked at and none breaks a rule', () => {
   assert.deepEqual(seen.sort(), files.map((path) => `src/${path}`).sort());
   assert.ok(files.length > 0);
   assert.deepEqual(summary.violations, []);
+});
+
+test('src imports the packages that are installed for it, each of them and no other', () => {
+  const imported = cruise(root).modules.flatMap((module) =>
+    module.source.startsWith('src/') ? module.dependencies : [],
+  );
+  const names = imported
+    .filter(({ dependencyTypes }) => dependencyTypes.some((type) => type.startsWith('npm')))
+    .map(({ module }) => module.split('/', module.startsWith('@') ? 2 : 1).join('/'));
+  assert.deepEqual([...new Set(names)].sort(), Object.keys(dependencies).sort());
+});
+
+test('a rule keeps each package in its room', () => {
+  const rooms = config.forbidden.filter(({ name }) => name.includes('-only-in-'));
+  const free = confined
+    .filter((name) => name in dependencies)
+    .filter((name) => !rooms.some(({ to }) => new RegExp(to.path ?? '^$').test(`node_modules/${name}/`)));
+  assert.deepEqual(free, []);
 });
 
 test('each rule finds its planted violations, and no other rule does', () => {
