@@ -76,6 +76,8 @@ test('the commands work in the order of the page', async () => {
     '"email":"anna@example.com"',
     'logged in: ben@example.com',
     '1 order of Ben: a bell',
+    'secret  whsec_',
+    'https://hooks.example.com/svc  documentCreated',
     '"status":"ok"',
     'app.example.com',
   ])

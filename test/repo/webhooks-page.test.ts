@@ -1,53 +1,35 @@
-// The receiver of docs/webhooks.md, as it stands there, against a server that runs.
+// The receiver of docs/webhooks.md and the commands that try it out, as they stand there.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
-import { blockNoted } from '../harness/readme.js';
+import { blockNoted, readBlocks } from '../harness/readme.js';
+import { freePort } from '../harness/terminal.js';
 
 const page = 'docs/webhooks.md';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 test('the receiver takes what is signed, and nothing else', async () => {
   const place = await install();
   after(() => place.dispose());
-  place.env.SVC_WEBHOOK_ALLOW_INSECURE = 'true';
   await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  const setting = 'SVC_WEBHOOK_ALLOW_INSECURE=true';
+  const { text } = blockNoted(page, 'runs until stopped');
+  assert.ok(readFileSync(join(root, page), 'utf8').includes(`put \`${setting}\` into \`svc.env\``));
+  assert.match((await place.shell(text)).err, /only https is allowed/);
+  appendFileSync(join(place.dir, 'svc.env'), `${setting}\n`);
+
   const port = await freePort();
-  const url = `http://127.0.0.1:${port}/`;
-  const add = [
-    'webhook',
-    'add',
-    '--project',
-    'shop',
-    '--name',
-    'Orders',
-    '--url',
-    url,
-    '--events',
-    '*',
-    '--id',
-    'orders',
-  ];
-  const { secret } = await place.json<{ secret: string }>(add);
+  const url = `http://localhost:${port}/`;
   writeFileSync(join(place.dir, 'receiver.mjs'), blockNoted(page, 'saved as receiver.mjs').text);
-  const receiver = spawn(process.execPath, ['receiver.mjs'], {
-    cwd: place.dir,
-    env: { PORT: String(port), WEBHOOK_SECRET: secret },
-    stdio: ['ignore', 'pipe', 'inherit'],
+  // It leads a group of its own, so that the receiver ends with its shell.
+  const receiver = spawn('bash', ['-c', text.replaceAll('9000', String(port))], {
+    ...{ cwd: place.dir, env: place.env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] },
   });
-  after(() => receiver.kill());
+  after(() => receiver.pid !== undefined && process.kill(-receiver.pid));
   let said = '';
   receiver.stdout.on('data', (text) => {
     said += text;
@@ -71,14 +53,31 @@ test('the receiver takes what is signed, and nothing else', async () => {
   };
   assert.equal((await post('{}', forged)).status, 401);
 
-  const deliver = ['webhook', 'test', 'orders', '--project', 'shop', '--event', 'documentUpdated'];
+  const deliver = ['webhook', 'test', 'local', '--project', 'shop', '--event', 'documentUpdated'];
   assert.equal((await place.svc(deliver)).code, 0);
   assert.match(said, /^documentUpdated [0-9a-f]{20}\n$/);
-  await place.json(['webhook', 'rotate-secret', 'orders', '--project', 'shop']);
+  await place.json(['webhook', 'rotate-secret', 'local', '--project', 'shop']);
   assert.equal((await place.svc(deliver)).code, 0, 'the old secret signs too');
-  await place.json(['webhook', 'rotate-secret', 'orders', '--project', 'shop', '--overlap', '0s']);
+  await place.json(['webhook', 'rotate-secret', 'local', '--project', 'shop', '--overlap', '0s']);
   const refused = await place.svc([...deliver, '--json']);
   assert.equal(refused.code, 1);
   const { delivery } = JSON.parse(refused.out);
   assert.deepEqual([delivery.statusCode, delivery.ok, delivery.error], [401, false, 'answered 401']);
+});
+
+test('every command of the page exists with its flags and does what it says', async () => {
+  const place = await install();
+  after(() => place.dispose());
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  const added = readBlocks(page).filter(({ language, note }) => language === 'sh' && note === '');
+  assert.equal(added.length, 1);
+  assert.match((await place.shell(added[0]?.text ?? '')).out, /^secret +whsec_/m);
+  const inline = [...readFileSync(join(root, page), 'utf8').matchAll(/`(svc webhook [^`]+)`/g)].map(
+    ([, line = '']) => line,
+  );
+  assert.ok(inline.length >= 6, String(inline.length));
+  for (const line of inline.filter((one) => !one.includes(' test '))) {
+    const { code, err } = await place.shell(line);
+    assert.equal(code, 0, `${line}: ${err}`);
+  }
 });

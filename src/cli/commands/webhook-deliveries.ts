@@ -95,7 +95,7 @@ const replay = command({
       throw usageError('Say what to replay.', 'give --since TIME or --event ID');
     const selection = event !== undefined ? { event } : { since: valid(instant, '--since', since) };
     const replayed = await features.webhooks.replaySome(by(project.id), webhook, selection);
-    return { value: { replayed }, text: `${replayed} deliveries are made again.` };
+    return { value: { replayed }, text: `Deliveries made again: ${replayed}.` };
   },
 });
 
