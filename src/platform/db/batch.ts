@@ -1,3 +1,4 @@
+import { DatabaseError } from './database-error.js';
 import type { DialectName, Query } from './query.js';
 import type { Row } from './table.js';
 import type { Reader } from './unit.js';
@@ -13,7 +14,8 @@ interface JoinOptions {
 /**
  * Joins calls into as few runs as possible: those of one turn of the event loop go together, and those that come while enough runs are under
  * way form the next one. Nothing is remembered: each call is answered by a run begun after it. A run gives one answer for each item, or
- * undefined for one that has to run alone; when it fails, each of its items runs alone, so that nobody is refused for another's fault.
+ * undefined for one that has to run alone; when it fails, each of its items runs alone, so that nobody is refused for another's fault. Only where the
+ * database went away it is told to all at once: what was asked for may have been done, and doing it again would answer otherwise.
  */
 export function createJoin<I, O>(
   run: (items: readonly I[]) => Promise<readonly (O | undefined)[]>,
@@ -38,10 +40,18 @@ export function createJoin<I, O>(
     }
   };
   const together = async (batch: readonly Waiting[]): Promise<void> => {
-    const answers = await run(batch.map(({ item }) => item)).catch((): undefined => undefined);
+    let answers: readonly (O | undefined)[] = [];
+    try {
+      answers = await run(batch.map(({ item }) => item));
+    } catch (error) {
+      if (error instanceof DatabaseError && error.kind === 'unavailable') {
+        for (const { reject } of batch) reject(error);
+        return;
+      }
+    }
     const left: Waiting[] = [];
     batch.forEach((one, at) => {
-      const answer = answers?.[at];
+      const answer = answers[at];
       if (answer === undefined) left.push(one);
       else one.resolve(answer);
     });
