@@ -61,12 +61,7 @@ const add = command({
   run: async (call) => {
     const body = { webhookId: call.typed.text('--id') ?? 'unique()', ...given(call.typed) };
     const made = await operate(call, webhooksApi.create, { body });
-    const answer = shownWebhook(made);
-    return {
-      ...answer,
-      text: `${answer.text}\n${pairs([['secret', made.secret]])}`,
-      next: 'keep the secret; it cannot be shown again',
-    };
+    return { ...shownWebhook(made), next: 'keep the secret; it cannot be shown again' };
   },
 });
 
@@ -145,6 +140,7 @@ function shownWebhook(webhook: {
   enabled: boolean;
   attempts: number;
   logs: string;
+  secret: string;
 }): Answer {
   return {
     value: webhook,
@@ -155,6 +151,7 @@ function shownWebhook(webhook: {
       ['events', webhook.events.join(', ')],
       ['enabled', webhook.enabled ? 'on' : 'off'],
       ['failures', webhook.attempts === 0 ? 'none' : `${webhook.attempts}, the last: ${webhook.logs}`],
+      ...(webhook.secret === '' ? [] : [['secret', webhook.secret] as const]),
     ]),
   };
 }
