@@ -16,12 +16,13 @@ const list = async () => (await place.json<{ jobs: State[] }>(['cron', 'list']))
 const state = async (name: string) => (await list()).find((job) => job.name === name);
 
 test('the list names every job, when it ran and when it runs', async () => {
+  const begun = Date.now();
   const jobs = await list();
   const names = jobs.map(({ name }) => name);
   for (const name of ['sessions.expire', 'limits.prune', 'database.optimize']) assert.ok(names.includes(name), name);
   for (const job of jobs) {
     assert.deepEqual([job.lastRun, job.lastError, job.owner], [null, null, null]);
-    assert.ok(Date.parse(job.nextRun) > Date.now());
+    assert.ok(Date.parse(job.nextRun) > begun);
   }
   const minutely = jobs.find(({ name }) => name === 'sessions.expire')?.nextRun ?? '';
   assert.match(minutely, /:00\.000Z$/);
