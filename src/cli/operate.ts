@@ -17,7 +17,7 @@ export async function operate<D extends Declaration>(
   const { actor, requestId: id } = by(project.id);
   const reply = await invoke(operation, {
     ...{ project, actor: { kind: 'operator', id: actor.id }, params: {}, query: {}, body: {}, ...given },
-    request: { id, ip: '', userAgent: '', presentedSession: null, charge: () => {} },
+    request: { id, ip: '', userAgent: '', presentedSession: null, locale: null, isLocal: true, charge: () => {} },
   });
   // The handler of a declaration returns what its reply says; the compiler has checked that where both stand together.
   return reply as Answered<D>;

@@ -9,6 +9,13 @@ export interface Target {
   readonly identifier: string;
 }
 
+/** A team that a user has joined. */
+export interface AccountMembership {
+  readonly id: string;
+  readonly teamId: string;
+  readonly roles: readonly string[];
+}
+
 /** An end user of a project. */
 export interface Account {
   readonly id: string;
@@ -29,4 +36,8 @@ export interface Account {
   readonly passwordUpdate: Instant | null;
   readonly accessedAt: Instant | null;
   readonly targets: readonly Target[];
+  /** The language the user last asked for, as a BCP 47 tag. */
+  readonly locale: string | null;
+  /** Teams joined; kept with the user, so that no request needs a further query. */
+  readonly memberships: readonly AccountMembership[];
 }

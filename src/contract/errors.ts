@@ -67,6 +67,7 @@ export const errorCatalog = {
   },
   user_email_already_exists: { status: 409, message: 'Another user has this e-mail address.' },
   user_invalid_credentials: { status: 401, message: 'The credentials are not valid.' },
+  user_invalid_token: { status: 401, message: 'The secret is not valid: wrong, used, or expired.' },
   user_jwt_and_cookie_set: {
     status: 403,
     message: 'A JWT cannot be combined with a session. Send exactly one credential.',

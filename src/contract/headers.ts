@@ -13,6 +13,11 @@ export function credentialHeaders(aliases: readonly string[]): CredentialHeaders
   return { project: names('project'), session: names('session'), key: names('key'), jwt: names('jwt') };
 }
 
+/** Names of the header by which SDKs ask for a language. */
+export function localeHeaders(aliases: readonly string[]): readonly string[] {
+  return [brand, ...aliases].map((word) => `x-${word}-locale`.toLowerCase());
+}
+
 /** Headers a browser may send across origins: ours, every alias's, and what the Appwrite SDKs add to each call. */
 export function corsRequestHeaders(aliases: readonly string[]): readonly string[] {
   const branded = ['Project', 'Session', 'Key', 'JWT', 'ID', 'Locale', 'Timestamp', 'Response-Format', 'Platform'];

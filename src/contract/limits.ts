@@ -13,6 +13,8 @@ export interface LimitClass {
   /** Per session user and per server key; only the data plane. */
   readonly user?: Rate;
   readonly key?: Rate;
+  /** Per project, all callers together. */
+  readonly project?: Rate;
   readonly summary: string;
 }
 
@@ -31,6 +33,14 @@ export const limitClasses = {
   },
   'unknown-route': { address: { count: 300, seconds: 60 }, summary: 'Requests for addresses that do not exist' },
   signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts' },
+  send: {
+    account: { count: 3, seconds: 900 },
+    address: { count: 20, seconds: 3600 },
+    summary: 'Messages with codes and links, per recipient and per address that asks for them',
+  },
+  'send-daily': { account: { count: 10, seconds: 86_400 }, summary: 'Such messages to a recipient in a day' },
+  'send-mail': { project: { count: 1000, seconds: 3600 }, summary: 'Such mails of a project' },
+  'send-sms': { project: { count: 100, seconds: 3600 }, summary: 'Such SMS of a project' },
 } as const satisfies Record<string, LimitClass>;
 
 /** The name of a limit class. */
@@ -50,6 +60,18 @@ export const prefsBytes = 65_535;
 
 /** How old a login may be for operations that need a fresh one. */
 export const freshLoginSeconds = 20 * 60;
+
+/** Wrong guesses after which a code is burned. */
+export const codeTries = 5;
+
+/** Seconds for which one-time secrets are good. */
+export const secretLife = {
+  code: 600,
+  magicLink: 3600,
+  verification: 86_400,
+  recovery: 3600,
+  serverToken: 900,
+} as const;
 
 /** How exactly the last use of a session is recorded, and that of an account. */
 export const accessGranularitySeconds = { session: 3600, account: 86_400 } as const;

@@ -71,6 +71,10 @@ export interface RequestFacts {
   readonly userAgent: string;
   /** The session secret the caller's browser holds, whoever it belongs to; a login ends that session. */
   readonly presentedSession: string | null;
+  /** The language asked for, as a BCP 47 tag. */
+  readonly locale: string | null;
+  /** Whether the peer is on this machine and speaks for nobody else. */
+  readonly isLocal: boolean;
   /** Counts further calls within the same request. Throws Failure 429. */
   readonly charge: (calls: number) => void;
 }

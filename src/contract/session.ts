@@ -34,4 +34,6 @@ export interface Session {
   readonly mfaUpdatedAt: Instant | null;
   readonly ip: string;
   readonly device: Device;
+  /** A login that lacks the second factor: good for giving it, and for nothing else. */
+  readonly pending: boolean;
 }

@@ -6,6 +6,7 @@ import { createDocumentsFeature } from './documents/index.js';
 import { createJobsFeature } from './jobs/index.js';
 import { createLimits } from './limits/index.js';
 import { createLogins } from './login/index.js';
+import { createOneTimeSecrets } from './one-time-secrets/index.js';
 import { createProjectsFeature } from './projects/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
@@ -26,6 +27,7 @@ export function createFeatures(platform: Platform) {
   const { projects, serverKeys, operations: projectOperations } = createProjectsFeature(platform);
   const courier = createCourier(platform);
   const accounts = createAccounts(platform);
+  const secrets = createOneTimeSecrets(platform);
   const {
     sessions,
     operations: sessionOperations,
@@ -36,9 +38,9 @@ export function createFeatures(platform: Platform) {
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
-  const logins = createLogins(platform, { accounts, sessions, limits });
+  const logins = createLogins(platform, { accounts, sessions, limits, secrets, courier, projects });
   const hooks = createWebhooksFeature(platform, projects);
-  const { jobs } = createJobsFeature(platform, [...limits.jobs, ...sessionJobs, ...hooks.jobs]);
+  const { jobs } = createJobsFeature(platform, [...limits.jobs, ...secrets.jobs, ...sessionJobs, ...hooks.jobs]);
   return {
     limits,
     projects,

@@ -6,11 +6,12 @@ import { createGraphql } from '#src/graphql/endpoint.js';
 import type { Platform } from '#src/platform/index.js';
 import { createAuthentication } from './authenticate.js';
 import { readJsonBody } from './body.js';
-import { createClientAddress } from './client-address.js';
+import { createClientAddress, isLocal } from './client-address.js';
 import { createCookies } from './cookies.js';
 import { createEnvelope } from './envelope.js';
 import { type Exchange, exchangeOf } from './exchange.js';
 import { createRequestLimit } from './limit.js';
+import { createLocale } from './locale.js';
 import { mount } from './mount.js';
 import { createOps, type ServerState } from './ops.js';
 import { createOrigins } from './origins.js';
@@ -36,6 +37,7 @@ export function createApp(platform: Platform, features: Features) {
   const limit = createRequestLimit(platform, features.limits);
   const envelope = createEnvelope(platform);
   const reply = createReply(platform, cookies);
+  const locale = createLocale(config.headerAliases);
   const clientAddress = createClientAddress(config.trustedProxies);
   const fixedHeaders = securityHeaders(config);
 
@@ -66,6 +68,8 @@ export function createApp(platform: Platform, features: Features) {
         ip: exchange.ip,
         userAgent: ctx.get('User-Agent'),
         presentedSession,
+        locale: locale(ctx.req),
+        isLocal: isLocal(ctx.req),
         charge: (calls) => limit.charge(exchange, calls),
       },
     });

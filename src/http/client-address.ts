@@ -23,3 +23,11 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     return forwarded.findLast((address) => !isTrusted(address)) ?? forwarded[0] ?? peer;
   };
 }
+
+const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+
+/** Whether a request comes from this machine itself and not through a proxy on it, as far as headers tell. */
+export function isLocal({ socket, headers }: IncomingMessage): boolean {
+  const peer = (socket.remoteAddress ?? '').replace(/^::ffff:/i, '');
+  return (peer === '::1' || peer.startsWith('127.')) && !forwarding.some((name) => headers[name] !== undefined);
+}

@@ -1,4 +1,4 @@
-import { randomBytes, randomFillSync } from 'node:crypto';
+import { randomBytes, randomFillSync, randomInt } from 'node:crypto';
 import type { Clock } from './clock.js';
 
 /** Where chance comes from. */
@@ -7,8 +7,14 @@ export interface Random {
   id(): string;
   /** A secret of 256 bits, base64url without padding (43 characters). */
   secret(): string;
+  /** Decimal digits, such as a code to be typed. */
+  digits(count: number): string;
+  /** Letters and digits, almost six bits of chance each. */
+  text(length: number): string;
   bytes(length: number): Buffer;
 }
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** Random values from the operating system's generator. */
 export function createRandom(clock: Clock): Random {
@@ -31,6 +37,8 @@ export function createRandom(clock: Clock): Random {
       return micros.toString(16).padStart(13, '0').slice(-13) + take(4).toString('hex').slice(0, 7);
     },
     secret: () => take(32).toString('base64url'),
+    digits: (count) => Array.from({ length: count }, () => randomInt(10)).join(''),
+    text: (length) => Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join(''),
     bytes: (length) => (length > 1024 ? randomBytes(length) : take(length)),
   };
 }

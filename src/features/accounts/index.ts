@@ -19,6 +19,7 @@ interface NewAccount {
   readonly phone?: string | null;
   readonly name: string;
   readonly passwordHash: string | null;
+  readonly locale?: string | null;
 }
 
 type Parts = Pick<Platform, 'sql' | 'random' | 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>;
@@ -94,6 +95,8 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
         passwordHash: given.passwordHash,
         passwordUpdate: given.passwordHash === null ? null : unit.now,
         accessedAt: unit.now,
+        locale: given.locale ?? null,
+        memberships: [],
         targets: [
           ...(given.email === null ? [] : [target('email', given.email, unit.now)]),
           ...(given.phone ? [target('sms', given.phone, unit.now)] : []),

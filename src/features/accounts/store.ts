@@ -1,4 +1,4 @@
-import type { Account, Target } from '#src/contract/account.js';
+import type { Account, AccountMembership, Target } from '#src/contract/account.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, json, nullable, table, text } from '#src/platform/db/table.js';
@@ -19,6 +19,8 @@ export const users = table<Account & { readonly projectId: string }>('users', {
   labels: json<readonly string[]>(),
   prefs: json<Readonly<Record<string, unknown>>>(),
   targets: json<readonly Target[]>(),
+  locale: nullable(text),
+  memberships: json<readonly AccountMembership[]>(),
   accessedAt: nullable(text),
   createdAt: text,
   updatedAt: text,

@@ -7,7 +7,7 @@ import { createPruning } from './pruning.js';
 import { type CounterKey, createLimitStore, limitCounters, type StoredSelection } from './store.js';
 
 /** What a counter counts. */
-type LimitKind = 'address' | 'account';
+type LimitKind = 'address' | 'account' | 'project';
 
 /** A counter in use, as `svc limits show` prints it. */
 export interface LimitCounter {
@@ -43,6 +43,7 @@ export function passwordProofKey(userId: string): string {
 export function createLimits(platform: Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>) {
   const { sql, clock, config } = platform;
   const store = createLimitStore(sql);
+  const everybody = '';
   const off = config.rateLimit === 'off';
   const rateOf = (name: LimitName, kind: LimitKind): Rate | undefined => {
     const shipped: LimitClass = limitClasses[name];
@@ -85,23 +86,32 @@ export function createLimits(platform: Pick<Platform, 'db' | 'sql' | 'clock' | '
     };
   };
 
+  const demand = async (
+    unit: Unit,
+    name: LimitName,
+    keys: { readonly account?: string; readonly address?: string; readonly project?: string },
+  ): Promise<Failure | undefined> => {
+    for (const kind of ['account', 'address', 'project'] as const) {
+      const value = keys[kind];
+      const state = value === undefined ? undefined : await take(unit, name, kind, value);
+      if (state?.allowed === false) return new Failure('general_rate_limit_exceeded', { retryAfter: state.retryAfter });
+    }
+    return undefined;
+  };
+
   return {
     jobs: [createPruning(platform)],
     take,
     /** Counts one call against what is given of account and address. Throws Failure 429 when one of them is exhausted; the count stays. */
-    demand: async (
-      unit: Unit,
-      name: LimitName,
-      keys: { readonly account?: string; readonly address?: string },
-    ): Promise<Failure | undefined> => {
-      for (const kind of ['account', 'address'] as const) {
-        const value = keys[kind];
-        const state = value === undefined ? undefined : await take(unit, name, kind, value);
-        if (state?.allowed === false)
-          return new Failure('general_rate_limit_exceeded', { retryAfter: state.retryAfter });
-      }
-      return undefined;
-    },
+    demand,
+    /**
+     * Counts a message with a code or a link: per recipient, in the short and in the long run, and for the project. The address that asks is
+     * counted by the operation's own class. Returns a Failure 429 that the unit must return in turn.
+     */
+    demandSend: async (unit: Unit, channel: 'mail' | 'sms', recipient: string): Promise<Failure | undefined> =>
+      (await demand(unit, 'send', { account: recipient })) ??
+      (await demand(unit, 'send-daily', { account: recipient })) ??
+      (await demand(unit, `send-${channel}`, { project: everybody })),
     /** The call turned out to be honest: the account's counter starts anew, the address gets its try back. */
     forgive: async (
       unit: Unit,

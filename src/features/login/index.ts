@@ -1,13 +1,26 @@
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../accounts/index.js';
+import type { Courier } from '../courier/index.js';
 import type { Limits } from '../limits/index.js';
+import type { OneTimeSecrets } from '../one-time-secrets/index.js';
+import type { Projects } from '../projects/index.js';
 import type { Sessions } from '../sessions/index.js';
 import { createPasswordLogin } from './password/index.js';
 
 /** Every way in, in the order in which the documentation lists them. */
 const loginMethods = [createPasswordLogin];
 
+/** What ways in may lean on. */
+interface Doors {
+  readonly accounts: Accounts;
+  readonly sessions: Sessions;
+  readonly limits: Limits;
+  readonly secrets: OneTimeSecrets;
+  readonly courier: Courier;
+  readonly projects: Projects;
+}
+
 /** Builds all login methods. */
-export function createLogins(platform: Platform, doors: { accounts: Accounts; sessions: Sessions; limits: Limits }) {
+export function createLogins(platform: Platform, doors: Doors) {
   return { operations: loginMethods.flatMap((create) => create(platform, doors).operations) };
 }

@@ -178,6 +178,18 @@ export function createProjects({ db, clock, random, sealing, config }: Parts, st
       if (url === undefined) return false;
       return isOurs(url) || hostnameCandidates(url.hostname).some((name) => project.hostnames.includes(name));
     },
+    /**
+     * An address that a message or a redirect may lead to: on a platform of the project, without what could mislead (RFC 9700 §2.1).
+     * Throws Failure for anything else.
+     */
+    demandOwnUrl: (project: Project, text: string, param = 'url'): URL => {
+      const url = /[\\\p{Cc}\s]/u.test(text) || !URL.canParse(text) ? undefined : new URL(text);
+      const isPlain = url !== undefined && url.username === '' && url.password === '' && url.hash === '';
+      if (isPlain && service.allowsOrigin(project, url.origin)) return url;
+      throw new Failure('general_argument_invalid', {
+        message: `Invalid \`${param}\` param: must be an http or https URL whose host is a platform of the project.`,
+      });
+    },
     /** Whether any project has the origin; a preflight names no project. */
     anyAllowsOrigin: async (reader: Reader, origin: string): Promise<boolean> => {
       const url = webOrigin(origin);

@@ -22,6 +22,14 @@ interface Login {
   readonly providerUid: string;
   readonly factors: readonly string[];
   readonly request: RequestFacts;
+  /** The second factor, where the login came with it. */
+  readonly otp?: string | undefined;
+}
+
+/** A session that was just opened. */
+export interface OpenedSession {
+  readonly session: Session;
+  readonly secret: string;
 }
 
 const dayMs = 86_400_000;
@@ -106,14 +114,9 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     },
     /**
      * Opens a session: refuses blocked users, ends the session the same browser held, and the oldest beyond the project's limit.
-     * The caller has proved who the user is.
+     * The caller has proved who the user is. A Failure must be returned by the unit in turn, so that what was counted stays.
      */
-    open: async (
-      unit: Unit,
-      project: Project,
-      account: Account,
-      login: Login,
-    ): Promise<{ session: Session; secret: string }> => {
+    open: async (unit: Unit, project: Project, account: Account, login: Login): Promise<OpenedSession | Failure> => {
       // Updating the user first makes parallel logins of one user wait for each other, so that the limit holds.
       if (!(await accounts.touch(unit, project.id, account.id))) throw new Failure('user_invalid_credentials');
       const presented = login.request.presentedSession;
@@ -143,6 +146,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
         mfaUpdatedAt: null,
         accessedAt: unit.now,
         endedAt: null,
+        pending: false,
         createdAt: unit.now,
         updatedAt: unit.now,
       };

@@ -1,7 +1,7 @@
 import type { Device, Session } from '#src/contract/session.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { json, nullable, table, text } from '#src/platform/db/table.js';
+import { bool, json, nullable, table, text } from '#src/platform/db/table.js';
 import { users } from '../accounts/index.js';
 
 /** Sessions. A session that a block has ended keeps its row, so that its holder learns of the block. */
@@ -22,6 +22,7 @@ export const sessions = table<
   mfaUpdatedAt: nullable(text),
   accessedAt: text,
   endedAt: nullable(text),
+  pending: bool,
   createdAt: text,
   updatedAt: text,
 });

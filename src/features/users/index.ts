@@ -26,6 +26,17 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
     userId: account.id,
     payload: { userId: account.id },
   });
+  /** Tells a user at the address that was known before the change. */
+  const notify = (
+    unit: Unit,
+    project: Project,
+    account: Account,
+    message: 'email-changed' | 'password-changed',
+  ): void => {
+    const { id: userId, email, name, locale } = account;
+    if (email === null) return;
+    courier.send(unit, project, { message, to: email, userId, name, locale, variables: { at: unit.now } });
+  };
   const owner = (project: Project, email: string | null, name: string) => ({ email, name, projectName: project.name });
 
   return {
@@ -48,8 +59,17 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
         accessedAt: now,
         passwordUpdate: now,
         passwordHash: null,
+        locale: null,
       },
-      ...{ status: true, mfa: false, emailVerification: false, phoneVerification: false, labels: [], prefs: {} },
+      ...{
+        status: true,
+        mfa: false,
+        emailVerification: false,
+        phoneVerification: false,
+        labels: [],
+        prefs: {},
+        memberships: [],
+      },
       targets: [{ id: targetId, createdAt: now, updatedAt: now, providerType: 'email', identifier: email }],
     }),
     rename: async (unit: Unit, project: Project, account: Account, name: string): Promise<Account> => {
@@ -79,8 +99,7 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
       const payload = { userId: account.id, email, previous: account.email ?? '' };
       unit.record('accountEmailChanged', { resource: resource(account), userId: account.id, payload });
       if (passwordHash !== undefined) unit.record('accountPasswordChanged', recorded(account));
-      if (account.email !== null && account.email !== email)
-        courier.notify(unit, project, account, account.email, 'email-changed');
+      if (account.email !== email) notify(unit, project, account, 'email-changed');
       return changed;
     },
     /** Sets a password and ends every other session of the user. */
@@ -94,7 +113,7 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
       const changed = await accounts.update(unit, project.id, account, { passwordHash, passwordUpdate: unit.now });
       await sessions.closeAll(unit, project, account.id, keepSessionId);
       unit.record('accountPasswordChanged', recorded(account));
-      if (account.email !== null) courier.notify(unit, project, account, account.email, 'password-changed');
+      notify(unit, project, account, 'password-changed');
       return changed;
     },
     /** Blocks a user; every session ends with it, and its holder is told `user_blocked` while the block lasts. */

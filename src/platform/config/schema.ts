@@ -73,6 +73,15 @@ const databaseUrl = z
   .refine((value) => /^(sqlite:.+|postgres(ql)?:\/\/.+)/.test(value), 'must be sqlite:FILE or postgres://…')
   .transform((value) => new Secret(value));
 
+const secretUrl = (protocols: readonly string[], words: string) =>
+  z
+    .string()
+    .refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), words)
+    .transform((value) => new Secret(value));
+
+const smtpUrl = secretUrl(['smtp:', 'smtps:'], 'must be smtp://… or smtps://…');
+const smsUrl = secretUrl(['https:', 'http:', 'twilio:'], 'must be https://… or twilio://…');
+
 /** A setting of the installation. */
 export interface Setting<S extends z.ZodType = z.ZodType> {
   /** Its name in the environment and in `svc.env`. */
@@ -167,6 +176,30 @@ export const settings = {
     wholeNumber(1, 365),
     null,
     'Days without use after which a session ends; unset: no idle limit',
+  ),
+  smtpUrl: setting(
+    'SVC_SMTP_URL',
+    smtpUrl,
+    null,
+    'smtp://USER:PASSWORD@HOST:PORT or smtps://…; unset: mails are kept in the dev mailbox, `svc mail list`',
+  ),
+  mailFrom: setting(
+    'SVC_MAIL_FROM',
+    z.string().min(3).max(320),
+    null,
+    'Sender of mails, such as App <no-reply@example.com>',
+  ),
+  smsUrl: setting(
+    'SVC_SMS_URL',
+    smsUrl,
+    null,
+    'SMS gateway, https://USER:PASSWORD@HOST/PATH or twilio://SID:TOKEN@/?from=NUMBER; unset: no login by phone',
+  ),
+  tokensInResponse: setting(
+    'SVC_TOKENS_IN_RESPONSE',
+    z.enum(['auto', 'any', 'key', 'never']),
+    'auto',
+    'Who is answered the secrets of verification and recovery while no mail is configured: auto, any, key or never',
   ),
   rateLimit: setting('SVC_RATE_LIMIT', z.enum(['on', 'off']), 'on', 'off switches the request limits off, for tests'),
   rateLimits: setting(

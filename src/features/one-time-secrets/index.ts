@@ -1,0 +1,123 @@
+import { Failure } from '#src/contract/errors.js';
+import { codeTries, jobLimits } from '#src/contract/limits.js';
+import type { Project } from '#src/contract/project.js';
+import { instantOf, millisecondsOf } from '#src/platform/clock.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import { equalDigests, keyedDigest } from '#src/platform/digest.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Job } from '#src/platform/scheduler.js';
+import { createSecretStore, oneTimeSecrets, type Purpose, type SecretRow } from './store.js';
+import type { Issued } from './view.js';
+
+export { createDisclosure, type Disclosure } from './disclosure.js';
+export { tokenShape, toToken } from './view.js';
+
+/** How a secret looks: six digits to be typed, or 256 bits to be followed; or of a length that a server asked for. */
+type Form = 'code' | 'link' | { readonly length: number };
+
+/** What is to be issued. */
+interface Wanted {
+  readonly purpose: Purpose;
+  /** Whose next request of this purpose voids it: the address it goes to, or the user. */
+  readonly subject: string;
+  /** Null where redeeming it will create the user. */
+  readonly userId: string | null;
+  /** The id that the caller is told, where that is not the user's. */
+  readonly alias?: string;
+  /** The address or number it goes to; empty where it is handed over. */
+  readonly recipient: string;
+  readonly form: Form;
+  readonly lifeSeconds: number;
+}
+
+/** What a secret that was redeemed stood for. */
+export type Redeemed = Pick<SecretRow, 'id' | 'userId' | 'alias' | 'recipient'> & { readonly purpose: Purpose };
+
+/** Shorter ones could be guessed, so their tries are counted. */
+const safeLength = 32;
+
+/** Codes and links that count once: bound to user, purpose, project and the request that asked for them; wrong guesses burn short ones. */
+export function createOneTimeSecrets({
+  db,
+  sql,
+  clock,
+  random,
+  sealing,
+}: Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'sealing'>) {
+  const store = createSecretStore(sql);
+  const pepper = sealing.derive('one-time-secrets');
+  const digestOf = (row: Pick<SecretRow, 'projectId' | 'purpose' | 'id'>, secret: string) =>
+    keyedDigest(pepper, [row.projectId, row.purpose, row.id, secret].join('\n'));
+  const secretOf = (form: Form): string => {
+    if (form === 'code') return random.digits(6);
+    return form === 'link' ? random.secret() : random.text(form.length);
+  };
+  const prune: Job = {
+    name: 'secrets.prune',
+    schedule: '0 20 * * * *',
+    summary: 'Deletes codes and links that have expired',
+    lease: 'database',
+    run: async (signal) => {
+      const by = { projectId: null, actor: { kind: 'job', id: 'secrets.prune' }, requestId: random.id() };
+      for (let removed: number = jobLimits.batch; removed === jobLimits.batch; ) {
+        signal.throwIfAborted();
+        removed = await db.work(by, (unit) => unit.run(store.prune(instantOf(clock.now()), jobLimits.batch)));
+      }
+    },
+  };
+
+  return {
+    jobs: [prune],
+    /** Issues a secret and voids the one before it of the same purpose and subject. */
+    issue: async (unit: Unit, project: Project, wanted: Wanted): Promise<Issued> => {
+      const { purpose, subject, userId, recipient } = wanted;
+      const secret = secretOf(wanted.form);
+      const row = { projectId: project.id, purpose, id: random.id() };
+      const expire = instantOf(millisecondsOf(unit.now) + wanted.lifeSeconds * 1000);
+      const alias = wanted.alias ?? userId;
+      if (alias === null) throw new TypeError('a secret for nobody yet needs an id to be redeemed by');
+      await unit.run(
+        store.put({
+          ...{ ...row, subject, userId, alias, recipient, digest: digestOf(row, secret), length: secret.length },
+          ...{ triesLeft: secret.length < safeLength ? codeTries : null, usedAt: null, expire, createdAt: unit.now },
+        }),
+      );
+      return { id: row.id, userId: alias, secret, createdAt: unit.now, expire };
+    },
+    /**
+     * Redeems a secret of one of the purposes; the user may be named by either id. Returns Failure `user_invalid_token` for whatever is
+     * wrong, which the unit must return in turn, so that the try stays counted.
+     */
+    redeem: async (
+      unit: Unit,
+      project: Project,
+      given: { readonly purposes: readonly Purpose[]; readonly userId: string; readonly secret: string },
+    ): Promise<Redeemed | Failure> => {
+      const { purposes, userId, secret } = given;
+      const open = (await unit.all(store.open(project.id, purposes, userId, unit.now))).map((row) =>
+        oneTimeSecrets.decode(row),
+      );
+      for (const { id, length } of open) {
+        if (length !== secret.length) continue;
+        const taken = await unit.one(store.takeTry(id, unit.now));
+        const row = taken && oneTimeSecrets.decode(taken);
+        if (row === undefined || !equalDigests(digestOf(row, secret), row.digest)) continue;
+        await unit.run(store.use(id, unit.now));
+        return { id, purpose: row.purpose as Purpose, userId: row.userId, alias: row.alias, recipient: row.recipient };
+      }
+      return new Failure('user_invalid_token');
+    },
+    /** Voids what of these purposes a user, or an address, has open. */
+    void: async (
+      unit: Unit,
+      project: Project,
+      purposes: readonly Purpose[],
+      whose: { readonly userId: string } | { readonly recipient: string },
+    ): Promise<void> => {
+      await unit.run(store.remove(project.id, purposes, whose));
+    },
+  };
+}
+
+/** The service of one-time secrets. */
+export type OneTimeSecrets = ReturnType<typeof createOneTimeSecrets>;

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { type Instant, toWireInstant, wireInstant } from '#src/contract/shapes.js';
+
+/** A secret that was just issued. */
+export interface Issued {
+  readonly id: string;
+  /** The id under which the caller redeems it. */
+  readonly userId: string;
+  readonly secret: string;
+  readonly createdAt: Instant;
+  readonly expire: Instant;
+}
+
+/** A one-time secret on the wire. */
+export const tokenShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    userId: z.string(),
+    secret: z.string().meta({ description: 'Filled only for callers that may hand it over themselves' }),
+    expire: wireInstant,
+    phrase: z.string().meta({ description: 'Words that the message shows too, where the request asked for them' }),
+  })
+  .meta({ id: 'Token' });
+
+/** Prints an issued secret; `secret` is what the caller may see of it. */
+export function toToken(issued: Issued, secret: string, phrase = ''): z.input<typeof tokenShape> {
+  return {
+    $id: issued.id,
+    $createdAt: toWireInstant(issued.createdAt),
+    userId: issued.userId,
+    secret,
+    expire: toWireInstant(issued.expire),
+    phrase,
+  };
+}
