@@ -114,7 +114,7 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
-      conditionNames: ['source', 'import', 'require', 'node', 'types', 'default'],
+      conditionNames: ['import', 'require', 'node', 'types', 'default'],
       extensions: ['.ts', '.d.ts', '.js', '.json'],
     },
   },

@@ -83,7 +83,7 @@ const permitted: [string, string][] = [
 ];
 
 const copy = copyCheckout([
-  ...['package.json', 'tsconfig.json', 'tsconfig.build.json', '.dependency-cruiser.cjs', 'knip.json'],
+  ...['package.json', 'tsconfig.json', 'esbuild.config.js', '.dependency-cruiser.cjs', 'knip.json'],
   ...['src', 'test', 'bench', 'bin', 'migrations'],
 ]);
 after(() => copy.dispose());

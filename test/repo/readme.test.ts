@@ -22,7 +22,7 @@ const notes = [
 ];
 
 const copy = copyCheckout([
-  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js'],
   ...['src', 'bin', 'migrations', 'templates'],
 ]);
 const scratch = mkdtempSync(join(tmpdir(), 'svc-readme-'));
