@@ -21,8 +21,9 @@ await build({
   sourcemap: 'linked',
   sourcesContent: false,
   keepNames: true,
-  // Native ones, and knex, which is loaded by require() and asks for drivers that nobody has installed.
-  external: ['sqlite3', '@node-rs/argon2', 'knex', 'pg-native'],
+  // Native ones; knex, which is loaded by require() and asks for drivers that nobody has installed; and what src loads itself by import()
+  // and is CommonJS, as its named exports would be gone.
+  external: ['sqlite3', '@node-rs/argon2', 'knex', 'pg-native', '@zxcvbn-ts/language-common', 'nodemailer', 'bowser'],
   // Packages in CommonJS ask for Node's own modules by require().
   plugins: [oneLanguage],
   banner: {

@@ -76,7 +76,7 @@ test('the commands work in the order of the page', async () => {
     '"email":"anna@example.com"',
     'logged in: ben@example.com',
     '1 order of Ben: a bell',
-    'secret  whsec_',
+    'secret    whsec_',
     'https://hooks.example.com/svc  documentCreated',
     '"status":"ok"',
     'app.example.com',
