@@ -56,7 +56,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     const rows = await reader.all(store.withUsers({ ids: sql.list(ids) }));
     return new Map(rows.map((row) => [String(row.id), row]));
   };
-  const lookup = createLookup((ids) => load(db, ids));
+  const lookup = createLookup(sql.dialect, (ids) => load(db, ids));
 
   /** The session a secret stands for, with its user; undefined where there is none. */
   const resolve = async (
