@@ -20,7 +20,6 @@ await build({
   target: 'node20.19',
   sourcemap: 'linked',
   sourcesContent: false,
-  keepNames: true,
   // Native ones; knex, which is loaded by require() and asks for drivers that nobody has installed; and what src loads itself by import()
   // and is CommonJS, as its named exports would be gone.
   external: ['sqlite3', '@node-rs/argon2', 'knex', 'pg-native', '@zxcvbn-ts/language-common', 'nodemailer', 'bowser'],
