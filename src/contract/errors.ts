@@ -28,6 +28,7 @@ export const errorCatalog = {
   general_cursor_not_found: { status: 400, message: 'There is no document at the cursor.' },
   general_media_type_unsupported: { status: 415, message: 'This route takes uncompressed application/json in UTF-8.' },
   general_method_unsupported: { status: 405, message: 'This address does not answer to that method.' },
+  general_phone_disabled: { status: 503, message: 'This installation sends no SMS.' },
   general_query_invalid: { status: 400, message: 'A query is not valid.' },
   general_rate_limit_exceeded: { status: 429, message: 'Too many requests. Please retry shortly.' },
   general_request_timeout: { status: 408, message: 'The request did not arrive completely in time.' },

@@ -82,6 +82,8 @@ export const events = {
     'email',
     'previous',
   ]),
+  accountEmailVerified: define(false, account),
+  accountPhoneVerified: define(false, account),
   accountPasswordChanged: define(false, account),
   accountPrefsChanged: define(false, account),
   accountBlocked: define(false, account),

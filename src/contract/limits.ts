@@ -33,6 +33,7 @@ export const limitClasses = {
   },
   'unknown-route': { address: { count: 300, seconds: 60 }, summary: 'Requests for addresses that do not exist' },
   signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts' },
+  anonymous: { address: { count: 30, seconds: 3600 }, summary: 'Anonymous logins, each a new account' },
   send: {
     account: { count: 3, seconds: 900 },
     address: { count: 20, seconds: 3600 },

@@ -4,12 +4,14 @@ import { type ErrorType, Failure } from './errors.js';
 import type { LimitName } from './limits.js';
 import type { Project } from './project.js';
 import type { RawJson } from './raw-json.js';
+import type { Renewed } from './renewed.js';
 
-/** How an operation answers: a JSON value, nothing at all, or text of a given type. */
+/** How an operation answers: a JSON value, nothing at all, text of a given type, or a page for people. */
 export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'json'; readonly schema: S }
   | { readonly kind: 'empty' }
-  | { readonly kind: 'text'; readonly contentType: string };
+  | { readonly kind: 'text'; readonly contentType: string }
+  | { readonly kind: 'page' };
 
 /** A JSON answer of this shape; the handler returns what goes into the schema. */
 export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema }) as const;
@@ -17,6 +19,15 @@ export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema 
 export const empty = { kind: 'empty' } as const;
 /** A text answer; the handler returns the text. */
 export const text = (contentType: string) => ({ kind: 'text', contentType }) as const;
+
+/** A page for people; the handler returns a `Page`. */
+export const page = { kind: 'page' } as const;
+
+/** A page as HTML, and the nonce without which its scripts and styles do not count. */
+export interface Page {
+  readonly html: string;
+  readonly nonce: string;
+}
 
 type ActorKind = WireActor['kind'];
 
@@ -55,8 +66,8 @@ export interface Declaration {
   readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
   /** Errors beyond those that auth, limit and validation imply. */
   readonly errors: readonly ErrorType[];
-  /** Whether the answer sets or clears the session cookie. */
-  readonly session?: 'opens' | 'closes';
+  /** Whether the answer sets or clears the session cookie; one that `renews` may be `Renewed`. */
+  readonly session?: 'opens' | 'closes' | 'renews';
 }
 
 /** Declares a table of operations, keeping their exact types. */
@@ -98,11 +109,13 @@ export interface Call<D extends Declaration = Declaration> {
 /** What a handler returns for a declared reply. */
 type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
   ? S extends z.ZodType
-    ? z.input<S> | RawJson
+    ? z.input<S> | RawJson | (D extends { readonly session: 'renews' } ? Renewed<z.input<S>> : never)
     : never
   : D['reply'] extends { readonly kind: 'text' }
     ? string
-    : unknown;
+    : D['reply'] extends { readonly kind: 'page' }
+      ? Page
+      : unknown;
 
 /** The code behind a declaration. */
 type Handler<D extends Declaration> = (call: Call<D>) => Promise<Answer<D>> | Answer<D>;

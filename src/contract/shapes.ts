@@ -29,6 +29,9 @@ export const emailAddress = z
 /** A phone number as E.164 writes it. */
 export const phoneNumber = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be a phone number such as +14155550123');
 
+/** What proves the second factor in a login: a code of six digits, or a recovery code. */
+export const secondFactor = z.string().min(1).max(256);
+
 /** A display name. */
 export const displayName = z.string().max(128);
 

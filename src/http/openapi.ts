@@ -115,6 +115,7 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
         ...(reply.kind === 'json'
           ? { content: { 'application/json': { schema: convert(reply.schema, 'output', schemas) } } }
           : {}),
+        ...(reply.kind === 'page' ? { content: { 'text/html': { schema: { type: 'string' } } } } : {}),
         ...(reply.kind === 'text'
           ? { content: { [reply.contentType.split(';')[0] ?? '']: { schema: { type: 'string' } } } }
           : {}),

@@ -10,7 +10,7 @@ const preflightSeconds = 600;
 /** Judges where requests of browsers come from (CORS and cross-site request forgery). */
 export function createOrigins({ db, config }: Pick<Platform, 'db' | 'config'>, projects: Projects) {
   const allowHeaders = corsRequestHeaders(config.headerAliases).join(', ');
-  const exposeHeaders = corsResponseHeaders.join(', ');
+  const exposeHeaders = corsResponseHeaders(config.headerAliases).join(', ');
 
   const grant = ({ ctx }: Exchange, origin: string) => {
     ctx.set('Access-Control-Allow-Origin', origin);

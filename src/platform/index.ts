@@ -6,6 +6,7 @@ import { createEgress, type Egress } from './egress.js';
 import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './hashing.js';
 import { createLog, type Log } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
+import { createPages, type Pages } from './pages.js';
 import { createRandom, type Random } from './random.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
 import { createSealing, type Sealing } from './sealing.js';
@@ -21,6 +22,7 @@ export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | '
   readonly log: Log;
   readonly metrics: Metrics;
   readonly scheduler: Scheduler;
+  readonly pages: Pages;
   close(): Promise<void>;
 }
 
@@ -77,6 +79,7 @@ export async function createPlatform(config: Config, replacements: Replacements 
     log,
     metrics,
     scheduler: replacements.scheduler ?? createScheduler(),
+    pages: createPages(random),
     close: async () => {
       await egress.close();
       await database.driver.close();

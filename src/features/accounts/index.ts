@@ -8,6 +8,7 @@ import type { Platform } from '#src/platform/index.js';
 import { createPasswordPolicy } from './password-policy.js';
 import { type AccountChange, createAccountStore, users } from './store.js';
 
+export { isAnonymous } from './anonymous.js';
 export { passwordText } from './password-policy.js';
 export { users } from './store.js';
 export { toUser, userShape } from './view.js';
@@ -21,6 +22,11 @@ interface NewAccount {
   readonly passwordHash: string | null;
   readonly locale?: string | null;
 }
+
+const verification = {
+  email: ['emailVerification', 'accountEmailVerified'],
+  phone: ['phoneVerification', 'accountPhoneVerified'],
+} as const;
 
 type Parts = Pick<Platform, 'sql' | 'random' | 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>;
 
@@ -59,6 +65,16 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     /** The user as it is now, whom nobody else changes until the unit ends: for what rests on a proof from before the unit. */
     hold: async (unit: Unit, projectId: string, id: string): Promise<Account | undefined> => {
       const row = await unit.one(store.hold({ projectId, id }));
+      return row && users.decode(row);
+    },
+    /** The same by the address or number, whether it was proved or not. */
+    holdByContact: async (
+      unit: Unit,
+      projectId: string,
+      contact: 'email' | 'phone',
+      value: string,
+    ): Promise<Account | undefined> => {
+      const row = await unit.one(store.holdByContact(projectId, contact, value));
       return row && users.decode(row);
     },
     findByEmail: async (reader: Reader, projectId: string, email: string): Promise<Account | undefined> => {
@@ -136,6 +152,19 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
         if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure('user_email_already_exists');
         throw error;
       }
+    },
+    /** Notes that the user has proved to be who reads the address or number; nothing where that is known. */
+    markVerified: async (
+      unit: Unit,
+      projectId: string,
+      account: Account,
+      contact: 'email' | 'phone',
+    ): Promise<Account> => {
+      const [flag, event] = verification[contact];
+      if (account[flag]) return account;
+      const { id } = account;
+      unit.record(event, { resource: `users/${id}`, userId: id, payload: { userId: id } });
+      return update(unit, projectId, account, { [flag]: true });
     },
     remove: async (unit: Unit, projectId: string, id: string): Promise<void> => {
       await unit.run(store.remove(projectId, id));

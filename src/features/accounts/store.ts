@@ -53,6 +53,14 @@ export function createAccountStore(sql: Sql) {
     findByEmail: sql.prepare<{ projectId: string; email: string }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, email: p.email }).select(users.select(sql)),
     ),
+    /** The same by an address. */
+    holdByContact: (projectId: string, contact: 'email' | 'phone', value: string): Query =>
+      sql.compile(
+        knex(users.name)
+          .where({ project_id: projectId, [contact]: value })
+          .forUpdate()
+          .select(users.select(sql)),
+      ),
     /** Returns a row exactly when the id and the e-mail address were free. */
     insert: (projectId: string, account: Account): Query =>
       sql.compile(

@@ -63,7 +63,8 @@ export const selfServiceApi = declare({
     id: 'account.updateEmail',
     method: 'PATCH',
     path: '/account/email',
-    summary: 'Changes the e-mail address; for an account without a password the given one becomes its password.',
+    summary:
+      'Changes the e-mail address; for an account without a password the given one becomes its password. An anonymous account gets a new session secret.',
     body: z.object({ email: emailAddress, password: passwordText }),
     status: 200,
     reply: json(userShape),
@@ -73,6 +74,7 @@ export const selfServiceApi = declare({
       'password_policy_violation',
       'general_rate_limit_exceeded',
     ],
+    session: 'renews',
   },
   updatePassword: {
     ...common,

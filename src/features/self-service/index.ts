@@ -3,11 +3,12 @@ import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { by, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
+import { Renewed } from '#src/contract/renewed.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { instantOf } from '#src/platform/clock.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
-import { type Accounts, toUser } from '../accounts/index.js';
+import { type Accounts, isAnonymous, toUser } from '../accounts/index.js';
 import { type Limits, passwordProofKey } from '../limits/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
@@ -83,11 +84,16 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
       const first = actor.account.passwordHash === null;
       if (!first) await provePassword(call, body.password);
       const hash = first ? await users.preparePassword(project, actor.account, body.email, body.password) : undefined;
-      return toUser(
-        await db.work(by(call), async (unit) =>
-          users.changeEmail(unit, project, await heldAsProved(unit, call), body.email, hash),
-        ),
-      );
+      const { changed, renewed } = await db.work(by(call), async (unit) => {
+        const account = await heldAsProved(unit, call);
+        const changed = await users.changeEmail(unit, project, account, body.email, hash);
+        return {
+          changed,
+          renewed: isAnonymous(account) ? await sessions.renew(unit, project, actor.session) : undefined,
+        };
+      });
+      if (renewed === undefined) return toUser(changed);
+      return new Renewed(toUser(changed), { secret: renewed.secret, expire: renewed.session.expire });
     },
     updatePassword: async (call) => {
       const { project, actor, body } = call;

@@ -32,6 +32,9 @@ export interface OpenedSession {
   readonly secret: string;
 }
 
+/** A session's secret as its holder sends it. */
+const secretText = (id: string, random256: string) => `ss_${id}.${random256}`;
+
 const dayMs = 86_400_000;
 const unknownDevice: Device = {
   ...{ osCode: '', osName: '', osVersion: '', clientType: '', clientCode: '', clientName: '', clientVersion: '' },
@@ -152,7 +155,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       };
       await unit.run(store.insert(session));
       unit.record('sessionCreated', recorded(session));
-      return { session, secret: `ss_${id}.${secret}` };
+      return { session, secret: secretText(id, secret) };
     },
     active,
     /** Throws Failure `user_session_not_found` where the user has no such session. */
@@ -168,6 +171,16 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       const extended = { ...session, ...change };
       unit.record('sessionUpdated', recorded(extended));
       return extended;
+    },
+    /** Gives a session another secret; the one before it is good for nothing any more. Throws Failure where the session is gone. */
+    renew: async (unit: Unit, project: Project, session: Session): Promise<OpenedSession> => {
+      const secret = random.secret();
+      const change = { secretDigest: digest(secret), updatedAt: unit.now };
+      if ((await unit.run(store.update(project.id, session.id, change))) === 0)
+        throw new Failure('general_unauthorized_scope');
+      const renewed = { ...session, updatedAt: unit.now };
+      unit.record('sessionUpdated', recorded(renewed));
+      return { session: renewed, secret: secretText(session.id, secret) };
     },
     close,
     /** Ends every session of a user but one. */
