@@ -32,6 +32,9 @@ export const phoneNumber = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be a phon
 /** What proves the second factor in a login: a code of six digits, or a recovery code. */
 export const secondFactor = z.string().min(1).max(256);
 
+/** The address of a page of the application, as far as its form says; `demandOwnUrl` judges the rest. */
+export const pageUrl = z.string().min(1).max(2048).meta({ description: 'A page on a platform of the project' });
+
 /** A display name. */
 export const displayName = z.string().max(128);
 

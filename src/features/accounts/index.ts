@@ -23,11 +23,6 @@ interface NewAccount {
   readonly locale?: string | null;
 }
 
-const verification = {
-  email: ['emailVerification', 'accountEmailVerified'],
-  phone: ['phoneVerification', 'accountPhoneVerified'],
-} as const;
-
 type Parts = Pick<Platform, 'sql' | 'random' | 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>;
 
 /** The records of end users, and their passwords. */
@@ -58,6 +53,26 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     providerType,
     identifier,
   });
+  const reachBy = async (
+    column: 'email' | 'phone',
+    unit: Unit,
+    projectId: string,
+    account: Account,
+    value: string,
+    change: AccountChange,
+  ): Promise<Account> => {
+    const taken = column === 'email' ? 'user_email_already_exists' : 'user_phone_already_exists';
+    if ((await unit.one(store.otherWith(column, projectId, account.id, value))) !== undefined) throw new Failure(taken);
+    const kind = column === 'email' ? 'email' : 'sms';
+    const others = account.targets.filter(({ providerType }) => providerType !== kind);
+    try {
+      return await update(unit, projectId, account, { ...change, targets: [...others, target(kind, value, unit.now)] });
+    } catch (error) {
+      // Two users may take one address at the same moment; then the unique index decides.
+      if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure(taken);
+      throw error;
+    }
+  };
 
   return {
     find,
@@ -132,38 +147,25 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     touch: async (unit: Unit, projectId: string, id: string): Promise<boolean> =>
       (await unit.run(store.touch({ projectId, id, now: unit.now }))) > 0,
     /** Gives the account another address, unverified. Throws Failure `user_email_already_exists` where another user has it. */
-    changeEmail: async (
-      unit: Unit,
-      projectId: string,
-      account: Account,
-      email: string,
-      change: AccountChange = {},
-    ): Promise<Account> => {
-      if ((await unit.one(store.otherWithEmail(projectId, account.id, email))) !== undefined)
-        throw new Failure('user_email_already_exists');
-      const targets = [
-        ...account.targets.filter(({ providerType }) => providerType !== 'email'),
-        target('email', email, unit.now),
-      ];
-      try {
-        return await update(unit, projectId, account, { ...change, email, emailVerification: false, targets });
-      } catch (error) {
-        // Two users may take one address at the same moment; then the unique index decides.
-        if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure('user_email_already_exists');
-        throw error;
-      }
-    },
-    /** Notes that the user has proved to be who reads the address or number; nothing where that is known. */
+    changeEmail: (unit: Unit, projectId: string, account: Account, email: string, change: AccountChange = {}) =>
+      reachBy('email', unit, projectId, account, email, { ...change, email, emailVerification: false }),
+    /** Gives the account another phone number, unverified. Throws Failure `user_phone_already_exists` where another user has it. */
+    changePhone: (unit: Unit, projectId: string, account: Account, phone: string) =>
+      reachBy('phone', unit, projectId, account, phone, { phone, phoneVerification: false }),
+    /** Notes that the user has shown to hold the address or the number; nothing where that is known. */
     markVerified: async (
       unit: Unit,
       projectId: string,
       account: Account,
       contact: 'email' | 'phone',
     ): Promise<Account> => {
-      const [flag, event] = verification[contact];
-      if (account[flag]) return account;
-      const { id } = account;
-      unit.record(event, { resource: `users/${id}`, userId: id, payload: { userId: id } });
+      const { id: userId, email, phone } = account;
+      const flag = `${contact}Verification` as const;
+      if (account[flag] || account[contact] === null) return account;
+      const recorded = { resource: `users/${userId}`, userId };
+      if (contact === 'email')
+        unit.record('accountEmailVerified', { ...recorded, payload: { userId, email: email ?? '' } });
+      else unit.record('accountPhoneVerified', { ...recorded, payload: { userId, phone: phone ?? '' } });
       return update(unit, projectId, account, { [flag]: true });
     },
     remove: async (unit: Unit, projectId: string, id: string): Promise<void> => {
