@@ -3,11 +3,13 @@ import { createAccounts } from './accounts/index.js';
 import { createCourier } from './courier/index.js';
 import { createDatabasesFeature } from './databases/index.js';
 import { createDocumentsFeature } from './documents/index.js';
+import { createFactors } from './factors/index.js';
 import { createJobsFeature } from './jobs/index.js';
 import { createLimits } from './limits/index.js';
 import { createLogins } from './login/index.js';
 import { createOneTimeSecrets } from './one-time-secrets/index.js';
 import { createProjectsFeature } from './projects/index.js';
+import { createSecondFactor } from './second-factor/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
 import { createUsers } from './users/index.js';
@@ -28,13 +30,15 @@ export function createFeatures(platform: Platform) {
   const courier = createCourier(platform);
   const accounts = createAccounts(platform);
   const secrets = createOneTimeSecrets(platform);
+  const factors = createFactors(platform, { limits, courier });
   const {
     sessions,
     operations: sessionOperations,
     jobs: sessionJobs,
-  } = createSessionsFeature(platform, accounts, projects);
+  } = createSessionsFeature(platform, { accounts, projects, factors });
   const users = createUsers(platform, accounts, sessions, courier);
   const selfService = createSelfService(platform, { accounts, sessions, users, limits });
+  const secondFactor = createSecondFactor(platform, { accounts, factors, sessions, secrets, courier, limits });
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
@@ -47,12 +51,14 @@ export function createFeatures(platform: Platform) {
     serverKeys,
     sessions,
     users,
+    secondFactor: secondFactor.service,
     databases,
     webhooks: hooks.webhooks,
     worker: hooks.worker,
     jobs,
     operations: [
       ...selfService.operations,
+      ...secondFactor.operations,
       ...logins.operations,
       ...sessionOperations,
       ...projectOperations,

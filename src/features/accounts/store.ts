@@ -67,6 +67,12 @@ export function createAccountStore(sql: Sql) {
     touch: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, id: p.id }).update({ accessed_at: p.now }),
     ),
+    arrive: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) =>
+      k(users.name)
+        .where({ project_id: p.projectId, id: p.id })
+        .update({ accessed_at: p.now })
+        .returning(users.select(sql)),
+    ),
     /** Returns a row when another user has the address. */
     otherWithEmail: (projectId: string, id: string, email: string): Query =>
       sql.compile(knex(users.name).where({ project_id: projectId, email }).whereNot({ id }).select('id')),

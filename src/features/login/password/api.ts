@@ -3,6 +3,7 @@ import { bodySizes } from '#src/contract/limits.js';
 import { declare, json } from '#src/contract/operation.js';
 import { emailAddress } from '#src/contract/shapes.js';
 import { passwordText } from '../../accounts/index.js';
+import { otpText } from '../../factors/index.js';
 import { sessionShape } from '../../sessions/index.js';
 
 /** Login by e-mail address and password. */
@@ -18,7 +19,7 @@ export const passwordLoginApi = declare({
     scopes: ['sessions.write'],
     limit: 'login',
     bodyBytes: bodySizes.account,
-    body: z.object({ email: emailAddress, password: passwordText }),
+    body: z.object({ email: emailAddress, password: passwordText, otp: otpText.optional() }),
     status: 201,
     reply: json(sessionShape),
     errors: ['user_invalid_credentials', 'user_blocked'],

@@ -47,6 +47,7 @@ export function createPasswordLogin(
           providerUid: email,
           factors: ['password'],
           request,
+          otp: body.otp,
         });
       });
       return toNewSession(opened.session, opened.secret);
