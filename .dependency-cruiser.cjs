@@ -91,6 +91,12 @@ module.exports = {
       { path: packages('undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg') },
     ),
     rule(
+      'otp-only-in-factors',
+      'Everybody else asks for a proof.',
+      { pathNot: '^src/features/factors/totp[.]ts$' },
+      { path: packages('otplib', '@otplib') },
+    ),
+    rule(
       'cron-only-in-scheduler',
       'It ticks and decides nothing; everybody else declares a job.',
       { pathNot: '^src/platform/scheduler[.]ts$' },
@@ -98,12 +104,12 @@ module.exports = {
     ),
     rule(
       'loaded-when-needed',
-      'Most starts can do without them; by import() they cost time and memory only where they are used.',
+      'Most starts can do without them; by import(), or by require() within a unit of work, they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts', 'otplib')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
-        dependencyTypesNot: ['type-only'],
+        dependencyTypesNot: ['type-only', 'type-import', 'require'],
       },
     ),
   ],

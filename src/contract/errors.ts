@@ -61,6 +61,11 @@ export const errorCatalog = {
     status: 403,
     message: 'A server key cannot be combined with a session or a JWT. Send exactly one credential.',
   },
+  user_authenticator_already_verified: {
+    status: 409,
+    message: 'The account has an authenticator already. Remove it first.',
+  },
+  user_authenticator_not_found: { status: 404, message: 'The account has no such authenticator.' },
   user_blocked: { status: 403, message: 'This user is blocked.' },
   user_challenge_required: {
     status: 401,
@@ -70,6 +75,7 @@ export const errorCatalog = {
   user_email_already_verified: { status: 409, message: 'The e-mail address is verified already.' },
   user_email_not_found: { status: 400, message: 'The user has no e-mail address.' },
   user_identity_not_found: { status: 404, message: 'There is no such identity.' },
+  user_email_not_verified: { status: 400, message: 'The e-mail address of the account is not verified.' },
   user_invalid_credentials: { status: 401, message: 'The credentials are not valid.' },
   user_invalid_token: { status: 401, message: 'The secret is not valid: wrong, used, or expired.' },
   user_jwt_and_cookie_set: {
@@ -77,10 +83,17 @@ export const errorCatalog = {
     message: 'A JWT cannot be combined with a session. Send exactly one credential.',
   },
   user_jwt_invalid: { status: 401, message: 'The JWT is not valid.' },
+  user_more_factors_required: { status: 401, message: 'The login lacks its second factor.' },
   user_not_found: { status: 404, message: 'There is no such user.' },
   user_phone_already_exists: { status: 409, message: 'Another user has this phone number.' },
   user_phone_already_verified: { status: 409, message: 'The phone number is verified already.' },
   user_phone_not_found: { status: 400, message: 'The user has no phone number.' },
+  user_phone_not_verified: { status: 400, message: 'The phone number of the account is not verified.' },
+  user_recovery_codes_already_exists: {
+    status: 409,
+    message: 'The account has recovery codes already. Replace them instead.',
+  },
+  user_recovery_codes_not_found: { status: 404, message: 'The account has no recovery codes.' },
   user_session_not_found: { status: 404, message: 'There is no such session.' },
   user_unauthorized: { status: 401, message: 'You do not have the permission that this needs.' },
   webhook_already_exists: { status: 409, message: 'A webhook of that id exists already.' },
@@ -93,6 +106,14 @@ export const errorCatalog = {
 /** The machine-readable name of an error: a key of the catalog. */
 export type ErrorType = keyof typeof errorCatalog;
 
+/** What a login that lacks its second factor is given instead of a session. */
+interface PendingSession {
+  readonly userId: string;
+  readonly secret: string;
+  /** As the wire prints it. */
+  readonly expire: string;
+}
+
 /** What may accompany a Failure. */
 interface FailureOptions {
   /** Public text instead of the catalog's; must name no internals. */
@@ -103,6 +124,8 @@ interface FailureOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Further members of the envelope. */
   readonly members?: Readonly<Record<string, unknown>>;
+  /** Handed to the refused caller as a member of the envelope and as the session cookie. */
+  readonly pendingSession?: PendingSession;
   /** The private reason, for the log only. */
   readonly cause?: unknown;
 }
@@ -114,6 +137,7 @@ export class Failure extends Error {
   readonly retryAfter: number | undefined;
   readonly members: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
+  readonly pendingSession: PendingSession | undefined;
 
   constructor(type: ErrorType, options: FailureOptions = {}) {
     super(options.message ?? errorCatalog[type].message, { cause: options.cause });
@@ -123,5 +147,6 @@ export class Failure extends Error {
     this.retryAfter = options.retryAfter;
     this.members = options.members ?? {};
     this.headers = options.headers ?? {};
+    this.pendingSession = options.pendingSession;
   }
 }

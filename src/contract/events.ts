@@ -64,6 +64,8 @@ const sessionPersonal = [
 const document = z.strictObject({ attributes: z.array(z.string()), permissions: z.boolean() });
 const account = z.strictObject({ userId: z.string() });
 
+const factor = account.extend({ factor: z.string() });
+
 const webhook = z.strictObject({ name: z.string() });
 /** Of the address only the host: its path may be a secret of the receiver's. */
 const webhookTarget = webhook.extend({ host: z.string(), events: z.array(z.string()), enabled: z.boolean() });
@@ -99,6 +101,15 @@ export const events = {
     ['email', 'ip'],
   ),
   proofFailed: define(false, z.strictObject({ purpose: z.string(), ip: z.string() }), ['ip']),
+  loginPending: define(false, account.extend({ provider: z.string(), ip: z.string() }), ['ip']),
+  challengeFailed: define(false, factor.extend({ ip: z.string() }), ['ip']),
+  factorAdded: define(false, factor),
+  factorRemoved: define(false, factor),
+  mfaEnabled: define(false, account),
+  mfaDisabled: define(false, account),
+  recoveryCodesCreated: define(false, account),
+  recoveryCodesDeleted: define(false, account),
+  recoveryCodeUsed: define(false, account.extend({ left: z.int() })),
   databaseCreated: define(false, z.strictObject({ name: z.string() })),
   databaseUpdated: define(false, z.strictObject({ name: z.string() })),
   databaseDeleted: define(false, z.strictObject({ name: z.string() })),

@@ -31,6 +31,10 @@ export const limitClasses = {
     address: { count: 30, seconds: 900 },
     summary: 'Failed logins, wrong current passwords, wrong codes and links; a success gives the try back',
   },
+  mfa: {
+    account: { count: 5, seconds: 900 },
+    summary: 'Wrong codes of authenticators and wrong recovery codes of a user; a right one gives the tries back',
+  },
   'unknown-route': { address: { count: 300, seconds: 60 }, summary: 'Requests for addresses that do not exist' },
   signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts' },
   anonymous: { address: { count: 30, seconds: 3600 }, summary: 'Anonymous logins, each a new account' },
@@ -64,6 +68,12 @@ export const freshLoginSeconds = 20 * 60;
 
 /** Wrong guesses after which a code is burned. */
 export const codeTries = 5;
+
+/** Seconds for which a login may lack its second factor, and a challenge may be answered. */
+export const pendingSeconds = { session: 600, challenge: 600 } as const;
+
+/** Recovery codes of a set. */
+export const recoveryCodeCount = 10;
 
 /** Seconds for which one-time secrets are good. */
 export const secretLife = {

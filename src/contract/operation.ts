@@ -52,6 +52,8 @@ export interface Declaration {
   readonly atRoot?: true;
   /** Which kinds of actor may call. */
   readonly auth: readonly ActorKind[];
+  /** A login that lacks its second factor may call it too. */
+  readonly pending?: true;
   /** What a server key must hold. */
   readonly scopes?: readonly Scope[];
   readonly limit: LimitName | 'none';
@@ -164,6 +166,12 @@ export async function invoke(operation: Operation, call: RawCall): Promise<unkno
   return operation.handle(valid as unknown as Call);
 }
 
+/** Who makes a call, for this operation: a login that lacks its second factor is nobody yet where guests are welcome. */
+export function actingOn(declaration: Declaration, actor: WireActor): WireActor {
+  const isLacking = actor.kind === 'user' && actor.session.pending && declaration.pending !== true;
+  return isLacking && declaration.auth.includes('guest') ? { kind: 'guest' } : actor;
+}
+
 /** Throws unless this actor may call the operation. */
 function authorise(declaration: Declaration, actor: Actor | Operator): void {
   if (actor.kind === 'operator') return;
@@ -172,6 +180,8 @@ function authorise(declaration: Declaration, actor: Actor | Operator): void {
       message: `The caller (${actor.kind}) is not authorised for this operation; it takes: ${declaration.auth.join(', ')}.`,
     });
   }
+  if (actor.kind === 'user' && actor.session.pending && declaration.pending !== true)
+    throw new Failure('user_more_factors_required');
   if (actor.kind !== 'key') return;
   const missing = (declaration.scopes ?? []).filter(
     (scope) => !actor.scopes.includes(scope) && !actor.scopes.includes('all'),

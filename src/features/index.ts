@@ -3,12 +3,14 @@ import { createAccounts } from './accounts/index.js';
 import { createCourier } from './courier/index.js';
 import { createDatabasesFeature } from './databases/index.js';
 import { createDocumentsFeature } from './documents/index.js';
+import { createFactors } from './factors/index.js';
 import { createJobsFeature } from './jobs/index.js';
 import { createLimits } from './limits/index.js';
 import { createLogins } from './login/index.js';
 import { createOneTimeSecrets } from './one-time-secrets/index.js';
 import { createProjectsFeature } from './projects/index.js';
 import { createRecovery } from './recovery/index.js';
+import { createSecondFactor } from './second-factor/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
 import { createUsers } from './users/index.js';
@@ -30,15 +32,17 @@ export function createFeatures(platform: Platform) {
   const courier = createCourier(platform);
   const accounts = createAccounts(platform);
   const secrets = createOneTimeSecrets(platform);
+  const factors = createFactors(platform, { limits, courier });
   const {
     sessions,
     operations: sessionOperations,
     jobs: sessionJobs,
-  } = createSessionsFeature(platform, accounts, projects);
+  } = createSessionsFeature(platform, { accounts, projects, factors });
   const users = createUsers(platform, { accounts, sessions, secrets, courier });
   const selfService = createSelfService(platform, { accounts, sessions, users, limits });
   const verification = createVerification(platform, { accounts, secrets, courier, limits, projects });
   const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
+  const secondFactor = createSecondFactor(platform, { accounts, factors, sessions, secrets, courier, limits });
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
@@ -51,6 +55,7 @@ export function createFeatures(platform: Platform) {
     serverKeys,
     sessions,
     users,
+    secondFactor: secondFactor.service,
     databases,
     webhooks: hooks.webhooks,
     worker: hooks.worker,
@@ -59,6 +64,7 @@ export function createFeatures(platform: Platform) {
       ...selfService.operations,
       ...verification.operations,
       ...recovery.operations,
+      ...secondFactor.operations,
       ...logins.operations,
       ...sessionOperations,
       ...projectOperations,

@@ -35,7 +35,7 @@ export function createApp(platform: Platform, features: Features) {
   const origins = createOrigins(platform, features.projects);
   const authentication = createAuthentication(features, cookies, origins, config.headerAliases);
   const limit = createRequestLimit(platform, features.limits);
-  const envelope = createEnvelope(platform);
+  const envelope = createEnvelope(platform, cookies);
   const reply = createReply(platform, cookies);
   const locale = createLocale(config.headerAliases);
   const clientAddress = createClientAddress(config.trustedProxies);

@@ -1,6 +1,7 @@
 import type { ServerKey, User, WireActor } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { type CredentialHeaders, credentialHeaders } from '#src/contract/headers.js';
+import { actingOn } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Features } from '#src/features/index.js';
 import type { Cookies } from './cookies.js';
@@ -77,7 +78,10 @@ export function createAuthentication(
       project: Project,
     ): Promise<{ actor: WireActor | ServerKey; presentedSession: string | null }> => {
       const claimed = claims(exchange, project);
-      return { actor: await identify(exchange, project, claimed), presentedSession: claimed.session ?? null };
+      const known = await identify(exchange, project, claimed);
+      const { operation } = exchange;
+      const actor = operation === undefined ? known : actingOn(operation.declaration, known);
+      return { actor, presentedSession: claimed.session ?? null };
     },
   };
 }

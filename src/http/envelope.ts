@@ -1,13 +1,15 @@
 import { Failure } from '#src/contract/errors.js';
+import { millisecondsOf } from '#src/platform/clock.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { Platform } from '#src/platform/index.js';
+import type { Cookies } from './cookies.js';
 import type { Exchange } from './exchange.js';
 
 /** The version every error names. */
 export const wireVersion = '1.0.0';
 
 /** Turns whatever was thrown into the one form of error, and logs what is a defect of ours. */
-export function createEnvelope({ log, metrics }: Pick<Platform, 'log' | 'metrics'>) {
+export function createEnvelope({ log, metrics, clock }: Pick<Platform, 'log' | 'metrics' | 'clock'>, cookies: Cookies) {
   const asFailure = (error: unknown, requestId: string): Failure => {
     if (error instanceof Failure) return error;
     const known = error instanceof DatabaseError ? failureOf(error) : undefined;
@@ -46,9 +48,14 @@ export function createEnvelope({ log, metrics }: Pick<Platform, 'log' | 'metrics
       if (failure.retryAfter !== undefined) ctx.set('Retry-After', String(failure.retryAfter));
       if (failure.type === 'general_body_too_large' || failure.type === 'general_request_timeout')
         ctx.set('Connection', 'close');
-      const { message, type, status } = failure;
+      const { message, type, status, pendingSession } = failure;
+      if (pendingSession !== undefined && exchange.project !== undefined) {
+        const life = Math.floor((millisecondsOf(pendingSession.expire) - clock.now()) / 1000);
+        cookies.open(exchange, exchange.project, pendingSession.secret, Math.max(0, life));
+      }
       ctx.set({ 'Content-Type': 'application/json; charset=utf-8', ...failure.headers });
-      ctx.body = JSON.stringify({ message, code: status, type, version: wireVersion, ...failure.members });
+      const members = { ...failure.members, ...(pendingSession === undefined ? {} : { pendingSession }) };
+      ctx.body = JSON.stringify({ message, code: status, type, version: wireVersion, ...members });
     },
   };
 }

@@ -71,6 +71,12 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
           'user_jwt_and_cookie_set',
           'user_jwt_invalid',
         ] as const)),
+    ...(declaration.auth.includes('user') && !declaration.auth.includes('guest')
+      ? (['user_more_factors_required'] as const)
+      : []),
+    ...(declaration.session === 'opens'
+      ? (['user_more_factors_required', 'user_invalid_token', 'general_rate_limit_exceeded'] as const)
+      : []),
     ...(declaration.limit === 'none' ? [] : (['general_rate_limit_exceeded'] as const)),
     ...(input ? (['general_argument_invalid'] as const) : []),
     ...(declaration.method === 'GET'
@@ -164,6 +170,16 @@ const errorShape = {
     code: { type: 'integer', description: 'The HTTP status' },
     type: { type: 'string', description: 'The machine-readable error type' },
     version: { type: 'string' },
+    pendingSession: {
+      type: 'object',
+      description: 'With user_more_factors_required, where a login lacks its second factor: good for completing it',
+      required: ['userId', 'secret', 'expire'],
+      properties: {
+        userId: { type: 'string' },
+        secret: { type: 'string' },
+        expire: { type: 'string', format: 'date-time' },
+      },
+    },
   },
 };
 

@@ -50,6 +50,7 @@ const violations: [string, string, string][] = [
   ['commander-only-in-cli', 'http/planted/inquirer', "export const later = () => import('inquirer');"],
   ['graphql-only-in-graphql', 'http/planted/graphql', "import 'graphql';"],
   ['graphql-only-in-graphql', 'http/planted/helix', "import 'graphql-helix';"],
+  ['otp-only-in-factors', 'features/planted/otp', "export const later = () => import('otplib');"],
   ['cron-only-in-scheduler', 'features/planted/cron', "import 'node-cron';"],
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
   ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg'].map(
@@ -61,6 +62,7 @@ const violations: [string, string, string][] = [
   ),
   ['loaded-when-needed', 'platform/planted/argon2', "import '@node-rs/argon2';"],
   ['loaded-when-needed', 'features/planted/dictionary', "import '@zxcvbn-ts/language-common';"],
+  ['loaded-when-needed', 'features/factors/totp/planted', "import 'otplib';"],
   ['loaded-when-needed', 'cli/planted/questions', "import 'inquirer';"],
   ['loaded-when-needed', 'graphql/planted/engine', "import '#src/graphql/engine.js';"],
   ['loaded-when-needed', 'platform/planted/egress', "import '#src/platform/egress-client.js';"],

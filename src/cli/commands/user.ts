@@ -112,6 +112,26 @@ const unblock = command({
   },
 });
 
+const resetMfa = command({
+  path: 'user reset-mfa',
+  summary: 'Takes the second factor from a user who has lost it: authenticator and recovery codes',
+  arguments: [userArgument],
+  options: [projectOption],
+  examples: [
+    'svc user reset-mfa bob --project shop --yes',
+    'svc user reset-mfa eve@example.com --project shop --yes --json',
+  ],
+  needs: 'appliance',
+  run: async (call) => {
+    const { project, account } = await find(call);
+    const { platform, features } = call.appliance;
+    await call.prompts.confirm(`Turn off the second factor of ${calledOf(account)} of ${project.id}?`);
+    return shown(
+      await platform.db.work(call.by(project.id), (unit) => features.secondFactor.reset(unit, project, account)),
+    );
+  },
+});
+
 const remove = command({
   path: 'user delete',
   summary: 'Deletes a user with all sessions',
@@ -122,7 +142,7 @@ const remove = command({
   run: async (call) => {
     const { project, account } = await find(call);
     const { platform, features } = call.appliance;
-    const called = account.email === null ? account.id : `${account.id} (${account.email})`;
+    const called = calledOf(account);
     await call.prompts.confirm(`Delete the user ${called} of ${project.id}?`);
     await platform.db.work(call.by(project.id), (unit) => features.users.remove(unit, project, account));
     return { value: { $id: account.id, deleted: true }, text: `User ${called} is deleted.` };
@@ -130,7 +150,7 @@ const remove = command({
 });
 
 /** `svc user …` */
-export const userCommands = [create, list, show, block, unblock, remove];
+export const userCommands = [create, list, show, block, unblock, resetMfa, remove];
 
 async function find({ typed, appliance: { platform, features } }: ApplianceCall) {
   const project = await features.projects.get(platform.db, typed.required('--project'));
@@ -148,6 +168,10 @@ async function readPassword({ typed, prompts }: ApplianceCall): Promise<string> 
     : readSecretFile(file);
 }
 
+function calledOf({ id, email }: Account): string {
+  return email === null ? id : `${id} (${email})`;
+}
+
 function statusOf({ status }: Account): string {
   return status ? 'active' : 'blocked';
 }
@@ -161,6 +185,7 @@ function shown(account: Account): Answer {
       ['phone', account.phone ?? ''],
       ['name', account.name],
       ['status', statusOf(account)],
+      ['second factor', account.mfa ? 'on' : 'off'],
       ['created', account.createdAt],
       ['last seen', account.accessedAt ?? 'never'],
     ]),

@@ -146,6 +146,11 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     /** Notes that the user was here; false where the user is gone. */
     touch: async (unit: Unit, projectId: string, id: string): Promise<boolean> =>
       (await unit.run(store.touch({ projectId, id, now: unit.now }))) > 0,
+    /** Notes that the user is here and returns the user as it is now, whom nobody else changes until the unit ends. */
+    arrive: async (unit: Unit, projectId: string, id: string): Promise<Account | undefined> => {
+      const row = await unit.one(store.arrive({ projectId, id, now: unit.now }));
+      return row && users.decode(row);
+    },
     /** Gives the account another address, unverified. Throws Failure `user_email_already_exists` where another user has it. */
     changeEmail: (unit: Unit, projectId: string, account: Account, email: string, change: AccountChange = {}) =>
       reachBy('email', unit, projectId, account, email, { ...change, email, emailVerification: false }),

@@ -75,6 +75,12 @@ export function createAccountStore(sql: Sql) {
     touch: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, id: p.id }).update({ accessed_at: p.now }),
     ),
+    arrive: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) =>
+      k(users.name)
+        .where({ project_id: p.projectId, id: p.id })
+        .update({ accessed_at: p.now })
+        .returning(users.select(sql)),
+    ),
     /** Returns a row when another user has the address or the phone number. */
     otherWith: (column: 'email' | 'phone', projectId: string, id: string, value: string): Query =>
       sql.compile(

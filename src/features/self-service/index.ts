@@ -9,7 +9,7 @@ import { instantOf } from '#src/platform/clock.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, isAnonymous, toUser } from '../accounts/index.js';
-import { type Limits, passwordProofKey } from '../limits/index.js';
+import { type Limits, proofKey } from '../limits/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
 import { selfServiceApi } from './api.js';
@@ -33,7 +33,7 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
   /** Wrong guesses of the current password count like failed logins. */
   const provePassword = async (call: UserCall, password: string): Promise<void> => {
     const { project, actor, request } = call;
-    const key = { account: passwordProofKey(actor.id), address: request.ip };
+    const key = { account: proofKey(actor.id), address: request.ip };
     await db.work(by(call), (unit) => limits.demand(unit, 'login', key));
     const { fits } = await accounts.verifyPassword(project, actor.account, password);
     if (!fits) throw new Failure('user_invalid_credentials');

@@ -46,6 +46,7 @@ export const sessionsApi = declare({
     method: 'DELETE',
     path: '/account/sessions/:sessionId',
     summary: 'Ends a session; current is the one of this request.',
+    pending: true,
     params,
     status: 204,
     reply: empty,

@@ -23,12 +23,16 @@ export function createExpiry({ db, sql, clock, random, config }: Parts, projects
     }
     return byDays;
   };
-  /** Deletes some sessions of a project. One that lives again meanwhile stays, and one that a block has ended was announced then. */
+  /**
+   * Deletes some sessions of a project. One that lives again meanwhile stays; one that a block has ended was announced then, and one that
+   * lacked its second factor never was.
+   */
   const removeSome = (projectId: string, ids: readonly string[], overdue: Overdue): Promise<number> => {
     const by = { projectId, actor: { kind: 'job', id: 'sessions.expire' }, requestId: random.id() };
     return db.work(by, async (unit) => {
       const removed = (await unit.all(store.removeOverdue(projectId, ids, overdue))).map((row) => sessions.decode(row));
-      for (const session of removed) if (session.endedAt === null) unit.record('sessionDeleted', recorded(session));
+      const announced = removed.filter(({ endedAt, pending }) => endedAt === null && !pending);
+      for (const session of announced) unit.record('sessionDeleted', recorded(session));
       return removed.length;
     });
   };

@@ -1,24 +1,25 @@
 import type { User } from '#src/contract/actor.js';
+import { Failure } from '#src/contract/errors.js';
 import { by, implement } from '#src/contract/operation.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../accounts/index.js';
+import type { Factors } from '../factors/index.js';
 import type { Projects } from '../projects/index.js';
 import { sessionsApi } from './api.js';
 import { createExpiry } from './expiry.js';
 import { createSessions } from './service.js';
 import { toSession } from './view.js';
 
-export type { Sessions } from './service.js';
+export type { OpenedSession, Sessions } from './service.js';
 export { sessionShape, toNewSession } from './view.js';
 
 /** Sessions of end users. */
 export function createSessionsFeature(
   platform: Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>,
-  accounts: Accounts,
-  projects: Projects,
+  { accounts, projects, factors }: { accounts: Accounts; projects: Projects; factors: Factors },
 ) {
   const { db } = platform;
-  const sessions = createSessions(platform, accounts);
+  const sessions = createSessions(platform, accounts, factors);
   const named = (actor: User, id: string) => (id === 'current' ? actor.session.id : id);
   const operations = implement(sessionsApi, {
     list: async ({ project, actor }) => {
@@ -36,9 +37,13 @@ export function createSessionsFeature(
     },
     delete: async (call) => {
       const { project, actor, params } = call;
-      await db.work(by(call), async (unit) =>
-        sessions.close(unit, project, await sessions.get(unit, project, actor.id, named(actor, params.sessionId))),
-      );
+      const id = named(actor, params.sessionId);
+      // A login that lacks its second factor may give itself up, and nothing else.
+      if (actor.session.pending && id !== actor.session.id) throw new Failure('user_more_factors_required');
+      await db.work(by(call), async (unit) => {
+        const session = actor.session.pending ? actor.session : await sessions.get(unit, project, actor.id, id);
+        await sessions.close(unit, project, session);
+      });
     },
     deleteAll: async (call) => {
       await db.work(by(call), (unit) => sessions.closeAll(unit, call.project, call.actor.id));

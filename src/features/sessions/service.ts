@@ -1,11 +1,11 @@
 import type { Account } from '#src/contract/account.js';
 import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
-import { accessGranularitySeconds, freshLoginSeconds } from '#src/contract/limits.js';
+import { accessGranularitySeconds, freshLoginSeconds, pendingSeconds } from '#src/contract/limits.js';
 import type { RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Device, Session } from '#src/contract/session.js';
-import type { Instant } from '#src/contract/shapes.js';
+import { type Instant, toWireInstant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import { createLookup } from '#src/platform/db/batch.js';
 import type { Row } from '#src/platform/db/table.js';
@@ -13,6 +13,7 @@ import type { Reader, Unit } from '#src/platform/db/unit.js';
 import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, users } from '../accounts/index.js';
+import type { Factors, SecondFactor } from '../factors/index.js';
 import { createSessionStore, type SessionRow, sessions } from './store.js';
 import { toSession } from './view.js';
 
@@ -44,7 +45,7 @@ const unknownDevice: Device = {
 type Parts = Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>;
 
 /** Sessions: the one door through which every login leaves, and what ends them. */
-export function createSessions({ db, sql, clock, random, config }: Parts, accounts: Accounts) {
+export function createSessions({ db, sql, clock, random, config }: Parts, accounts: Accounts, factors: Factors) {
   const store = createSessionStore(sql);
   const expiry = (project: Project, now: Instant) =>
     instantOf(millisecondsOf(now) + (project.settings['session.days'] ?? config.sessionDays) * dayMs);
@@ -89,20 +90,94 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     });
   };
 
-  const close = async (unit: Unit, project: Project, session: Session): Promise<void> => {
-    const removed = await unit.run(store.remove({ projectId: project.id, id: session.id }));
-    // Somebody else was quicker; the event is theirs.
-    if (removed === 0) return;
-    unit.record('sessionDeleted', recorded(session));
+  /** Ends a session; false where somebody else was quicker, whose event it is. One that lacks its second factor was never announced. */
+  const close = async (unit: Unit, project: Project, session: Session): Promise<boolean> => {
+    if ((await unit.run(store.remove({ projectId: project.id, id: session.id }))) === 0) return false;
+    if (!session.pending) unit.record('sessionDeleted', recorded(session));
+    return true;
   };
   /** Every session of a user that has not expired, oldest first. */
   const stored = async (reader: Reader, project: Project, userId: string): Promise<SessionRow[]> => {
     const rows = await reader.all(store.active({ projectId: project.id, userId, now: instantOf(clock.now()) }));
     return rows.map((row) => sessions.decode(row));
   };
-  /** Those of them that would still be accepted. */
+  /** Those of them that would still be accepted, and lack nothing. */
   const active = async (reader: Reader, project: Project, userId: string): Promise<SessionRow[]> =>
-    (await stored(reader, project, userId)).filter((session) => isAlive(session, project));
+    (await stored(reader, project, userId)).filter((session) => isAlive(session, project) && !session.pending);
+  const pending = async (reader: Reader, project: Project, userId: string): Promise<SessionRow[]> =>
+    (await stored(reader, project, userId)).filter((session) => session.pending);
+
+  /** Ends the session that the same browser held. */
+  const endPresented = async (unit: Unit, project: Project, presented: string | null): Promise<void> => {
+    if (presented === null) return;
+    const previous = await resolve(async (id) => (await load(unit, [id])).get(id), project.id, presented);
+    if (previous !== undefined && previous.session.endedAt === null) await close(unit, project, previous.session);
+  };
+  /** Ends the oldest of some sessions, so that one more stays within the project's limit. */
+  const makeRoom = async (unit: Unit, project: Project, others: readonly SessionRow[]): Promise<void> => {
+    const surplus = others.length + 1 - project.settings['session.limit'];
+    for (const oldest of others.slice(0, Math.max(0, surplus))) await close(unit, project, oldest);
+  };
+  const insert = async (
+    unit: Unit,
+    project: Project,
+    userId: string,
+    login: Omit<Login, 'otp'>,
+    state: Pick<SessionRow, 'expire' | 'mfaUpdatedAt' | 'pending'>,
+  ): Promise<OpenedSession> => {
+    const id = random.id();
+    const secret = random.secret();
+    const session: SessionRow = {
+      ...{ id, projectId: project.id, userId, secretDigest: digest(secret), ...state },
+      ...{ provider: login.provider, providerUid: login.providerUid, factors: login.factors },
+      ...{ ip: login.request.ip, device: unknownDevice, authenticatedAt: unit.now, accessedAt: unit.now },
+      ...{ endedAt: null, createdAt: unit.now, updatedAt: unit.now },
+    };
+    await unit.run(store.insert(session));
+    return { session, secret: secretText(id, secret) };
+  };
+  /** Opens a session for whoever has proved everything there was to prove. */
+  const enter = async (
+    unit: Unit,
+    project: Project,
+    userId: string,
+    login: Omit<Login, 'otp'>,
+    second?: SecondFactor,
+  ): Promise<OpenedSession> => {
+    await makeRoom(unit, project, await active(unit, project, userId));
+    const proved = second === undefined ? login : { ...login, factors: [...login.factors, second] };
+    const mfaUpdatedAt = second === undefined ? null : unit.now;
+    const state = { expire: expiry(project, unit.now), mfaUpdatedAt, pending: false };
+    const opened = await insert(unit, project, userId, proved, state);
+    unit.record('sessionCreated', recorded(opened.session));
+    return opened;
+  };
+  /** Refuses a login that lacks its second factor, and hands out what it takes to give it. */
+  const suspend = async (unit: Unit, project: Project, userId: string, login: Login): Promise<Failure> => {
+    await makeRoom(unit, project, await pending(unit, project, userId));
+    const expire = instantOf(millisecondsOf(unit.now) + pendingSeconds.session * 1000);
+    const { session, secret } = await insert(unit, project, userId, login, {
+      expire,
+      mfaUpdatedAt: null,
+      pending: true,
+    });
+    unit.record('loginPending', {
+      ...{ resource: recorded(session).resource, userId },
+      payload: { userId, provider: login.provider, ip: login.request.ip },
+    });
+    return new Failure('user_more_factors_required', {
+      pendingSession: { userId, secret, expire: toWireInstant(expire) },
+    });
+  };
+
+  const strengthen = async (unit: Unit, project: Project, session: Session, factor: SecondFactor): Promise<Session> => {
+    const proved = [...new Set([...session.factors, factor])];
+    const change = { factors: proved, mfaUpdatedAt: unit.now, updatedAt: unit.now };
+    await unit.run(store.update(project.id, session.id, change));
+    const strengthened = { ...session, ...change };
+    unit.record('sessionUpdated', recorded(strengthened));
+    return strengthened;
+  };
 
   return {
     /** The user behind a session secret, or undefined where the secret stands for nothing. Throws Failure `user_blocked`. */
@@ -116,46 +191,38 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       return { kind: 'user', id: account.id, account, session, via };
     },
     /**
-     * Opens a session: refuses blocked users, ends the session the same browser held, and the oldest beyond the project's limit.
-     * The caller has proved who the user is. A Failure must be returned by the unit in turn, so that what was counted stays.
+     * Opens a session where the user has proved enough: refuses blocked users and whoever lacks the second factor, ends the session the
+     * same browser held, and the oldest beyond the project's limit. The caller has proved the first factor. A Failure must be returned by
+     * the unit in turn, so that what was counted stays.
      */
     open: async (unit: Unit, project: Project, account: Account, login: Login): Promise<OpenedSession | Failure> => {
       // Updating the user first makes parallel logins of one user wait for each other, so that the limit holds.
-      if (!(await accounts.touch(unit, project.id, account.id))) throw new Failure('user_invalid_credentials');
-      const presented = login.request.presentedSession;
-      const previous =
-        presented === null
-          ? undefined
-          : await resolve(async (sid) => (await load(unit, [sid])).get(sid), project.id, presented);
-      if (previous !== undefined && previous.session.endedAt === null) await close(unit, project, previous.session);
-      const others = await active(unit, project, account.id);
-      const surplus = others.length + 1 - project.settings['session.limit'];
-      for (const oldest of others.slice(0, Math.max(0, surplus))) await close(unit, project, oldest);
-
-      const id = random.id();
-      const secret = random.secret();
-      const session: SessionRow = {
-        id,
-        projectId: project.id,
-        userId: account.id,
-        secretDigest: digest(secret),
-        expire: expiry(project, unit.now),
-        provider: login.provider,
-        providerUid: login.providerUid,
-        factors: login.factors,
-        ip: login.request.ip,
-        device: unknownDevice,
-        authenticatedAt: unit.now,
-        mfaUpdatedAt: null,
-        accessedAt: unit.now,
-        endedAt: null,
-        pending: false,
-        createdAt: unit.now,
-        updatedAt: unit.now,
-      };
-      await unit.run(store.insert(session));
-      unit.record('sessionCreated', recorded(session));
-      return { session, secret: secretText(id, secret) };
+      const current = await accounts.arrive(unit, project.id, account.id);
+      if (current === undefined) throw new Failure('user_invalid_credentials');
+      if (!current.status) return new Failure('user_blocked');
+      const demand = await factors.demand(unit, project, current, login);
+      if (demand instanceof Failure) return demand;
+      await endPresented(unit, project, login.request.presentedSession);
+      if (demand === 'lacking') return suspend(unit, project, account.id, login);
+      return enter(unit, project, account.id, login, demand === 'enough' ? undefined : demand);
+    },
+    /** Opens the session that a pending one stood for. Returns Failure `user_invalid_token` where that has ended meanwhile. */
+    complete: async (
+      unit: Unit,
+      project: Project,
+      pendingSession: Session,
+      second: SecondFactor,
+      request: RequestFacts,
+    ): Promise<OpenedSession | Failure> => {
+      if (!(await close(unit, project, pendingSession))) return new Failure('user_invalid_token');
+      const { userId, provider, providerUid, factors: first } = pendingSession;
+      return enter(unit, project, userId, { provider, providerUid, factors: first, request }, second);
+    },
+    /** Notes that the user of a session has proved a factor just now. */
+    strengthen,
+    /** Ends what lacks its second factor: the factors have changed meanwhile. */
+    dropPending: async (unit: Unit, project: Project, userId: string): Promise<void> => {
+      for (const session of await pending(unit, project, userId)) await close(unit, project, session);
     },
     active,
     /** Throws Failure `user_session_not_found` where the user has no such session. */
@@ -172,12 +239,17 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       unit.record('sessionUpdated', recorded(extended));
       return extended;
     },
-    /** Gives a session another secret; the one before it is good for nothing any more. Throws Failure where the session is gone. */
-    renew: async (unit: Unit, project: Project, session: Session): Promise<OpenedSession> => {
+    /**
+     * Gives a session another secret; the one before it is good for nothing any more. Where its user has just proved a factor, that is noted
+     * too. Throws Failure where the session is gone.
+     */
+    renew: async (unit: Unit, project: Project, session: Session, factor?: SecondFactor): Promise<OpenedSession> => {
       const secret = random.secret();
       const change = { secretDigest: digest(secret), updatedAt: unit.now };
       if ((await unit.run(store.update(project.id, session.id, change))) === 0)
         throw new Failure('general_unauthorized_scope');
+      if (factor !== undefined)
+        return { session: await strengthen(unit, project, session, factor), secret: secretText(session.id, secret) };
       const renewed = { ...session, updatedAt: unit.now };
       unit.record('sessionUpdated', recorded(renewed));
       return { session: renewed, secret: secretText(session.id, secret) };
@@ -193,7 +265,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     endAll: async (unit: Unit, project: Project, userId: string): Promise<void> => {
       for (const session of await stored(unit, project, userId)) {
         await unit.run(store.update(project.id, session.id, { endedAt: unit.now }));
-        unit.record('sessionDeleted', recorded(session));
+        if (!session.pending) unit.record('sessionDeleted', recorded(session));
       }
     },
     /** Throws Failure `user_challenge_required` where the last login or challenge is older than 20 minutes. */

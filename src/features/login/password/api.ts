@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, json } from '#src/contract/operation.js';
-import { emailAddress, secondFactor } from '#src/contract/shapes.js';
+import { emailAddress, otpText } from '#src/contract/shapes.js';
 import { passwordText } from '../../accounts/index.js';
 import { sessionShape } from '../../sessions/index.js';
 
@@ -18,7 +18,7 @@ export const passwordLoginApi = declare({
     scopes: ['sessions.write'],
     limit: 'login',
     bodyBytes: bodySizes.account,
-    body: z.object({ email: emailAddress, password: passwordText, otp: secondFactor.optional() }),
+    body: z.object({ email: emailAddress, password: passwordText, otp: otpText.optional() }),
     status: 201,
     reply: json(sessionShape),
     errors: ['user_invalid_credentials', 'user_blocked'],

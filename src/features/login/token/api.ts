@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, json } from '#src/contract/operation.js';
-import { customId, secondFactor } from '#src/contract/shapes.js';
+import { customId, otpText } from '#src/contract/shapes.js';
 import { sessionShape } from '../../sessions/index.js';
 
 const common = {
@@ -10,7 +10,7 @@ const common = {
   scopes: ['sessions.write'],
   limit: 'login',
   bodyBytes: bodySizes.account,
-  body: z.object({ userId: customId, secret: z.string().min(1).max(256), otp: secondFactor.optional() }),
+  body: z.object({ userId: customId, secret: z.string().min(1).max(256), otp: otpText.optional() }),
   status: 201,
   reply: json(sessionShape),
   errors: ['user_invalid_token', 'user_blocked', 'user_already_exists'],
