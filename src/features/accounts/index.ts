@@ -23,11 +23,6 @@ interface NewAccount {
   readonly locale?: string | null;
 }
 
-const verification = {
-  email: ['emailVerification', 'accountEmailVerified'],
-  phone: ['phoneVerification', 'accountPhoneVerified'],
-} as const;
-
 type Parts = Pick<Platform, 'sql' | 'random' | 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>;
 
 /** The records of end users, and their passwords. */
@@ -160,11 +155,16 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
       account: Account,
       contact: 'email' | 'phone',
     ): Promise<Account> => {
-      const [flag, event] = verification[contact];
-      if (account[flag]) return account;
-      const { id } = account;
-      unit.record(event, { resource: `users/${id}`, userId: id, payload: { userId: id } });
-      return update(unit, projectId, account, { [flag]: true });
+      const { id, email, phone } = account;
+      const of = { resource: `users/${id}`, userId: id };
+      if (contact === 'email') {
+        if (account.emailVerification) return account;
+        unit.record('accountEmailVerified', { ...of, payload: { userId: id, email: email ?? '' } });
+        return update(unit, projectId, account, { emailVerification: true });
+      }
+      if (account.phoneVerification) return account;
+      unit.record('accountPhoneVerified', { ...of, payload: { userId: id, phone: phone ?? '' } });
+      return update(unit, projectId, account, { phoneVerification: true });
     },
     remove: async (unit: Unit, projectId: string, id: string): Promise<void> => {
       await unit.run(store.remove(projectId, id));

@@ -112,7 +112,7 @@ export function createLimits(platform: Pick<Platform, 'db' | 'sql' | 'clock' | '
       (await demand(unit, 'send', { account: recipient })) ??
       (await demand(unit, 'send-daily', { account: recipient })) ??
       (await demand(unit, `send-${channel}`, { project: everybody })),
-    /** The call turned out to be honest: the account's counter starts anew, the address gets its try back. Each where it is given. */
+    /** The call turned out to be honest: an account's counter starts anew, an address gets its try back. */
     forgive: async (
       unit: Unit,
       name: LimitName,

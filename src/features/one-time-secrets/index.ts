@@ -10,7 +10,8 @@ import { createSecretStore, oneTimeSecrets, type Purpose, type SecretRow } from 
 import type { Issued } from './view.js';
 
 export { createDisclosure, type Disclosure } from './disclosure.js';
-export { tokenShape, toToken } from './view.js';
+export { linkTo } from './link.js';
+export { type Issued, tokenShape, toToken } from './view.js';
 
 /** How a secret looks: six digits to be typed, or 256 bits to be followed; or of a length that a server asked for. */
 type Form = 'code' | 'link' | { readonly length: number };

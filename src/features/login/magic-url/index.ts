@@ -1,17 +1,15 @@
 import { credentialHeaders } from '#src/contract/headers.js';
 import { secretLife } from '#src/contract/limits.js';
 import { implement } from '#src/contract/operation.js';
-import { toWireInstant } from '#src/contract/shapes.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../../accounts/index.js';
 import type { Courier } from '../../courier/index.js';
 import type { Limits } from '../../limits/index.js';
-import type { OneTimeSecrets } from '../../one-time-secrets/index.js';
+import { linkTo, type OneTimeSecrets } from '../../one-time-secrets/index.js';
 import type { Projects } from '../../projects/index.js';
 import { phrase } from '../phrase.js';
 import { createLoginRequest } from '../request.js';
 import { magicUrlApi } from './api.js';
-import { linkTo } from './link.js';
 
 /** Login by a link that is mailed. Following the link changes nothing: mail scanners do that too, so a page has to post the secret. */
 export function createMagicUrlLogin(
@@ -34,9 +32,8 @@ export function createMagicUrlLogin(
         contact: 'email',
         recipient: body.email,
         phrase: words,
-        send: (unit, addressee, { userId, secret, expire }) => {
-          const parameters = { userId, secret, expire: toWireInstant(expire), project: project.id };
-          const variables = { link: linkTo(address, parameters), phrase: words };
+        send: (unit, addressee, issued) => {
+          const variables = { link: linkTo(address, project, issued), phrase: words };
           courier.send(unit, project, { ...addressee, message: 'magic-link', variables });
         },
       });
