@@ -32,7 +32,6 @@ export const phoneNumber = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be a phon
 /** What proves the second factor in a login: a code of six digits, or a recovery code. */
 export const otpText = z
   .string()
-  .min(1)
   .max(256)
   .meta({ description: 'The code of an authenticator app, or a recovery code; needed once the second factor is on' });
 

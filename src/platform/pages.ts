@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from '#src/contract/operation.js';
 import { lazily } from './lazily.js';
+import { packageFile } from './package-root.js';
 import type { Random } from './random.js';
 
-const directory = new URL('../../templates/pages/', import.meta.url);
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -16,7 +16,7 @@ const entities: Readonly<Record<string, string>> = {
 export function createPages(random: Random) {
   const templates = new Map<string, ReturnType<typeof lazily<string>>>();
   const template = (name: string): Promise<string> => {
-    const known = templates.get(name) ?? lazily(() => readFile(new URL(`${name}.html`, directory), 'utf8'));
+    const known = templates.get(name) ?? lazily(() => readFile(packageFile(`templates/pages/${name}.html`), 'utf8'));
     templates.set(name, known);
     return known.get();
   };

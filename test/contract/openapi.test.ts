@@ -8,7 +8,7 @@ import { createJudge, type RecordedAnswer } from '../harness/answers.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 
-const target = await startAppliance();
+const target = await startAppliance({ settings: { SVC_SMS_URL: 'https://user:pass@sms.example/send' } });
 const guest = createClient(target);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
@@ -161,6 +161,30 @@ const webhookWalk: readonly [string, string, string, unknown?][] = [
   ['webhooks_delete', 'DELETE', '/webhooks/hook'],
 ];
 
+/** Every way in but the password. */
+async function loginWalk(key: typeof guest): Promise<[string, string, string, unknown?][]> {
+  let addresses = 0;
+  const byMail = () => ({ userId: 'unique()', email: `walk${addresses++}@mail.example` });
+  const byPhone = () => ({ userId: 'unique()', phone: `+141555501${10 + addresses++}` });
+  const issued = async (path: string, request: object) => {
+    const { userId, secret } = (await key.post(path, request)).expect(201).body;
+    return { userId, secret };
+  };
+  const [link, code, phone] = ['/account/tokens/magic-url', '/account/tokens/email', '/account/tokens/phone'] as const;
+  return [
+    ['account_createAnonymousSession', 'POST', '/account/sessions/anonymous'],
+    ['account_createMagicURLToken', 'POST', link, byMail()],
+    ['account_createMagicURLToken__account_sessions_magic_url', 'POST', '/account/sessions/magic-url', byMail()],
+    ['account_createEmailToken', 'POST', code, byMail()],
+    ['account_createPhoneToken', 'POST', phone, byPhone()],
+    ['account_createPhoneToken__account_sessions_phone', 'POST', '/account/sessions/phone', byPhone()],
+    ['account_createSession', 'POST', '/account/sessions/token', await issued(code, byMail())],
+    ['account_updateMagicURLSession', 'PUT', '/account/sessions/magic-url', await issued(link, byMail())],
+    ['account_updatePhoneSession', 'PUT', '/account/sessions/phone', await issued(phone, byPhone())],
+    ['pages_magicURL', 'GET', '/pages/magic-url'],
+  ];
+}
+
 test('every operation succeeds as described', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const key = (await aServerKey(target)).client;
@@ -199,6 +223,7 @@ test('every operation succeeds as described', async () => {
     ['platforms_get', 'GET', '/project/platforms/web-1', undefined, key],
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
+    ...(await loginWalk(key)),
     ...[...documentWalk, ...webhookWalk].map(
       ([id, method, path, body]) => [id, method, path, body, key] as [string, string, string, unknown, typeof guest],
     ),

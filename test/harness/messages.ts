@@ -18,7 +18,7 @@ export async function messagesTo(target: TestAppliance, to: string, project = ta
   const { sealing } = target.appliance.platform;
   const rows = await rowsOf(target, 'messages', project.id);
   return rows
-    .sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1))
+    .sort((a, b) => (`${a.created_at} ${a.id}` < `${b.created_at} ${b.id}` ? -1 : 1))
     .map((row) => ({
       template: String(row.template),
       userId: row.user_id === null ? null : String(row.user_id),

@@ -46,7 +46,7 @@ const waysIn: readonly WayIn[] = [
     enter: ({ id, email }, otp) => redeem('/account/tokens/magic-url', { userId: id, email }, otp),
   },
   {
-    ...{ name: 'e-mail code', route: '/account/tokens/email', factor: 'token' },
+    ...{ name: 'e-mail code', route: '/account/tokens/email', factor: 'email' },
     enter: ({ id, email }, otp) => redeem('/account/tokens/email', { userId: id, email }, otp),
   },
   {

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Account } from '#src/contract/account.js';
 import { Failure } from '#src/contract/errors.js';
 import { recoveryCodeCount } from '#src/contract/limits.js';

@@ -6,7 +6,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../accounts/index.js';
 import type { Limits } from '../limits/index.js';
-import { createDisclosure, type OneTimeSecrets, toToken } from '../one-time-secrets/index.js';
+import { createDisclosure, type Issued, type OneTimeSecrets, toToken } from '../one-time-secrets/index.js';
 
 /** A call that asks for a code or a link. */
 interface Asking {
@@ -24,13 +24,6 @@ interface Addressee {
   readonly locale: string | null;
 }
 
-/** A secret as its message needs it. */
-interface Secret {
-  readonly userId: string;
-  readonly secret: string;
-  readonly expire: string;
-}
-
 /** What is asked for. */
 interface Wanted {
   readonly purpose: 'magic-link' | 'email-code' | 'phone-code';
@@ -41,7 +34,7 @@ interface Wanted {
   readonly recipient: string;
   /** Words for the answer; the message has to show them too. */
   readonly phrase?: string;
-  readonly send: (unit: Unit, addressee: Addressee, secret: Secret) => void;
+  readonly send: (unit: Unit, addressee: Addressee, issued: Issued) => void;
 }
 
 interface Doors {
