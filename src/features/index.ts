@@ -1,5 +1,6 @@
 import type { Platform } from '#src/platform/index.js';
 import { createAccounts } from './accounts/index.js';
+import { createActivity } from './activity/index.js';
 import { createCourier } from './courier/index.js';
 import { createDatabasesFeature } from './databases/index.js';
 import { createDocumentsFeature } from './documents/index.js';
@@ -30,13 +31,14 @@ export function createFeatures(platform: Platform) {
   const courier = createCourier(platform);
   const accounts = createAccounts(platform);
   const secrets = createOneTimeSecrets(platform);
+  const activity = createActivity(platform);
   const {
     sessions,
     operations: sessionOperations,
     jobs: sessionJobs,
-  } = createSessionsFeature(platform, accounts, projects);
+  } = createSessionsFeature(platform, { accounts, activity, courier, projects });
   const users = createUsers(platform, { accounts, sessions, secrets, courier });
-  const selfService = createSelfService(platform, { accounts, sessions, users, limits });
+  const selfService = createSelfService(platform, { accounts, sessions, users, limits, activity });
   const verification = createVerification(platform, { accounts, users, secrets, courier, limits, projects });
   const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);

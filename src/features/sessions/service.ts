@@ -4,7 +4,7 @@ import { Failure } from '#src/contract/errors.js';
 import { accessGranularitySeconds, freshLoginSeconds } from '#src/contract/limits.js';
 import type { RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
-import type { Device, Session } from '#src/contract/session.js';
+import type { Session } from '#src/contract/session.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import { createLookup } from '#src/platform/db/batch.js';
@@ -13,6 +13,10 @@ import type { Reader, Unit } from '#src/platform/db/unit.js';
 import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, users } from '../accounts/index.js';
+import type { ActivityLog } from '../activity/index.js';
+import type { Courier } from '../courier/index.js';
+import { createAlerts } from './alerts.js';
+import { createDeviceReader } from './device.js';
 import { createSessionStore, type SessionRow, sessions } from './store.js';
 import { toSession } from './view.js';
 
@@ -33,16 +37,22 @@ export interface OpenedSession {
 }
 
 const dayMs = 86_400_000;
-const unknownDevice: Device = {
-  ...{ osCode: '', osName: '', osVersion: '', clientType: '', clientCode: '', clientName: '', clientVersion: '' },
-  ...{ clientEngine: '', clientEngineVersion: '', deviceName: '', deviceBrand: '', deviceModel: '' },
-};
+
+/** What sessions lean on. */
+export interface SessionDoors {
+  readonly accounts: Accounts;
+  readonly activity: ActivityLog;
+  readonly courier: Courier;
+}
 
 type Parts = Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>;
 
 /** Sessions: the one door through which every login leaves, and what ends them. */
-export function createSessions({ db, sql, clock, random, config }: Parts, accounts: Accounts) {
+export function createSessions({ db, sql, clock, random, config }: Parts, doors: SessionDoors) {
+  const { accounts } = doors;
   const store = createSessionStore(sql);
+  const alerts = createAlerts(doors.activity, doors.courier);
+  const deviceOf = createDeviceReader();
   const expiry = (project: Project, now: Instant) =>
     instantOf(millisecondsOf(now) + (project.settings['session.days'] ?? config.sessionDays) * dayMs);
 
@@ -141,7 +151,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
         providerUid: login.providerUid,
         factors: login.factors,
         ip: login.request.ip,
-        device: unknownDevice,
+        device: deviceOf(login.request.userAgent),
         authenticatedAt: unit.now,
         mfaUpdatedAt: null,
         accessedAt: unit.now,
@@ -152,6 +162,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       };
       await unit.run(store.insert(session));
       unit.record('sessionCreated', recorded(session));
+      await alerts.consider(unit, project, account, session, login.request.locale);
       return { session, secret: `ss_${id}.${secret}` };
     },
     active,
