@@ -97,11 +97,17 @@ module.exports = {
       { path: packages('node-cron') },
     ),
     rule(
+      'jose-only-in-jwt',
+      'Whoever signs or verifies asks the platform; which algorithms and headers count is decided once.',
+      { pathNot: '^src/platform/jwt[.]ts$' },
+      { path: packages('jose') },
+    ),
+    rule(
       'loaded-when-needed',
       'Most starts can do without them; by import() they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts', 'jose')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         dependencyTypesNot: ['type-only'],
       },

@@ -55,6 +55,7 @@ export const errorCatalog = {
   project_already_exists: { status: 409, message: 'A project of that id exists already.' },
   project_key_expired: { status: 401, message: 'The server key has expired.' },
   project_not_found: { status: 404, message: 'There is no such project. Check the project header.' },
+  signing_key_not_found: { status: 404, message: 'There is no such signing key.' },
   user_already_exists: { status: 409, message: 'A user with this id or e-mail address exists already.' },
   user_api_key_and_session_set: {
     status: 403,
@@ -72,6 +73,7 @@ export const errorCatalog = {
     status: 403,
     message: 'A JWT cannot be combined with a session. Send exactly one credential.',
   },
+  user_jwt_creation_denied: { status: 403, message: 'A JWT cannot make another JWT. Use the session itself.' },
   user_jwt_invalid: { status: 401, message: 'The JWT is not valid.' },
   user_not_found: { status: 404, message: 'There is no such user.' },
   user_session_not_found: { status: 404, message: 'There is no such session.' },

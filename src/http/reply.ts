@@ -1,3 +1,4 @@
+import { credentialHeaders } from '#src/contract/headers.js';
 import type { Declaration } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
@@ -8,7 +9,13 @@ import type { Cookies } from './cookies.js';
 import type { Exchange } from './exchange.js';
 
 /** Writes what an operation returned. */
-export function createReply({ clock }: Pick<Platform, 'clock'>, cookies: Cookies) {
+export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'>, cookies: Cookies) {
+  const projectHeaders = credentialHeaders(config.headerAliases).project;
+  /** Where a header names the project, one address has an answer for each. */
+  const letKeep = ({ ctx }: Exchange, { project }: Declaration, seconds: number) => {
+    ctx.set('Cache-Control', `public, max-age=${seconds}`);
+    if (project === undefined) ctx.vary([...projectHeaders]);
+  };
   const openSession = (exchange: Exchange, project: Project, session: { secret: string; expire: string }) => {
     const life = Math.max(0, Math.floor((millisecondsOf(session.expire) - clock.now()) / 1000));
     cookies.open(exchange, project, session.secret, life);
@@ -29,6 +36,7 @@ export function createReply({ clock }: Pick<Platform, 'clock'>, cookies: Cookies
       }
       if (project !== undefined && declaration.session === 'closes' && endsOwnSession(exchange))
         cookies.close(exchange, project);
+      if (declaration.cacheSeconds !== undefined) letKeep(exchange, declaration, declaration.cacheSeconds);
       if (declaration.reply.kind === 'empty') return;
       const isText = declaration.reply.kind === 'text';
       ctx.set(
