@@ -13,7 +13,7 @@ const common = {
   errors: [],
   cacheSeconds: signingKeyLife.cacheSeconds,
 } as const;
-const inPath = { ...common, project: 'path', params: z.object({ projectId: customId }) } as const;
+const inPath = { ...common, tag: 'projects', project: 'path', params: z.object({ projectId: customId }) } as const;
 const keys = {
   summary: 'The public keys of the project, by which anybody verifies its RS256 JWTs.',
   reply: json(jwksShape),
@@ -29,12 +29,12 @@ export const signingKeysApi = declare({
   discovery: { ...common, ...discovery, id: 'operations.discovery', path: '/openid-configuration', atRoot: true },
   wellKnownKeys: {
     ...{ ...inPath, ...keys },
-    id: 'operations.wellKnownKeys',
+    id: 'projects.keys',
     path: '/projects/:projectId/.well-known/jwks.json',
   },
   wellKnownDiscovery: {
     ...{ ...inPath, ...discovery },
-    id: 'operations.wellKnownDiscovery',
+    id: 'projects.discovery',
     path: '/projects/:projectId/.well-known/openid-configuration',
   },
 });
