@@ -52,6 +52,8 @@ const violations: [string, string, string][] = [
   ['graphql-only-in-graphql', 'http/planted/helix', "import 'graphql-helix';"],
   ['cron-only-in-scheduler', 'features/planted/cron', "import 'node-cron';"],
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
+  ['jose-only-in-jwt', 'features/planted/jose', "export const later = () => import('jose');"],
+  ['jose-only-in-jwt', 'http/planted/jose', "import type { JWTPayload } from 'jose';"],
   ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg'].map(
     (name): [string, string, string] => [
       'machines-only-in-platform',

@@ -57,13 +57,14 @@ const rotate = command({
   },
 });
 
+const statusOfShop = 'svc keys status --project shop --json';
 const revoke = command({
   path: 'keys revoke',
   summary: 'Ends a key at once: every JWT that it has signed is refused, by running servers within a second',
   arguments: [{ name: 'KID', summary: 'the id of the key, from svc keys status' }],
   examples: [
-    "svc keys revoke $(svc keys status --project shop --json | node -p 'JSON.parse(fs.readFileSync(0)).keys[0].kid') --yes",
-    "svc keys revoke $(svc keys status --project shop --json | node -p 'JSON.parse(fs.readFileSync(0)).keys[0].kid') --yes --json",
+    `svc keys revoke $(${statusOfShop} | node -p 'JSON.parse(fs.readFileSync(0)).keys[0].kid') --yes --json`,
+    `svc keys revoke $(${statusOfShop} | node -p 'JSON.parse(fs.readFileSync(0)).keys.at(-1).kid') --yes --json`,
   ],
   needs: 'appliance',
   run: async ({ typed, prompts, appliance: { platform, features }, by }): Promise<Answer> => {

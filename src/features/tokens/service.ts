@@ -6,6 +6,7 @@ import { jwtLimits } from '#src/contract/limits.js';
 import { rolesOf } from '#src/contract/permissions.js';
 import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
+import { customId } from '#src/contract/shapes.js';
 import type { SigningAlgorithm } from '#src/contract/signing-key.js';
 import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Platform } from '#src/platform/index.js';
@@ -14,7 +15,7 @@ import { noSession, type Sessions } from '../sessions/index.js';
 import { issuerOf, type SigningKeys, type tokenClaims } from '../signing-keys/index.js';
 
 /** What of a token is looked at after its signature. */
-const claimsShape = z.object({ sub: z.string().min(1), sid: z.string(), jti: z.string() });
+const claimsShape = z.object({ sub: customId, sid: z.union([z.literal(''), customId]), jti: z.string() });
 const required = ['iss', 'aud', 'sub', 'iat', 'exp', 'sid', 'jti'];
 
 type Claims = Readonly<Record<(typeof tokenClaims)[number], unknown>>;
