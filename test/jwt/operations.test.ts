@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { Declaration } from '#src/contract/operation.js';
 import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
+import { createClient } from '../harness/client.js';
 import { nothing, recordedBy } from '../harness/database.js';
 import { aBearer } from './setup.js';
 
@@ -80,4 +81,22 @@ test('documents know the user of a token as they know the user of the session', 
     assert.deepEqual((await caller.post('/graphql', query)).expect(200).body, { data: { documentGet: { id: 'one' } } });
   }
   (await bob.bearer.get(`${documents}/one`)).refused(404, 'document_not_found');
+});
+
+test('the served description says where a JWT will do', async () => {
+  const document = (await createClient(target).get('/openapi.json')).expect(200).body;
+  const { components, paths } = document as {
+    components: { securitySchemes: Record<string, { name: string; in: string }> };
+    paths: Record<string, Record<string, { security: Record<string, string[]>[] }>>;
+  };
+  assert.deepEqual(
+    [components.securitySchemes.jwt?.name, components.securitySchemes.jwt?.in],
+    ['x-service-jwt', 'header'],
+  );
+  assert.deepEqual(paths['/account']?.get?.security, [
+    { project: [], session: [] },
+    { project: [], jwt: [] },
+  ]);
+  assert.deepEqual(paths['/account']?.delete?.security, [{ project: [], session: [] }]);
+  assert.deepEqual(paths['/projects/{projectId}/.well-known/jwks.json']?.get?.security, [{}]);
 });
