@@ -56,6 +56,7 @@ export const errorCatalog = {
   project_already_exists: { status: 409, message: 'A project of that id exists already.' },
   project_key_expired: { status: 401, message: 'The server key has expired.' },
   project_not_found: { status: 404, message: 'There is no such project. Check the project header.' },
+  signing_key_not_found: { status: 404, message: 'There is no such signing key.' },
   user_already_exists: { status: 409, message: 'A user with this id or e-mail address exists already.' },
   user_api_key_and_session_set: {
     status: 403,
@@ -82,6 +83,7 @@ export const errorCatalog = {
     status: 403,
     message: 'A JWT cannot be combined with a session. Send exactly one credential.',
   },
+  user_jwt_creation_denied: { status: 403, message: 'A JWT cannot make another JWT. Use the session itself.' },
   user_jwt_invalid: { status: 401, message: 'The JWT is not valid.' },
   user_more_factors_required: { status: 401, message: 'The login lacks its second factor.' },
   user_not_found: { status: 404, message: 'There is no such user.' },

@@ -46,6 +46,7 @@ export const limitClasses = {
   'send-daily': { account: { count: 10, seconds: 86_400 }, summary: 'Such messages to a recipient in a day' },
   'send-mail': { project: { count: 1000, seconds: 3600 }, summary: 'Such mails of a project' },
   'send-sms': { project: { count: 100, seconds: 3600 }, summary: 'Such SMS of a project' },
+  jwt: { account: { count: 60, seconds: 3600 }, summary: 'JWTs made from a session' },
 } as const satisfies Record<string, LimitClass>;
 
 /** The name of a limit class. */
@@ -85,6 +86,21 @@ export const secretLife = {
   verification: 86_400,
   recovery: 3600,
   serverToken: 900,
+} as const;
+
+/** JWTs: seconds for which they are good, bytes, and seconds by which clocks may differ. */
+export const jwtLimits = { seconds: 900, mostSeconds: 3600, bytes: 4096, toleranceSeconds: 5 } as const;
+
+/** The life of the keys that sign them, in seconds but for the first. */
+export const signingKeyLife = {
+  days: 90,
+  /** For how long others may keep the published keys. */
+  cacheSeconds: 300,
+  /** A key is published for this long before it signs. */
+  publishSeconds: 600,
+  /** And for this long after: the longest life of a token, the time for which others keep keys, and the same again. */
+  overlapSeconds: 4200,
+  mostOverlapSeconds: 2_592_000,
 } as const;
 
 /** How exactly the last use of a session is recorded, and that of an account. */

@@ -46,14 +46,16 @@ export interface Declaration {
   readonly summary: string;
   /** The first segment of the OpenAPI tag list. */
   readonly tag: string;
-  /** False for operations of the installation, which take no project header. */
-  readonly project?: false;
+  /** False for operations of the installation, which take no project header; `path` where the path names it and anybody may read. */
+  readonly project?: false | 'path';
   /** Answer at the root too, not only below `/v1`. */
   readonly atRoot?: true;
   /** Which kinds of actor may call. */
   readonly auth: readonly ActorKind[];
   /** A login that lacks its second factor may call it too. */
   readonly pending?: true;
+  /** Not for users who are known by a JWT. */
+  readonly jwt?: false;
   /** What a server key must hold. */
   readonly scopes?: readonly Scope[];
   readonly limit: LimitName | 'none';
@@ -68,6 +70,8 @@ export interface Declaration {
   readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
   /** Errors beyond those that auth, limit and validation imply. */
   readonly errors: readonly ErrorType[];
+  /** For how long anybody may keep the answer; it must not be kept where absent. */
+  readonly cacheSeconds?: number;
   /** Whether the answer sets or clears the session cookie; one that `renews` may be `Renewed`. */
   readonly session?: 'opens' | 'closes' | 'renews';
 }
@@ -182,6 +186,11 @@ function authorise(declaration: Declaration, actor: Actor | Operator): void {
   }
   if (actor.kind === 'user' && actor.session.pending && declaration.pending !== true)
     throw new Failure('user_more_factors_required');
+  if (actor.kind === 'user' && actor.via === 'jwt' && declaration.jwt === false) {
+    throw new Failure('general_unauthorized_scope', {
+      message: 'A caller known by a JWT is not authorised for this operation. Use the session itself.',
+    });
+  }
   if (actor.kind !== 'key') return;
   const missing = (declaration.scopes ?? []).filter(
     (scope) => !actor.scopes.includes(scope) && !actor.scopes.includes('all'),

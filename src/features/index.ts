@@ -14,6 +14,8 @@ import { createRecovery } from './recovery/index.js';
 import { createSecondFactor } from './second-factor/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
+import { createSigningKeysFeature } from './signing-keys/index.js';
+import { createTokensFeature } from './tokens/index.js';
 import { createUsers } from './users/index.js';
 import { createVerification } from './verification/index.js';
 import { createWebhooksFeature } from './webhooks/index.js';
@@ -24,6 +26,7 @@ export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
+export type { SigningKeyStatus } from './signing-keys/index.js';
 export { webhooksApi } from './webhooks/index.js';
 
 /** Builds every feature, each after those it leans on. */
@@ -40,6 +43,10 @@ export function createFeatures(platform: Platform) {
     operations: sessionOperations,
     jobs: sessionJobs,
   } = createSessionsFeature(platform, { accounts, activity, courier, projects, factors });
+  const { signingKeys, operations: keyOperations, jobs: keyJobs } = createSigningKeysFeature(platform, projects);
+  const { tokens, operations: tokenOperations } = createTokensFeature(platform, {
+    ...{ accounts, sessions, signingKeys, limits },
+  });
   const users = createUsers(platform, { accounts, sessions, secrets, courier });
   const selfService = createSelfService(platform, { accounts, sessions, users, limits, activity });
   const verification = createVerification(platform, { accounts, secrets, courier, limits, projects });
@@ -50,12 +57,20 @@ export function createFeatures(platform: Platform) {
   const documents = createDocumentsFeature(platform, databases);
   const logins = createLogins(platform, { accounts, sessions, limits, secrets, courier, projects });
   const hooks = createWebhooksFeature(platform, projects);
-  const { jobs } = createJobsFeature(platform, [...limits.jobs, ...secrets.jobs, ...sessionJobs, ...hooks.jobs]);
+  const { jobs } = createJobsFeature(platform, [
+    ...limits.jobs,
+    ...secrets.jobs,
+    ...sessionJobs,
+    ...keyJobs,
+    ...hooks.jobs,
+  ]);
   return {
     limits,
     projects,
     serverKeys,
     sessions,
+    signingKeys,
+    tokens,
     users,
     secondFactor: secondFactor.service,
     databases,
@@ -69,6 +84,8 @@ export function createFeatures(platform: Platform) {
       ...secondFactor.operations,
       ...logins.operations,
       ...sessionOperations,
+      ...tokenOperations,
+      ...keyOperations,
       ...projectOperations,
       ...databaseOperations,
       ...documents.operations,

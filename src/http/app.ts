@@ -48,8 +48,9 @@ export function createApp(platform: Platform, features: Features) {
     const { declaration } = operation;
     exchange.operation = operation;
     let presentedSession: string | null = null;
-    if (declaration.project !== false) {
-      exchange.project = await authentication.project(exchange);
+    if (declaration.project !== false) exchange.project = await authentication.project(exchange);
+    if (declaration.project === 'path') origins.admitAnybody(exchange);
+    else if (exchange.project !== undefined) {
       origins.admit(exchange);
       ({ actor: exchange.actor, presentedSession } = await authentication.actor(exchange, exchange.project));
       await limit.demand(exchange);

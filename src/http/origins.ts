@@ -39,6 +39,8 @@ export function createOrigins({ db, config }: Pick<Platform, 'db' | 'config'>, p
       grant(exchange, origin);
       exchange.ctx.set('Access-Control-Expose-Headers', exposeHeaders);
     },
+    /** Lets every page read a public document; credentials do not count there, and are not asked for. */
+    admitAnybody: ({ ctx }: Exchange): void => ctx.set('Access-Control-Allow-Origin', '*'),
     /**
      * A cookie travels without the page's doing, so with it the origin must be one of the project's. Unsafe methods must also show what no
      * foreign form can send: JSON and the project header. Throws Failure.

@@ -1,4 +1,4 @@
-import { sessionHeaders } from '#src/contract/headers.js';
+import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
 import type { Declaration, Page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
@@ -13,6 +13,12 @@ import { pagePolicy } from './security-headers.js';
 /** Writes what an operation returned. */
 export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'>, cookies: Cookies) {
   const namesOfSession = sessionHeaders(config.headerAliases);
+  const projectHeaders = credentialHeaders(config.headerAliases).project;
+  /** Where a header names the project, one address has an answer for each. */
+  const letKeep = ({ ctx }: Exchange, { project }: Declaration, seconds: number) => {
+    ctx.set('Cache-Control', `public, max-age=${seconds}`);
+    if (project === undefined) ctx.vary([...projectHeaders]);
+  };
   const openSession = (exchange: Exchange, project: Project, session: { secret: string; expire: string }) => {
     const life = Math.max(0, Math.floor((millisecondsOf(session.expire) - clock.now()) / 1000));
     cookies.open(exchange, project, session.secret, life);
@@ -53,6 +59,7 @@ export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'
       if (project !== undefined && given instanceof Renewed) renewSession(exchange, project, given.session);
       if (project !== undefined && declaration.session === 'closes' && endsOwnSession(exchange))
         cookies.close(exchange, project);
+      if (declaration.cacheSeconds !== undefined) letKeep(exchange, declaration, declaration.cacheSeconds);
       writeBody(exchange, declaration, value);
     },
   };

@@ -53,6 +53,8 @@ const violations: [string, string, string][] = [
   ['otp-only-in-factors', 'features/planted/otp', "export const later = () => import('otplib');"],
   ['cron-only-in-scheduler', 'features/planted/cron', "import 'node-cron';"],
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
+  ['jose-only-in-jwt', 'features/planted/jose', "export const later = () => import('jose');"],
+  ['jose-only-in-jwt', 'http/planted/jose', "import type { JWTPayload } from 'jose';"],
   ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg'].map(
     (name): [string, string, string] => [
       'machines-only-in-platform',

@@ -5,7 +5,7 @@ import { customId, emailAddress, pageUrl } from '#src/contract/shapes.js';
 import { passwordText } from '../accounts/index.js';
 import { tokenShape } from '../one-time-secrets/index.js';
 
-const common = { tag: 'account', auth: ['guest', 'user', 'key'], bodyBytes: bodySizes.account } as const;
+const common = { tag: 'account', auth: ['guest', 'user', 'key'], jwt: false, bodyBytes: bodySizes.account } as const;
 
 /** A new password for who has lost the old one. */
 export const recoveryApi = declare({

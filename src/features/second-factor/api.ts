@@ -7,7 +7,7 @@ import { secondFactors } from '../factors/index.js';
 import { sessionShape } from '../sessions/index.js';
 import { challengeShape, enrolmentShape, factorsShape, recoveryCodesShape } from './view.js';
 
-const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
+const common = { tag: 'account', auth: ['user'], jwt: false, limit: 'data', bodyBytes: bodySizes.account } as const;
 const authenticator = {
   ...common,
   path: '/account/mfa/authenticators/:type',

@@ -4,7 +4,8 @@ import type { Device } from '#src/contract/session.js';
 /** More of a user agent string tells nothing about the browser. */
 const mostCharacters = 512;
 
-const unknown: Device = {
+/** The device of a session that nobody opened from one. */
+export const unknownDevice: Device = {
   ...{ osCode: '', osName: '', osVersion: '', clientType: '', clientCode: '', clientName: '', clientVersion: '' },
   ...{ clientEngine: '', clientEngineVersion: '', deviceName: '', deviceBrand: '', deviceModel: '' },
 };
@@ -47,7 +48,7 @@ export function createDeviceReader(): (userAgent: string) => Device {
   const bowser = createLoader();
   return (userAgent) => {
     const text = userAgent.slice(0, mostCharacters);
-    if (text === '') return unknown;
+    if (text === '') return unknownDevice;
     const { browser, os, platform, engine } = bowser().parse(text);
     const isMobile = platform.type === 'mobile' || platform.type === 'tablet';
     const known = (isMobile ? mobileBrowsers[browser.name ?? ''] : undefined) ?? browsers[browser.name ?? ''];
@@ -60,7 +61,7 @@ export function createDeviceReader(): (userAgent: string) => Device {
       deviceBrand: platform.vendor ?? '',
       deviceModel: platform.model ?? '',
     };
-    if (engine.name === undefined) return { ...unknown, ...system, ...libraryOf(text) };
+    if (engine.name === undefined) return { ...unknownDevice, ...system, ...libraryOf(text) };
     return {
       ...system,
       clientType: 'browser',

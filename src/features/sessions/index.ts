@@ -8,7 +8,7 @@ import { createExpiry } from './expiry.js';
 import { createSessions, type SessionDoors } from './service.js';
 import { toSession } from './view.js';
 
-export type { OpenedSession, Sessions } from './service.js';
+export { noSession, type OpenedSession, type Sessions } from './service.js';
 export { sessionShape, toNewSession } from './view.js';
 
 /** Sessions of end users. */
@@ -18,20 +18,22 @@ export function createSessionsFeature(
 ) {
   const { db } = platform;
   const sessions = createSessions(platform, doors);
-  const named = (actor: User, id: string) => (id === 'current' ? actor.session.id : id);
+  /** A caller known by a JWT has no session of its own, only the one that the token was made from. */
+  const ownId = ({ via, session }: User) => (via === 'jwt' ? undefined : session.id);
+  const named = (actor: User, id: string) => (id === 'current' ? (ownId(actor) ?? id) : id);
   const operations = implement(sessionsApi, {
     list: async ({ project, actor }) => {
       const found = await sessions.active(db, project, actor.id);
-      return { total: found.length, sessions: found.map((session) => toSession(session, actor.session.id)) };
+      return { total: found.length, sessions: found.map((session) => toSession(session, ownId(actor))) };
     },
     get: async ({ project, actor, params }) =>
-      toSession(await sessions.get(db, project, actor.id, named(actor, params.sessionId)), actor.session.id),
+      toSession(await sessions.get(db, project, actor.id, named(actor, params.sessionId)), ownId(actor)),
     extend: async (call) => {
       const { project, actor, params } = call;
       const extended = await db.work(by(call), async (unit) =>
         sessions.extend(unit, project, await sessions.get(unit, project, actor.id, named(actor, params.sessionId))),
       );
-      return toSession(extended, actor.session.id);
+      return toSession(extended, ownId(actor));
     },
     delete: async (call) => {
       const { project, actor, params } = call;

@@ -17,7 +17,7 @@ import type { ActivityLog } from '../activity/index.js';
 import type { Courier } from '../courier/index.js';
 import type { Factors, SecondFactor } from '../factors/index.js';
 import { createAlerts } from './alerts.js';
-import { createDeviceReader } from './device.js';
+import { createDeviceReader, unknownDevice } from './device.js';
 import { createSessionStore, type SessionRow, sessions } from './store.js';
 import { toSession } from './view.js';
 
@@ -196,16 +196,32 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
     return strengthened;
   };
 
+  /** The user of a session that was found, if it counts still. Throws Failure `user_blocked`. */
+  const admit = async (
+    project: Project,
+    { session, account }: { readonly session: SessionRow; readonly account: Account },
+    via: User['via'],
+  ): Promise<User | undefined> => {
+    if (!isAlive(session, project)) return undefined;
+    if (!account.status) throw new Failure('user_blocked');
+    if (session.endedAt !== null) return undefined;
+    await touch(project, session, account);
+    return { kind: 'user', id: account.id, account, session, via };
+  };
+
   return {
     /** The user behind a session secret, or undefined where the secret stands for nothing. Throws Failure `user_blocked`. */
     authenticate: async (project: Project, secret: string, via: User['via']): Promise<User | undefined> => {
       const found = await resolve(lookup, project.id, secret);
-      if (found === undefined || !isAlive(found.session, project)) return undefined;
-      const { session, account } = found;
-      if (!account.status) throw new Failure('user_blocked');
-      if (session.endedAt !== null) return undefined;
-      await touch(project, session, account);
-      return { kind: 'user', id: account.id, account, session, via };
+      return found && admit(project, found, via);
+    },
+    /** The same for a JWT, which names its session and is proof of it; a login that lacks its second factor has none. */
+    authenticateById: async (project: Project, userId: string, id: string): Promise<User | undefined> => {
+      const row = await lookup(id);
+      if (row === undefined) return undefined;
+      const session = sessions.decode(row, 'session');
+      if (session.projectId !== project.id || session.userId !== userId || session.pending) return undefined;
+      return admit(project, { session, account: users.decode(row, 'user') }, 'jwt');
     },
     /**
      * Opens a session where the user has proved enough: refuses blocked users and whoever lacks the second factor, ends the session the
@@ -299,6 +315,16 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
 
 /** The sessions service. */
 export type Sessions = ReturnType<typeof createSessions>;
+
+/** Stands where a token was made for a user without a session; it proves nothing, so it is never fresh. */
+export function noSession(userId: string): Session {
+  const never = instantOf(0);
+  return {
+    ...{ id: '', userId, provider: '', providerUid: '', factors: [], ip: '', device: unknownDevice, pending: false },
+    ...{ createdAt: never, updatedAt: never, expire: never, authenticatedAt: never, accessedAt: never },
+    mfaUpdatedAt: null,
+  };
+}
 
 /** What is recorded with a change of a session. */
 export function recorded(session: Session) {

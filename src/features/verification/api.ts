@@ -7,6 +7,7 @@ import { tokenShape } from '../one-time-secrets/index.js';
 const request = {
   tag: 'account',
   auth: ['user'],
+  jwt: false,
   limit: 'send',
   bodyBytes: bodySizes.account,
   status: 201,
@@ -17,6 +18,7 @@ const request = {
 const confirmation = {
   tag: 'account',
   auth: ['guest', 'user', 'key'],
+  jwt: false,
   limit: 'login',
   bodyBytes: bodySizes.account,
   body: z.object({ userId: customId, secret: z.string().min(1).max(256) }),

@@ -11,6 +11,7 @@ export const anonymousLoginApi = declare({
     summary: 'Creates an account without address and password, and logs it in.',
     tag: 'account',
     auth: ['guest', 'user', 'key'],
+    jwt: false,
     scopes: ['sessions.write'],
     limit: 'anonymous',
     bodyBytes: bodySizes.account,

@@ -13,6 +13,7 @@ export const emailCodeApi = declare({
     summary: 'Mails a code of six digits that logs in. The answer does not tell whether the address is known.',
     tag: 'account',
     auth: ['guest', 'user', 'key'],
+    jwt: false,
     scopes: ['sessions.write'],
     limit: 'send',
     bodyBytes: bodySizes.account,

@@ -15,6 +15,7 @@ export const passwordLoginApi = declare({
     summary: 'Logs in by e-mail address and password.',
     tag: 'account',
     auth: ['guest', 'user', 'key'],
+    jwt: false,
     scopes: ['sessions.write'],
     limit: 'login',
     bodyBytes: bodySizes.account,

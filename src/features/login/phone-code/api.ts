@@ -14,6 +14,7 @@ export const phoneCodeApi = declare({
     summary: 'Sends a code of six digits that logs in, by SMS. The answer does not tell whether the number is known.',
     tag: 'account',
     auth: ['guest', 'user', 'key'],
+    jwt: false,
     scopes: ['sessions.write'],
     limit: 'send',
     bodyBytes: bodySizes.account,

@@ -7,6 +7,7 @@ import { sessionShape } from '../../sessions/index.js';
 const common = {
   tag: 'account',
   auth: ['guest', 'user', 'key'],
+  jwt: false,
   scopes: ['sessions.write'],
   limit: 'login',
   bodyBytes: bodySizes.account,
