@@ -64,6 +64,9 @@ const sessionPersonal = [
 const document = z.strictObject({ attributes: z.array(z.string()), permissions: z.boolean() });
 const account = z.strictObject({ userId: z.string() });
 
+const team = z.strictObject({ name: z.string() });
+const membership = z.strictObject({ teamId: z.string(), userId: z.string(), roles: z.array(z.string()) });
+
 const webhook = z.strictObject({ name: z.string() });
 /** Of the address only the host: its path may be a secret of the receiver's. */
 const webhookTarget = webhook.extend({ host: z.string(), events: z.array(z.string()), enabled: z.boolean() });
@@ -92,6 +95,14 @@ export const events = {
     z.strictObject({ method: z.string(), email: z.string(), ip: z.string(), reason: z.string() }),
     ['email', 'ip'],
   ),
+  teamCreated: define(false, team),
+  teamUpdated: define(false, team),
+  teamPrefsChanged: define(false, team),
+  teamDeleted: define(false, team),
+  membershipInvited: define(false, membership.extend({ email: z.string() }), ['email']),
+  membershipConfirmed: define(false, membership),
+  membershipUpdated: define(false, membership),
+  membershipDeleted: define(false, membership),
   databaseCreated: define(false, z.strictObject({ name: z.string() })),
   databaseUpdated: define(false, z.strictObject({ name: z.string() })),
   databaseDeleted: define(false, z.strictObject({ name: z.string() })),

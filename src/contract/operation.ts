@@ -4,6 +4,7 @@ import { type ErrorType, Failure } from './errors.js';
 import type { LimitName } from './limits.js';
 import type { Project } from './project.js';
 import type { RawJson } from './raw-json.js';
+import type { WithSession } from './with-session.js';
 
 /** How an operation answers: a JSON value, nothing at all, or text of a given type. */
 export type Reply<S extends z.ZodType = z.ZodType> =
@@ -98,7 +99,7 @@ export interface Call<D extends Declaration = Declaration> {
 /** What a handler returns for a declared reply. */
 type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
   ? S extends z.ZodType
-    ? z.input<S> | RawJson
+    ? z.input<S> | RawJson | WithSession<z.input<S>>
     : never
   : D['reply'] extends { readonly kind: 'text' }
     ? string

@@ -11,6 +11,7 @@ import { createOneTimeSecrets } from './one-time-secrets/index.js';
 import { createProjectsFeature } from './projects/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
+import { createTeamsFeature } from './teams/index.js';
 import { createUsers } from './users/index.js';
 import { createWebhooksFeature } from './webhooks/index.js';
 
@@ -21,6 +22,7 @@ export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export { searchParameter } from './lists/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
+export { membershipsApi, teamsApi } from './teams/index.js';
 export { webhooksApi } from './webhooks/index.js';
 
 /** Builds every feature, each after those it leans on. */
@@ -38,6 +40,7 @@ export function createFeatures(platform: Platform) {
   } = createSessionsFeature(platform, accounts, projects);
   const users = createUsers(platform, accounts, sessions, courier);
   const selfService = createSelfService(platform, { accounts, sessions, users, limits });
+  const teams = createTeamsFeature(platform, { lists, projects, courier, accounts, sessions, limits });
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
@@ -58,6 +61,7 @@ export function createFeatures(platform: Platform) {
       ...selfService.operations,
       ...logins.operations,
       ...sessionOperations,
+      ...teams.operations,
       ...projectOperations,
       ...databaseOperations,
       ...documents.operations,

@@ -1,6 +1,7 @@
 import type { Declaration } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
+import { WithSession } from '#src/contract/with-session.js';
 import { millisecondsOf } from '#src/platform/clock.js';
 import type { Platform } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
@@ -21,12 +22,14 @@ export function createReply({ clock }: Pick<Platform, 'clock'>, cookies: Cookies
     );
   };
   return {
-    write: (exchange: Exchange, declaration: Declaration, value: unknown): void => {
+    write: (exchange: Exchange, declaration: Declaration, answer: unknown): void => {
       const { ctx, project } = exchange;
+      const value = answer instanceof WithSession ? answer.answer : answer;
       ctx.status = (value instanceof RawJson ? value.status : undefined) ?? declaration.status;
       if (project !== undefined && declaration.session === 'opens') {
         openSession(exchange, project, value as { secret: string; expire: string });
       }
+      if (project !== undefined && answer instanceof WithSession) openSession(exchange, project, answer.session);
       if (project !== undefined && declaration.session === 'closes' && endsOwnSession(exchange))
         cookies.close(exchange, project);
       if (declaration.reply.kind === 'empty') return;

@@ -66,6 +66,10 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
       const row = await reader.one(store.findByEmail({ projectId, email }));
       return row && users.decode(row);
     },
+    findByPhone: async (reader: Reader, projectId: string, phone: string): Promise<Account | undefined> => {
+      const row = await reader.one(store.findByPhone({ projectId, phone }));
+      return row && users.decode(row);
+    },
     /**
      * A page of the users, and how many match in all pages; the search looks into id, name, e-mail address and phone number. Ask it of a
      * snapshot. Throws Failure `general_argument_invalid` and `general_cursor_not_found`.

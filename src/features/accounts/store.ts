@@ -63,6 +63,9 @@ export function createAccountStore(sql: Sql) {
     findByEmail: sql.prepare<{ projectId: string; email: string }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, email: p.email }).select(users.select(sql)),
     ),
+    findByPhone: sql.prepare<{ projectId: string; phone: string }>((k, p) =>
+      k(users.name).where({ project_id: p.projectId, phone: p.phone }).select(users.select(sql)),
+    ),
     /** Returns a row exactly when the id and the e-mail address were free. */
     insert: (projectId: string, account: Account): Query =>
       sql.compile(

@@ -5,8 +5,10 @@ import { displayName, emailAddress, newId } from '#src/contract/shapes.js';
 import { passwordText, userShape } from '../accounts/index.js';
 
 const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
-const prefsShape = z.record(z.string(), z.unknown()).meta({ id: 'Preferences' });
-const prefsInput = prefsShape.refine((prefs) => Buffer.byteLength(JSON.stringify(prefs)) <= prefsBytes, {
+/** Preferences on the wire. */
+export const prefsShape = z.record(z.string(), z.unknown()).meta({ id: 'Preferences' });
+/** Preferences that replace those before. */
+export const prefsInput = prefsShape.refine((prefs) => Buffer.byteLength(JSON.stringify(prefs)) <= prefsBytes, {
   message: `must be at most ${prefsBytes} bytes of JSON`,
 });
 
