@@ -14,6 +14,7 @@ import { platformCommands } from './platform.js';
 import { projectCommands } from './project.js';
 import { rosterCommands } from './roster.js';
 import { serveCommand } from './serve.js';
+import { teamCommands } from './team.js';
 import { userCommands } from './user.js';
 import { versionCommand } from './version.js';
 import { webhookCommands, webhookRemoval } from './webhook.js';
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   ...platformCommands,
   ...apikeyCommands,
   ...userCommands,
+  ...teamCommands,
   ...databaseCommands,
   ...collectionCommands,
   ...collectionSchemaCommands,

@@ -130,8 +130,7 @@ export function createInvitations({ random }: Pick<Platform, 'random'>, doors: D
       return { membership, account, teamName: team.name };
     },
     /**
-     * Invites somebody by mail; who is unknown gets an account without a password. Nobody learns by it who has an account. Returns a
-     * Failure 429 that the unit must return in turn.
+     * Invites somebody by mail; who is unknown gets an account without a password. Returns a Failure 429 that the unit must return in turn.
      */
     invite: async (
       unit: Unit,
