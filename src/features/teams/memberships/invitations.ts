@@ -55,7 +55,9 @@ export function createInvitations({ random }: Pick<Platform, 'random'>, doors: D
     return found && accounts.hold(unit, project.id, found.id);
   };
   const create = async (unit: Unit, project: Project, wanted: Invitation, locale: string | null): Promise<Account> => {
-    const { email = null, phone = null, name } = wanted;
+    const { userId, email = null, phone = null, name } = wanted;
+    // Deleted between two statements.
+    if (userId !== undefined) throw new Failure('user_not_found');
     const given = { id: uniqueId, email, phone, name, passwordHash: null, locale };
     try {
       return await accounts.create(unit, project.id, given);
