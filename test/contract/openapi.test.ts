@@ -184,6 +184,7 @@ async function teamWalk(): Promise<[string, string, string, unknown?, typeof gue
     ['teams_updateMembershipStatus', 'PATCH', `${invited}/status`, { userId, secret }],
     ['teams_getMembership', 'GET', invited, undefined, client],
     ['teams_updateMembership', 'PATCH', invited, { roles: ['reader'] }, client],
+    ['users_listMemberships', 'GET', `/users/${userId}/memberships`, undefined, (await aServerKey(target)).client],
     ['teams_deleteMembership', 'DELETE', invited, undefined, client],
     ['teams_delete', 'DELETE', '/teams/crew', undefined, client],
   ];

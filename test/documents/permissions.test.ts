@@ -15,7 +15,7 @@ const roles = [
   ...['any', 'guests', 'users', 'users/verified', 'users/unverified', 'label:gold', 'label:silver', 'team:nobody'],
   ...[`user:${ada.name}`, `user:${ada.name}/unverified`, `user:${ada.name}/verified`, `user:${eve.name}/verified`],
   ...[`user:${eve.name}/unverified`, 'user:nobody', `team:${crew}`, `team:${crew}/cook`, `team:${crew}/night shift`],
-  ...[`team:${crew}/owner`, `team:${crew}/Cook`, `team:${crew}x`, `member:${crew}`],
+  `team:${crew}/owner`,
   ...(mia.roles ?? []).filter((role) => role.startsWith('member:')),
 ];
 const attributes = { n: { type: 'integer' } };

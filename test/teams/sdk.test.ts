@@ -1,7 +1,7 @@
 // The unmodified node-appwrite in the hands of teams.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Client, ID, Query, Teams } from 'node-appwrite';
+import { Client, ID, Query, Teams, Users } from 'node-appwrite';
 import { refused } from '../documents/sdk.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
@@ -65,6 +65,10 @@ test('a server key', async () => {
   assert.deepEqual([membership.confirm, membership.userEmail], [true, bob.email]);
   assert.equal((await server.list({ search: 'by KEY', queries: [Query.equal('total', 1)] })).teams[0]?.$id, 'sdk');
   assert.equal((await server.list({ total: false })).total, 0);
+  const users = new Users(client().setKey((await aServerKey(target, { scopes: ['users.read'] })).secret));
+  const { total, memberships } = await users.listMemberships({ userId: bob.id, search: 'sdk' });
+  assert.deepEqual([total, memberships[0]?.$id, memberships[0]?.teamName], [1, membership.$id, 'By key']);
+  await refused(users.listMemberships({ userId: 'nobody' }), 404, 'user_not_found');
   await refused(
     server.deleteMembership({ teamId: 'sdk', membershipId: membership.$id }),
     400,

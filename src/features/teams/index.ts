@@ -115,6 +115,10 @@ function membershipOperations(
       const { total, memberships: found } = await memberships.list(project, actor, params.teamId, query);
       return { total, memberships: found.map((named) => shown(call, named)) };
     },
+    listOfUser: async ({ project, params, query }) => {
+      const { total, memberships: found } = await memberships.listOfUser(project, params.userId, query);
+      return { total, memberships: found.map((named) => toMembership(named, 'everything')) };
+    },
     get: async (call) => {
       const { project, actor, params } = call;
       return shown(call, await memberships.get(project, actor, params.teamId, params.membershipId));

@@ -16,6 +16,10 @@ const ofMembership = ofTeam.extend({ membershipId: customId });
 const orNothing = <S extends z.ZodType>(schema: S) =>
   z.union([z.literal('').transform(() => undefined), schema]).optional();
 
+const membershipList = z
+  .object({ total: z.int(), memberships: z.array(membershipShape) })
+  .meta({ id: 'MembershipList' });
+
 /** Places in teams: inviting, accepting, changing and leaving. */
 export const membershipsApi = declare({
   create: {
@@ -52,8 +56,21 @@ export const membershipsApi = declare({
     summary: 'Lists the members of a team and whom it has invited.',
     params: ofTeam,
     query: z.object({ ...listParameters, ...searchParameter }),
-    reply: json(z.object({ total: z.int(), memberships: z.array(membershipShape) }).meta({ id: 'MembershipList' })),
+    reply: json(membershipList),
     errors: ['team_not_found', 'general_cursor_not_found'],
+  },
+  listOfUser: {
+    ...read,
+    id: 'users.listMemberships',
+    path: '/users/:userId/memberships',
+    summary: 'Lists the teams a user is in or invited to.',
+    tag: 'users',
+    auth: ['key'],
+    scopes: ['users.read'],
+    params: z.object({ userId: customId }),
+    query: z.object({ ...listParameters, ...searchParameter }),
+    reply: json(membershipList),
+    errors: ['user_not_found', 'general_cursor_not_found'],
   },
   get: {
     ...read,

@@ -22,11 +22,12 @@ const fields: Readonly<Record<string, ListField>> = {
   roles: { column: 'memberships.roles', type: 'texts' },
 };
 /** A name that the team does not see yet cannot be searched for either. */
-const searched = [
+const searchedInTeam = [
   'memberships.id',
   'memberships.user_id',
   `(case when memberships.confirm = 1 then users.name else '' end)`,
 ];
+const searchedOfUser = ['memberships.id', 'memberships.team_id', 'teams.name'];
 
 interface Doors {
   readonly accounts: Accounts;
@@ -38,18 +39,21 @@ interface Doors {
 /** What members and owners do with places in a team that exist. */
 export function createMemberships({ db }: Pick<Platform, 'db'>, store: MembershipStore, doors: Doors) {
   const { accounts, lists, teams, roster } = doors;
-  const named = (row: Row, teamName: string): NamedMembership => ({
+  const named = (row: Row): NamedMembership => ({
     membership: memberships.decode(row, 'membership'),
     account: users.decode(row, 'user'),
-    teamName,
+    teamName: String(row.team_name),
   });
-  const listing = (project: Project, teamId: string) => ({
-    ...{ rows: store.rows(project.id, teamId), select: store.columns(), fields, search: searched },
-  });
-  const one = async (reader: Reader, project: Project, team: { id: string; name: string }, id: string) => {
-    const asked = { queries: [JSON.stringify({ method: 'equal', attribute: '$id', values: [id] })], total: false };
-    const [row] = (await lists.page(reader, listing(project, team.id), asked)).rows;
-    return row && named(row, team.name);
+  const page = async (
+    reader: Reader,
+    project: Project,
+    of: Parameters<MembershipStore['rows']>[1],
+    asked: Asked,
+  ): Promise<{ total: number; memberships: NamedMembership[] }> => {
+    const search = 'teamId' in of ? searchedInTeam : searchedOfUser;
+    const listing = { rows: store.rows(project.id, of), select: store.columns(), fields, search };
+    const { total, rows } = await lists.page(reader, listing, asked);
+    return { total, memberships: rows.map(named) };
   };
   /** A membership of the team whose user is held as well. */
   const hold = async (unit: Unit, project: Project, membership: Membership) => {
@@ -86,14 +90,25 @@ export function createMemberships({ db }: Pick<Platform, 'db'>, store: Membershi
       asked: Asked,
     ): Promise<{ total: number; memberships: NamedMembership[] }> =>
       db.snapshot(async (snapshot) => {
-        const team = await teams.get(snapshot, project, actor, teamId);
-        const { total, rows } = await lists.page(snapshot, listing(project, teamId), asked);
-        return { total, memberships: rows.map((row) => named(row, team.name)) };
+        await teams.get(snapshot, project, actor, teamId);
+        return page(snapshot, project, { teamId }, asked);
+      }),
+    /** The same of a user. Throws Failure `user_not_found`. */
+    listOfUser: async (
+      project: Project,
+      userId: string,
+      asked: Asked,
+    ): Promise<{ total: number; memberships: NamedMembership[] }> =>
+      db.snapshot(async (snapshot) => {
+        await accounts.get(snapshot, project.id, userId);
+        return page(snapshot, project, { userId }, asked);
       }),
     /** Throws Failure `membership_not_found`. */
     get: async (project: Project, actor: Caller, teamId: string, id: string): Promise<NamedMembership> =>
       db.snapshot(async (snapshot) => {
-        const found = await one(snapshot, project, await teams.get(snapshot, project, actor, teamId), id);
+        await teams.get(snapshot, project, actor, teamId);
+        const queries = [JSON.stringify({ method: 'equal', attribute: '$id', values: [id] })];
+        const [found] = (await page(snapshot, project, { teamId }, { queries, total: false })).memberships;
         if (found === undefined) throw new Failure('membership_not_found');
         return found;
       }),

@@ -1,6 +1,7 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, json, nullable, table, text } from '#src/platform/db/table.js';
 import { users } from '../../accounts/index.js';
+import { teams } from '../store.js';
 
 /** What an invitation named of whom it invites. */
 interface InvitedAs {
@@ -42,10 +43,6 @@ export function createMembershipStore(sql: Sql) {
       : `json_agg(json_build_object('id', id, 'teamId', team_id, 'roles', roles::json) order by joined, id)::text`;
   const ofUser = (projectId: string, teamId: string, userId: string) =>
     knex(name).where({ project_id: projectId, team_id: teamId, user_id: userId });
-  const withUsers = () =>
-    knex(name).join(users.name, (on) =>
-      on.on('users.project_id', 'memberships.project_id').andOn('users.id', 'memberships.user_id'),
-    );
   return {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
       k(name).where({ project_id: p.projectId, id: p.id }).select(memberships.select(sql)),
@@ -87,10 +84,19 @@ export function createMembershipStore(sql: Sql) {
             ),
           }),
       ),
-    /** Memberships of a team with their users. */
-    rows: (projectId: string, teamId: string) =>
-      withUsers().where({ 'memberships.project_id': projectId, 'memberships.team_id': teamId }),
-    columns: () => knex.raw('?, ?', [memberships.select(sql, 'membership'), users.select(sql, 'user')]),
+    /** Memberships of a team, or of a user, with what is named of both. */
+    rows: (projectId: string, of: { readonly teamId: string } | { readonly userId: string }) =>
+      knex(name)
+        .join(users.name, (on) =>
+          on.on('users.project_id', 'memberships.project_id').andOn('users.id', 'memberships.user_id'),
+        )
+        .join(teams.name, (on) =>
+          on.on('teams.project_id', 'memberships.project_id').andOn('teams.id', 'memberships.team_id'),
+        )
+        .where('memberships.project_id', projectId)
+        .where('teamId' in of ? { 'memberships.team_id': of.teamId } : { 'memberships.user_id': of.userId }),
+    columns: () =>
+      knex.raw('?, ?, teams.name as team_name', [memberships.select(sql, 'membership'), users.select(sql, 'user')]),
   };
 }
 
