@@ -4,7 +4,10 @@ import type { Instant } from './shapes.js';
 
 /** What a server key may be allowed to do; docs/scopes.md lists them and a test compares. */
 export const scopes = [
+  'users.read',
   'sessions.write',
+  'teams.read',
+  'teams.write',
   'platforms.read',
   'platforms.write',
   'databases.read',

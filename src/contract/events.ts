@@ -66,6 +66,8 @@ const document = z.strictObject({ attributes: z.array(z.string()), permissions: 
 const account = z.strictObject({ userId: z.string() });
 
 const factor = account.extend({ factor: z.string() });
+const team = z.strictObject({ name: z.string() });
+const membership = z.strictObject({ teamId: z.string(), userId: z.string(), roles: z.array(z.string()) });
 
 const webhook = z.strictObject({ name: z.string() });
 const signingKey = z.strictObject({ alg: z.enum(signingAlgorithms) });
@@ -112,6 +114,14 @@ export const events = {
   recoveryCodesCreated: define(false, account),
   recoveryCodesDeleted: define(false, account),
   recoveryCodeUsed: define(false, account.extend({ left: z.int() })),
+  teamCreated: define(false, team),
+  teamUpdated: define(false, team),
+  teamPrefsChanged: define(false, team),
+  teamDeleted: define(false, team),
+  membershipInvited: define(false, membership.extend({ email: z.string() }), ['email']),
+  membershipConfirmed: define(false, membership),
+  membershipUpdated: define(false, membership),
+  membershipDeleted: define(false, membership),
   databaseCreated: define(false, z.strictObject({ name: z.string() })),
   databaseUpdated: define(false, z.strictObject({ name: z.string() })),
   databaseDeleted: define(false, z.strictObject({ name: z.string() })),

@@ -86,6 +86,8 @@ export const secretLife = {
   verification: 86_400,
   recovery: 3600,
   serverToken: 900,
+  /** How long an invitation logs in whoever follows it; the place in the team stays open. */
+  invitationLogin: 604_800,
 } as const;
 
 /** JWTs: seconds for which they are good, bytes, and seconds by which clocks may differ. */
@@ -102,6 +104,8 @@ export const signingKeyLife = {
   overlapSeconds: 4200,
   mostOverlapSeconds: 2_592_000,
 } as const;
+/** Characters of a team's name and of a role, roles of a member, and teams a user can be in. */
+export const teamLimits = { name: 128, role: 81, roles: 100, perUser: 500 } as const;
 
 /** How exactly the last use of a session is recorded, and that of an account. */
 export const accessGranularitySeconds = { session: 3600, account: 86_400 } as const;

@@ -4,7 +4,7 @@ import { type ErrorType, Failure } from './errors.js';
 import type { LimitName } from './limits.js';
 import type { Project } from './project.js';
 import type { RawJson } from './raw-json.js';
-import type { Renewed } from './renewed.js';
+import type { WithSession } from './with-session.js';
 
 /** How an operation answers: a JSON value, nothing at all, text of a given type, or a page for people. */
 export type Reply<S extends z.ZodType = z.ZodType> =
@@ -72,7 +72,7 @@ export interface Declaration {
   readonly errors: readonly ErrorType[];
   /** For how long anybody may keep the answer; it must not be kept where absent. */
   readonly cacheSeconds?: number;
-  /** Whether the answer sets or clears the session cookie; one that `renews` may be `Renewed`. */
+  /** Whether the answer sets or clears the session cookie; one that `renews` may be `WithSession`. */
   readonly session?: 'opens' | 'closes' | 'renews';
 }
 
@@ -115,7 +115,7 @@ export interface Call<D extends Declaration = Declaration> {
 /** What a handler returns for a declared reply. */
 type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
   ? S extends z.ZodType
-    ? z.input<S> | RawJson | (D extends { readonly session: 'renews' } ? Renewed<z.input<S>> : never)
+    ? z.input<S> | RawJson | (D extends { readonly session: 'renews' } ? WithSession<z.input<S>> : never)
     : never
   : D['reply'] extends { readonly kind: 'text' }
     ? string

@@ -2,11 +2,19 @@ import { z } from 'zod';
 import type { Account } from './account.js';
 import type { WireActor } from './actor.js';
 import { Failure } from './errors.js';
+import { teamLimits } from './limits.js';
 
 /** What a permission allows. */
 export const permissionActions = ['read', 'create', 'update', 'delete'] as const;
 /** One thing a permission allows. */
 export type PermissionAction = (typeof permissionActions)[number];
+
+/** A role within a team, so that a permission can name it. */
+const teamRolePattern = `[^/"\\p{Cc}\\p{Cs}]{1,${teamLimits.role}}`;
+/** A role that a member has in a team: free text; `owner` is the only one with a meaning of its own. */
+export const teamRole = z
+  .string()
+  .regex(new RegExp(`^${teamRolePattern}$`, 'u'), `must be 1 to ${teamLimits.role} characters without / and "`);
 
 const mostPermissions = 100;
 const id = '[A-Za-z0-9][A-Za-z0-9._-]{0,35}';
@@ -16,7 +24,7 @@ const roleForms = [
   'guests',
   `users${status}`,
   `user:${id}${status}`,
-  `team:${id}(?:/[^/"\\p{Cc}\\p{Cs}]{1,81})?`,
+  `team:${id}(?:/${teamRolePattern})?`,
   `member:${id}`,
   'label:[A-Za-z0-9]{1,36}',
 ];
@@ -65,16 +73,15 @@ export function rolesOf(actor: WireActor): readonly string[] {
   return actor.kind === 'user' ? rolesOfUser(actor.account) : ['any', 'guests'];
 }
 
-function rolesOfUser({ id: userId, emailVerification, phoneVerification, labels }: Account): string[] {
+function rolesOfUser({ id: userId, emailVerification, phoneVerification, labels, memberships }: Account): string[] {
   const state = emailVerification || phoneVerification ? 'verified' : 'unverified';
-  return [
-    'any',
-    'users',
-    `users/${state}`,
-    `user:${userId}`,
-    `user:${userId}/${state}`,
-    ...labels.map((label) => `label:${label}`),
-  ];
+  const roles = ['any', 'users', `users/${state}`, `user:${userId}`, `user:${userId}/${state}`];
+  for (const { id, teamId, roles: held } of memberships) {
+    roles.push(`team:${teamId}`, `member:${id}`);
+    for (const role of held) roles.push(`team:${teamId}/${role}`);
+  }
+  for (const label of labels) roles.push(`label:${label}`);
+  return roles;
 }
 
 /** Whether the roles include one that the list grants the action to. */

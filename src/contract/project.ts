@@ -33,6 +33,10 @@ export const projectSettings = z.object({
     .boolean()
     .default(false)
     .describe('Answer a sign-up with a taken address like a successful one instead of 409'),
+  'teams.hideMembers': z
+    .boolean()
+    .default(false)
+    .describe('Show the e-mail address, phone number and second factor of members to owners only'),
 });
 
 /** Settings of a project with every default filled in. */

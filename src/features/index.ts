@@ -7,6 +7,7 @@ import { createDocumentsFeature } from './documents/index.js';
 import { createFactors } from './factors/index.js';
 import { createJobsFeature } from './jobs/index.js';
 import { createLimits } from './limits/index.js';
+import { createLists } from './lists/index.js';
 import { createLogins } from './login/index.js';
 import { createOneTimeSecrets } from './one-time-secrets/index.js';
 import { createProjectsFeature } from './projects/index.js';
@@ -15,6 +16,7 @@ import { createSecondFactor } from './second-factor/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
 import { createSigningKeysFeature } from './signing-keys/index.js';
+import { createTeamsFeature } from './teams/index.js';
 import { createTokensFeature } from './tokens/index.js';
 import { createUsers } from './users/index.js';
 import { createVerification } from './verification/index.js';
@@ -24,17 +26,20 @@ export { passwordText, toUser } from './accounts/index.js';
 export { attributesApi, databasesApi } from './databases/index.js';
 export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
+export { searchParameter } from './lists/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
 export type { SigningKeyStatus } from './signing-keys/index.js';
+export { membershipsApi, teamsApi } from './teams/index.js';
 export { webhooksApi } from './webhooks/index.js';
 
 /** Builds every feature, each after those it leans on. */
 export function createFeatures(platform: Platform) {
   const limits = createLimits(platform);
+  const lists = createLists(platform);
   const { projects, serverKeys, operations: projectOperations } = createProjectsFeature(platform);
   const courier = createCourier(platform);
-  const accounts = createAccounts(platform);
+  const accounts = createAccounts(platform, lists);
   const secrets = createOneTimeSecrets(platform);
   const factors = createFactors(platform, { limits, courier });
   const activity = createActivity(platform);
@@ -52,6 +57,7 @@ export function createFeatures(platform: Platform) {
   const verification = createVerification(platform, { accounts, secrets, courier, limits, projects });
   const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
   const secondFactor = createSecondFactor(platform, { accounts, factors, sessions, secrets, courier, limits });
+  const teams = createTeamsFeature(platform, { lists, projects, courier, accounts, sessions, limits });
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
@@ -86,6 +92,7 @@ export function createFeatures(platform: Platform) {
       ...sessionOperations,
       ...tokenOperations,
       ...keyOperations,
+      ...teams.operations,
       ...projectOperations,
       ...databaseOperations,
       ...documents.operations,

@@ -2,7 +2,7 @@ import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
 import type { Declaration, Page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
-import { Renewed } from '#src/contract/renewed.js';
+import { WithSession } from '#src/contract/with-session.js';
 import { millisecondsOf } from '#src/platform/clock.js';
 import type { Platform } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
@@ -24,7 +24,7 @@ export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'
     cookies.open(exchange, project, session.secret, life);
   };
   /** Whoever keeps the secret itself finds the new one where it sent the old one. */
-  const renewSession = (exchange: Exchange, project: Project, session: Renewed['session']) => {
+  const renewSession = (exchange: Exchange, project: Project, session: WithSession['session']) => {
     openSession(exchange, project, session);
     const { ctx, actor } = exchange;
     if (actor?.kind !== 'user' || actor.via !== 'header') return;
@@ -52,11 +52,11 @@ export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'
   return {
     write: (exchange: Exchange, declaration: Declaration, given: unknown): void => {
       const { ctx, project } = exchange;
-      const value = given instanceof Renewed ? given.answer : given;
+      const value = given instanceof WithSession ? given.answer : given;
       ctx.status = (value instanceof RawJson ? value.status : undefined) ?? declaration.status;
       if (project !== undefined && declaration.session === 'opens')
         openSession(exchange, project, value as { secret: string; expire: string });
-      if (project !== undefined && given instanceof Renewed) renewSession(exchange, project, given.session);
+      if (project !== undefined && given instanceof WithSession) renewSession(exchange, project, given.session);
       if (project !== undefined && declaration.session === 'closes' && endsOwnSession(exchange))
         cookies.close(exchange, project);
       if (declaration.cacheSeconds !== undefined) letKeep(exchange, declaration, declaration.cacheSeconds);

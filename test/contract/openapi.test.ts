@@ -7,6 +7,7 @@ import { aLoggedInUser, aPerson, aServerKey, aUser, signUpBody } from '../harnes
 import { createJudge, type RecordedAnswer } from '../harness/answers.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
+import { lastMessageTo } from '../harness/messages.js';
 
 const target = await startAppliance({ settings: { SVC_SMS_URL: 'https://user:pass@sms.example/send' } });
 const guest = createClient(target);
@@ -187,6 +188,34 @@ async function loginWalk(key: typeof guest): Promise<[string, string, string, un
   ];
 }
 
+/** Every operation on teams, in the name of an owner; somebody had been invited. */
+async function teamWalk(): Promise<[string, string, string, unknown?, typeof guest?][]> {
+  const { client } = await aLoggedInUser(target);
+  const [guests, url] = [aPerson().email, 'http://localhost/join'];
+  (await client.post('/teams', { teamId: 'crew', name: 'Crew' })).expect(201);
+  (await client.post('/teams/crew/memberships', { email: guests, roles: [], url })).expect(201);
+  const { searchParams } = new URL(String((await lastMessageTo(target, guests)).locals.link));
+  const { userId, secret, membershipId } = Object.fromEntries(searchParams);
+  const invited = `/teams/crew/memberships/${membershipId}`;
+  const invitation = { email: aPerson().email, roles: ['reader'], url };
+  return [
+    ['teams_create', 'POST', '/teams', { teamId: 'team', name: 'Team' }, client],
+    ['teams_list', 'GET', '/teams?search=te', undefined, client],
+    ['teams_get', 'GET', '/teams/team', undefined, client],
+    ['teams_updateName', 'PUT', '/teams/team', { name: 'Other' }, client],
+    ['teams_updatePrefs', 'PUT', '/teams/team/prefs', { prefs: { a: 1 } }, client],
+    ['teams_getPrefs', 'GET', '/teams/team/prefs', undefined, client],
+    ['teams_createMembership', 'POST', '/teams/team/memberships', invitation, client],
+    ['teams_listMemberships', 'GET', '/teams/crew/memberships', undefined, client],
+    ['teams_updateMembershipStatus', 'PATCH', `${invited}/status`, { userId, secret }],
+    ['teams_getMembership', 'GET', invited, undefined, client],
+    ['teams_updateMembership', 'PATCH', invited, { roles: ['reader'] }, client],
+    ['users_listMemberships', 'GET', `/users/${userId}/memberships`, undefined, (await aServerKey(target)).client],
+    ['teams_deleteMembership', 'DELETE', invited, undefined, client],
+    ['teams_delete', 'DELETE', '/teams/crew', undefined, client],
+  ];
+}
+
 test('every operation succeeds as described', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const key = (await aServerKey(target)).client;
@@ -232,6 +261,7 @@ test('every operation succeeds as described', async () => {
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
     ...(await loginWalk(key)),
+    ...(await teamWalk()),
     ...[...documentWalk, ...webhookWalk].map(
       ([id, method, path, body]) => [id, method, path, body, key] as [string, string, string, unknown, typeof guest],
     ),

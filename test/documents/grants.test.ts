@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startAppliance } from '../harness/appliance.js';
 import { runSql } from '../harness/database.js';
-import { someCallers } from './callers.js';
+import { crew, someCallers } from './callers.js';
 import { graphqlCalls, restCalls } from './calls.js';
 import { aBackend, type TestCollection } from './setup.js';
 
 const target = await startAppliance();
 const { key, databaseId, collection: aCollection } = await aBackend(target);
 const callers = await someCallers(target);
-const { ada, bob, eve, guest } = callers;
+const { ada, bob, eve, guest, mia } = callers;
 const attributes = { n: { type: 'integer' } };
 const open = ['read("any")', 'create("any")', 'update("any")', 'delete("any")'];
 const openCollection = () => aCollection({ permissions: open, documentSecurity: true, attributes });
@@ -62,6 +62,8 @@ test('users and guests grant only to roles of their own; a refusal leaves nothin
         (role): [typeof ada, string] => [caller, role],
       ),
     ),
+    ...[`team:${crew}/owner`, `team:${crew}/Cook`, 'label:gold'].map((role): [typeof ada, string] => [mia, role]),
+    ...[`team:${crew}`, `team:${crew}/cook`].map((role): [typeof ada, string] => [ada, role]),
     ...[`user:${ada.name}/verified`, 'guests'].map((role): [typeof ada, string] => [ada, role]),
     ...['users', `user:${ada.name}`].map((role): [typeof ada, string] => [guest, role]),
   ];
@@ -80,7 +82,7 @@ test('users and guests grant only to roles of their own; a refusal leaves nothin
       assert.deepEqual([n, $permissions], [1, ['read("users")']]);
       await calls.delete(callers.key.client, 'kept');
     }
-    for (const { client, roles } of [ada, eve, guest]) {
+    for (const { client, roles } of [ada, bob, eve, guest, mia]) {
       const mine = (roles ?? []).map((role) => `read("${role}")`);
       assert.equal((await calls.create(client, 'mine', {}, mine)).type, 'ok');
       assert.deepEqual(await permissionsOf(collection, 'mine'), mine);

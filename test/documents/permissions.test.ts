@@ -2,19 +2,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startAppliance } from '../harness/appliance.js';
-import { type Action, actions, allowed, allowsList, type Caller, type Place, someCallers } from './callers.js';
+import { type Action, actions, allowed, allowsList, type Caller, crew, type Place, someCallers } from './callers.js';
 import { type Calls, graphqlCalls, type Outcome, restCalls } from './calls.js';
 import { aBackend } from './setup.js';
 
 const target = await startAppliance();
 const { key, collection: aCollection } = await aBackend(target);
 const callers = await someCallers(target);
-const { ada, eve } = callers;
+const { ada, eve, mia } = callers;
 
 const roles = [
   ...['any', 'guests', 'users', 'users/verified', 'users/unverified', 'label:gold', 'label:silver', 'team:nobody'],
   ...[`user:${ada.name}`, `user:${ada.name}/unverified`, `user:${ada.name}/verified`, `user:${eve.name}/verified`],
-  ...[`user:${eve.name}/unverified`, 'user:nobody'],
+  ...[`user:${eve.name}/unverified`, 'user:nobody', `team:${crew}`, `team:${crew}/cook`, `team:${crew}/night shift`],
+  `team:${crew}/owner`,
+  ...(mia.roles ?? []).filter((role) => role.startsWith('member:')),
 ];
 const attributes = { n: { type: 'integer' } };
 const all = (role: string, list: readonly Action[] = actions) => list.map((action) => `${action}("${role}")`);

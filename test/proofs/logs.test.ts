@@ -119,7 +119,7 @@ test('pages are asked for by limit and offset, and by nothing else', async () =>
     query({ method: 'orderAsc', attribute: 'time' }),
     '/account/logs?queries[]=nonsense',
   ];
-  for (const path of wrong) (await user.client.get(path)).refused(400, 'general_query_invalid');
+  for (const path of wrong) (await user.client.get(path)).refused(400, 'general_argument_invalid');
   (await user.client.get('/account/logs?total=perhaps')).refused(400, 'general_argument_invalid');
 });
 

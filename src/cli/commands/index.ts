@@ -15,6 +15,7 @@ import { platformCommands } from './platform.js';
 import { projectCommands } from './project.js';
 import { rosterCommands } from './roster.js';
 import { serveCommand } from './serve.js';
+import { teamCommands } from './team.js';
 import { userCommands } from './user.js';
 import { versionCommand } from './version.js';
 import { webhookCommands, webhookRemoval } from './webhook.js';
@@ -30,6 +31,7 @@ export const commands: readonly Command[] = [
   ...apikeyCommands,
   ...keysCommands,
   ...userCommands,
+  ...teamCommands,
   ...databaseCommands,
   ...collectionCommands,
   ...collectionSchemaCommands,

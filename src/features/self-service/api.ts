@@ -14,8 +14,10 @@ const list = {
     .meta({ description: 'Queries, each a JSON object with method and values' }),
   total: z.enum(['true', 'false']).default('true').meta({ description: 'false: do not count' }),
 };
-const prefsShape = z.record(z.string(), z.unknown()).meta({ id: 'Preferences' });
-const prefsInput = prefsShape.refine((prefs) => Buffer.byteLength(JSON.stringify(prefs)) <= prefsBytes, {
+/** Preferences on the wire. */
+export const prefsShape = z.record(z.string(), z.unknown()).meta({ id: 'Preferences' });
+/** Preferences that replace those before. */
+export const prefsInput = prefsShape.refine((prefs) => Buffer.byteLength(JSON.stringify(prefs)) <= prefsBytes, {
   message: `must be at most ${prefsBytes} bytes of JSON`,
 });
 
@@ -154,7 +156,7 @@ export const selfServiceApi = declare({
     query: z.object(list),
     status: 200,
     reply: json(z.object({ total: z.int(), logs: z.array(logShape) }).meta({ id: 'LogList' })),
-    errors: ['general_query_invalid'],
+    errors: [],
   },
   listIdentities: {
     ...common,

@@ -3,16 +3,16 @@ import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { logPage } from '#src/contract/limits.js';
 import { by, implement } from '#src/contract/operation.js';
-import { pageOf } from '#src/contract/paging.js';
 import type { Project } from '#src/contract/project.js';
-import { Renewed } from '#src/contract/renewed.js';
 import { uniqueId } from '#src/contract/shapes.js';
+import { WithSession } from '#src/contract/with-session.js';
 import { instantOf } from '#src/platform/clock.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, isAnonymous, toUser } from '../accounts/index.js';
 import type { ActivityLog } from '../activity/index.js';
 import { type Limits, proofKey } from '../limits/index.js';
+import { parsePage } from '../lists/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
 import { selfServiceApi } from './api.js';
@@ -104,7 +104,7 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
         };
       });
       if (renewed === undefined) return toUser(changed);
-      return new Renewed(toUser(changed), { secret: renewed.secret, expire: renewed.session.expire });
+      return new WithSession(toUser(changed), { secret: renewed.secret, expire: renewed.session.expire });
     },
     updatePhone: async (call) => {
       await proveSelf(call, call.body.password);
@@ -134,7 +134,7 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
     updateStatus: async (call) =>
       toUser(await db.work(by(call), async (unit) => users.block(unit, call.project, await held(unit, call)))),
     listLogs: async ({ project, actor, query }) => {
-      const page = pageOf(query.queries, logPage.most, logPage.usual);
+      const page = parsePage(query.queries, logPage);
       const found = await activity.list(db, project.id, actor.id, page);
       const total = query.total === 'true' ? await activity.count(db, project.id, actor.id) : 0;
       return { total, logs: found.map((entry) => toLog(actor.account, entry)) };

@@ -1,11 +1,11 @@
 import { Failure } from '#src/contract/errors.js';
 import { webhookLimits } from '#src/contract/limits.js';
-import type { Page } from '#src/contract/paging.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
+import type { Page } from '../lists/index.js';
 import type { EventStore } from './deliveries/event-store.js';
 import { placeOf } from './deliveries/post.js';
 import { demandSecret, newSecret } from './deliveries/signature.js';

@@ -1,7 +1,7 @@
-import type { Page } from '#src/contract/paging.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, integer, json, nullable, table, text } from '#src/platform/db/table.js';
+import type { Page } from '../lists/index.js';
 
 /** Who is told of which events. Secrets and password are sealed. */
 export const webhooks = table('webhooks', {

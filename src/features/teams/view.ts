@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
+import type { CountedTeam } from './service.js';
+
+/** A team on the wire. */
+export const teamShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    name: z.string(),
+    total: z.int().meta({ description: 'Confirmed members' }),
+    prefs: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Team' });
+
+/** Prints a team. */
+export function toTeam(team: CountedTeam): z.input<typeof teamShape> {
+  return {
+    $id: team.id,
+    $createdAt: toWireInstant(team.createdAt),
+    $updatedAt: toWireInstant(team.updatedAt),
+    name: team.name,
+    total: team.total,
+    prefs: { ...team.prefs },
+  };
+}

@@ -1,0 +1,103 @@
+// Teams by command, beside a server that runs.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type Installation, install, type Server } from '../harness/cli.js';
+
+type Json = Record<string, unknown>;
+const scope = ['--project', 'shop'];
+let place: Installation;
+let server: Server;
+let key: string;
+before(async () => {
+  place = await install();
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  key = (
+    await place.json<{ secret: string }>(['apikey', 'create', ...scope, '--name', 'test', '--scopes', 'teams.read'])
+  ).secret;
+  for (const name of ['ada', 'bob']) {
+    const user = ['user', 'create', ...scope, '--email', `${name}@example.com`, '--name', name, '--id', name];
+    await place.json([...user, '--password-stdin'], 'correct horse battery');
+  }
+  server = await place.serve();
+});
+after(() => place.dispose());
+
+/** The same by REST, with a server key. */
+async function rest(path: string): Promise<Json> {
+  const headers = { 'X-Service-Project': 'shop', 'X-Service-Key': key };
+  return (await (await fetch(server.url + path, { headers })).json()) as Json;
+}
+
+test('what commands do to a team a running server knows at once, and shows as they do', async () => {
+  const team = await place.json<Json>(['team', 'create', 'Drivers', ...scope, '--id', 'drivers']);
+  assert.deepEqual([team.name, team.total], ['Drivers', 0]);
+  assert.deepEqual(await rest('/teams/drivers'), team);
+  const added = await place.json<Json>(['team', 'add', 'drivers', 'ada@example.com', ...scope, '--roles', 'owner, x']);
+  assert.deepEqual([added.userId, added.confirm, added.roles], ['ada', true, ['owner', 'x']]);
+  await place.json(['team', 'add', 'drivers', 'bob', ...scope]);
+  const members = await place.json<Json>(['team', 'members', 'drivers', ...scope]);
+  assert.deepEqual(await rest('/teams/drivers/memberships'), members);
+  assert.equal((await place.json<Json>(['team', 'show', 'drivers', ...scope])).total, 2);
+  const { out } = await place.svc(['team', 'members', 'drivers', ...scope]);
+  for (const words of ['^USER +E-MAIL +NAME +ROLES +JOINED$', '^ada +ada@example.com +ada +owner,x +20', '^bob +bob@'])
+    assert.match(out, new RegExp(words, 'm'));
+
+  await place.json(['team', 'update', 'drivers', ...scope, '--name', 'All drivers']);
+  await place.json(['team', 'create', 'Other', ...scope, '--id', 'other']);
+  const found = await place.json<{ teams: Json[] }>(['team', 'list', ...scope, '--search', 'DRIV']);
+  assert.deepEqual(found, await rest('/teams?search=driv'));
+  assert.deepEqual(
+    found.teams.map(({ $id, name, total }) => [$id, name, total]),
+    [['drivers', 'All drivers', 2]],
+  );
+  const page = await place.svc(['team', 'list', ...scope, '--limit', '1', '--offset', '1']);
+  assert.match(page.out, /^other +Other +0 +20/m);
+  assert.match(page.err, /1 of 2/);
+
+  await place.json(['team', 'remove', 'drivers', 'bob@example.com', ...scope]);
+  assert.equal((await rest('/teams/drivers')).total, 1);
+  await place.json(['team', 'delete', 'drivers', ...scope, '--yes']);
+  assert.equal((await rest('/teams/drivers')).type, 'team_not_found');
+  assert.deepEqual(await place.sql("select memberships from users where id = 'ada'"), [{ memberships: '[]' }]);
+});
+
+test('the audit log names the operator', async () => {
+  const rows = await place.sql(
+    "select action, actor_kind, actor_id from audit_entries where action like 'team%' or action like 'membership%'",
+  );
+  const actions = ['teamCreated', 'membershipConfirmed', 'teamUpdated', 'membershipDeleted', 'teamDeleted'];
+  for (const action of actions)
+    assert.ok(
+      rows.some((row) => row.action === action),
+      action,
+    );
+  for (const row of rows) assert.deepEqual([row.actor_kind, row.actor_id], ['operator', 'cli'], String(row.action));
+});
+
+test('mistakes end with the code that scripts expect, and a next step', async () => {
+  await place.json(['team', 'create', 'Crew', ...scope, '--id', 'crew']);
+  await place.json(['team', 'add', 'crew', 'ada', ...scope, '--roles', 'owner']);
+  const table: [number, string, string[]][] = [
+    [2, 'usage_invalid', ['team', 'update', 'crew', ...scope]],
+    [2, 'usage_invalid', ['team', 'list', ...scope, '--limit', 'x']],
+    [2, 'general_argument_invalid', ['team', 'create', 'Bad', ...scope, '--id', '_bad']],
+    [2, 'general_argument_invalid', ['team', 'create', '', ...scope]],
+    [2, 'general_argument_invalid', ['team', 'add', 'crew', 'bob', ...scope, '--roles', 'a/b']],
+    [2, 'membership_deletion_prohibited', ['team', 'remove', 'crew', 'ada', ...scope]],
+    [3, 'project_not_found', ['team', 'list', '--project', 'none']],
+    [3, 'team_not_found', ['team', 'show', 'none', ...scope]],
+    [3, 'team_not_found', ['team', 'add', 'none', 'bob', ...scope]],
+    [3, 'user_not_found', ['team', 'add', 'crew', 'nobody@example.com', ...scope]],
+    [3, 'membership_not_found', ['team', 'remove', 'crew', 'bob', ...scope]],
+    [4, 'confirmation_refused', ['team', 'delete', 'crew', ...scope]],
+    [5, 'team_already_exists', ['team', 'create', 'Again', ...scope, '--id', 'crew']],
+    [5, 'membership_already_confirmed', ['team', 'add', 'crew', 'ada', ...scope]],
+  ];
+  for (const [code, type, args] of table) {
+    const run = await place.svc([...args, '--json']);
+    assert.equal(run.code, code, `${args.join(' ')}: ${run.err}`);
+    const { error } = JSON.parse(run.err);
+    assert.deepEqual([error.type, run.out], [type, ''], args.join(' '));
+    assert.ok(error.message !== '' && error.fix !== '');
+  }
+});
