@@ -25,7 +25,7 @@ export const errorCatalog = {
   },
   general_argument_invalid: { status: 400, message: 'A parameter of the request is not valid.' },
   general_body_too_large: { status: 413, message: 'The body of the request is larger than this route accepts.' },
-  general_cursor_not_found: { status: 400, message: 'There is no document at the cursor.' },
+  general_cursor_not_found: { status: 400, message: 'There is nothing in the list at the cursor.' },
   general_media_type_unsupported: { status: 415, message: 'This route takes uncompressed application/json in UTF-8.' },
   general_method_unsupported: { status: 405, message: 'This address does not answer to that method.' },
   general_query_invalid: { status: 400, message: 'A query is not valid.' },

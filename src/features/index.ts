@@ -5,6 +5,7 @@ import { createDatabasesFeature } from './databases/index.js';
 import { createDocumentsFeature } from './documents/index.js';
 import { createJobsFeature } from './jobs/index.js';
 import { createLimits } from './limits/index.js';
+import { createLists } from './lists/index.js';
 import { createLogins } from './login/index.js';
 import { createOneTimeSecrets } from './one-time-secrets/index.js';
 import { createProjectsFeature } from './projects/index.js';
@@ -17,6 +18,7 @@ export { passwordText, toUser } from './accounts/index.js';
 export { attributesApi, databasesApi } from './databases/index.js';
 export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
+export { searchParameter } from './lists/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
 export { webhooksApi } from './webhooks/index.js';
@@ -24,9 +26,10 @@ export { webhooksApi } from './webhooks/index.js';
 /** Builds every feature, each after those it leans on. */
 export function createFeatures(platform: Platform) {
   const limits = createLimits(platform);
+  const lists = createLists(platform);
   const { projects, serverKeys, operations: projectOperations } = createProjectsFeature(platform);
   const courier = createCourier(platform);
-  const accounts = createAccounts(platform);
+  const accounts = createAccounts(platform, lists);
   const secrets = createOneTimeSecrets(platform);
   const {
     sessions,

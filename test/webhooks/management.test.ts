@@ -132,7 +132,7 @@ test('lists take limit and offset', async () => {
   assert.deepEqual([page.list('webhooks'), page.body.total], [all.slice(1, 3), all.length]);
   assert.equal((await client.get(`${path}?total=false`)).body.total, 0);
   for (const wrong of [query('limit', 0), query('limit', 'x'), query('equal', 1), 'queries[]=x', 'queries[]=null'])
-    (await client.get(`${path}?${wrong}`)).refused(400, 'general_query_invalid');
+    (await client.get(`${path}?${wrong}`)).refused(400, 'general_argument_invalid');
 });
 
 const at = `${path}/${first.webhookId}`;

@@ -1,6 +1,6 @@
 import type { Account } from '#src/contract/account.js';
 import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
-import { passwordText, toUser } from '#src/features/index.js';
+import { passwordText, searchParameter, toUser } from '#src/features/index.js';
 import type { Answer } from '../answer.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
@@ -49,7 +49,7 @@ const list = command({
   summary: 'Lists the users of a project, oldest first',
   options: [
     projectOption,
-    { flag: '--search', value: 'WORD', summary: 'only those whose id, name or e-mail address holds it' },
+    { flag: '--search', value: 'WORD', summary: 'only those whose id, name, e-mail address or phone number holds it' },
     { flag: '--limit', value: 'N', summary: 'at most so many (default: 100)', group: 'Page' },
     { flag: '--offset', value: 'N', summary: 'after so many (default: 0)', group: 'Page' },
   ],
@@ -57,12 +57,15 @@ const list = command({
   needs: 'appliance',
   run: async ({ typed, output, appliance: { platform, features } }) => {
     const project = await features.projects.get(platform.db, typed.required('--project'));
-    const page = {
-      search: typed.text('--search'),
-      limit: wholeNumber(typed, '--limit', 100, 5000),
-      offset: wholeNumber(typed, '--offset', 0, Number.MAX_SAFE_INTEGER),
-    };
-    const { total, users } = await features.users.list(project, page);
+    const query = (method: string, value: number) => JSON.stringify({ method, values: [value] });
+    const { total, users } = await features.users.list(project, {
+      queries: [
+        query('limit', wholeNumber(typed, '--limit', 100, 5000)),
+        query('offset', wholeNumber(typed, '--offset', 0, Number.MAX_SAFE_INTEGER)),
+      ],
+      search: valid(searchParameter.search, '--search', typed.text('--search') ?? ''),
+      total: true,
+    });
     if (users.length < total) output.note(`${users.length} of ${total}; --offset and --limit show others`);
     return {
       value: { total, users: users.map(toUser) },

@@ -5,8 +5,9 @@ import { type Instant, uniqueId } from '#src/contract/shapes.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
+import type { Asked, Lists } from '../lists/index.js';
 import { createPasswordPolicy } from './password-policy.js';
-import { type AccountChange, createAccountStore, users } from './store.js';
+import { type AccountChange, createAccountStore, userFields, users } from './store.js';
 
 export { passwordText } from './password-policy.js';
 export { users } from './store.js';
@@ -25,7 +26,7 @@ interface NewAccount {
 type Parts = Pick<Platform, 'sql' | 'random' | 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>;
 
 /** The records of end users, and their passwords. */
-export function createAccounts({ sql, random, hashing, sealing, config, egress, log }: Parts) {
+export function createAccounts({ sql, random, hashing, sealing, config, egress, log }: Parts, lists: Lists) {
   const store = createAccountStore(sql);
   const policy = createPasswordPolicy({ config, egress, log });
   const place = 'users|password_hash';
@@ -65,18 +66,16 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
       const row = await reader.one(store.findByEmail({ projectId, email }));
       return row && users.decode(row);
     },
-    /** Users by creation; the search looks into id, name and e-mail address. */
-    list: async (
-      reader: Reader,
-      projectId: string,
-      page: { search?: string | undefined; limit: number; offset: number },
-    ): Promise<Account[]> => {
-      const rows = await reader.all(store.list(projectId, page.search, page.limit, page.offset));
-      return rows.map((row) => users.decode(row));
+    /**
+     * A page of the users, and how many match in all pages; the search looks into id, name, e-mail address and phone number. Ask it of a
+     * snapshot. Throws Failure `general_argument_invalid` and `general_cursor_not_found`.
+     */
+    list: async (reader: Reader, projectId: string, asked: Asked): Promise<{ total: number; users: Account[] }> => {
+      const rows = store.ofProject(projectId);
+      const listing = { rows, select: users.select(sql), fields: userFields, search: ['id', 'name', 'email', 'phone'] };
+      const page = await lists.page(reader, listing, asked);
+      return { total: page.total, users: page.rows.map((row) => users.decode(row)) };
     },
-    /** How many users `list` has in all its pages. */
-    count: async (reader: Reader, projectId: string, search?: string): Promise<number> =>
-      Number((await reader.one(store.count(projectId, search)))?.total ?? 0),
     /** Throws Failure `user_already_exists` where the id, the address or the phone number is taken. */
     create: async (unit: Unit, projectId: string, given: NewAccount): Promise<Account> => {
       const account: Account = {

@@ -2,6 +2,7 @@ import type { Account, AccountMembership, Target } from '#src/contract/account.j
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, json, nullable, table, text } from '#src/platform/db/table.js';
+import type { ListField } from '../lists/index.js';
 
 /** End users. The project is part of every key, so that a query cannot forget it. */
 export const users = table<Account & { readonly projectId: string }>('users', {
@@ -26,6 +27,24 @@ export const users = table<Account & { readonly projectId: string }>('users', {
   updatedAt: text,
 });
 
+/** What queries of lists of users may speak of. */
+export const userFields = {
+  $id: { column: 'id', type: 'text' },
+  $createdAt: { column: 'created_at', type: 'instant' },
+  $updatedAt: { column: 'updated_at', type: 'instant' },
+  registration: { column: 'created_at', type: 'instant' },
+  name: { column: 'name', type: 'text' },
+  email: { column: 'email', type: 'text', nullable: true },
+  phone: { column: 'phone', type: 'text', nullable: true },
+  status: { column: 'status', type: 'boolean' },
+  mfa: { column: 'mfa', type: 'boolean' },
+  emailVerification: { column: 'email_verification', type: 'boolean' },
+  phoneVerification: { column: 'phone_verification', type: 'boolean' },
+  passwordUpdate: { column: 'password_update', type: 'instant', nullable: true },
+  accessedAt: { column: 'accessed_at', type: 'instant', nullable: true },
+  labels: { column: 'labels', type: 'texts' },
+} as const satisfies Readonly<Record<string, ListField>>;
+
 /** What of an account can change. */
 export type AccountChange = Partial<Omit<Account, 'id' | 'createdAt'>>;
 
@@ -33,15 +52,6 @@ export type AccountChange = Partial<Omit<Account, 'id' | 'createdAt'>>;
 export function createAccountStore(sql: Sql) {
   const { knex } = sql;
   const own = (projectId: string, id: string) => knex(users.name).where({ project_id: projectId, id });
-  const found = (projectId: string, search = '') => {
-    const all = knex(users.name).where({ project_id: projectId });
-    if (search === '') return all;
-    const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
-    return all.whereRaw(
-      "(lower(name) like ? escape '\\' or lower(email) like ? escape '\\' or lower(id) like ? escape '\\')",
-      [pattern, pattern, pattern],
-    );
-  };
   return {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, id: p.id }).select(users.select(sql)),
@@ -71,11 +81,6 @@ export function createAccountStore(sql: Sql) {
     otherWithEmail: (projectId: string, id: string, email: string): Query =>
       sql.compile(knex(users.name).where({ project_id: projectId, email }).whereNot({ id }).select('id')),
     remove: (projectId: string, id: string): Query => sql.compile(own(projectId, id).delete()),
-    list: (projectId: string, search: string | undefined, limit: number, offset: number): Query =>
-      sql.compile(
-        found(projectId, search).orderBy(['created_at', 'id']).limit(limit).offset(offset).select(users.select(sql)),
-      ),
-    count: (projectId: string, search: string | undefined): Query =>
-      sql.compile(found(projectId, search).count({ total: '*' })),
+    ofProject: (projectId: string) => knex(users.name).where({ project_id: projectId }),
   };
 }

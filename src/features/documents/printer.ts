@@ -3,7 +3,7 @@ import type { Instant } from '#src/contract/shapes.js';
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Value } from '#src/platform/db/query.js';
 import { type Attribute, type Collection, columnKind } from '../databases/index.js';
-import { bind, type Fragment } from './query/compile.js';
+import { bind, type Fragment } from '../lists/index.js';
 
 /** Postgres gives a function at most 100 arguments. Keys have no `%`, so they can stand in a format. */
 const mostArguments = 90;

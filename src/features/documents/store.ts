@@ -2,18 +2,10 @@ import type { Instant } from '#src/contract/shapes.js';
 import { attributeColumn, type ColumnKind, documentTable, readersTable } from '#src/platform/db/collection-ddl.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { type Collection, columnKind } from '../databases/index.js';
+import { afterCursor, bind, type Fragment, join, type Order, orderBy } from '../lists/index.js';
 import { createPrinter, type DocumentPrinter, printValue } from './printer.js';
-import {
-  afterCursor,
-  bind,
-  columnOf,
-  createCompiler,
-  type Fragment,
-  join,
-  orderBy,
-  orderColumns,
-} from './query/compile.js';
-import type { DocumentQuery, Order } from './query/parse.js';
+import { columnOf, createCompiler, orderColumns } from './query/compile.js';
+import type { DocumentQuery, Field } from './query/parse.js';
 
 /** Values of a document in their stored form, by attribute number. */
 export type StoredValues = ReadonlyMap<number, unknown>;
@@ -37,7 +29,7 @@ export type CountUpTo = 0 | 'exact' | number;
  */
 export function createDocumentStore(sql: Sql) {
   const { dialect } = sql;
-  const { condition } = createCompiler(dialect);
+  const condition = createCompiler(dialect);
   const placeTypes: Partial<Record<ColumnKind, string>> = {
     integer: 'bigint',
     double: 'double precision',
@@ -100,7 +92,7 @@ export function createDocumentStore(sql: Sql) {
       });
     },
     /** What a cursor's document has in the columns of an order; 64-bit numbers as text, since drivers round them. */
-    cursor: (collection: Collection, id: string, orders: readonly Order[], visibility: Visibility): Query => {
+    cursor: (collection: Collection, id: string, orders: readonly Order<Field>[], visibility: Visibility): Query => {
       const columns = orderColumns(orders).map(({ column }, at) => {
         const field = orders[at]?.field;
         const whole =

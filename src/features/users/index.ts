@@ -6,6 +6,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../accounts/index.js';
 import type { Courier } from '../courier/index.js';
+import type { Asked } from '../lists/index.js';
 import type { Sessions } from '../sessions/index.js';
 
 /** A person to be signed up. */
@@ -156,14 +157,9 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
       if (found === undefined) throw new Failure('user_not_found');
       return found;
     },
-    /** A page of the users, and how many there are in all pages. */
-    list: async (
-      project: Project,
-      page: { search?: string | undefined; limit: number; offset: number },
-    ): Promise<{ total: number; users: Account[] }> => ({
-      total: await accounts.count(db, project.id, page.search),
-      users: await accounts.list(db, project.id, page),
-    }),
+    /** A page of the users, and how many there are in all pages. Throws Failure `general_argument_invalid` and `general_cursor_not_found`. */
+    list: (project: Project, asked: Asked): Promise<{ total: number; users: Account[] }> =>
+      db.snapshot((snapshot) => accounts.list(snapshot, project.id, asked)),
   };
 }
 

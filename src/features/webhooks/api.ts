@@ -3,6 +3,7 @@ import { everyEvent, subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, newId, uniqueId } from '#src/contract/shapes.js';
+import { listParameters } from '../lists/index.js';
 import { deliveryShape, webhookShape } from './view.js';
 
 const common = { tag: 'webhooks', auth: ['key'], limit: 'data' } as const;
@@ -59,10 +60,7 @@ const rotation = {
   errors: ['webhook_not_found'],
 } as const;
 
-const list = {
-  queries: z.array(z.string().max(4096)).default([]).meta({ description: 'Queries: limit and offset' }),
-  total: z.enum(['true', 'false']).default('true').meta({ description: 'false: do not count' }),
-};
+const list = { ...listParameters, queries: listParameters.queries.meta({ description: 'Queries: limit and offset' }) };
 
 /** Webhooks and their deliveries, for server keys. */
 export const webhooksApi = declare({
@@ -88,7 +86,7 @@ export const webhooksApi = declare({
     summary: 'Lists the webhooks of the project.',
     query: z.object(list),
     reply: json(z.object({ total: z.int(), webhooks: z.array(webhookShape) }).meta({ id: 'WebhookList' })),
-    errors: ['general_query_invalid'],
+    errors: [],
   },
   get: {
     ...read,
@@ -142,7 +140,7 @@ export const webhooksApi = declare({
     params,
     query: z.object(list),
     reply: json(z.object({ total: z.int(), deliveries: z.array(deliveryShape) }).meta({ id: 'WebhookDeliveryList' })),
-    errors: ['webhook_not_found', 'general_query_invalid'],
+    errors: ['webhook_not_found'],
   },
   test: {
     ...write,

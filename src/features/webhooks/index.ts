@@ -1,6 +1,7 @@
 import { webhookLimits } from '#src/contract/limits.js';
 import { by, type Call, implement } from '#src/contract/operation.js';
 import type { Platform } from '#src/platform/index.js';
+import { parsePage } from '../lists/index.js';
 import type { Projects } from '../projects/index.js';
 import { webhooksApi } from './api.js';
 import { createDeliveries } from './deliveries/delivery.js';
@@ -11,12 +12,13 @@ import { createPost } from './deliveries/post.js';
 import { createDeliveryStore } from './deliveries/store.js';
 import { createWorker } from './deliveries/worker.js';
 import { createWebhookJobs } from './jobs.js';
-import { pageOf } from './paging.js';
 import { createWebhooks } from './service.js';
 import { createWebhookStore } from './store.js';
 import { toAttempt, toDelivery, toWebhook } from './view.js';
 
 export { webhooksApi } from './api.js';
+
+const webhooksInPage = { most: webhookLimits.perProject, usual: webhookLimits.perProject } as const;
 
 /** Webhooks: their management, and the engine that delivers events to them. */
 export function createWebhooksFeature(platform: Platform, projects: Projects) {
@@ -69,9 +71,9 @@ function operationsOf(
       return toWebhook(made.webhook, made.secret);
     },
     list: async ({ project, query }) => {
-      const page = pageOf(query.queries, webhookLimits.perProject, webhookLimits.perProject);
+      const page = parsePage(query.queries, webhooksInPage);
       const { total, webhooks: found } = await webhooks.list(db, project.id, page);
-      return { total: query.total === 'true' ? total : 0, webhooks: found.map((webhook) => toWebhook(webhook)) };
+      return { total: query.total ? total : 0, webhooks: found.map((webhook) => toWebhook(webhook)) };
     },
     get: async (call) => toWebhook(await named(call)),
     update: async (call) =>
@@ -82,8 +84,8 @@ function operationsOf(
     rotate,
     rotateByPatch: rotate,
     deliveries: async (call) => {
-      const page = pageOf(call.query.queries, attemptsInPage.most, attemptsInPage.usual);
-      const { total, attempts } = await history.list(db, await named(call), page, call.query.total === 'true');
+      const page = parsePage(call.query.queries, attemptsInPage);
+      const { total, attempts } = await history.list(db, await named(call), page, call.query.total);
       return { total, deliveries: attempts.map(toAttempt) };
     },
     test: async (call) => ({

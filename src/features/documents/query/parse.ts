@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
-import { parseJson } from '#src/platform/json.js';
 import { type Attribute, type Collection, Misfit, single } from '../../databases/index.js';
+import { createQueryParser, type ListQuery, oneText, queryBounds, type Vocabulary } from '../../lists/index.js';
 
 /** What a condition or an order refers to: an attribute, or one of the members every document has. */
 export type Field =
@@ -10,149 +9,34 @@ export type Field =
 /** Members every document has. */
 export type SystemField = '$id' | '$sequence' | '$createdAt' | '$updatedAt';
 
-/** Comparisons of one value. */
-export type Comparison = 'equal' | 'notEqual' | 'lessThan' | 'lessThanEqual' | 'greaterThan' | 'greaterThanEqual';
-/** Searches in text. */
-export type TextMatch = 'startsWith' | 'endsWith' | 'contains';
-
-/** A condition on documents; values are in their stored form. */
-export type Condition =
-  | {
-      readonly kind: 'compare';
-      readonly method: Comparison;
-      readonly field: Field;
-      readonly values: readonly unknown[];
-    }
-  | { readonly kind: 'between'; readonly field: Field; readonly low: unknown; readonly high: unknown }
-  | { readonly kind: 'null'; readonly field: Field; readonly isNull: boolean }
-  | { readonly kind: 'match'; readonly method: TextMatch; readonly field: Field; readonly values: readonly string[] }
-  | { readonly kind: 'element'; readonly attribute: Attribute; readonly values: readonly unknown[] }
-  | { readonly kind: 'all' | 'any'; readonly conditions: readonly Condition[] };
-
-/** One column of an order. */
-export interface Order {
-  readonly field: Field;
-  readonly descending: boolean;
-}
-
 /** What a list was asked for. */
-export interface DocumentQuery {
-  readonly conditions: readonly Condition[];
-  readonly orders: readonly Order[];
-  readonly limit: number;
-  readonly offset: number;
-  readonly cursor: { readonly id: string; readonly before: boolean } | null;
+export interface DocumentQuery extends ListQuery<Field> {
   /** Keys of the attributes to print; null for all. */
   readonly select: readonly string[] | null;
 }
 
-/** Bounds of the query language. */
-const most = { queries: 100, characters: 4096, values: 500, limit: 5000, depth: 10 } as const;
-const defaultLimit = 25;
-
-const queryShape = z.object({
-  method: z.string(),
-  attribute: z.string().optional(),
-  values: z.array(z.unknown()).max(most.values).default([]),
-});
-
 const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
 
 const systemFields: readonly SystemField[] = ['$id', '$sequence', '$createdAt', '$updatedAt'];
-const comparisons = ['equal', 'notEqual', 'lessThan', 'lessThanEqual', 'greaterThan', 'greaterThanEqual'] as const;
-const matches = ['startsWith', 'endsWith', 'contains'] as const;
 const isOneOf = <T extends string>(list: readonly T[], value: string): value is T =>
   (list as readonly string[]).includes(value);
 
 /** Parses the queries of a list for a collection. Throws Failure `general_query_invalid`. */
 export function parseQueries(texts: readonly string[], collection: Collection): DocumentQuery {
-  if (texts.length > most.queries) throw invalid(`at most ${most.queries} queries.`);
-  const conditions: Condition[] = [];
-  const orders: Order[] = [];
-  const ordered = new Set<string>();
-  let limit: number | undefined;
-  let offset: number | undefined;
-  let cursor: DocumentQuery['cursor'] = null;
+  const query = createQueryParser(vocabularyOf(collection))(texts);
   let select: readonly string[] | null = null;
-  for (const text of texts) {
-    const query = parseText(text);
-    const { method, attribute = '', values } = query;
-    if (method === 'orderAsc' || method === 'orderDesc') {
-      const field = fieldOf(collection, attribute);
-      // A second order by the same attribute decides nothing.
-      if (!ordered.has(attribute)) orders.push({ field, descending: method === 'orderDesc' });
-      ordered.add(attribute);
-    } else if (method === 'limit') limit ??= wholeNumber(values, 'limit', 1, most.limit);
-    else if (method === 'offset') offset ??= wholeNumber(values, 'offset', 0, Number.MAX_SAFE_INTEGER);
-    else if (method === 'cursorAfter' || method === 'cursorBefore') {
-      cursor ??= { id: oneText(values, method), before: method === 'cursorBefore' };
-    } else if (method === 'select') select = selection(collection, values, select);
-    else conditions.push(condition(collection, query, 1));
-  }
-  if (orders.some(({ field }) => field.kind === 'attribute' && field.attribute.array))
-    throw invalid('an array cannot be an order.');
-  return { conditions, orders, limit: limit ?? defaultLimit, offset: offset ?? 0, cursor, select };
+  for (const values of query.selects) select = selection(collection, values, select);
+  return { ...query, select };
 }
 
-type Query = z.output<typeof queryShape>;
-
-function parseText(text: string): Query {
-  if (text.length > most.characters) throw invalid(`at most ${most.characters} characters each.`);
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    throw invalid('each query must be a JSON object.');
-  }
-  return parseShape(value);
+function vocabularyOf(collection: Collection): Vocabulary<Field> {
+  return { invalid, hasSearch: false, field: (name) => fieldOf(collection, name), kindOf, comparable };
 }
 
-function parseShape(value: unknown): Query {
-  const parsed = queryShape.safeParse(value);
-  if (!parsed.success) throw invalid('each query must be a JSON object with a method and at most 500 values.');
-  return parsed.data;
-}
-
-function condition(collection: Collection, { method, attribute = '', values }: Query, depth: number): Condition {
-  if (method === 'and' || method === 'or') {
-    if (values.length < 2) throw invalid(`${method} takes at least two queries.`);
-    if (depth >= most.depth) throw invalid(`conditions nest at most ${most.depth} deep.`);
-    const conditions = values.map((inner) => condition(collection, parseShape(inner), depth + 1));
-    return { kind: method === 'and' ? 'all' : 'any', conditions };
-  }
-  if (method === 'isNull' || method === 'isNotNull') {
-    return { kind: 'null', field: fieldOf(collection, attribute), isNull: method === 'isNull' };
-  }
-  if (method === 'between') {
-    if (values.length !== 2) throw invalid('between takes two values.');
-    const field = scalarField(collection, attribute, method);
-    return { kind: 'between', field, low: comparable(field, values[0]), high: comparable(field, values[1]) };
-  }
-  if (isOneOf(comparisons, method)) {
-    const field = scalarField(collection, attribute, method);
-    if (values.length === 0 || (method !== 'equal' && values.length > 1))
-      throw invalid(`${method} takes ${method === 'equal' ? 'at least one value' : 'one value'}.`);
-    return { kind: 'compare', method, field, values: values.map((value) => comparable(field, value)) };
-  }
-  if (isOneOf(matches, method)) return match(collection, method, attribute, values);
-  throw invalid(`unknown method ${method.slice(0, 40)}.`);
-}
-
-function match(collection: Collection, method: TextMatch, key: string, values: readonly unknown[]): Condition {
-  const field = fieldOf(collection, key);
-  if (values.length === 0 || (method !== 'contains' && values.length > 1))
-    throw invalid(`${method} takes ${method === 'contains' ? 'at least one value' : 'one value'}.`);
-  if (field.kind === 'attribute' && field.attribute.array) {
-    if (method !== 'contains') throw invalid(`${method} does not work on arrays.`);
-    const { attribute } = field;
-    return { kind: 'element', attribute, values: values.map((value) => comparable(field, value)) };
-  }
-  const isText =
-    field.kind === 'system'
-      ? field.name === '$id'
-      : !['integer', 'double', 'boolean', 'datetime'].includes(field.attribute.type);
-  if (!isText) throw invalid(`${method} works on text only.`);
-  return { kind: 'match', method, field, values: values.map((value) => oneText([value], method)) };
+function kindOf(field: Field): 'text' | 'list' | 'plain' {
+  if (field.kind === 'system') return field.name === '$id' ? 'text' : 'plain';
+  if (field.attribute.array) return 'list';
+  return ['integer', 'double', 'boolean', 'datetime'].includes(field.attribute.type) ? 'plain' : 'text';
 }
 
 function fieldOf(collection: Collection, key: string): Field {
@@ -160,12 +44,6 @@ function fieldOf(collection: Collection, key: string): Field {
   const attribute = collection.attributes.find((one) => one.key === key);
   if (attribute === undefined) throw invalid(`the collection has no attribute ${key.slice(0, 40)}.`);
   return { kind: 'attribute', attribute };
-}
-
-function scalarField(collection: Collection, key: string, method: string): Field {
-  const field = fieldOf(collection, key);
-  if (field.kind === 'attribute' && field.attribute.array) throw invalid(`${method} does not work on arrays.`);
-  return field;
 }
 
 /** What the system members compare as. */
@@ -192,31 +70,10 @@ const unbounded: Attribute = {
   required: false,
   array: false,
   default: null,
-  size: most.characters,
+  size: queryBounds.characters,
   createdAt: '',
   updatedAt: '',
 };
-
-/** Postgres has neither NUL nor lone surrogates in text. */
-function storable(text: string): string {
-  if (text.includes('\0') || !text.isWellFormed())
-    throw invalid('text must not hold NUL characters or lone surrogates.');
-  return text;
-}
-
-function oneText(values: readonly unknown[], method: string): string {
-  const [value] = values;
-  if (typeof value !== 'string') throw invalid(`${method} takes text.`);
-  return storable(value);
-}
-
-function wholeNumber(values: readonly unknown[], method: string, low: number, high: number): number {
-  const [value] = values;
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < low || value > high) {
-    throw invalid(`${method} takes a whole number from ${low} to ${high}.`);
-  }
-  return value;
-}
 
 function selection(
   collection: Collection,
@@ -226,7 +83,7 @@ function selection(
   const selected = [...(before ?? [])];
   let everything = false;
   for (const value of values) {
-    const key = oneText([value], 'select');
+    const key = oneText([value], 'select', invalid);
     if (key === '*') everything = true;
     else if (!key.startsWith('$')) {
       fieldOf(collection, key);

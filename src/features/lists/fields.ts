@@ -1,0 +1,64 @@
+import { Failure } from '#src/contract/errors.js';
+import { instantOf } from '#src/platform/clock.js';
+import { createQueryParser, type ListQuery, type Vocabulary } from './query/parse.js';
+import { oneText } from './query/wire.js';
+
+/** A field that queries may speak of. `texts` is a JSON array of text. */
+export interface ListField {
+  readonly column: string;
+  readonly type: 'text' | 'instant' | 'boolean' | 'integer' | 'texts';
+  readonly nullable?: true;
+}
+
+const invalid = (message: string) =>
+  new Failure('general_argument_invalid', { message: `Invalid \`queries\` param: ${message}` });
+
+/** What queries of such a list may speak of. */
+export function vocabularyOf(fields: Readonly<Record<string, ListField>>): Vocabulary<ListField> {
+  return {
+    invalid,
+    hasSearch: true,
+    field: (name) => {
+      const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+      if (field === undefined) throw invalid(`this list has no attribute ${name.slice(0, 40)}.`);
+      return field;
+    },
+    kindOf: ({ type }) => (type === 'text' ? 'text' : type === 'texts' ? 'list' : 'plain'),
+    comparable,
+  };
+}
+
+/** Parses the queries of a list. Throws Failure `general_argument_invalid`. */
+export function parseListQueries(
+  texts: readonly string[],
+  fields: Readonly<Record<string, ListField>>,
+): ListQuery<ListField> {
+  return createQueryParser(vocabularyOf(fields))(texts);
+}
+
+/** Parses the queries of a list that is read by pages only: `limit` and `offset`. Throws Failure `general_argument_invalid`. */
+export function parsePage(
+  texts: readonly string[],
+  { most, usual }: { readonly most: number; readonly usual: number },
+): { readonly limit: number; readonly offset: number } {
+  const query = parseListQueries([...texts, JSON.stringify({ method: 'limit', values: [usual] })], {});
+  if (query.cursor !== null || query.conditions.length > 0) throw invalid('this list takes limit and offset only.');
+  if (query.limit > most) throw invalid(`limit takes a whole number from 1 to ${most}.`);
+  return { limit: query.limit, offset: query.offset };
+}
+
+function comparable({ type }: ListField, value: unknown): unknown {
+  if (type === 'boolean') {
+    if (typeof value !== 'boolean') throw invalid('a value must be true or false.');
+    return value;
+  }
+  if (type === 'integer') {
+    if (!Number.isSafeInteger(value)) throw invalid('a value must be a whole number.');
+    return value;
+  }
+  const text = oneText([value], 'a comparison', invalid);
+  if (type !== 'instant') return text;
+  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) throw invalid('a value must be a time in ISO 8601.');
+  return instantOf(time);
+}

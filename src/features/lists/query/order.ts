@@ -1,0 +1,55 @@
+import type { DialectName, Value } from '#src/platform/db/query.js';
+import { type Fragment, join } from './fragment.js';
+
+/** A column of an order; of one that can be null Postgres has to be told where nulls stand. */
+export interface OrderColumn {
+  readonly column: string;
+  readonly descending: boolean;
+  readonly nullable: boolean;
+}
+
+/** ORDER BY, nulls first ascending and last descending on both databases. */
+export function orderBy(columns: readonly OrderColumn[], dialect: DialectName, reversed: boolean): string {
+  const words = ({ descending, nullable }: OrderColumn) => {
+    const falls = descending !== reversed;
+    const direction = falls ? 'desc' : 'asc';
+    // In the other order an index of a column without nulls would not be used.
+    if (dialect === 'sqlite' || !nullable) return direction;
+    return `${direction} nulls ${falls ? 'last' : 'first'}`;
+  };
+  return columns.map((one) => `${one.column} ${words(one)}`).join(', ');
+}
+
+/**
+ * Rows after a cursor in an order: those greater in the first column, or equal there and greater in the next, and so on.
+ * A null is smaller than every value.
+ */
+export function afterCursor(columns: readonly OrderColumn[], at: readonly Value[], reversed: boolean): Fragment {
+  const branches: Fragment[] = [];
+  for (let depth = 0; depth < columns.length; depth++) {
+    const equal = columns.slice(0, depth).map(({ column }, index) => same(column, at[index] ?? null));
+    const last = columns[depth];
+    if (last === undefined) continue;
+    const beyond =
+      last.descending !== reversed ? below(last.column, at[depth] ?? null) : above(last.column, at[depth] ?? null);
+    if (beyond !== undefined) branches.push(join([...equal, beyond], ' and '));
+  }
+  if (branches.length === 0) return { sql: '1 = 0', values: [] };
+  const { sql, values } = join(
+    branches.map((branch) => ({ sql: `(${branch.sql})`, values: branch.values })),
+    ' or ',
+  );
+  return { sql: `(${sql})`, values };
+}
+
+function same(column: string, value: Value): Fragment {
+  return value === null ? { sql: `${column} is null`, values: [] } : { sql: `${column} = ?`, values: [value] };
+}
+
+function above(column: string, value: Value): Fragment {
+  return value === null ? { sql: `${column} is not null`, values: [] } : { sql: `${column} > ?`, values: [value] };
+}
+
+function below(column: string, value: Value): Fragment | undefined {
+  return value === null ? undefined : { sql: `(${column} < ? or ${column} is null)`, values: [value] };
+}
