@@ -88,7 +88,7 @@ module.exports = {
       'machines-only-in-platform',
       'Features ask the platform for time, hashes, the network and the database.',
       { pathNot: '^src/platform/' },
-      { path: packages('undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg') },
+      { path: packages('undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'bcryptjs', 'sqlite3', 'pg') },
     ),
     rule(
       'cron-only-in-scheduler',
@@ -101,7 +101,7 @@ module.exports = {
       'Most starts can do without them; by import() they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         dependencyTypesNot: ['type-only'],
       },

@@ -55,6 +55,17 @@ export const jsonLimits = { depth: 64, keys: 10_000 } as const;
 /** Password length in Unicode code points and in bytes of UTF-8; the minimum is `SVC_PASSWORD_MIN_LENGTH`. */
 export const passwordSize = { codePoints: 256, bytes: 1024 } as const;
 
+/** What checking a password against an imported hash may cost, some 128 MiB and less than a second: a planted one must not hold the service up. */
+export const foreignHashCost = {
+  bcryptRounds: [4, 13],
+  /** KiB, KiB times passes, lanes. */
+  argon2: { memory: 131_072, work: 524_288, lanes: 16 },
+  /** Bytes, N r p, and the length of the key in bytes. */
+  scrypt: { memory: 134_217_728, work: 1_048_576, length: [16, 128] },
+  /** Binary logarithm of the iterations. */
+  phpass: [7, 16],
+} as const;
+
 /** Preferences of a user, as JSON, in bytes. */
 export const prefsBytes = 65_535;
 

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import Scrypt from 'scrypt-kdf';
 import { Failure } from '#src/contract/errors.js';
 import type { Clock } from './clock.js';
+import { parseForeign } from './foreign-hashes/hash.js';
 import { lazily } from './lazily.js';
 import type { Metrics } from './metrics.js';
 
@@ -31,7 +32,7 @@ export const defaultHashParameters: HashParameters = {
 export interface Hashing {
   /** A self-describing hash of a password in NFC. */
   hash(password: string): Promise<string>;
-  /** Whether the password fits; with no hash at all it takes as long and is false. */
+  /** Whether the password fits a hash of ours or a foreign one; with no hash at all it takes as long and is false. */
   verify(password: string, hash: string | null): Promise<boolean>;
   /** Whether a hash was made with other parameters than the current ones. */
   isOutdated(hash: string): boolean;
@@ -48,6 +49,7 @@ const highestLogN = 18;
 export function createHashing(parameters: HashParameters, parallel: number, clock: Clock, metrics: Metrics): Hashing {
   const queue = createQueue(parallel, clock, metrics);
   const argon2 = lazily(() => import('@node-rs/argon2'));
+  const foreign = lazily(async () => (await import('./foreign-hashes/verify.js')).createForeignVerifier());
   const make = async (password: string): Promise<string> => {
     if (parameters.algorithm === 'argon2id') {
       const { hash } = await argon2.get();
@@ -67,9 +69,14 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
     hash: (password) => queue(() => make(password)),
     verify: (password, hash) =>
       queue(async () => {
-        if (hash !== null) return check(password, hash);
-        await check(password, decoy);
-        return false;
+        const other = hash === null ? undefined : parseForeign(hash);
+        if (hash !== null && other === undefined) return check(password, hash);
+        // Most foreign hashes are cheaper than ours; whoever guesses must not learn from the time that there is one.
+        const [fits] = await Promise.all([
+          other === undefined ? false : (await foreign.get())(password, other),
+          check(password, decoy),
+        ]);
+        return fits;
       }),
     isOutdated: (hash) => {
       if (parameters.algorithm === 'argon2id') {

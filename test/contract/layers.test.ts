@@ -52,7 +52,7 @@ const violations: [string, string, string][] = [
   ['graphql-only-in-graphql', 'http/planted/helix', "import 'graphql-helix';"],
   ['cron-only-in-scheduler', 'features/planted/cron', "import 'node-cron';"],
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
-  ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg'].map(
+  ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'bcryptjs', 'sqlite3', 'pg'].map(
     (name): [string, string, string] => [
       'machines-only-in-platform',
       `features/planted/${name.replace('/', '-')}`,
@@ -60,6 +60,8 @@ const violations: [string, string, string][] = [
     ],
   ),
   ['loaded-when-needed', 'platform/planted/argon2', "import '@node-rs/argon2';"],
+  ['loaded-when-needed', 'platform/planted/bcrypt', "import 'bcryptjs';"],
+  ['loaded-when-needed', 'platform/planted/foreign', "import '#src/platform/foreign-hashes/verify-planted.js';"],
   ['loaded-when-needed', 'features/planted/dictionary', "import '@zxcvbn-ts/language-common';"],
   ['loaded-when-needed', 'cli/planted/questions', "import 'inquirer';"],
   ['loaded-when-needed', 'graphql/planted/engine', "import '#src/graphql/engine.js';"],
