@@ -29,7 +29,7 @@ export const limitClasses = {
   login: {
     account: { count: 10, seconds: 900 },
     address: { count: 30, seconds: 900 },
-    summary: 'Failed logins and wrong current passwords; a success gives the try back',
+    summary: 'Failed logins, wrong current passwords, wrong codes and links; a success gives the try back',
   },
   'unknown-route': { address: { count: 300, seconds: 60 }, summary: 'Requests for addresses that do not exist' },
   signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts' },

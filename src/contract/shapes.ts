@@ -29,6 +29,9 @@ export const emailAddress = z
 /** A phone number as E.164 writes it. */
 export const phoneNumber = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be a phone number such as +14155550123');
 
+/** The address of a page of the application, as far as its form says; `demandOwnUrl` judges the rest. */
+export const pageUrl = z.string().min(1).max(2048).meta({ description: 'A page on a platform of the project' });
+
 /** A display name. */
 export const displayName = z.string().max(128);
 

@@ -9,9 +9,11 @@ import { createLists } from './lists/index.js';
 import { createLogins } from './login/index.js';
 import { createOneTimeSecrets } from './one-time-secrets/index.js';
 import { createProjectsFeature } from './projects/index.js';
+import { createRecovery } from './recovery/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
 import { createUsers } from './users/index.js';
+import { createVerification } from './verification/index.js';
 import { createWebhooksFeature } from './webhooks/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
@@ -36,8 +38,10 @@ export function createFeatures(platform: Platform) {
     operations: sessionOperations,
     jobs: sessionJobs,
   } = createSessionsFeature(platform, accounts, projects);
-  const users = createUsers(platform, accounts, sessions, courier);
+  const users = createUsers(platform, { accounts, sessions, secrets, courier });
   const selfService = createSelfService(platform, { accounts, sessions, users, limits });
+  const verification = createVerification(platform, { accounts, users, secrets, courier, limits, projects });
+  const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
@@ -56,6 +60,8 @@ export function createFeatures(platform: Platform) {
     jobs,
     operations: [
       ...selfService.operations,
+      ...verification.operations,
+      ...recovery.operations,
       ...logins.operations,
       ...sessionOperations,
       ...projectOperations,

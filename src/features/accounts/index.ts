@@ -53,6 +53,26 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     providerType,
     identifier,
   });
+  const reachBy = async (
+    column: 'email' | 'phone',
+    unit: Unit,
+    projectId: string,
+    account: Account,
+    value: string,
+    change: AccountChange,
+  ): Promise<Account> => {
+    const taken = column === 'email' ? 'user_email_already_exists' : 'user_phone_already_exists';
+    if ((await unit.one(store.otherWith(column, projectId, account.id, value))) !== undefined) throw new Failure(taken);
+    const kind = column === 'email' ? 'email' : 'sms';
+    const others = account.targets.filter(({ providerType }) => providerType !== kind);
+    try {
+      return await update(unit, projectId, account, { ...change, targets: [...others, target(kind, value, unit.now)] });
+    } catch (error) {
+      // Two users may take one address at the same moment; then the unique index decides.
+      if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure(taken);
+      throw error;
+    }
+  };
 
   return {
     find,
@@ -115,27 +135,11 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     touch: async (unit: Unit, projectId: string, id: string): Promise<boolean> =>
       (await unit.run(store.touch({ projectId, id, now: unit.now }))) > 0,
     /** Gives the account another address, unverified. Throws Failure `user_email_already_exists` where another user has it. */
-    changeEmail: async (
-      unit: Unit,
-      projectId: string,
-      account: Account,
-      email: string,
-      change: AccountChange = {},
-    ): Promise<Account> => {
-      if ((await unit.one(store.otherWithEmail(projectId, account.id, email))) !== undefined)
-        throw new Failure('user_email_already_exists');
-      const targets = [
-        ...account.targets.filter(({ providerType }) => providerType !== 'email'),
-        target('email', email, unit.now),
-      ];
-      try {
-        return await update(unit, projectId, account, { ...change, email, emailVerification: false, targets });
-      } catch (error) {
-        // Two users may take one address at the same moment; then the unique index decides.
-        if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure('user_email_already_exists');
-        throw error;
-      }
-    },
+    changeEmail: (unit: Unit, projectId: string, account: Account, email: string, change: AccountChange = {}) =>
+      reachBy('email', unit, projectId, account, email, { ...change, email, emailVerification: false }),
+    /** Gives the account another phone number, unverified. Throws Failure `user_phone_already_exists` where another user has it. */
+    changePhone: (unit: Unit, projectId: string, account: Account, phone: string) =>
+      reachBy('phone', unit, projectId, account, phone, { phone, phoneVerification: false }),
     remove: async (unit: Unit, projectId: string, id: string): Promise<void> => {
       await unit.run(store.remove(projectId, id));
     },

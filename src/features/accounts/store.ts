@@ -77,9 +77,14 @@ export function createAccountStore(sql: Sql) {
     touch: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, id: p.id }).update({ accessed_at: p.now }),
     ),
-    /** Returns a row when another user has the address. */
-    otherWithEmail: (projectId: string, id: string, email: string): Query =>
-      sql.compile(knex(users.name).where({ project_id: projectId, email }).whereNot({ id }).select('id')),
+    /** Returns a row when another user has the address or the phone number. */
+    otherWith: (column: 'email' | 'phone', projectId: string, id: string, value: string): Query =>
+      sql.compile(
+        knex(users.name)
+          .where({ project_id: projectId, [column]: value })
+          .whereNot({ id })
+          .select('id'),
+      ),
     remove: (projectId: string, id: string): Query => sql.compile(own(projectId, id).delete()),
     ofProject: (projectId: string) => knex(users.name).where({ project_id: projectId }),
   };

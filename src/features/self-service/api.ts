@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bodySizes, prefsBytes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
-import { displayName, emailAddress, newId } from '#src/contract/shapes.js';
+import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
 import { passwordText, userShape } from '../accounts/index.js';
 
 const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
@@ -73,6 +73,17 @@ export const selfServiceApi = declare({
       'password_policy_violation',
       'general_rate_limit_exceeded',
     ],
+  },
+  updatePhone: {
+    ...common,
+    id: 'account.updatePhone',
+    method: 'PATCH',
+    path: '/account/phone',
+    summary: 'Changes the phone number; an account without a password needs a login not older than 20 minutes instead.',
+    body: z.object({ phone: phoneNumber, password: passwordText }),
+    status: 200,
+    reply: json(userShape),
+    errors: ['user_invalid_credentials', 'user_challenge_required', 'user_phone_already_exists'],
   },
   updatePassword: {
     ...common,

@@ -39,6 +39,12 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
     await db.work(by(call), (unit) => limits.forgive(unit, 'login', key));
   };
 
+  /** By the current password; who has none yet by a fresh login. */
+  const proveSelf = async (call: UserCall, password: string): Promise<void> => {
+    if (call.actor.account.passwordHash === null) sessions.demandFresh(call.actor.session);
+    else await provePassword(call, password);
+  };
+
   /** The caller's account as it is now, whom nobody else changes until the unit ends. */
   const held = async (unit: Unit, { project, actor }: UserCall): Promise<Account> => {
     const account = await accounts.hold(unit, project.id, actor.id);
@@ -89,10 +95,17 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
         ),
       );
     },
+    updatePhone: async (call) => {
+      await proveSelf(call, call.body.password);
+      return toUser(
+        await db.work(by(call), async (unit) =>
+          users.changePhone(unit, call.project, await heldAsProved(unit, call), call.body.phone),
+        ),
+      );
+    },
     updatePassword: async (call) => {
       const { project, actor, body } = call;
-      if (actor.account.passwordHash === null) sessions.demandFresh(actor.session);
-      else await provePassword(call, body.oldPassword);
+      await proveSelf(call, body.oldPassword);
       const hash = await users.preparePassword(project, actor.account, actor.account.email, body.password);
       return toUser(
         await db.work(by(call), async (unit) =>
