@@ -12,6 +12,7 @@ import { createProjectsFeature } from './projects/index.js';
 import { createRecovery } from './recovery/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
+import { createUserManagement } from './user-management/index.js';
 import { createUsers } from './users/index.js';
 import { createVerification } from './verification/index.js';
 import { createWebhooksFeature } from './webhooks/index.js';
@@ -39,6 +40,7 @@ export function createFeatures(platform: Platform) {
     jobs: sessionJobs,
   } = createSessionsFeature(platform, accounts, projects);
   const users = createUsers(platform, { accounts, sessions, secrets, courier });
+  const userManagement = createUserManagement(platform, { accounts, sessions, secrets, users, lists });
   const selfService = createSelfService(platform, { accounts, sessions, users, limits });
   const verification = createVerification(platform, { accounts, users, secrets, courier, limits, projects });
   const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
@@ -63,6 +65,7 @@ export function createFeatures(platform: Platform) {
       ...verification.operations,
       ...recovery.operations,
       ...logins.operations,
+      ...userManagement.operations,
       ...sessionOperations,
       ...projectOperations,
       ...databaseOperations,

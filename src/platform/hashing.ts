@@ -28,6 +28,13 @@ export const defaultHashParameters: HashParameters = {
   argon2id: { memoryCost: 19_456, timeCost: 2, parallelism: 1 },
 };
 
+/** A hash as it can be handed on, and what made it. */
+export interface HashDescription {
+  readonly hash: string;
+  readonly algorithm: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
 /** Hashes passwords, a bounded number at a time, so that reads keep threads and a flood of logins ends in 503 instead of memory. */
 export interface Hashing {
   /** A self-describing hash of a password in NFC. */
@@ -36,6 +43,8 @@ export interface Hashing {
   verify(password: string, hash: string | null): Promise<boolean>;
   /** Whether a hash was made with other parameters than the current ones. */
   isOutdated(hash: string): boolean;
+  /** What a hash is, in the words of those who would check passwords against it elsewhere. */
+  describe(hash: string): HashDescription;
 }
 
 /** `Algorithm.Argon2id`; a const enum cannot be imported under verbatimModuleSyntax. */
@@ -78,6 +87,7 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
         ]);
         return fits;
       }),
+    describe,
     isOutdated: (hash) => {
       if (parameters.algorithm === 'argon2id') {
         const { memoryCost: m, timeCost: t, parallelism: p } = parameters.argon2id;
@@ -89,6 +99,22 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
       return logN !== parameters.scrypt.logN || r !== parameters.scrypt.r || p !== parameters.scrypt.p;
     },
   };
+}
+
+function describe(stored: string): HashDescription {
+  const foreign = parseForeign(stored);
+  if (foreign !== undefined) {
+    const { hash, algorithm, ...options } = foreign;
+    return { hash, algorithm, options: { type: algorithm, ...options } };
+  }
+  const key = scryptKey(stored);
+  if (key === undefined) {
+    const [, m, t, p] = /\$m=(\d+),t=(\d+),p=(\d+)\$/.exec(stored)?.map(Number) ?? [];
+    return { hash: stored, algorithm: 'argon2', options: { type: 'argon2', memoryCost: m, timeCost: t, threads: p } };
+  }
+  const { logN, r, p } = Scrypt.viewParams(key);
+  const options = { type: 'scrypt', costCpu: 2 ** logN, costMemory: r, costParallel: p };
+  return { hash: stored, algorithm: 'scrypt', options };
 }
 
 function scryptKey(hash: string): Uint8Array | undefined {

@@ -1,14 +1,10 @@
 import { z } from 'zod';
-import { bodySizes, prefsBytes } from '#src/contract/limits.js';
+import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
-import { passwordText, userShape } from '../accounts/index.js';
+import { passwordText, preferences, preferencesShape, userShape } from '../accounts/index.js';
 
 const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
-const prefsShape = z.record(z.string(), z.unknown()).meta({ id: 'Preferences' });
-const prefsInput = prefsShape.refine((prefs) => Buffer.byteLength(JSON.stringify(prefs)) <= prefsBytes, {
-  message: `must be at most ${prefsBytes} bytes of JSON`,
-});
 
 /** What users do with their own account. */
 export const selfServiceApi = declare({
@@ -103,7 +99,7 @@ export const selfServiceApi = declare({
     path: '/account/prefs',
     summary: 'Reads the preferences.',
     status: 200,
-    reply: json(prefsShape),
+    reply: json(preferencesShape),
     errors: [],
   },
   updatePrefs: {
@@ -113,7 +109,7 @@ export const selfServiceApi = declare({
     path: '/account/prefs',
     summary: 'Replaces the preferences as a whole.',
     bodyBytes: bodySizes.prefs,
-    body: z.object({ prefs: prefsInput }),
+    body: z.object({ prefs: preferences }),
     status: 200,
     reply: json(userShape),
     errors: [],

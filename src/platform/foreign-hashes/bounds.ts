@@ -45,8 +45,9 @@ function hexMisfit(text: string, bytes: number): string | undefined {
 function bcryptMisfit(text: string): string | undefined {
   const rounds = Number(/^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/.exec(text)?.[1] ?? Number.NaN);
   if (Number.isNaN(rounds)) return 'must be a bcrypt hash, $2a$, $2b$ or $2y$ with 60 characters';
-  const [low, high] = foreignHashCost.bcryptRounds;
-  return rounds < low || rounds > high ? `must have a cost from ${low} to ${high}` : undefined;
+  return rounds < 4 || rounds > foreignHashCost.bcrypt
+    ? `must have a cost from 4 to ${foreignHashCost.bcrypt}`
+    : undefined;
 }
 
 function argon2Misfit(text: string): string | undefined {
@@ -58,7 +59,7 @@ function argon2Misfit(text: string): string | undefined {
   if (salt.length < 11 || salt.length > 86 || key.length < 16 || key.length > 171)
     return 'must have a salt of 8 to 64 bytes and a key of 12 to 128 bytes';
   const [memory, passes, lanes] = [Number(m), Number(t), Number(p)];
-  const { memory: mostMemory, work, lanes: mostLanes } = foreignHashCost.argon2;
+  const { argon2Memory: mostMemory, argon2Work: work, argon2Lanes: mostLanes } = foreignHashCost;
   if (lanes < 1 || lanes > mostLanes || passes < 1 || memory < 8 * lanes) return 'has impossible parameters';
   return memory > mostMemory || memory * passes > work
     ? `must not cost more than m=${mostMemory} and m times t = ${work}`
@@ -67,12 +68,12 @@ function argon2Misfit(text: string): string | undefined {
 
 function scryptMisfit(hash: Extract<ForeignHash, { readonly algorithm: 'scrypt' }>): string | undefined {
   const { cpu, memory, parallel, length } = hash;
-  const [least, most] = foreignHashCost.scrypt.length;
-  if (length < least || length > most) return `must have a length from ${least} to ${most}`;
+  const { scryptMemory, scryptWork, scryptLength } = foreignHashCost;
+  if (length < 16 || length > scryptLength) return `must have a length from 16 to ${scryptLength}`;
   if (cpu < 2 || !Number.isInteger(Math.log2(cpu)) || memory < 1 || parallel < 1)
     return 'must have a power of two as cpu cost, and memory and parallel costs of at least 1';
-  if (128 * cpu * memory > foreignHashCost.scrypt.memory || cpu * memory * parallel > foreignHashCost.scrypt.work)
-    return `must not cost more than ${foreignHashCost.scrypt.memory} bytes and cpu times memory times parallel = ${foreignHashCost.scrypt.work}`;
+  if (128 * cpu * memory > scryptMemory || cpu * memory * parallel > scryptWork)
+    return `must not cost more than ${scryptMemory} bytes and cpu times memory times parallel = ${scryptWork}`;
   return hexMisfit(hash.hash, length);
 }
 
@@ -81,6 +82,7 @@ function phpassMisfit(text: string): string | undefined {
   if (text.startsWith('$2')) return bcryptMisfit(text);
   if (!/^\$[PH]\$[./A-Za-z0-9]{31}$/.test(text)) return 'must be a portable phpass hash, $P$ or $H$ with 34 characters';
   const log = phpassAlphabet.indexOf(text.charAt(3));
-  const [low, high] = foreignHashCost.phpass;
-  return log < low || log > high ? `must have from 2^${low} to 2^${high} iterations` : undefined;
+  return log < 7 || log > foreignHashCost.phpass
+    ? `must have from 2^7 to 2^${foreignHashCost.phpass} iterations`
+    : undefined;
 }
