@@ -161,6 +161,74 @@ const webhookWalk: readonly [string, string, string, unknown?][] = [
   ['webhooks_delete', 'DELETE', '/webhooks/hook'],
 ];
 
+const someone = '/users/walker';
+const argon2 = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc';
+const imported = (userId: string, password: string) => ({ userId, email: `${userId}@mail.example`, password });
+const salted = { passwordCpu: 2, passwordMemory: 1, passwordParallel: 1, passwordLength: 16 };
+
+/** Every operation on users by server keys; `LAST` is the session of the test. */
+const userWalk: readonly [string, string, string, unknown?][] = [
+  ['users_create', 'POST', '/users', { userId: 'walker', email: 'walker@mail.example', phone: '+14155550100' }],
+  ['users_list', 'GET', '/users?search=walker'],
+  ['users_get', 'GET', someone],
+  ['users_updateName', 'PATCH', `${someone}/name`, { name: 'Walker' }],
+  ['users_updateEmail', 'PATCH', `${someone}/email`, { email: 'strider@mail.example' }],
+  ['users_updatePhone', 'PATCH', `${someone}/phone`, { number: '+14155550101' }],
+  ['users_updatePassword', 'PATCH', `${someone}/password`, { password: 'a fine password' }],
+  ['users_updateLabels', 'PUT', `${someone}/labels`, { labels: ['vip'] }],
+  ['users_updateStatus', 'PATCH', `${someone}/status`, { status: true }],
+  ['users_updateEmailVerification', 'PATCH', `${someone}/verification`, { emailVerification: true }],
+  ['users_updatePhoneVerification', 'PATCH', `${someone}/verification/phone`, { phoneVerification: true }],
+  ['users_updatePrefs', 'PATCH', `${someone}/prefs`, { prefs: { theme: 'dark' } }],
+  ['users_getPrefs', 'GET', `${someone}/prefs`],
+  ['users_updateMfa', 'PATCH', `${someone}/mfa`, { mfa: false }],
+  ['users_createSession', 'POST', `${someone}/sessions`],
+  ['users_listSessions', 'GET', `${someone}/sessions`],
+  ['users_deleteSession', 'DELETE', `${someone}/sessions/LAST`],
+  ['users_deleteSessions', 'DELETE', `${someone}/sessions`],
+  ['users_createToken', 'POST', `${someone}/tokens`, { length: 32 }],
+  [
+    'users_createTarget',
+    'POST',
+    `${someone}/targets`,
+    { targetId: 'phone', providerType: 'push', identifier: 'device' },
+  ],
+  ['users_listTargets', 'GET', `${someone}/targets`],
+  ['users_getTarget', 'GET', `${someone}/targets/phone`],
+  ['users_updateTarget', 'PATCH', `${someone}/targets/phone`, { name: 'Old phone' }],
+  ['users_deleteTarget', 'DELETE', `${someone}/targets/phone`],
+  ['users_listIdentities', 'GET', '/users/identities'],
+  ['users_delete', 'DELETE', someone],
+  [
+    'users_createBcryptUser',
+    'POST',
+    '/users/bcrypt',
+    imported('bcrypt', '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'),
+  ],
+  ['users_createArgon2User', 'POST', '/users/argon2', imported('argon2', argon2)],
+  ['users_createMd5User', 'POST', '/users/md5', imported('md5', 'f96b697d7cb7938d525a2f31aaf161d0')],
+  ['users_createPhpassUser', 'POST', '/users/phpass', imported('phpass', '$P$9IQRaTwmfeRo7ud9Fh4E2PdI0S3r.L0')],
+  ['users_createShaUser', 'POST', '/users/sha', { ...imported('sha', '0'.repeat(64)), passwordVersion: 'sha256' }],
+  [
+    'users_createScryptUser',
+    'POST',
+    '/users/scrypt',
+    { ...imported('scrypt', '0'.repeat(32)), ...salted, passwordSalt: 'salt' },
+  ],
+  [
+    'users_createScryptModifiedUser',
+    'POST',
+    '/users/scrypt-modified',
+    {
+      ...imported('firebase', `${'A'.repeat(86)}==`),
+      ...{ passwordSalt: 'AAAA', passwordSaltSeparator: 'Bw==', passwordSignerKey: `${'A'.repeat(86)}==` },
+    },
+  ],
+];
+
+/** Operations that the interface has and this service always refuses. */
+const neverGranted = ['users_deleteIdentity', 'users_updateImpersonator'];
+
 test('every operation succeeds as described', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const key = (await aServerKey(target)).client;
@@ -199,15 +267,19 @@ test('every operation succeeds as described', async () => {
     ['platforms_get', 'GET', '/project/platforms/web-1', undefined, key],
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
-    ...[...documentWalk, ...webhookWalk].map(
+    ...[...documentWalk, ...webhookWalk, ...userWalk].map(
       ([id, method, path, body]) => [id, method, path, body, key] as [string, string, string, unknown, typeof guest],
     ),
   ];
-  assert.deepEqual(walk.map(([id]) => id).sort(), described.map(({ operationId }) => operationId).sort());
-  let delivery = '';
+  assert.deepEqual(
+    [...walk.map(([id]) => id), ...neverGranted].sort(),
+    described.map(({ operationId }) => operationId).sort(),
+  );
+  let made = '';
   for (const [id, method, path, body, caller = guest] of walk) {
-    const answer = await caller.request(method, path.replace('LAST', delivery), body);
-    if (id === 'webhooks_test') delivery = (answer.body.delivery as { deliveryId: string }).deliveryId;
+    const answer = await caller.request(method, path.replace('LAST', made), body);
+    if (id === 'users_createSession') made = answer.string('$id');
+    if (id === 'webhooks_test') made = (answer.body.delivery as { deliveryId: string }).deliveryId;
     assert.ok(answer.status < 300, `${id}: ${answer.status} ${answer.text}`);
     assert.equal(target.answers.at(-1) && target.judge.operationOf(last()), id);
   }

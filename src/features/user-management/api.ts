@@ -13,11 +13,14 @@ const one = '/users/:userId';
 const params = z.object({ userId: customId });
 const errors = ['user_not_found'] as const;
 
+const none = z.literal('').transform(() => null);
 /** Absent, null and the empty string all mean that there is none. */
 const absent = z
   .literal('')
   .nullish()
   .transform(() => null);
+const noAddress = { error: 'must be an e-mail address, or empty' } as const;
+const noNumber = { error: 'must be a phone number such as +14155550123, or empty' } as const;
 const label = z
   .string()
   .regex(/^[A-Za-z0-9]+$/, 'must be letters A-Z a-z and digits')
@@ -42,9 +45,9 @@ export const managementApi = declare({
     summary: 'Creates a user; e-mail address, phone number and password may be left out.',
     body: z.object({
       userId: newId,
-      email: z.union([absent, emailAddress]),
-      phone: z.union([absent, phoneNumber]),
-      password: z.union([absent, passwordText]),
+      email: z.union([absent, emailAddress], noAddress),
+      phone: z.union([absent, phoneNumber], noNumber),
+      password: z.union([absent, passwordText], { error: 'must be a password of a bearable length, or empty' }),
       name: displayName.nullish().transform((name) => name ?? ''),
     }),
     status: 201,
@@ -79,7 +82,7 @@ export const managementApi = declare({
     path: `${one}/email`,
     summary: 'Changes the e-mail address, which is unverified then; the empty string takes it away.',
     params,
-    body: z.object({ email: z.union([z.literal('').transform(() => null), emailAddress]) }),
+    body: z.object({ email: z.union([none, emailAddress], noAddress) }),
     errors: [...errors, 'user_email_already_exists'],
   },
   updatePhone: {
@@ -89,7 +92,7 @@ export const managementApi = declare({
     path: `${one}/phone`,
     summary: 'Changes the phone number, which is unverified then; the empty string takes it away.',
     params,
-    body: z.object({ number: z.union([z.literal('').transform(() => null), phoneNumber]) }),
+    body: z.object({ number: z.union([none, phoneNumber], noNumber) }),
     errors: [...errors, 'user_phone_already_exists'],
   },
   updatePassword: {
