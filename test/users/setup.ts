@@ -11,7 +11,7 @@ export interface Managed {
 
 /** Starts a server whose limits are out of the way. */
 export async function managed(options: ApplianceOptions = {}): Promise<Managed> {
-  const settings = { SVC_RATE_LIMITS: 'signup=1000/60,data=100000/60', ...options.settings };
+  const settings = { SVC_RATE_LIMITS: 'signup=1000/60,login=1000/60,data=100000/60', ...options.settings };
   const target = await startAppliance({ ...options, settings });
   return { target, key: (await aServerKey(target)).client };
 }
