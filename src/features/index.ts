@@ -17,13 +17,14 @@ import { createUsers } from './users/index.js';
 import { createVerification } from './verification/index.js';
 import { createWebhooksFeature } from './webhooks/index.js';
 
-export { passwordText, toUser } from './accounts/index.js';
+export { labelList, passwordText, toUser } from './accounts/index.js';
 export { attributesApi, databasesApi } from './databases/index.js';
 export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export { searchParameter } from './lists/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
+export { toSession } from './sessions/index.js';
 export { webhooksApi } from './webhooks/index.js';
 
 /** Builds every feature, each after those it leans on. */

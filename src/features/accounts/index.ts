@@ -12,6 +12,7 @@ import type { Asked, Lists } from '../lists/index.js';
 import { createPasswordPolicy } from './password-policy.js';
 import { type AccountChange, createAccountStore, userFields, users } from './store.js';
 
+export { labelList } from './labels.js';
 export { passwordText } from './password-policy.js';
 export { preferences, preferencesShape } from './preferences.js';
 export { users } from './store.js';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { bodySizes, userLimits } from '#src/contract/limits.js';
+import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
-import { passwordText, preferences, preferencesShape } from '../accounts/index.js';
+import { labelList, passwordText, preferences, preferencesShape } from '../accounts/index.js';
 import { listParameters, searchParameter } from '../lists/index.js';
 import { managedUserShape } from './view.js';
 
@@ -21,10 +21,6 @@ const absent = z
   .transform(() => null);
 const noAddress = { error: 'must be an e-mail address, or empty' } as const;
 const noNumber = { error: 'must be a phone number such as +14155550123, or empty' } as const;
-const label = z
-  .string()
-  .regex(/^[A-Za-z0-9]+$/, 'must be letters A-Z a-z and digits')
-  .max(userLimits.labelLength);
 
 /** The users of a project, for server keys. */
 export const managementApi = declare({
@@ -113,10 +109,7 @@ export const managementApi = declare({
     summary: 'Replaces the labels; each gives the role label:NAME.',
     params,
     body: z.object({
-      labels: z
-        .array(label)
-        .max(userLimits.labels)
-        .transform((labels) => [...new Set(labels)]),
+      labels: labelList,
     }),
     errors,
   },
