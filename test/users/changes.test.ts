@@ -10,6 +10,19 @@ import { aManagedUser, managed, tryLogin } from './setup.js';
 const place = await managed();
 const { target, key } = place;
 
+// All of it before the first test: tests begin as soon as one is there.
+const { id: someone } = await aManagedUser(place, { userId: 'someone', phone: '+14155550111' });
+await aManagedUser(place, { userId: 'other', email: 'other@mail.example', phone: '+14155550112' });
+const bare = await aManagedUser(place, { userId: 'bare', email: undefined, password: undefined });
+const at = (id: string) => `/users/${id}`;
+const devices = Array.from({ length: 24 }, (_, n) => ({
+  targetId: `t${n}`,
+  providerType: 'push',
+  identifier: `i${n}`,
+}));
+await aManagedUser(place, { userId: 'full' });
+for (const one of devices) (await key.post(`${at('full')}/targets`, one)).expect(201);
+
 type Step = readonly [method: 'PUT' | 'PATCH' | 'DELETE' | 'POST', path: string, body?: unknown];
 type Scenario = readonly [name: string, step: Step, audit: string[], events?: string[], messages?: string[]];
 
@@ -104,18 +117,6 @@ test('another address replaces its own target and leaves those that a key added'
     ['second@mail.example', 'third@mail.example'],
   );
 });
-
-const { id: someone } = await aManagedUser(place, { userId: 'someone', phone: '+14155550111' });
-await aManagedUser(place, { userId: 'other', email: 'other@mail.example', phone: '+14155550112' });
-const bare = await aManagedUser(place, { userId: 'bare', email: undefined, password: undefined });
-const at = (id: string) => `/users/${id}`;
-const target26 = Array.from({ length: 24 }, (_, n) => ({
-  targetId: `t${n}`,
-  providerType: 'push',
-  identifier: `i${n}`,
-}));
-await aManagedUser(place, { userId: 'full' });
-for (const one of target26) (await key.post(`${at('full')}/targets`, one)).expect(201);
 
 const argument = 'general_argument_invalid';
 const mistakes: [
