@@ -86,7 +86,10 @@ test('what cannot be is refused in words and leaves the user as it was', async (
   }
   for (const words of [at('update', 'nobody', '--name', 'x'), at('sessions', 'eve', '--end', 'nothing')])
     assert.notEqual((await place.svc(words)).code, 0);
-  assert.notEqual((await place.svc(at('update', 'eve', '--name', 'E', '--password-stdin'), { input: 'password\n' })).code, 0);
+  assert.notEqual(
+    (await place.svc(at('update', 'eve', '--name', 'E', '--password-stdin'), { input: 'password\n' })).code,
+    0,
+  );
   assert.notEqual((await place.svc(at('update', 'eve', '--name', 'E', '--phone-verified', 'yes'))).code, 0);
   assert.deepEqual(await place.json<User>(at('show', 'eve')), before);
 });

@@ -18,6 +18,8 @@ type Described = {
   paths: Record<string, Record<string, { operationId: string }>>;
 };
 const document = (await guest.get('/openapi.json')).expect(200).body as unknown as Described;
+// Asked before the validator begins: it takes seconds without a pause, and the server closes connections that idle for so long.
+const atRoot = (await guest.get('//openapi.json')).expect(200);
 const described = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item).map(([method, { operationId }]) => ({ path, method, operationId })),
 );
@@ -39,8 +41,7 @@ test('the validator would have found a mistake', async () => {
   assert.equal((await validate(JSON.stringify(spoiled))).valid, false);
 });
 
-test('the document names the project and is the same at the root and under /v1', async () => {
-  const atRoot = (await guest.get('//openapi.json')).expect(200);
+test('the document names the project and is the same at the root and under /v1', () => {
   assert.deepEqual(atRoot.body, document);
   assert.equal(document.info.title, target.project.name);
   assert.deepEqual(target.appliance.describe(target.project), document);
