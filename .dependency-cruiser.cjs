@@ -88,7 +88,7 @@ module.exports = {
       'machines-only-in-platform',
       'Features ask the platform for time, hashes, the network and the database.',
       { pathNot: '^src/platform/' },
-      { path: packages('undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg') },
+      { path: packages('undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'bcryptjs', 'sqlite3', 'pg') },
     ),
     rule(
       'otp-only-in-factors',
@@ -119,7 +119,7 @@ module.exports = {
       'Most starts can do without them; by import(), or by require() within a unit of work, they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts', 'bowser', 'jose', 'otplib')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'otplib')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         // `require` is for what is first needed inside a unit of work, where nothing can be waited for.
         dependencyTypesNot: ['type-only', 'type-import', 'require'],

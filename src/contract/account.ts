@@ -7,6 +7,9 @@ export interface Target {
   readonly updatedAt: Instant;
   readonly providerType: 'email' | 'sms' | 'push';
   readonly identifier: string;
+  /** What a server key called it, and by which provider it reaches it. */
+  readonly name?: string;
+  readonly providerId?: string;
 }
 
 /** A team that a user has joined. */

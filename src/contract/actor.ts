@@ -5,6 +5,8 @@ import type { Instant } from './shapes.js';
 /** What a server key may be allowed to do; docs/scopes.md lists them and a test compares. */
 export const scopes = [
   'users.read',
+  'users.write',
+  'sessions.read',
   'sessions.write',
   'teams.read',
   'teams.write',

@@ -64,6 +64,7 @@ const sessionPersonal = [
 /** What of a document the audit log keeps: which attributes, never their values. The event itself carries the document. */
 const document = z.strictObject({ attributes: z.array(z.string()), permissions: z.boolean() });
 const account = z.strictObject({ userId: z.string() });
+const target = account.extend({ providerType: z.string(), identifier: z.string() });
 
 const factor = account.extend({ factor: z.string() });
 const team = z.strictObject({ name: z.string() });
@@ -95,7 +96,16 @@ export const events = {
   ]),
   accountPhoneVerified: define(false, account.extend({ phone: z.string() }), ['phone']),
   accountPasswordChanged: define(false, account),
+  accountEmailUnverified: define(false, account),
+  accountPhoneUnverified: define(false, account),
+  accountLabelsChanged: define(false, account.extend({ labels: z.array(z.string()) })),
   accountPrefsChanged: define(false, account),
+  accountTokenCreated: define(false, account),
+  mfaEnabled: define(false, account),
+  mfaDisabled: define(false, account),
+  targetCreated: define(false, target, ['identifier']),
+  targetUpdated: define(false, target, ['identifier']),
+  targetDeleted: define(false, target, ['identifier']),
   accountBlocked: define(false, account),
   accountUnblocked: define(false, account),
   accountDeleted: define(false, account.extend({ email: z.string() }), ['email']),
@@ -109,8 +119,6 @@ export const events = {
   challengeFailed: define(false, factor.extend({ ip: z.string() }), ['ip']),
   factorAdded: define(false, factor),
   factorRemoved: define(false, factor),
-  mfaEnabled: define(false, account),
-  mfaDisabled: define(false, account),
   recoveryCodesCreated: define(false, account),
   recoveryCodesDeleted: define(false, account),
   recoveryCodeUsed: define(false, account.extend({ left: z.int() })),

@@ -61,6 +61,45 @@ export const jsonLimits = { depth: 64, keys: 10_000 } as const;
 /** Password length in Unicode code points and in bytes of UTF-8; the minimum is `SVC_PASSWORD_MIN_LENGTH`. */
 export const passwordSize = { codePoints: 256, bytes: 1024 } as const;
 
+/** What checking a password against an imported hash may cost, some 128 MiB and less than a second: a planted one must not hold the service up. */
+export const foreignHashCost = {
+  bcrypt: 13,
+  /** KiB, KiB times passes, lanes. */
+  argon2Memory: 131_072,
+  argon2Work: 524_288,
+  argon2Lanes: 16,
+  /** Bytes, N r p, and the bytes of the key. */
+  scryptMemory: 134_217_728,
+  scryptWork: 1_048_576,
+  scryptLength: 128,
+  /** Binary logarithm of the iterations. */
+  phpass: 16,
+} as const;
+
+/** What a server key may give a user; lengths in characters, times in seconds. */
+export const userLimits = {
+  labels: 1000,
+  labelLength: 36,
+  targets: 25,
+  targetIdentifier: 512,
+  tokenLeast: 4,
+  tokenUsual: 6,
+  tokenMost: 128,
+  tokenLeastSeconds: 60,
+  tokenMostSeconds: 31_536_000,
+} as const;
+
+/** Bounds of the queries of a list; `usual` is the page where no limit is given. */
+export const queryBounds = {
+  queries: 100,
+  characters: 4096,
+  values: 500,
+  limit: 5000,
+  usual: 25,
+  depth: 10,
+  search: 256,
+} as const;
+
 /** Preferences of a user, as JSON, in bytes. */
 export const prefsBytes = 65_535;
 

@@ -18,17 +18,19 @@ import { createSessionsFeature } from './sessions/index.js';
 import { createSigningKeysFeature } from './signing-keys/index.js';
 import { createTeamsFeature } from './teams/index.js';
 import { createTokensFeature } from './tokens/index.js';
+import { createUserManagement } from './user-management/index.js';
 import { createUsers } from './users/index.js';
 import { createVerification } from './verification/index.js';
 import { createWebhooksFeature } from './webhooks/index.js';
 
-export { passwordText, toUser } from './accounts/index.js';
+export { labelList, passwordText, toUser } from './accounts/index.js';
 export { attributesApi, databasesApi } from './databases/index.js';
 export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export { searchParameter } from './lists/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
+export { toSession } from './sessions/index.js';
 export type { SigningKeyStatus } from './signing-keys/index.js';
 export { membershipsApi, teamsApi } from './teams/index.js';
 export { webhooksApi } from './webhooks/index.js';
@@ -53,6 +55,7 @@ export function createFeatures(platform: Platform) {
     ...{ accounts, sessions, signingKeys, limits },
   });
   const users = createUsers(platform, { accounts, sessions, secrets, courier });
+  const userManagement = createUserManagement(platform, { accounts, sessions, secrets, users, lists });
   const selfService = createSelfService(platform, { accounts, sessions, users, limits, activity });
   const verification = createVerification(platform, { accounts, secrets, courier, limits, projects });
   const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
@@ -89,6 +92,7 @@ export function createFeatures(platform: Platform) {
       ...recovery.operations,
       ...secondFactor.operations,
       ...logins.operations,
+      ...userManagement.operations,
       ...sessionOperations,
       ...tokenOperations,
       ...keyOperations,

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import Scrypt from 'scrypt-kdf';
 import { Failure } from '#src/contract/errors.js';
 import type { Clock } from './clock.js';
+import { parseForeign } from './foreign-hashes/hash.js';
 import { lazily } from './lazily.js';
 import type { Metrics } from './metrics.js';
 
@@ -27,14 +28,23 @@ export const defaultHashParameters: HashParameters = {
   argon2id: { memoryCost: 19_456, timeCost: 2, parallelism: 1 },
 };
 
+/** A hash as it can be handed on, and what made it. */
+export interface HashDescription {
+  readonly hash: string;
+  readonly algorithm: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
 /** Hashes passwords, a bounded number at a time, so that reads keep threads and a flood of logins ends in 503 instead of memory. */
 export interface Hashing {
   /** A self-describing hash of a password in NFC. */
   hash(password: string): Promise<string>;
-  /** Whether the password fits; with no hash at all it takes as long and is false. */
+  /** Whether the password fits a hash of ours or a foreign one; with no hash at all it takes as long and is false. */
   verify(password: string, hash: string | null): Promise<boolean>;
   /** Whether a hash was made with other parameters than the current ones. */
   isOutdated(hash: string): boolean;
+  /** What a hash is, in the words of those who would check passwords against it elsewhere. */
+  describe(hash: string): HashDescription;
 }
 
 /** `Algorithm.Argon2id`; a const enum cannot be imported under verbatimModuleSyntax. */
@@ -48,6 +58,7 @@ const highestLogN = 18;
 export function createHashing(parameters: HashParameters, parallel: number, clock: Clock, metrics: Metrics): Hashing {
   const queue = createQueue(parallel, clock, metrics);
   const argon2 = lazily(() => import('@node-rs/argon2'));
+  const foreign = lazily(async () => (await import('./foreign-hashes/verify.js')).createForeignVerifier());
   const make = async (password: string): Promise<string> => {
     if (parameters.algorithm === 'argon2id') {
       const { hash } = await argon2.get();
@@ -67,10 +78,16 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
     hash: (password) => queue(() => make(password)),
     verify: (password, hash) =>
       queue(async () => {
-        if (hash !== null) return check(password, hash);
-        await check(password, decoy);
-        return false;
+        const other = hash === null ? undefined : parseForeign(hash);
+        if (hash !== null && other === undefined) return check(password, hash);
+        // Most foreign hashes are cheaper than ours; whoever guesses must not learn from the time that there is one.
+        const [fits] = await Promise.all([
+          other === undefined ? false : (await foreign.get())(password, other),
+          check(password, decoy),
+        ]);
+        return fits;
       }),
+    describe,
     isOutdated: (hash) => {
       if (parameters.algorithm === 'argon2id') {
         const { memoryCost: m, timeCost: t, parallelism: p } = parameters.argon2id;
@@ -82,6 +99,22 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
       return logN !== parameters.scrypt.logN || r !== parameters.scrypt.r || p !== parameters.scrypt.p;
     },
   };
+}
+
+function describe(stored: string): HashDescription {
+  const foreign = parseForeign(stored);
+  if (foreign !== undefined) {
+    const { hash, algorithm, ...options } = foreign;
+    return { hash, algorithm, options: { type: algorithm, ...options } };
+  }
+  const key = scryptKey(stored);
+  if (key === undefined) {
+    const [, m, t, p] = /\$m=(\d+),t=(\d+),p=(\d+)\$/.exec(stored)?.map(Number) ?? [];
+    return { hash: stored, algorithm: 'argon2', options: { type: 'argon2', memoryCost: m, timeCost: t, threads: p } };
+  }
+  const { logN, r, p } = Scrypt.viewParams(key);
+  const options = { type: 'scrypt', costCpu: 2 ** logN, costMemory: r, costParallel: p };
+  return { hash: stored, algorithm: 'scrypt', options };
 }
 
 function scryptKey(hash: string): Uint8Array | undefined {

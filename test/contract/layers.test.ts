@@ -55,7 +55,7 @@ const violations: [string, string, string][] = [
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
   ['jose-only-in-jwt', 'features/planted/jose', "export const later = () => import('jose');"],
   ['jose-only-in-jwt', 'http/planted/jose', "import type { JWTPayload } from 'jose';"],
-  ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg'].map(
+  ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'bcryptjs', 'sqlite3', 'pg'].map(
     (name): [string, string, string] => [
       'machines-only-in-platform',
       `features/planted/${name.replace('/', '-')}`,
@@ -65,6 +65,8 @@ const violations: [string, string, string][] = [
   ['bowser-only-in-sessions', 'features/planted/browser', "export const later = () => import('bowser');"],
   ['loaded-when-needed', 'features/sessions/planted-browser', "import 'bowser';"],
   ['loaded-when-needed', 'platform/planted/argon2', "import '@node-rs/argon2';"],
+  ['loaded-when-needed', 'platform/planted/bcrypt', "import 'bcryptjs';"],
+  ['loaded-when-needed', 'platform/planted/foreign', "import '#src/platform/foreign-hashes/verify-planted.js';"],
   ['loaded-when-needed', 'features/planted/dictionary', "import '@zxcvbn-ts/language-common';"],
   ['loaded-when-needed', 'features/factors/totp/planted', "import 'otplib';"],
   ['loaded-when-needed', 'cli/planted/questions', "import 'inquirer';"],

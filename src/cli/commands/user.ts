@@ -1,14 +1,10 @@
-import type { Account } from '#src/contract/account.js';
 import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
 import { passwordText, searchParameter, toUser } from '#src/features/index.js';
-import type { Answer } from '../answer.js';
-import { type ApplianceCall, command, projectOption } from '../command.js';
-import { usageError } from '../exit.js';
-import { readSecretFile, readStdin, valid, wholeNumber } from '../input.js';
-import { columns, pairs } from '../output.js';
-
-const userArgument = { name: 'USER', summary: 'id or e-mail address of the user' } as const;
-const secrets = 'Password (asked for on a terminal)';
+import { command, projectOption } from '../command.js';
+import { valid, wholeNumber } from '../input.js';
+import { columns } from '../output.js';
+import { userChangeCommands } from './user-changes.js';
+import { calledOf, findUser, passwordOptions, readPassword, shownUser, statusOf, userArgument } from './user-view.js';
 
 const create = command({
   path: 'user create',
@@ -19,8 +15,7 @@ const create = command({
     { flag: '--name', value: 'NAME', summary: 'display name' },
     { flag: '--phone', value: 'NUMBER', summary: 'phone number, such as +14155550123' },
     { flag: '--id', value: 'ID', summary: 'an id of your choice (default: a new one)' },
-    { flag: '--password-stdin', summary: 'read it from stdin', group: secrets },
-    { flag: '--secret-file', value: 'FILE', summary: 'read it from a file', group: secrets },
+    ...passwordOptions,
   ],
   examples: [
     `printf 'correct horse battery' | svc user create --project shop --email ada@example.com --name Ada --password-stdin`,
@@ -40,7 +35,7 @@ const create = command({
       name: valid(displayName, '--name', typed.text('--name') ?? ''),
       password: valid(passwordText, 'The password', await readPassword(call)),
     };
-    return shown(await features.users.signUp(by(project.id), project, given));
+    return shownUser(await features.users.signUp(by(project.id), project, given));
   },
 });
 
@@ -84,7 +79,7 @@ const show = command({
   options: [projectOption],
   examples: ['svc user show ada@example.com --project shop', 'svc user show bob --project shop --json'],
   needs: 'appliance',
-  run: async (call) => shown((await find(call)).account),
+  run: async (call) => shownUser((await findUser(call)).account),
 });
 
 const block = command({
@@ -95,9 +90,11 @@ const block = command({
   examples: ['svc user block bob --project shop', 'svc user block eve@example.com --project shop --json'],
   needs: 'appliance',
   run: async (call) => {
-    const { project, account } = await find(call);
+    const { project, account } = await findUser(call);
     const { platform, features } = call.appliance;
-    return shown(await platform.db.work(call.by(project.id), (unit) => features.users.block(unit, project, account)));
+    return shownUser(
+      await platform.db.work(call.by(project.id), (unit) => features.users.block(unit, project, account)),
+    );
   },
 });
 
@@ -109,9 +106,11 @@ const unblock = command({
   examples: ['svc user unblock bob --project shop', 'svc user unblock eve@example.com --project shop --json'],
   needs: 'appliance',
   run: async (call) => {
-    const { project, account } = await find(call);
+    const { project, account } = await findUser(call);
     const { platform, features } = call.appliance;
-    return shown(await platform.db.work(call.by(project.id), (unit) => features.users.unblock(unit, project, account)));
+    return shownUser(
+      await platform.db.work(call.by(project.id), (unit) => features.users.unblock(unit, project, account)),
+    );
   },
 });
 
@@ -126,10 +125,10 @@ const resetMfa = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const { project, account } = await find(call);
+    const { project, account } = await findUser(call);
     const { platform, features } = call.appliance;
     await call.prompts.confirm(`Turn off the second factor of ${calledOf(account)} of ${project.id}?`);
-    return shown(
+    return shownUser(
       await platform.db.work(call.by(project.id), (unit) => features.secondFactor.reset(unit, project, account)),
     );
   },
@@ -143,7 +142,7 @@ const remove = command({
   examples: ['svc user delete bob --project shop --yes', 'svc user delete eve@example.com --project shop --yes --json'],
   needs: 'appliance',
   run: async (call) => {
-    const { project, account } = await find(call);
+    const { project, account } = await findUser(call);
     const { platform, features } = call.appliance;
     const called = calledOf(account);
     await call.prompts.confirm(`Delete the user ${called} of ${project.id}?`);
@@ -153,44 +152,4 @@ const remove = command({
 });
 
 /** `svc user …` */
-export const userCommands = [create, list, show, block, unblock, resetMfa, remove];
-
-async function find({ typed, appliance: { platform, features } }: ApplianceCall) {
-  const project = await features.projects.get(platform.db, typed.required('--project'));
-  return { project, account: await features.users.find(project, typed.argument('USER')) };
-}
-
-async function readPassword({ typed, prompts }: ApplianceCall): Promise<string> {
-  const file = typed.text('--secret-file');
-  if (typed.isSet('--password-stdin')) {
-    if (file === undefined) return readStdin();
-    throw usageError('--password-stdin and --secret-file exclude each other.', 'give one of them');
-  }
-  return file === undefined
-    ? prompts.askSecret('Password', '--password-stdin or --secret-file FILE')
-    : readSecretFile(file);
-}
-
-function calledOf({ id, email }: Account): string {
-  return email === null ? id : `${id} (${email})`;
-}
-
-function statusOf({ status }: Account): string {
-  return status ? 'active' : 'blocked';
-}
-
-function shown(account: Account): Answer {
-  return {
-    value: toUser(account),
-    text: pairs([
-      ['id', account.id],
-      ['e-mail', account.email ?? ''],
-      ['phone', account.phone ?? ''],
-      ['name', account.name],
-      ['status', statusOf(account)],
-      ['second factor', account.mfa ? 'on' : 'off'],
-      ['created', account.createdAt],
-      ['last seen', account.accessedAt ?? 'never'],
-    ]),
-  };
-}
+export const userCommands = [create, list, show, ...userChangeCommands, block, unblock, resetMfa, remove];

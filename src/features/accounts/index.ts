@@ -4,15 +4,20 @@ import type { Project } from '#src/contract/project.js';
 import { type Instant, uniqueId } from '#src/contract/shapes.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
+import { misfitOf } from '#src/platform/foreign-hashes/bounds.js';
+import { type ForeignHash, printForeign } from '#src/platform/foreign-hashes/hash.js';
+import type { HashDescription } from '#src/platform/hashing.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Asked, Lists } from '../lists/index.js';
 import { createPasswordPolicy } from './password-policy.js';
 import { type AccountChange, createAccountStore, userFields, users } from './store.js';
 
 export { isAnonymous } from './anonymous.js';
+export { labelList } from './labels.js';
 export { passwordText } from './password-policy.js';
+export { preferences, preferencesShape } from './preferences.js';
 export { users } from './store.js';
-export { toUser, userShape } from './view.js';
+export { targetShape, toTarget, toUser, userShape } from './view.js';
 
 /** What a new account is made of; the hash comes from `hashPassword`. */
 interface NewAccount {
@@ -59,15 +64,19 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     unit: Unit,
     projectId: string,
     account: Account,
-    value: string,
+    value: string | null,
     change: AccountChange,
   ): Promise<Account> => {
     const taken = column === 'email' ? 'user_email_already_exists' : 'user_phone_already_exists';
-    if ((await unit.one(store.otherWith(column, projectId, account.id, value))) !== undefined) throw new Failure(taken);
+    if (value !== null && (await unit.one(store.otherWith(column, projectId, account.id, value))) !== undefined)
+      throw new Failure(taken);
     const kind = column === 'email' ? 'email' : 'sms';
-    const others = account.targets.filter(({ providerType }) => providerType !== kind);
+    const others = account.targets.filter(
+      ({ providerType, identifier }) => providerType !== kind || ![account[column], value].includes(identifier),
+    );
+    const targets = value === null ? others : [...others, target(kind, value, unit.now)];
     try {
-      return await update(unit, projectId, account, { ...change, targets: [...others, target(kind, value, unit.now)] });
+      return await update(unit, projectId, account, { ...change, targets });
     } catch (error) {
       // Two users may take one address at the same moment; then the unique index decides.
       if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure(taken);
@@ -154,11 +163,11 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
       const row = await unit.one(store.arrive({ projectId, id, now: unit.now }));
       return row && users.decode(row);
     },
-    /** Gives the account another address, unverified. Throws Failure `user_email_already_exists` where another user has it. */
-    changeEmail: (unit: Unit, projectId: string, account: Account, email: string, change: AccountChange = {}) =>
+    /** Gives the account another address, unverified, or none. Throws Failure `user_email_already_exists` where another user has it. */
+    changeEmail: (unit: Unit, projectId: string, account: Account, email: string | null, change: AccountChange = {}) =>
       reachBy('email', unit, projectId, account, email, { ...change, email, emailVerification: false }),
-    /** Gives the account another phone number, unverified. Throws Failure `user_phone_already_exists` where another user has it. */
-    changePhone: (unit: Unit, projectId: string, account: Account, phone: string) =>
+    /** Gives the account another phone number, unverified, or none. Throws Failure `user_phone_already_exists` where another user has it. */
+    changePhone: (unit: Unit, projectId: string, account: Account, phone: string | null) =>
       reachBy('phone', unit, projectId, account, phone, { phone, phoneVerification: false }),
     /** Notes that the user has shown to hold the address or the number; nothing where that is known. */
     markVerified: async (
@@ -185,6 +194,18 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     /** The stored form of a password: hashed, then sealed with the project's key. Not inside a unit of work. */
     hashPassword: async (project: Project, password: string): Promise<string> =>
       sealing.seal(project.id, project.dataKey, place, await hashing.hash(password)),
+    /** The stored form of a hash that another product made. Throws Failure `general_argument_invalid` where it cannot be checked at a bearable cost. */
+    adoptHash: (project: Project, hash: ForeignHash): string => {
+      const misfit = misfitOf(hash);
+      if (misfit !== undefined)
+        throw new Failure('general_argument_invalid', { message: `Invalid \`password\` param: ${misfit}.` });
+      return sealing.seal(project.id, project.dataKey, place, printForeign(hash));
+    },
+    /** The hash of the password, and how it was made; undefined where there is no password. */
+    describePassword: (project: Project, { passwordHash }: Account): HashDescription | undefined =>
+      passwordHash === null
+        ? undefined
+        : hashing.describe(sealing.open(project.id, project.dataKey, place, passwordHash)),
     /** Whether a password fits an account; takes the same time where there is no account or no password. Not inside a unit of work. */
     verifyPassword: async (
       project: Project,

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Account, Target } from '#src/contract/account.js';
 import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
 
-const targetShape = z
+/** A target on the wire. */
+export const targetShape = z
   .object({
     $id: z.string(),
     $createdAt: wireInstant,
@@ -60,14 +61,15 @@ export function toUser(account: Account): z.input<typeof userShape> {
   };
 }
 
-function toTarget(userId: string, target: Target): z.input<typeof targetShape> {
+/** Prints a target of a user. */
+export function toTarget(userId: string, target: Target): z.input<typeof targetShape> {
   return {
     $id: target.id,
     $createdAt: toWireInstant(target.createdAt),
     $updatedAt: toWireInstant(target.updatedAt),
-    name: '',
+    name: target.name ?? '',
     userId,
-    providerId: null,
+    providerId: target.providerId ?? null,
     providerType: target.providerType,
     identifier: target.identifier,
     expired: false,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { queryBounds } from '#src/contract/limits.js';
 
 /** The parameters of a list. */
 export const listParameters = {
@@ -17,7 +18,7 @@ export const listParameters = {
 export const searchParameter = {
   search: z
     .string()
-    .max(256)
+    .max(queryBounds.search)
     .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must not hold NUL characters or lone surrogates')
     .default('')
     .meta({ description: 'Words, all of which must be found' }),

@@ -16,7 +16,7 @@ export { createCompiler } from './query/compile.js';
 export { bind, type Fragment, join } from './query/fragment.js';
 export { afterCursor, type OrderColumn, orderBy } from './query/order.js';
 export { createQueryParser, type ListQuery, type Order, type Vocabulary } from './query/parse.js';
-export { oneText, queryBounds } from './query/wire.js';
+export { oneText } from './query/wire.js';
 
 /** A list of rows of the product's own tables. */
 interface Listing {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { bodySizes, prefsBytes } from '#src/contract/limits.js';
+import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
-import { passwordText, userShape } from '../accounts/index.js';
+import { passwordText, preferences, preferencesShape, userShape } from '../accounts/index.js';
 import { identityShape, logShape } from './view.js';
 
 const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
@@ -14,12 +14,6 @@ const list = {
     .meta({ description: 'Queries, each a JSON object with method and values' }),
   total: z.enum(['true', 'false']).default('true').meta({ description: 'false: do not count' }),
 };
-/** Preferences on the wire. */
-export const prefsShape = z.record(z.string(), z.unknown()).meta({ id: 'Preferences' });
-/** Preferences that replace those before. */
-export const prefsInput = prefsShape.refine((prefs) => Buffer.byteLength(JSON.stringify(prefs)) <= prefsBytes, {
-  message: `must be at most ${prefsBytes} bytes of JSON`,
-});
 
 /** What users do with their own account. */
 export const selfServiceApi = declare({
@@ -120,7 +114,7 @@ export const selfServiceApi = declare({
     path: '/account/prefs',
     summary: 'Reads the preferences.',
     status: 200,
-    reply: json(prefsShape),
+    reply: json(preferencesShape),
     errors: [],
   },
   updatePrefs: {
@@ -130,7 +124,7 @@ export const selfServiceApi = declare({
     path: '/account/prefs',
     summary: 'Replaces the preferences as a whole.',
     bodyBytes: bodySizes.prefs,
-    body: z.object({ prefs: prefsInput }),
+    body: z.object({ prefs: preferences }),
     status: 200,
     reply: json(userShape),
     errors: [],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
-import { sessionShape } from './view.js';
+import { sessionListShape, sessionShape } from './view.js';
 
 const common = { tag: 'account', auth: ['user'], limit: 'data' } as const;
 const params = z.object({ sessionId: customId.meta({ description: 'A session id, or current' }) });
@@ -15,7 +15,7 @@ export const sessionsApi = declare({
     path: '/account/sessions',
     summary: 'Lists the sessions of the signed-in user.',
     status: 200,
-    reply: json(z.object({ total: z.int(), sessions: z.array(sessionShape) }).meta({ id: 'SessionList' })),
+    reply: json(sessionListShape),
     errors: [],
   },
   get: {

@@ -9,7 +9,7 @@ import { createSessions, type SessionDoors } from './service.js';
 import { toSession } from './view.js';
 
 export { noSession, type OpenedSession, type Sessions } from './service.js';
-export { sessionShape, toNewSession } from './view.js';
+export { sessionListShape, sessionShape, toNewSession, toSession } from './view.js';
 
 /** Sessions of end users. */
 export function createSessionsFeature(

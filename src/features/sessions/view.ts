@@ -38,6 +38,11 @@ export const sessionShape = z
   })
   .meta({ id: 'Session' });
 
+/** Sessions on the wire. */
+export const sessionListShape = z
+  .object({ total: z.int(), sessions: z.array(sessionShape) })
+  .meta({ id: 'SessionList' });
+
 /** Prints a session without its secret. */
 export function toSession(session: Session, currentId: string | undefined): EventPayload<'sessionCreated'> {
   const { device } = session;

@@ -3,8 +3,8 @@ import { bodySizes, teamLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { teamRole } from '#src/contract/permissions.js';
 import { customId, newId } from '#src/contract/shapes.js';
+import { preferences, preferencesShape } from '../accounts/index.js';
 import { listParameters, searchParameter } from '../lists/api.js';
-import { prefsInput, prefsShape } from '../self-service/api.js';
 import { teamShape } from './view.js';
 
 const common = { tag: 'teams', auth: ['user', 'key'], limit: 'data', bodyBytes: bodySizes.account } as const;
@@ -79,7 +79,7 @@ export const teamsApi = declare({
     path: '/teams/:teamId/prefs',
     summary: 'Reads the preferences of a team.',
     params,
-    reply: json(prefsShape),
+    reply: json(preferencesShape),
     errors: ['team_not_found'],
   },
   updatePrefs: {
@@ -90,9 +90,9 @@ export const teamsApi = declare({
     summary: 'Replaces the preferences of a team as a whole. For owners.',
     params,
     bodyBytes: bodySizes.prefs,
-    body: z.object({ prefs: prefsInput }),
+    body: z.object({ prefs: preferences }),
     status: 200,
-    reply: json(prefsShape),
+    reply: json(preferencesShape),
     errors: ['team_not_found', 'user_unauthorized'],
   },
 });

@@ -3,21 +3,29 @@ import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
+import type { ForeignHash } from '#src/platform/foreign-hashes/hash.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../accounts/index.js';
 import type { Courier } from '../courier/index.js';
 import type { Asked } from '../lists/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { Sessions } from '../sessions/index.js';
+import { createChanges } from './changes.js';
 import { createEndings } from './endings.js';
 
 /** A person to be signed up. */
 interface SignUp {
   readonly id: string;
-  readonly email: string;
+  readonly email: string | null;
   readonly phone?: string | null;
-  readonly password: string;
+  readonly password: string | null;
   readonly name: string;
+}
+
+/** A person who comes from another product. */
+interface Newcomer extends Pick<SignUp, 'id' | 'name'> {
+  readonly email: string;
+  readonly hash: ForeignHash;
 }
 
 interface Doors {
@@ -53,7 +61,7 @@ export function createUsers({ db }: Pick<Platform, 'db'>, doors: Doors) {
     unit: Unit,
     project: Project,
     account: Account,
-    passwordHash: string,
+    passwordHash: string | null,
     keepSessionId?: string,
   ): Promise<Account> => {
     const changed = await accounts.update(unit, project.id, account, { passwordHash, passwordUpdate: unit.now });
@@ -65,15 +73,22 @@ export function createUsers({ db }: Pick<Platform, 'db'>, doors: Doors) {
   const owner = (project: Project, email: string | null, name: string) => ({ email, name, projectName: project.name });
 
   return {
-    /** Creates a user with a password. Throws Failure `password_policy_violation` and `user_already_exists`. */
+    ...createChanges(accounts),
+    /** Creates a user, mostly with a password. Throws Failure `password_policy_violation` and `user_already_exists`. */
     signUp: async (by: Work, project: Project, given: SignUp): Promise<Account> => {
-      await accounts.checkPassword(given.password, owner(project, given.email, given.name));
-      const passwordHash = await accounts.hashPassword(project, given.password);
-      const { id, email, phone = null, name } = given;
+      const { id, email, phone = null, password, name } = given;
+      if (password !== null) await accounts.checkPassword(password, owner(project, email, name));
+      const passwordHash = password === null ? null : await accounts.hashPassword(project, password);
       return db.work(by, (unit) => accounts.create(unit, project.id, { id, email, phone, name, passwordHash }));
     },
+    /** Creates a user with the hash that another product made. Throws Failure `general_argument_invalid` and `user_already_exists`. */
+    takeIn: (by: Work, project: Project, given: Newcomer): Promise<Account> => {
+      const { hash, ...rest } = given;
+      const passwordHash = accounts.adoptHash(project, hash);
+      return db.work(by, (unit) => accounts.create(unit, project.id, { ...rest, passwordHash }));
+    },
     /** What a sign-up with a taken address is answered with where the project hides that: a user who was never created. */
-    unborn: ({ id, email, name }: SignUp, now: Instant, targetId: string): Account => ({
+    unborn: ({ id, email, name }: SignUp & { readonly email: string }, now: Instant, targetId: string): Account => ({
       ...{
         id,
         email,
@@ -111,17 +126,17 @@ export function createUsers({ db }: Pick<Platform, 'db'>, doors: Doors) {
       unit.record('accountPrefsChanged', recorded(account));
       return changed;
     },
-    /** Gives a user another address, and a first password where `passwordHash` is given. */
+    /** Gives a user another address, or none, and a first password where `passwordHash` is given. */
     changeEmail: async (
       unit: Unit,
       project: Project,
       account: Account,
-      email: string,
+      email: string | null,
       passwordHash?: string,
     ): Promise<Account> => {
       const change = passwordHash === undefined ? {} : { passwordHash, passwordUpdate: unit.now };
       const changed = await accounts.changeEmail(unit, project.id, account, email, change);
-      const payload = { userId: account.id, email, previous: account.email ?? '' };
+      const payload = { userId: account.id, email: email ?? '', previous: account.email ?? '' };
       unit.record('accountEmailChanged', { resource: resource(account), userId: account.id, payload });
       if (passwordHash !== undefined) unit.record('accountPasswordChanged', recorded(account));
       await ends.ofEmail(unit, project, account);
@@ -129,16 +144,16 @@ export function createUsers({ db }: Pick<Platform, 'db'>, doors: Doors) {
       if (account.email !== email) notify(unit, project, account, 'email-changed');
       return changed;
     },
-    /** Gives a user another phone number, unverified. */
-    changePhone: async (unit: Unit, project: Project, account: Account, phone: string): Promise<Account> => {
+    /** Gives a user another phone number, unverified, or none. */
+    changePhone: async (unit: Unit, project: Project, account: Account, phone: string | null): Promise<Account> => {
       const changed = await accounts.changePhone(unit, project.id, account, phone);
-      const payload = { userId: account.id, phone, previous: account.phone ?? '' };
+      const payload = { userId: account.id, phone: phone ?? '', previous: account.phone ?? '' };
       unit.record('accountPhoneChanged', { resource: resource(account), userId: account.id, payload });
       await ends.ofPhone(unit, project, account);
       if (account.phone !== phone) notify(unit, project, account, 'phone-changed');
       return changed;
     },
-    /** Sets a password and ends every other session of the user. */
+    /** Sets a password, or takes it away, and ends every other session of the user. */
     changePassword,
     /** Sets a password for somebody who has shown to hold the e-mail address: every session ends, and none begins. */
     recover: async (unit: Unit, project: Project, account: Account, passwordHash: string): Promise<Account> =>

@@ -1,6 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
+import { queryBounds } from '#src/contract/limits.js';
 import { type Attribute, type Collection, Misfit, single } from '../../databases/index.js';
-import { createQueryParser, type ListQuery, oneText, queryBounds, type Vocabulary } from '../../lists/index.js';
+import { createQueryParser, type ListQuery, oneText, type Vocabulary } from '../../lists/index.js';
 
 /** What a condition or an order refers to: an attribute, or one of the members every document has. */
 export type Field =

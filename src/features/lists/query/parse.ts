@@ -1,4 +1,5 @@
-import { type Invalid, oneText, queryBounds, readQuery, readShape, type WireQuery, wholeNumber } from './wire.js';
+import { queryBounds } from '#src/contract/limits.js';
+import { type Invalid, oneText, readQuery, readShape, type WireQuery, wholeNumber } from './wire.js';
 
 /** Comparisons of one value. */
 export type Comparison = 'equal' | 'notEqual' | 'lessThan' | 'lessThanEqual' | 'greaterThan' | 'greaterThanEqual';

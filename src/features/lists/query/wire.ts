@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import type { Failure } from '#src/contract/errors.js';
+import { queryBounds } from '#src/contract/limits.js';
 import { parseJson } from '#src/platform/json.js';
-
-/** Bounds of the query language. */
-export const queryBounds = { queries: 100, characters: 4096, values: 500, limit: 5000, depth: 10, usual: 25 } as const;
 
 /** Makes the refusal of a query out of what is wrong with it. */
 export type Invalid = (message: string) => Failure;
