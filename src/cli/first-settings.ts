@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { systemClock } from '#src/platform/clock.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import { type Setting, settings } from '#src/platform/config/schema.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { createRandom } from '#src/platform/random.js';
@@ -21,9 +22,21 @@ export async function chooseSettings(call: Call): Promise<Record<string, string>
     ...database,
     ...(isInEnvironment(call, settings.masterKey) ? {} : { SVC_MASTER_KEY: newMasterKey() }),
     SVC_BASE_URL: baseUrl ?? local,
+    ...(await chooseDisclosure(call, baseUrl ?? local)),
     SVC_PORT: port,
     ...(host === undefined || host === '' ? {} : { SVC_HOST: host }),
   };
+}
+
+/** Away from localhost somebody has to know who is answered the secrets that no mail carries; where nobody says, the default holds. */
+async function chooseDisclosure(call: Call, baseUrl: string): Promise<Record<string, string>> {
+  const flag = '--tokens-in-response';
+  const matters = !isOnLocalhost(baseUrl) && !isInEnvironment(call, settings.smtpUrl);
+  if (call.typed.text(flag) === undefined && (!matters || isInEnvironment(call, settings.tokensInResponse))) return {};
+  const message =
+    'Without mail, who is answered the secrets of verification and recovery: auto, any (whoever knows an address can take the account over), key or never';
+  const chosen = await choose(call, flag, settings.tokensInResponse, message, 'auto');
+  return chosen === undefined || chosen === 'auto' ? {} : { SVC_TOKENS_IN_RESPONSE: chosen };
 }
 
 /** A value by flag, environment or answer; undefined where none of them gives one. */

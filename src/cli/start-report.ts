@@ -1,4 +1,5 @@
 import type { Appliance } from '#src/appliance.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import { version } from './version.js';
 
 /** When each major version of Node.js stops getting security fixes (nodejs.org, release schedule). */
@@ -21,6 +22,8 @@ export async function reportStart({ platform }: Appliance): Promise<void> {
     log.warn('node.end-of-life', { node, since: ends, next: 'install a supported version of Node.js' });
   const warn = (setting: string, meaning: string) => log.warn('config.not-for-production', { setting, meaning });
   if (config.rateLimit === 'off') warn('SVC_RATE_LIMIT', 'nothing slows down the guessing of passwords');
+  if (config.tokensInResponse === 'any' && !isOnLocalhost(config.baseUrl))
+    warn('SVC_TOKENS_IN_RESPONSE', 'while no mail is configured, whoever knows an address can take the account over');
   if (config.allowInsecure)
     warn('SVC_WEBHOOK_ALLOW_INSECURE', 'outbound calls may use http and reach private addresses');
   if (config.egressAllow.length > 0) warn('SVC_EGRESS_ALLOW', 'outbound calls may reach addresses that are not public');

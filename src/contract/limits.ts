@@ -103,8 +103,11 @@ export const queryBounds = {
 /** Preferences of a user, as JSON, in bytes. */
 export const prefsBytes = 65_535;
 
-/** Entries in a page of a user's log, at most and where the caller does not say. */
-export const logPage = { most: 1000, usual: 25 } as const;
+/** Entries in a page of a user's log, at most and where the caller does not say, and how far its total counts. */
+export const logPage = { most: 1000, usual: 25, counted: 100_000 } as const;
+
+/** How long a browser of a user is remembered, and through how many logins. */
+export const deviceMemory = { days: 30, logins: 200 } as const;
 
 /** How old a login may be for operations that need a fresh one. */
 export const freshLoginSeconds = 20 * 60;

@@ -20,6 +20,8 @@ test('init asks for what neither flags nor the environment say, and checks the a
       ...(env.SVC_DATABASE_URL === undefined ? [['Database', '\r'] as const] : []),
       ['Port to listen on', 'abc\r'],
       ['must be a whole number', '\u007f\u007f\u007f8123\r'],
+      ['who is answered the secrets', 'everybody\r'],
+      ['Invalid', `${'\u007f'.repeat('everybody'.length)}any\r`],
       ['Name of a first project', 'My app\r'],
     ],
   );
@@ -27,6 +29,7 @@ test('init asks for what neither flags nor the environment say, and checks the a
   assert.match(asked.out, /project +[0-9a-f]{20} \(My app\)/);
   const written = readFileSync(`${place.dir}/svc.env`, 'utf8');
   assert.match(written, /^SVC_PORT=8123$/m);
+  assert.match(written, /^SVC_TOKENS_IN_RESPONSE=any$/m);
   assert.match(written, /^SVC_BASE_URL=https:\/\/api\.example\.com\/v1$/m);
 });
 

@@ -69,6 +69,28 @@ test('one line with the URL when it is ready; the log tells what runs and what i
   assert.match(out, /^svc is ready: http:\/\/localhost:\d+\/v1\n$/);
 });
 
+test('who lets anybody have secrets away from localhost is warned at the start', async () => {
+  const place = await fresh();
+  const away = 'https://api.example.com/v1';
+  const table: [Record<string, string>, string[]][] = [
+    [{ SVC_TOKENS_IN_RESPONSE: 'any', SVC_BASE_URL: away }, ['SVC_TOKENS_IN_RESPONSE']],
+    [{ SVC_TOKENS_IN_RESPONSE: 'key', SVC_BASE_URL: away }, []],
+    [{ SVC_TOKENS_IN_RESPONSE: 'any' }, []],
+  ];
+  for (const [settings, expected] of table) {
+    const server = await place.serve([], settings);
+    server.signal('SIGINT');
+    assert.equal(await server.ended, 0);
+    const events = server
+      .log()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const warned = events.filter(({ event }) => event === 'config.not-for-production').map(({ setting }) => setting);
+    assert.deepEqual(warned, expected);
+  }
+});
+
 test('the first TERM drains: a request that runs is answered, a new one is refused', async () => {
   const place = await fresh();
   await place.json(['project', 'create', 'Shop', '--id', 'shop']);

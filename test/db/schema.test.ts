@@ -10,8 +10,6 @@ import { startPlatform, tablesOf } from '../harness/platform.js';
 
 /** Written by the platform itself, in whole rows of text, or by single statements in words of our own. */
 const withoutCodecs = [
-  'audit_entries',
-  'audit_subjects',
   'event_sequences',
   'events',
   'installation',

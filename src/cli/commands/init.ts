@@ -21,6 +21,11 @@ export const initCommand = command({
     { flag: '--database', value: 'URL', summary: 'sqlite:FILE or postgres://…; - reads it from stdin' },
     { flag: '--base-url', value: 'URL', summary: 'public address of the API, ending in /v1' },
     { flag: '--port', value: 'PORT', summary: 'port to listen on (default: 8080)' },
+    {
+      flag: '--tokens-in-response',
+      value: 'WHO',
+      summary: 'auto, any, key or never: who is answered secrets without mail',
+    },
     { flag: '--project', value: 'NAME', summary: 'make a first project and a server key for it' },
   ],
   examples: ['svc init --yes', 'svc init --yes --project "My app" --json'],

@@ -1,3 +1,4 @@
+import { logPage } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader } from '#src/platform/db/unit.js';
@@ -13,9 +14,6 @@ export interface Activity {
   /** What was recorded, texts only; personal values among them, unless they were erased. */
   readonly values: Readonly<Record<string, string>>;
 }
-
-/** Further pages of a list end here: what lies beyond is for who exports the log. */
-const countedMost = 100_000;
 
 /** What is recorded of a user, read back from the audit log. */
 export function createActivity({ sql }: Pick<Platform, 'sql'>) {
@@ -47,9 +45,9 @@ export function createActivity({ sql }: Pick<Platform, 'sql'>) {
       page: { readonly limit: number; readonly offset: number },
     ): Promise<Activity[]> =>
       read(reader, await reader.all(store.list({ projectId, userId }, page.limit, page.offset))),
-    /** How much there is in all pages. */
+    /** How much there is in all pages, as far as totals count. */
     count: async (reader: Reader, projectId: string, userId: string): Promise<number> =>
-      Number((await reader.one(store.count({ projectId, userId }, countedMost)))?.total ?? 0),
+      Number((await reader.one(store.count({ projectId, userId }, logPage.counted)))?.total ?? 0),
     /** The user's last logins, newest first. */
     logins: async (reader: Reader, projectId: string, userId: string, most: number): Promise<Activity[]> =>
       read(reader, await reader.all(store.logins({ projectId, userId }, most))),

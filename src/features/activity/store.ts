@@ -1,17 +1,31 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { table, text } from '#src/platform/db/table.js';
+import { bigint, nullable, table, text } from '#src/platform/db/table.js';
 
-/** Rows of the audit log, as far as they are read back. */
+/** Rows of the audit log. */
 export const auditEntries = table('audit_entries', {
   id: text,
+  projectId: nullable(text),
   at: text,
   actorKind: text,
+  actorId: text,
   action: text,
+  resource: text,
+  requestId: text,
   data: text,
+  mac: text,
+  seq: nullable(bigint),
+  previousHash: nullable(text),
+  hash: nullable(text),
 });
 
 /** Personal values of those rows; gone where the user was erased. */
-export const auditSubjects = table('audit_subjects', { entryId: text, field: text, value: text });
+export const auditSubjects = table('audit_subjects', {
+  entryId: text,
+  field: text,
+  userId: nullable(text),
+  value: text,
+  salt: text,
+});
 
 /** Whose rows. */
 interface Whose {

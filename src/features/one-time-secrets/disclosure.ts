@@ -1,5 +1,6 @@
 import type { Actor } from '#src/contract/actor.js';
 import type { RequestFacts } from '#src/contract/operation.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Platform } from '#src/platform/index.js';
 
 /** Who asks, and from where. */
@@ -10,9 +11,7 @@ interface Asking {
 
 /** Decides what of a one-time secret stands in the answer to the request that asked for it. */
 export function createDisclosure({ config }: Pick<Platform, 'config'>) {
-  const isLocalOnly =
-    ['localhost', '127.0.0.1', '[::1]'].includes(new URL(config.baseUrl).hostname) &&
-    config.trustedProxies.length === 0;
+  const isLocalOnly = isOnLocalhost(config.baseUrl) && config.trustedProxies.length === 0;
   const mayAnybody = (request: RequestFacts): boolean =>
     config.tokensInResponse === 'any' || (config.tokensInResponse === 'auto' && isLocalOnly && request.isLocal);
   return {

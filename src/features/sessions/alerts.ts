@@ -1,4 +1,5 @@
 import type { Account } from '#src/contract/account.js';
+import { deviceMemory } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
 import { millisecondsOf } from '#src/platform/clock.js';
@@ -6,10 +7,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Activity, ActivityLog } from '../activity/index.js';
 import type { Courier } from '../courier/index.js';
 
-/** How long a browser on a system is remembered. */
-const memoryMs = 30 * 86_400_000;
-/** Logins that are looked through. */
-const mostLogins = 200;
+const memoryMs = deviceMemory.days * 86_400_000;
 /** Ways in that prove the mailbox to which the mail would go. */
 const byMailbox: readonly string[] = ['magic-url', 'token'];
 
@@ -31,7 +29,7 @@ export function createAlerts(activity: ActivityLog, courier: Courier) {
       const { id: userId, email, name } = account;
       if (!project.settings['session.alerts'] || email === null) return;
       if (session.pending || byMailbox.includes(session.provider)) return;
-      const before = await activity.logins(unit, project.id, userId, mostLogins);
+      const before = await activity.logins(unit, project.id, userId, deviceMemory.logins);
       if (before.length === 0 || before.some((login) => isKnown(login, session))) return;
       const { clientName, clientVersion, osName, osVersion } = session.device;
       courier.send(unit, project, {

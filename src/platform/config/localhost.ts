@@ -1,0 +1,4 @@
+/** Whether an address is on this machine, so that nobody else can be meant by it. */
+export function isOnLocalhost(url: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
+}
