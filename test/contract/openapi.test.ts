@@ -7,6 +7,7 @@ import { aLoggedInUser, aPerson, aServerKey, aUser, signUpBody } from '../harnes
 import { createJudge, type RecordedAnswer } from '../harness/answers.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
+import { secondFactorWalk } from '../second-factor/walk.js';
 
 const target = await startAppliance();
 const guest = createClient(target);
@@ -199,6 +200,7 @@ test('every operation succeeds as described', async () => {
     ['platforms_get', 'GET', '/project/platforms/web-1', undefined, key],
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
+    ...(await secondFactorWalk(target)),
     ...[...documentWalk, ...webhookWalk].map(
       ([id, method, path, body]) => [id, method, path, body, key] as [string, string, string, unknown, typeof guest],
     ),
