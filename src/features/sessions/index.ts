@@ -10,7 +10,8 @@ import { createExpiry } from './expiry.js';
 import { createSessions } from './service.js';
 import { toSession } from './view.js';
 
-export type { OpenedSession, Sessions } from './service.js';
+export type { OpenedSession } from './opening.js';
+export type { Sessions } from './service.js';
 export { sessionShape, toNewSession } from './view.js';
 
 /** Sessions of end users. */

@@ -1,11 +1,10 @@
 import type { Account } from '#src/contract/account.js';
 import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
-import { accessGranularitySeconds, freshLoginSeconds, pendingSeconds } from '#src/contract/limits.js';
-import type { RequestFacts } from '#src/contract/operation.js';
+import { accessGranularitySeconds, freshLoginSeconds } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import type { Device, Session } from '#src/contract/session.js';
-import { type Instant, toWireInstant } from '#src/contract/shapes.js';
+import type { Session } from '#src/contract/session.js';
+import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import { createLookup } from '#src/platform/db/batch.js';
 import type { Row } from '#src/platform/db/table.js';
@@ -14,30 +13,11 @@ import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, users } from '../accounts/index.js';
 import type { Factors, SecondFactor } from '../factors/index.js';
+import { createOpening, type OpenedSession } from './opening.js';
 import { createSessionStore, type SessionRow, sessions } from './store.js';
-import { toSession } from './view.js';
-
-/** How a user came in. */
-interface Login {
-  readonly provider: string;
-  readonly providerUid: string;
-  readonly factors: readonly string[];
-  readonly request: RequestFacts;
-  /** The second factor, where the login came with it. */
-  readonly otp?: string | undefined;
-}
-
-/** A session that was just opened. */
-export interface OpenedSession {
-  readonly session: Session;
-  readonly secret: string;
-}
+import { recorded } from './view.js';
 
 const dayMs = 86_400_000;
-const unknownDevice: Device = {
-  ...{ osCode: '', osName: '', osVersion: '', clientType: '', clientCode: '', clientName: '', clientVersion: '' },
-  ...{ clientEngine: '', clientEngineVersion: '', deviceName: '', deviceBrand: '', deviceModel: '' },
-};
 
 type Parts = Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>;
 
@@ -101,77 +81,29 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
   /** Those of them that would still be accepted, and lack nothing. */
   const active = async (reader: Reader, project: Project, userId: string): Promise<SessionRow[]> =>
     (await stored(reader, project, userId)).filter((session) => isAlive(session, project) && !session.pending);
+  /** Those that lack their second factor. */
   const pending = async (reader: Reader, project: Project, userId: string): Promise<SessionRow[]> =>
     (await stored(reader, project, userId)).filter((session) => session.pending);
 
-  /** Ends the session that the same browser held. */
-  const endPresented = async (unit: Unit, project: Project, presented: string | null): Promise<void> => {
-    if (presented === null) return;
-    const previous = await resolve(async (id) => (await load(unit, [id])).get(id), project.id, presented);
-    if (previous !== undefined && previous.session.endedAt === null) await close(unit, project, previous.session);
-  };
-  /** Ends the oldest of some sessions, so that one more stays within the project's limit. */
-  const makeRoom = async (unit: Unit, project: Project, others: readonly SessionRow[]): Promise<void> => {
-    const surplus = others.length + 1 - project.settings['session.limit'];
-    for (const oldest of others.slice(0, Math.max(0, surplus))) await close(unit, project, oldest);
-  };
-  const insert = async (
+  /** The session that a caller's browser holds, whoever it belongs to. */
+  const findPresented = async (unit: Unit, project: Project, secret: string): Promise<SessionRow | undefined> =>
+    (await resolve(async (id) => (await load(unit, [id])).get(id), project.id, secret))?.session;
+  const opening = createOpening(
+    { random },
+    { store, accounts, factors, expiry, active, pending, close, findPresented },
+  );
+  const strengthen = async (
     unit: Unit,
     project: Project,
-    userId: string,
-    login: Omit<Login, 'otp'>,
-    state: Pick<SessionRow, 'expire' | 'mfaUpdatedAt' | 'pending'>,
-  ): Promise<OpenedSession> => {
-    const id = random.id();
-    const secret = random.secret();
-    const session: SessionRow = {
-      ...{ id, projectId: project.id, userId, secretDigest: digest(secret), ...state },
-      ...{ provider: login.provider, providerUid: login.providerUid, factors: login.factors },
-      ...{ ip: login.request.ip, device: unknownDevice, authenticatedAt: unit.now, accessedAt: unit.now },
-      ...{ endedAt: null, createdAt: unit.now, updatedAt: unit.now },
-    };
-    await unit.run(store.insert(session));
-    return { session, secret: `ss_${id}.${secret}` };
-  };
-  /** Opens a session for whoever has proved everything there was to prove. */
-  const enter = async (
-    unit: Unit,
-    project: Project,
-    userId: string,
-    login: Omit<Login, 'otp'>,
-    second?: SecondFactor,
-  ): Promise<OpenedSession> => {
-    await makeRoom(unit, project, await active(unit, project, userId));
-    const proved = second === undefined ? login : { ...login, factors: [...login.factors, second] };
-    const mfaUpdatedAt = second === undefined ? null : unit.now;
-    const state = { expire: expiry(project, unit.now), mfaUpdatedAt, pending: false };
-    const opened = await insert(unit, project, userId, proved, state);
-    unit.record('sessionCreated', recorded(opened.session));
-    return opened;
-  };
-  /** Refuses a login that lacks its second factor, and hands out what it takes to give it. */
-  const suspend = async (unit: Unit, project: Project, userId: string, login: Login): Promise<Failure> => {
-    await makeRoom(unit, project, await pending(unit, project, userId));
-    const expire = instantOf(millisecondsOf(unit.now) + pendingSeconds.session * 1000);
-    const { session, secret } = await insert(unit, project, userId, login, {
-      expire,
-      mfaUpdatedAt: null,
-      pending: true,
-    });
-    unit.record('loginPending', {
-      ...{ resource: recorded(session).resource, userId },
-      payload: { userId, provider: login.provider, ip: login.request.ip },
-    });
-    return new Failure('user_more_factors_required', {
-      pendingSession: { userId, secret, expire: toWireInstant(expire) },
-    });
-  };
-
-  const strengthen = async (unit: Unit, project: Project, session: Session, factor: SecondFactor): Promise<Session> => {
-    const proved = [...new Set([...session.factors, factor])];
-    const change = { factors: proved, mfaUpdatedAt: unit.now, updatedAt: unit.now };
-    await unit.run(store.update(project.id, session.id, change));
-    const strengthened = { ...session, ...change };
+    session: Session,
+    factor: SecondFactor,
+    proved: Pick<Partial<SessionRow>, 'mfaUpdatedAt' | 'secretDigest'> = {},
+  ): Promise<Session> => {
+    const change = { factors: [...new Set([...session.factors, factor])], updatedAt: unit.now, ...proved };
+    if ((await unit.run(store.update(project.id, session.id, change))) === 0)
+      throw new Failure('general_unauthorized_scope');
+    const { secretDigest: _, ...visible } = change;
+    const strengthened = { ...session, ...visible };
     unit.record('sessionUpdated', recorded(strengthened));
     return strengthened;
   };
@@ -187,42 +119,18 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       await touch(project, session, account);
       return { kind: 'user', id: account.id, account, session, via };
     },
-    /**
-     * Opens a session where the user has proved enough: refuses blocked users and whoever lacks the second factor, ends the session the
-     * same browser held, and the oldest beyond the project's limit. The caller has proved the first factor. A Failure must be returned by
-     * the unit in turn, so that what was counted stays.
-     */
-    open: async (unit: Unit, project: Project, account: Account, login: Login): Promise<OpenedSession | Failure> => {
-      // Updating the user first makes parallel logins of one user wait for each other, so that the limit holds.
-      const current = await accounts.arrive(unit, project.id, account.id);
-      if (current === undefined) throw new Failure('user_invalid_credentials');
-      if (!current.status) return new Failure('user_blocked');
-      const demand = await factors.demand(unit, project, current, login);
-      if (demand instanceof Failure) return demand;
-      await endPresented(unit, project, login.request.presentedSession);
-      if (demand === 'lacking') return suspend(unit, project, account.id, login);
-      return enter(unit, project, account.id, login, demand === 'enough' ? undefined : demand);
-    },
-    /** Opens the session that a pending one stood for. Returns Failure `user_invalid_token` where that has ended meanwhile. */
-    complete: async (
-      unit: Unit,
-      project: Project,
-      pendingSession: Session,
-      second: SecondFactor,
-      request: RequestFacts,
-    ): Promise<OpenedSession | Failure> => {
-      if (!(await close(unit, project, pendingSession))) return new Failure('user_invalid_token');
-      const { userId, provider, providerUid, factors: first } = pendingSession;
-      return enter(unit, project, userId, { provider, providerUid, factors: first, request }, second);
-    },
-    /** Notes that the user of a session has proved a factor just now. */
-    strengthen,
-    /** The same, and gives the session a new secret: whoever has copied the old one gains nothing. */
+    ...opening,
+    /** Notes that the user of a session has a factor more. It makes the session no fresher, as its holder was given the seed just now. */
+    noteFactor: (unit: Unit, project: Project, session: Session, factor: SecondFactor): Promise<Session> =>
+      strengthen(unit, project, session, factor),
+    /** Notes that the user of a session has proved a factor just now, and gives it a new secret: whoever has copied the old one gains nothing. */
     renew: async (unit: Unit, project: Project, session: Session, factor: SecondFactor): Promise<OpenedSession> => {
       const secret = random.secret();
-      const rows = await unit.run(store.update(project.id, session.id, { secretDigest: digest(secret) }));
-      if (rows === 0) throw new Failure('general_unauthorized_scope');
-      return { session: await strengthen(unit, project, session, factor), secret: `ss_${session.id}.${secret}` };
+      const proved = { mfaUpdatedAt: unit.now, secretDigest: digest(secret) };
+      return {
+        session: await strengthen(unit, project, session, factor, proved),
+        secret: `ss_${session.id}.${secret}`,
+      };
     },
     /** Ends what lacks its second factor: the factors have changed meanwhile. */
     dropPending: async (unit: Unit, project: Project, userId: string): Promise<void> => {
@@ -270,12 +178,3 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
 
 /** The sessions service. */
 export type Sessions = ReturnType<typeof createSessions>;
-
-/** What is recorded with a change of a session. */
-export function recorded(session: Session) {
-  return {
-    resource: `users/${session.userId}/sessions/${session.id}`,
-    userId: session.userId,
-    payload: toSession(session, undefined),
-  };
-}

@@ -80,3 +80,6 @@ export function createSessionStore(sql: Sql) {
     ),
   };
 }
+
+/** The statements over sessions. */
+export type SessionStore = ReturnType<typeof createSessionStore>;
