@@ -103,12 +103,25 @@ module.exports = {
       { path: packages('node-cron') },
     ),
     rule(
+      'bowser-only-in-sessions',
+      'One folder knows what browsers call themselves.',
+      { pathNot: '^src/features/sessions/' },
+      { path: packages('bowser') },
+    ),
+    rule(
+      'jose-only-in-jwt',
+      'Whoever signs or verifies asks the platform; which algorithms and headers count is decided once.',
+      { pathNot: '^src/platform/jwt[.]ts$' },
+      { path: packages('jose') },
+    ),
+    rule(
       'loaded-when-needed',
       'Most starts can do without them; by import(), or by require() within a unit of work, they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts', 'otplib')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts', 'bowser', 'jose', 'otplib')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
+        // `require` is for what is first needed inside a unit of work, where nothing can be waited for.
         dependencyTypesNot: ['type-only', 'type-import', 'require'],
       },
     ),
@@ -120,7 +133,7 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
-      conditionNames: ['source', 'import', 'require', 'node', 'types', 'default'],
+      conditionNames: ['import', 'require', 'node', 'types', 'default'],
       extensions: ['.ts', '.d.ts', '.js', '.json'],
     },
   },

@@ -1,11 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { SourceMap } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { projectRoot } from './programs.js';
 
 interface ProfileNode {
   readonly id: number;
-  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+  readonly callFrame: {
+    readonly functionName: string;
+    readonly url: string;
+    readonly lineNumber: number;
+    readonly columnNumber: number;
+  };
 }
 
 interface Profile {
@@ -29,7 +35,8 @@ export function listProfiles(directory: string): string[] {
 /** Where the busy time of the main thread went: shares by owner, then our own hottest functions by their own time. */
 export function summarizeProfile(directory: string, name: string): string[] {
   const profile = JSON.parse(readFileSync(join(directory, name), 'utf8')) as Profile;
-  const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, callFrame]));
+  const locate = createLocator();
+  const frames = new Map(profile.nodes.map(({ id, callFrame }) => [id, locate(callFrame)]));
   const byOwner = new Map<string, number>();
   const byFunction = new Map<string, number>();
   let busy = 0;
@@ -48,6 +55,24 @@ export function summarizeProfile(directory: string, name: string): string[] {
       .slice(0, listed)
       .map(([label, time]) => `${((100 * time) / busy).toFixed(1).padStart(6)} %  ${label}`);
   return [`${name}, main thread, share of busy time:`, ...lines(byOwner), 'our own functions:', ...lines(byFunction)];
+}
+
+/** Finds where a function of the bundle was written, by the maps beside it. */
+function createLocator(): (frame: ProfileNode['callFrame']) => ProfileNode['callFrame'] {
+  const maps = new Map<string, SourceMap | undefined>();
+  const mapOf = (file: string): SourceMap | undefined => {
+    if (!maps.has(file)) {
+      const path = `${file}.map`;
+      maps.set(file, existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8'))) : undefined);
+    }
+    return maps.get(file);
+  };
+  return (frame) => {
+    if (!frame.url.startsWith('file:')) return frame;
+    const entry = mapOf(fileURLToPath(frame.url))?.findEntry(frame.lineNumber, frame.columnNumber);
+    if (entry === undefined || !('originalSource' in entry)) return frame;
+    return { ...frame, url: new URL(entry.originalSource, frame.url).href, lineNumber: entry.originalLine };
+  };
 }
 
 function ownerOf({ functionName, url }: ProfileNode['callFrame']): string {

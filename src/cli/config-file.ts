@@ -1,9 +1,10 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { settings } from '#src/platform/config/schema.js';
+import { packageFile } from '#src/platform/package-root.js';
 import { CommandError } from './exit.js';
 
 /** The commented reference of all settings that `svc init` fills in. */
-const template = new URL('../../templates/config/svc.env', import.meta.url);
+const template = packageFile('templates/config/svc.env');
 
 /** The text of a configuration file: the template with these values in force, by environment name. */
 export function renderConfig(values: Readonly<Record<string, string>>): string {

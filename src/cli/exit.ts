@@ -63,6 +63,7 @@ const forOperators: Partial<Record<ErrorType, { readonly message?: string; reado
   project_already_exists: { fix: 'choose another --id, or look at it with svc project show ID' },
   platform_not_found: { fix: 'svc platform list --project P' },
   platform_already_exists: { fix: 'svc platform list --project P' },
+  signing_key_not_found: { fix: 'svc keys status' },
   key_not_found: { fix: 'svc apikey list --project P' },
   user_not_found: { fix: 'svc user list --project P' },
   user_already_exists: { fix: 'svc user list --project P --search WORD' },

@@ -15,6 +15,14 @@ export const instant = z.iso
   .datetime({ offset: true, error: 'must be a time such as 2030-01-31T12:00:00Z' })
   .transform((text) => new Date(text).toISOString());
 
+const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** A length of time such as `24h`, in seconds. */
+export const duration = z
+  .string()
+  .regex(/^\d{1,6}[smhd]$/, 'must be a number with s, m, h or d, such as 24h')
+  .transform((text) => Number(text.slice(0, -1)) * (secondsIn[text.slice(-1)] ?? 0));
+
 /** A whole number given by a flag. */
 export function wholeNumber(typed: Typed, flag: `--${string}`, fallback: number, max: number): number {
   const text = typed.text(flag);

@@ -29,14 +29,14 @@ export interface Guest {
   readonly kind: 'guest';
 }
 
-/** An end user, known by a session. */
+/** An end user, known by a session or by a JWT made from one. */
 export interface User {
   readonly kind: 'user';
   readonly id: string;
   readonly account: Account;
   readonly session: Session;
-  /** How the credential travelled; a cookie needs the cross-site checks. */
-  readonly via: 'cookie' | 'header';
+  /** How the credential travelled; a cookie needs the cross-site checks, and a JWT does not open everything. */
+  readonly via: 'cookie' | 'header' | 'jwt';
 }
 
 /** An application's own backend. */

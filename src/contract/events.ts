@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { scopes } from './actor.js';
 import { wireInstant } from './shapes.js';
+import { signingAlgorithms } from './signing-key.js';
 
 interface EventDefinition {
   /** The payload; strict, so that nothing undeclared can leak into audit or webhooks. */
@@ -67,6 +68,7 @@ const account = z.strictObject({ userId: z.string() });
 const factor = account.extend({ factor: z.string() });
 
 const webhook = z.strictObject({ name: z.string() });
+const signingKey = z.strictObject({ alg: z.enum(signingAlgorithms) });
 /** Of the address only the host: its path may be a secret of the receiver's. */
 const webhookTarget = webhook.extend({ host: z.string(), events: z.array(z.string()), enabled: z.boolean() });
 
@@ -84,6 +86,12 @@ export const events = {
     'email',
     'previous',
   ]),
+  accountEmailVerified: define(false, account.extend({ email: z.string() }), ['email']),
+  accountPhoneChanged: define(false, account.extend({ phone: z.string(), previous: z.string() }), [
+    'phone',
+    'previous',
+  ]),
+  accountPhoneVerified: define(false, account.extend({ phone: z.string() }), ['phone']),
   accountPasswordChanged: define(false, account),
   accountPrefsChanged: define(false, account),
   accountBlocked: define(false, account),
@@ -94,6 +102,7 @@ export const events = {
     z.strictObject({ method: z.string(), email: z.string(), ip: z.string(), reason: z.string() }),
     ['email', 'ip'],
   ),
+  proofFailed: define(false, z.strictObject({ purpose: z.string(), ip: z.string() }), ['ip']),
   loginPending: define(false, account.extend({ provider: z.string(), ip: z.string() }), ['ip']),
   challengeFailed: define(false, factor.extend({ ip: z.string() }), ['ip']),
   factorAdded: define(false, factor),
@@ -128,6 +137,9 @@ export const events = {
     z.strictObject({ name: z.string(), scopes: z.array(z.enum([...scopes, 'all'])), expire: z.string() }),
   ),
   keyRevoked: define(false, z.strictObject({ name: z.string() })),
+  signingKeyCreated: define(false, signingKey),
+  keysRotated: define(false, signingKey.extend({ previous: z.string(), overlapSeconds: z.int() })),
+  signingKeyRevoked: define(false, signingKey),
   limitsReset: define(false, z.strictObject({ counters: z.int() })),
   webhookCreated: define(false, webhookTarget),
   webhookUpdated: define(false, webhookTarget),

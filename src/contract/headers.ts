@@ -18,6 +18,9 @@ export function localeHeaders(aliases: readonly string[]): readonly string[] {
   return [brand, ...aliases].map((word) => `x-${word}-locale`.toLowerCase());
 }
 
+/** In which an application's backend, known by its server key, hands on what the user's browser is. */
+export const forwardedUserAgent = 'X-Forwarded-User-Agent';
+
 /** Headers a browser may send across origins: ours, every alias's, and what the Appwrite SDKs add to each call. */
 export function corsRequestHeaders(aliases: readonly string[]): readonly string[] {
   const branded = ['Project', 'Session', 'Key', 'JWT', 'ID', 'Locale', 'Timestamp', 'Response-Format', 'Platform'];
@@ -47,8 +50,12 @@ export function corsRequestHeaders(aliases: readonly string[]): readonly string[
   ];
 }
 
-/** Response headers a script of another origin may read. */
-export const corsResponseHeaders = [
+/** Headers of an answer that hand a new session secret to a caller who sends it in one of them. */
+export function sessionHeaders(aliases: readonly string[]): readonly string[] {
+  return [brand, ...aliases].map((word) => `X-${word}-Session`);
+}
+
+const readableHeaders = [
   'ETag',
   'RateLimit',
   'RateLimit-Policy',
@@ -59,6 +66,11 @@ export const corsResponseHeaders = [
   'X-RateLimit-Reset',
   'X-Request-Id',
 ] as const;
+
+/** Response headers a script of another origin may read. */
+export function corsResponseHeaders(aliases: readonly string[]): readonly string[] {
+  return [...readableHeaders, ...sessionHeaders(aliases)];
+}
 
 /** The session cookie of a project: the `__Host-` prefix wherever the public address is https (RFC 6265bis §4.1.3). */
 export function sessionCookieName(projectId: string, secure: boolean): string {

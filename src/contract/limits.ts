@@ -29,7 +29,7 @@ export const limitClasses = {
   login: {
     account: { count: 10, seconds: 900 },
     address: { count: 30, seconds: 900 },
-    summary: 'Failed logins and wrong current passwords; a success gives the try back',
+    summary: 'Failed logins, wrong current passwords, wrong codes and links; a success gives the try back',
   },
   mfa: {
     account: { count: 5, seconds: 900 },
@@ -37,6 +37,7 @@ export const limitClasses = {
   },
   'unknown-route': { address: { count: 300, seconds: 60 }, summary: 'Requests for addresses that do not exist' },
   signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts' },
+  anonymous: { address: { count: 30, seconds: 3600 }, summary: 'Anonymous logins, each a new account' },
   send: {
     account: { count: 3, seconds: 900 },
     address: { count: 20, seconds: 3600 },
@@ -45,6 +46,7 @@ export const limitClasses = {
   'send-daily': { account: { count: 10, seconds: 86_400 }, summary: 'Such messages to a recipient in a day' },
   'send-mail': { project: { count: 1000, seconds: 3600 }, summary: 'Such mails of a project' },
   'send-sms': { project: { count: 100, seconds: 3600 }, summary: 'Such SMS of a project' },
+  jwt: { account: { count: 60, seconds: 3600 }, summary: 'JWTs made from a session' },
 } as const satisfies Record<string, LimitClass>;
 
 /** The name of a limit class. */
@@ -61,6 +63,9 @@ export const passwordSize = { codePoints: 256, bytes: 1024 } as const;
 
 /** Preferences of a user, as JSON, in bytes. */
 export const prefsBytes = 65_535;
+
+/** Entries in a page of a user's log, at most and where the caller does not say. */
+export const logPage = { most: 1000, usual: 25 } as const;
 
 /** How old a login may be for operations that need a fresh one. */
 export const freshLoginSeconds = 20 * 60;
@@ -81,6 +86,21 @@ export const secretLife = {
   verification: 86_400,
   recovery: 3600,
   serverToken: 900,
+} as const;
+
+/** JWTs: seconds for which they are good, bytes, and seconds by which clocks may differ. */
+export const jwtLimits = { seconds: 900, mostSeconds: 3600, bytes: 4096, toleranceSeconds: 5 } as const;
+
+/** The life of the keys that sign them, in seconds but for the first. */
+export const signingKeyLife = {
+  days: 90,
+  /** For how long others may keep the published keys. */
+  cacheSeconds: 300,
+  /** A key is published for this long before it signs. */
+  publishSeconds: 600,
+  /** And for this long after: the longest life of a token, the time for which others keep keys, and the same again. */
+  overlapSeconds: 4200,
+  mostOverlapSeconds: 2_592_000,
 } as const;
 
 /** How exactly the last use of a session is recorded, and that of an account. */

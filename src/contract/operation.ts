@@ -4,12 +4,14 @@ import { type ErrorType, Failure } from './errors.js';
 import type { LimitName } from './limits.js';
 import type { Project } from './project.js';
 import type { RawJson } from './raw-json.js';
+import type { Renewed } from './renewed.js';
 
-/** How an operation answers: a JSON value, nothing at all, or text of a given type. */
+/** How an operation answers: a JSON value, nothing at all, text of a given type, or a page for people. */
 export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'json'; readonly schema: S }
   | { readonly kind: 'empty' }
-  | { readonly kind: 'text'; readonly contentType: string };
+  | { readonly kind: 'text'; readonly contentType: string }
+  | { readonly kind: 'page' };
 
 /** A JSON answer of this shape; the handler returns what goes into the schema. */
 export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema }) as const;
@@ -17,6 +19,15 @@ export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema 
 export const empty = { kind: 'empty' } as const;
 /** A text answer; the handler returns the text. */
 export const text = (contentType: string) => ({ kind: 'text', contentType }) as const;
+
+/** A page for people; the handler returns a `Page`. */
+export const page = { kind: 'page' } as const;
+
+/** A page as HTML, and the nonce without which its scripts and styles do not count. */
+export interface Page {
+  readonly html: string;
+  readonly nonce: string;
+}
 
 type ActorKind = WireActor['kind'];
 
@@ -35,14 +46,16 @@ export interface Declaration {
   readonly summary: string;
   /** The first segment of the OpenAPI tag list. */
   readonly tag: string;
-  /** False for operations of the installation, which take no project header. */
-  readonly project?: false;
+  /** False for operations of the installation, which take no project header; `path` where the path names it and anybody may read. */
+  readonly project?: false | 'path';
   /** Answer at the root too, not only below `/v1`. */
   readonly atRoot?: true;
   /** Which kinds of actor may call. */
   readonly auth: readonly ActorKind[];
   /** A login that lacks its second factor may call it too. */
   readonly pending?: true;
+  /** Not for users who are known by a JWT. */
+  readonly jwt?: false;
   /** What a server key must hold. */
   readonly scopes?: readonly Scope[];
   readonly limit: LimitName | 'none';
@@ -57,8 +70,10 @@ export interface Declaration {
   readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
   /** Errors beyond those that auth, limit and validation imply. */
   readonly errors: readonly ErrorType[];
-  /** Whether the answer sets or clears the session cookie. */
-  readonly session?: 'opens' | 'closes';
+  /** For how long anybody may keep the answer; it must not be kept where absent. */
+  readonly cacheSeconds?: number;
+  /** Whether the answer sets or clears the session cookie; one that `renews` may be `Renewed`. */
+  readonly session?: 'opens' | 'closes' | 'renews';
 }
 
 /** Declares a table of operations, keeping their exact types. */
@@ -100,11 +115,13 @@ export interface Call<D extends Declaration = Declaration> {
 /** What a handler returns for a declared reply. */
 type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
   ? S extends z.ZodType
-    ? z.input<S> | RawJson
+    ? z.input<S> | RawJson | (D extends { readonly session: 'renews' } ? Renewed<z.input<S>> : never)
     : never
   : D['reply'] extends { readonly kind: 'text' }
     ? string
-    : unknown;
+    : D['reply'] extends { readonly kind: 'page' }
+      ? Page
+      : unknown;
 
 /** The code behind a declaration. */
 type Handler<D extends Declaration> = (call: Call<D>) => Promise<Answer<D>> | Answer<D>;
@@ -169,6 +186,11 @@ function authorise(declaration: Declaration, actor: Actor | Operator): void {
   }
   if (actor.kind === 'user' && actor.session.pending && declaration.pending !== true)
     throw new Failure('user_more_factors_required');
+  if (actor.kind === 'user' && actor.via === 'jwt' && declaration.jwt === false) {
+    throw new Failure('general_unauthorized_scope', {
+      message: 'A caller known by a JWT is not authorised for this operation. Use the session itself.',
+    });
+  }
   if (actor.kind !== 'key') return;
   const missing = (declaration.scopes ?? []).filter(
     (scope) => !actor.scopes.includes(scope) && !actor.scopes.includes('all'),

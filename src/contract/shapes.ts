@@ -29,6 +29,15 @@ export const emailAddress = z
 /** A phone number as E.164 writes it. */
 export const phoneNumber = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be a phone number such as +14155550123');
 
+/** What proves the second factor in a login: a code of six digits, or a recovery code. */
+export const otpText = z
+  .string()
+  .max(256)
+  .meta({ description: 'The code of an authenticator app, or a recovery code; needed once the second factor is on' });
+
+/** The address of a page of the application, as far as its form says; `demandOwnUrl` judges the rest. */
+export const pageUrl = z.string().min(1).max(2048).meta({ description: 'A page on a platform of the project' });
+
 /** A display name. */
 export const displayName = z.string().max(128);
 

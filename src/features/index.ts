@@ -1,5 +1,6 @@
 import type { Platform } from '#src/platform/index.js';
 import { createAccounts } from './accounts/index.js';
+import { createActivity } from './activity/index.js';
 import { createCourier } from './courier/index.js';
 import { createDatabasesFeature } from './databases/index.js';
 import { createDocumentsFeature } from './documents/index.js';
@@ -9,10 +10,14 @@ import { createLimits } from './limits/index.js';
 import { createLogins } from './login/index.js';
 import { createOneTimeSecrets } from './one-time-secrets/index.js';
 import { createProjectsFeature } from './projects/index.js';
+import { createRecovery } from './recovery/index.js';
 import { createSecondFactor } from './second-factor/index.js';
 import { createSelfService } from './self-service/index.js';
 import { createSessionsFeature } from './sessions/index.js';
+import { createSigningKeysFeature } from './signing-keys/index.js';
+import { createTokensFeature } from './tokens/index.js';
 import { createUsers } from './users/index.js';
+import { createVerification } from './verification/index.js';
 import { createWebhooksFeature } from './webhooks/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
@@ -21,6 +26,7 @@ export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
 export type { ProjectPlatform, Projects } from './projects/index.js';
 export { toKey, toPlatform, toProject } from './projects/index.js';
+export type { SigningKeyStatus } from './signing-keys/index.js';
 export { webhooksApi } from './webhooks/index.js';
 
 /** Builds every feature, each after those it leans on. */
@@ -31,25 +37,40 @@ export function createFeatures(platform: Platform) {
   const accounts = createAccounts(platform);
   const secrets = createOneTimeSecrets(platform);
   const factors = createFactors(platform, { limits, courier });
+  const activity = createActivity(platform);
   const {
     sessions,
     operations: sessionOperations,
     jobs: sessionJobs,
-  } = createSessionsFeature(platform, { accounts, projects, factors });
-  const users = createUsers(platform, accounts, sessions, courier);
-  const selfService = createSelfService(platform, { accounts, sessions, users, limits });
+  } = createSessionsFeature(platform, { accounts, activity, courier, projects, factors });
+  const { signingKeys, operations: keyOperations, jobs: keyJobs } = createSigningKeysFeature(platform, projects);
+  const { tokens, operations: tokenOperations } = createTokensFeature(platform, {
+    ...{ accounts, sessions, signingKeys, limits },
+  });
+  const users = createUsers(platform, { accounts, sessions, secrets, courier });
+  const selfService = createSelfService(platform, { accounts, sessions, users, limits, activity });
+  const verification = createVerification(platform, { accounts, secrets, courier, limits, projects });
+  const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
   const secondFactor = createSecondFactor(platform, { accounts, factors, sessions, secrets, courier, limits });
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(platform, databases);
   const logins = createLogins(platform, { accounts, sessions, limits, secrets, courier, projects });
   const hooks = createWebhooksFeature(platform, projects);
-  const { jobs } = createJobsFeature(platform, [...limits.jobs, ...secrets.jobs, ...sessionJobs, ...hooks.jobs]);
+  const { jobs } = createJobsFeature(platform, [
+    ...limits.jobs,
+    ...secrets.jobs,
+    ...sessionJobs,
+    ...keyJobs,
+    ...hooks.jobs,
+  ]);
   return {
     limits,
     projects,
     serverKeys,
     sessions,
+    signingKeys,
+    tokens,
     users,
     secondFactor: secondFactor.service,
     databases,
@@ -58,9 +79,13 @@ export function createFeatures(platform: Platform) {
     jobs,
     operations: [
       ...selfService.operations,
+      ...verification.operations,
+      ...recovery.operations,
       ...secondFactor.operations,
       ...logins.operations,
       ...sessionOperations,
+      ...tokenOperations,
+      ...keyOperations,
       ...projectOperations,
       ...databaseOperations,
       ...documents.operations,

@@ -20,7 +20,7 @@ const guest = { kind: 'guest' } as const;
 
 /** Finds out which project a request is for and who makes it. Exactly one of key, session and JWT counts. */
 export function createAuthentication(
-  { projects, serverKeys, sessions }: Pick<Features, 'projects' | 'serverKeys' | 'sessions'>,
+  { projects, serverKeys, sessions, tokens }: Pick<Features, 'projects' | 'serverKeys' | 'sessions' | 'tokens'>,
   cookies: Cookies,
   origins: Origins,
   aliases: readonly string[],
@@ -52,7 +52,7 @@ export function createAuthentication(
     if (key !== undefined && (session !== undefined || jwt !== undefined))
       throw new Failure('user_api_key_and_session_set');
     if (jwt !== undefined && session !== undefined) throw new Failure('user_jwt_and_cookie_set');
-    if (jwt !== undefined) throw new Failure('user_jwt_invalid');
+    if (jwt !== undefined) return tokens.authenticate(project, jwt);
     if (key !== undefined) return serverKeys.authenticate(project, key);
     if (session === undefined) return guest;
     if (via === 'cookie') origins.demandOwn(exchange, header(exchange, 'project') !== undefined);
@@ -68,7 +68,11 @@ export function createAuthentication(
   return {
     /** The project of the request; `?project=` serves URLs that a browser opens. Throws Failure `project_not_found`. */
     project: async (exchange: Exchange): Promise<Project> => {
-      const id = header(exchange, 'project') ?? [exchange.ctx.query.project].flat()[0];
+      const { ctx, operation } = exchange;
+      const id =
+        operation?.declaration.project === 'path'
+          ? ctx.params.projectId
+          : (header(exchange, 'project') ?? [ctx.query.project].flat()[0]);
       if (id === undefined || id === '') throw new Failure('project_not_found');
       return projects.current(id);
     },

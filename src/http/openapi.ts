@@ -48,6 +48,7 @@ export function describeApi(
         project: scheme(names.project[0], 'The project'),
         session: scheme(names.session[0], 'Acting as an end user; browsers use the cookie instead'),
         key: scheme(names.key[0], "Acting as an application's own backend"),
+        jwt: scheme(names.jwt[0], 'Acting for an end user by a JWT that was made from a session'),
       },
     },
   };
@@ -59,10 +60,10 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
   return [
     'general_unknown',
     'general_unavailable',
-    ...(declaration.project === false
+    ...(declaration.project === false ? [] : (['project_not_found'] as const)),
+    ...(declaration.project !== undefined
       ? []
       : ([
-          'project_not_found',
           'general_unauthorized_scope',
           'general_unknown_origin',
           'project_key_expired',
@@ -86,7 +87,7 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
 }
 
 function describe(declaration: Declaration, path: string, schemas: Json): Json {
-  const { body, query, params, reply, status, auth } = declaration;
+  const { body, query, params, reply, status } = declaration;
   const isAlias = path !== declaration.path;
   const name = declaration.id.replace('.', '_');
   const errors = [...new Set([...impliedErrors(declaration), ...declaration.errors])].sort();
@@ -97,17 +98,13 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
   const statuses = new Map<number, ErrorType[]>();
   for (const type of errors)
     statuses.set(errorCatalog[type].status, [...(statuses.get(errorCatalog[type].status) ?? []), type]);
-  const project = declaration.project === false ? {} : { project: [] };
-  const kinds = auth.map((kind) =>
-    kind === 'guest' ? project : kind === 'user' ? { ...project, session: [] } : { ...project, key: [] },
-  );
   return {
     operationId: isAlias ? `${name}_${path.replace(/[^A-Za-z]+/g, '_')}` : name,
     summary: declaration.summary,
     tags: [declaration.tag],
     ...(declaration.scopes ? { 'x-scopes': declaration.scopes } : {}),
     'x-rate-limit-class': declaration.limit,
-    security: kinds,
+    security: securityOf(declaration),
     parameters: [...parametersOf('path', params, schemas), ...parametersOf('query', query, schemas)],
     ...(body
       ? {
@@ -121,6 +118,7 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
         ...(reply.kind === 'json'
           ? { content: { 'application/json': { schema: convert(reply.schema, 'output', schemas) } } }
           : {}),
+        ...(reply.kind === 'page' ? { content: { 'text/html': { schema: { type: 'string' } } } } : {}),
         ...(reply.kind === 'text'
           ? { content: { [reply.contentType.split(';')[0] ?? '']: { schema: { type: 'string' } } } }
           : {}),
@@ -128,6 +126,13 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
       ...Object.fromEntries([...statuses].map(([code, types]) => [code, errorResponse(code, types, also(code))])),
     },
   };
+}
+
+/** What to send along: one of these sets of headers. */
+function securityOf({ project, auth, jwt }: Declaration): Json[] {
+  if (project !== undefined) return [{}];
+  const sets = { guest: [{}], user: [{ session: [] }, ...(jwt === false ? [] : [{ jwt: [] }])], key: [{ key: [] }] };
+  return auth.flatMap((kind) => sets[kind].map((set) => ({ project: [], ...set })));
 }
 
 function parametersOf(place: 'path' | 'query', schema: z.ZodObject | undefined, schemas: Json): Json[] {

@@ -10,7 +10,7 @@ const preflightSeconds = 600;
 /** Judges where requests of browsers come from (CORS and cross-site request forgery). */
 export function createOrigins({ db, config }: Pick<Platform, 'db' | 'config'>, projects: Projects) {
   const allowHeaders = corsRequestHeaders(config.headerAliases).join(', ');
-  const exposeHeaders = corsResponseHeaders.join(', ');
+  const exposeHeaders = corsResponseHeaders(config.headerAliases).join(', ');
 
   const grant = ({ ctx }: Exchange, origin: string) => {
     ctx.set('Access-Control-Allow-Origin', origin);
@@ -39,6 +39,8 @@ export function createOrigins({ db, config }: Pick<Platform, 'db' | 'config'>, p
       grant(exchange, origin);
       exchange.ctx.set('Access-Control-Expose-Headers', exposeHeaders);
     },
+    /** Lets every page read a public document; credentials do not count there, and are not asked for. */
+    admitAnybody: ({ ctx }: Exchange): void => ctx.set('Access-Control-Allow-Origin', '*'),
     /**
      * A cookie travels without the page's doing, so with it the origin must be one of the project's. Unsafe methods must also show what no
      * foreign form can send: JSON and the project header. Throws Failure.

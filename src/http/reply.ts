@@ -1,17 +1,34 @@
-import type { Declaration } from '#src/contract/operation.js';
+import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
+import type { Declaration, Page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
+import { Renewed } from '#src/contract/renewed.js';
 import { millisecondsOf } from '#src/platform/clock.js';
 import type { Platform } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
 import type { Cookies } from './cookies.js';
 import type { Exchange } from './exchange.js';
+import { pagePolicy } from './security-headers.js';
 
 /** Writes what an operation returned. */
-export function createReply({ clock }: Pick<Platform, 'clock'>, cookies: Cookies) {
+export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'>, cookies: Cookies) {
+  const namesOfSession = sessionHeaders(config.headerAliases);
+  const projectHeaders = credentialHeaders(config.headerAliases).project;
+  /** Where a header names the project, one address has an answer for each. */
+  const letKeep = ({ ctx }: Exchange, { project }: Declaration, seconds: number) => {
+    ctx.set('Cache-Control', `public, max-age=${seconds}`);
+    if (project === undefined) ctx.vary([...projectHeaders]);
+  };
   const openSession = (exchange: Exchange, project: Project, session: { secret: string; expire: string }) => {
     const life = Math.max(0, Math.floor((millisecondsOf(session.expire) - clock.now()) / 1000));
     cookies.open(exchange, project, session.secret, life);
+  };
+  /** Whoever keeps the secret itself finds the new one where it sent the old one. */
+  const renewSession = (exchange: Exchange, project: Project, session: Renewed['session']) => {
+    openSession(exchange, project, session);
+    const { ctx, actor } = exchange;
+    if (actor?.kind !== 'user' || actor.via !== 'header') return;
+    for (const name of namesOfSession) ctx.set(name, session.secret);
   };
   /** Ending another session than the one of this request leaves the caller's cookie alone. */
   const endsOwnSession = ({ ctx, actor }: Exchange): boolean => {
@@ -20,22 +37,30 @@ export function createReply({ clock }: Pick<Platform, 'clock'>, cookies: Cookies
       sessionId === undefined || sessionId === 'current' || (actor?.kind === 'user' && actor.session.id === sessionId)
     );
   };
+  const writeBody = ({ ctx }: Exchange, { reply }: Declaration, value: unknown): void => {
+    if (reply.kind === 'empty') return;
+    if (reply.kind === 'page') {
+      const { html, nonce } = value as Page;
+      ctx.set({ 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': pagePolicy(nonce) });
+      ctx.body = html;
+      return;
+    }
+    const isText = reply.kind === 'text';
+    ctx.set('Content-Type', isText ? reply.contentType : 'application/json; charset=utf-8');
+    ctx.body = isText ? value : value instanceof RawJson ? value.text : printJson(value);
+  };
   return {
-    write: (exchange: Exchange, declaration: Declaration, value: unknown): void => {
+    write: (exchange: Exchange, declaration: Declaration, given: unknown): void => {
       const { ctx, project } = exchange;
+      const value = given instanceof Renewed ? given.answer : given;
       ctx.status = (value instanceof RawJson ? value.status : undefined) ?? declaration.status;
-      if (project !== undefined && declaration.session === 'opens') {
+      if (project !== undefined && declaration.session === 'opens')
         openSession(exchange, project, value as { secret: string; expire: string });
-      }
+      if (project !== undefined && given instanceof Renewed) renewSession(exchange, project, given.session);
       if (project !== undefined && declaration.session === 'closes' && endsOwnSession(exchange))
         cookies.close(exchange, project);
-      if (declaration.reply.kind === 'empty') return;
-      const isText = declaration.reply.kind === 'text';
-      ctx.set(
-        'Content-Type',
-        declaration.reply.kind === 'text' ? declaration.reply.contentType : 'application/json; charset=utf-8',
-      );
-      ctx.body = isText ? value : value instanceof RawJson ? value.text : printJson(value);
+      if (declaration.cacheSeconds !== undefined) letKeep(exchange, declaration, declaration.cacheSeconds);
+      writeBody(exchange, declaration, value);
     },
   };
 }

@@ -4,8 +4,10 @@ import type { Config } from './config/schema.js';
 import { type OpenDatabase, openDatabase } from './db/index.js';
 import { createEgress, type Egress } from './egress.js';
 import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './hashing.js';
+import { createJwt, type Jwt } from './jwt.js';
 import { createLog, type Log } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
+import { createPages, type Pages } from './pages.js';
 import { createRandom, type Random } from './random.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
 import { createSealing, type Sealing } from './sealing.js';
@@ -18,9 +20,11 @@ export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | '
   readonly hashing: Hashing;
   readonly sealing: Sealing;
   readonly egress: Egress;
+  readonly jwt: Jwt;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly scheduler: Scheduler;
+  readonly pages: Pages;
   close(): Promise<void>;
 }
 
@@ -74,9 +78,11 @@ export async function createPlatform(config: Config, replacements: Replacements 
     hashing: createHashing(parameters, Math.max(1, availableParallelism() - 1), clock, metrics),
     sealing,
     egress,
+    jwt: createJwt(clock),
     log,
     metrics,
     scheduler: replacements.scheduler ?? createScheduler(),
+    pages: createPages(random),
     close: async () => {
       await egress.close();
       await database.driver.close();

@@ -22,6 +22,8 @@ export interface Metrics {
   delivery(outcome: 'ok' | 'failed', seconds: number): void;
   /** How many deliveries wait, of all processes, and since how many seconds the oldest event does. */
   deliveryBacklog(waiting: number, oldestSeconds: number): void;
+  /** How long the keys that sign JWTs have been in use: the oldest of each algorithm over all projects. */
+  signingKeys(oldest: readonly { readonly alg: string; readonly ageSeconds: number }[]): void;
   /** Runs before each rendering, to measure what is not counted as it happens. */
   beforeRender(measure: () => Promise<void>): void;
   /** Prometheus exposition format 0.0.4. */
@@ -71,6 +73,12 @@ export function createMetrics(): Metrics {
   });
   const cron = createCronMetrics(registers);
   const deliveries = createDeliveryMetrics(registers);
+  const keyAge = new Gauge({
+    name: 'svc_signing_key_age_seconds',
+    help: 'Age of the oldest key that signs JWTs',
+    labelNames: ['alg'],
+    registers,
+  });
   const measurements: (() => Promise<void>)[] = [];
 
   // A child of a labelled metric is looked up by hashing its labels; requests come often enough to keep the children at hand.
@@ -96,6 +104,10 @@ export function createMetrics(): Metrics {
     egress: (purpose, outcome) => egress.inc({ purpose, outcome }),
     ...cron,
     ...deliveries,
+    signingKeys: (oldest) => {
+      keyAge.reset();
+      for (const { alg, ageSeconds } of oldest) keyAge.set({ alg }, ageSeconds);
+    },
     beforeRender: (measure) => measurements.push(measure),
     render: async () => {
       for (const measure of measurements) await measure();

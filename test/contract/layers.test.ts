@@ -16,7 +16,7 @@ const { dependencies }: { dependencies: Record<string, string> } = require(join(
 /** Packages that one room knows and no other, from the day that they are installed. */
 const confined = [
   ...['commander', 'inquirer', 'koa', '@koa/router', 'knex', 'sqlite3', 'pg', 'scrypt-kdf', 'jose', 'otplib'],
-  ...['@simplewebauthn/server', 'samlify', 'graphql-helix', 'node-cron', 'undici', 'prom-client'],
+  ...['@simplewebauthn/server', 'samlify', 'graphql-helix', 'node-cron', 'undici', 'prom-client', 'bowser'],
 ];
 
 /** [rule, file under src, import that the rule forbids there] */
@@ -53,6 +53,8 @@ const violations: [string, string, string][] = [
   ['otp-only-in-factors', 'features/planted/otp', "export const later = () => import('otplib');"],
   ['cron-only-in-scheduler', 'features/planted/cron', "import 'node-cron';"],
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
+  ['jose-only-in-jwt', 'features/planted/jose', "export const later = () => import('jose');"],
+  ['jose-only-in-jwt', 'http/planted/jose', "import type { JWTPayload } from 'jose';"],
   ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg'].map(
     (name): [string, string, string] => [
       'machines-only-in-platform',
@@ -60,6 +62,8 @@ const violations: [string, string, string][] = [
       `export const later = () => import('${name}');`,
     ],
   ),
+  ['bowser-only-in-sessions', 'features/planted/browser', "export const later = () => import('bowser');"],
+  ['loaded-when-needed', 'features/sessions/planted-browser', "import 'bowser';"],
   ['loaded-when-needed', 'platform/planted/argon2', "import '@node-rs/argon2';"],
   ['loaded-when-needed', 'features/planted/dictionary', "import '@zxcvbn-ts/language-common';"],
   ['loaded-when-needed', 'features/factors/planted', "import 'otplib';"],
@@ -74,6 +78,10 @@ const permitted: [string, string][] = [
   // The other half of the circle: one circle is reported once.
   ['platform/planted/circle-b', "import type { planted } from '#src/platform/planted/circle-a.js';"],
   ['platform/planted/argon2-later', "export const argon2 = () => import('@node-rs/argon2');"],
+  [
+    'features/sessions/planted-browser-later',
+    "import { createRequire } from 'node:module';\nexport const later = () => createRequire(import.meta.url)('bowser');",
+  ],
   ['graphql/planted/engine-type', "import type { Engine } from '#src/graphql/engine.js';"],
   ['features/planted/knex-type', "import type { Knex } from 'knex';"],
   [
@@ -85,7 +93,7 @@ const permitted: [string, string][] = [
 ];
 
 const copy = copyCheckout([
-  ...['package.json', 'tsconfig.json', 'tsconfig.build.json', '.dependency-cruiser.cjs', 'knip.json'],
+  ...['package.json', 'tsconfig.json', 'esbuild.config.js', '.dependency-cruiser.cjs', 'knip.json'],
   ...['src', 'test', 'bench', 'bin', 'migrations'],
 ]);
 after(() => copy.dispose());

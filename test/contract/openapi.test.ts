@@ -9,7 +9,7 @@ import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { secondFactorWalk } from '../second-factor/walk.js';
 
-const target = await startAppliance();
+const target = await startAppliance({ settings: { SVC_SMS_URL: 'https://user:pass@sms.example/send' } });
 const guest = createClient(target);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
@@ -80,7 +80,9 @@ test('every described operation is mounted, and nothing else is', async () => {
     }
   }
   const declared = target.appliance.features.operations.flatMap(({ declaration }) =>
-    pathsOf(declaration).map((path) => `${declaration.method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`),
+    pathsOf(declaration)
+      .filter((path) => path.startsWith('/v1/'))
+      .map((path) => `${declaration.method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`),
   );
   const listed = described.map(({ path, method }) => `${method} /v1${path}`);
   assert.deepEqual(
@@ -162,6 +164,30 @@ const webhookWalk: readonly [string, string, string, unknown?][] = [
   ['webhooks_delete', 'DELETE', '/webhooks/hook'],
 ];
 
+/** Every way in but the password. */
+async function loginWalk(key: typeof guest): Promise<[string, string, string, unknown?][]> {
+  let addresses = 0;
+  const byMail = () => ({ userId: 'unique()', email: `walk${addresses++}@mail.example` });
+  const byPhone = () => ({ userId: 'unique()', phone: `+141555501${10 + addresses++}` });
+  const issued = async (path: string, request: object) => {
+    const { userId, secret } = (await key.post(path, request)).expect(201).body;
+    return { userId, secret };
+  };
+  const [link, code, phone] = ['/account/tokens/magic-url', '/account/tokens/email', '/account/tokens/phone'] as const;
+  return [
+    ['account_createAnonymousSession', 'POST', '/account/sessions/anonymous'],
+    ['account_createMagicURLToken', 'POST', link, byMail()],
+    ['account_createMagicURLToken__account_sessions_magic_url', 'POST', '/account/sessions/magic-url', byMail()],
+    ['account_createEmailToken', 'POST', code, byMail()],
+    ['account_createPhoneToken', 'POST', phone, byPhone()],
+    ['account_createPhoneToken__account_sessions_phone', 'POST', '/account/sessions/phone', byPhone()],
+    ['account_createSession', 'POST', '/account/sessions/token', await issued(code, byMail())],
+    ['account_updateMagicURLSession', 'PUT', '/account/sessions/magic-url', await issued(link, byMail())],
+    ['account_updatePhoneSession', 'PUT', '/account/sessions/phone', await issued(phone, byPhone())],
+    ['pages_magicURL', 'GET', '/pages/magic-url'],
+  ];
+}
+
 test('every operation succeeds as described', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const key = (await aServerKey(target)).client;
@@ -189,6 +215,12 @@ test('every operation succeeds as described', async () => {
     ['account_createEmailSession', 'POST', '/account/sessions/email', await credentials()],
     ['account_createEmailSession__account_sessions', 'POST', '/account/sessions', await credentials()],
     ['account_listSessions', 'GET', '/account/sessions', undefined, client],
+    ['account_createJwt', 'POST', '/account/jwts', {}, client],
+    ['account_createJwt__account_jwt', 'POST', '/account/jwt', { alg: 'RS256' }, client],
+    ['operations_keys', 'GET', '/keys'],
+    ['operations_discovery', 'GET', '/openid-configuration'],
+    ['projects_keys', 'GET', '/projects/main/.well-known/jwks.json'],
+    ['projects_discovery', 'GET', '/projects/main/.well-known/openid-configuration'],
     ['account_getSession', 'GET', '/account/sessions/current', undefined, client],
     ['account_updateSession', 'PATCH', '/account/sessions/current', undefined, client],
     ['account_deleteSession', 'DELETE', '/account/sessions/current', undefined, client],
@@ -201,6 +233,7 @@ test('every operation succeeds as described', async () => {
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
     ...(await secondFactorWalk(target)),
+    ...(await loginWalk(key)),
     ...[...documentWalk, ...webhookWalk].map(
       ([id, method, path, body]) => [id, method, path, body, key] as [string, string, string, unknown, typeof guest],
     ),

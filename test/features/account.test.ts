@@ -100,7 +100,7 @@ test('an account without a password gets its first one with its address', async 
   (await client.patch('/account/email', { email, password: 'short' })).refused(400, 'password_policy_violation');
   const change = { email, password: 'the first password' };
   const { recorded } = await recordedBy(target, async () => (await client.patch('/account/email', change)).expect(200));
-  assert.deepEqual(recorded.audit, ['accountEmailChanged', 'accountPasswordChanged']);
+  assert.deepEqual(recorded.audit, ['accountEmailChanged', 'accountPasswordChanged', 'sessionUpdated']);
   (await guest.post('/account/sessions/email', change)).expect(201);
 });
 

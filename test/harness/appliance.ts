@@ -59,7 +59,7 @@ export const databaseUnderTest = process.env.SVC_TEST_DATABASE === 'postgres' ? 
 export const cheapHashes: HashParameters = { ...defaultHashParameters, scrypt: { logN: 10, r: 8, p: 1 } };
 
 /** Limits no test meets by accident; a test of the limits sets `SVC_RATE_LIMITS` to the empty text, which means the product's own. */
-const generousLimits = ['data', 'login', 'signup', 'send', 'send-daily', 'send-mail', 'send-sms']
+const generousLimits = ['data', 'login', 'signup', 'anonymous', 'send', 'send-daily', 'send-mail', 'send-sms', 'jwt']
   .map((name) => `${name}=1000000/60`)
   .join();
 const masterKey = randomBytes(32).toString('base64url');

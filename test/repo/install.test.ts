@@ -17,7 +17,7 @@ import { after, test } from 'node:test';
 import { copyCheckout } from '../harness/checkout.js';
 
 const copy = copyCheckout([
-  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js'],
   ...['src', 'bin', 'migrations', 'templates'],
 ]);
 const scratch = mkdtempSync(join(tmpdir(), 'svc-install-'));
@@ -99,12 +99,12 @@ test('the first run builds and links, the second finds nothing to do', () => {
   assert.equal(readlinkSync(join(prefix, 'bin/svc')), join(copy.dir, 'bin/svc'));
   assert.equal(spawnSync(join(prefix, 'bin/svc'), ['--version']).status, 0);
 
-  const built = statSync(join(copy.dir, 'dist/cli/main.js')).mtimeMs;
+  const built = statSync(join(copy.dir, 'dist/main.js')).mtimeMs;
   const second = install([`--prefix=${prefix}`]);
   assert.equal(second.code, 0, second.err);
   assert.doesNotMatch(second.err, /Installing|Building|Linked/);
   assert.equal(install(['--no-link']).code, 0);
-  assert.equal(statSync(join(copy.dir, 'dist/cli/main.js')).mtimeMs, built);
+  assert.equal(statSync(join(copy.dir, 'dist/main.js')).mtimeMs, built);
 });
 
 test('packages other than those of the lockfile are installed anew, and a failure is told', () => {

@@ -22,7 +22,7 @@ const notes = [
 ];
 
 const copy = copyCheckout([
-  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js'],
   ...['src', 'bin', 'migrations', 'templates'],
 ]);
 const scratch = mkdtempSync(join(tmpdir(), 'svc-readme-'));
@@ -75,8 +75,9 @@ test('the commands work in the order of the page', async () => {
   for (const expected of [
     '"email":"anna@example.com"',
     'logged in: ben@example.com',
+    '"providerUid":"dora@example.com"',
     '1 order of Ben: a bell',
-    'secret  whsec_',
+    'secret    whsec_',
     'https://hooks.example.com/svc  documentCreated',
     '"status":"ok"',
     'app.example.com',

@@ -46,7 +46,7 @@ const waysIn: readonly WayIn[] = [
     enter: ({ id, email }, otp) => redeem('/account/tokens/magic-url', { userId: id, email }, otp),
   },
   {
-    ...{ name: 'e-mail code', route: '/account/tokens/email', factor: 'token' },
+    ...{ name: 'e-mail code', route: '/account/tokens/email', factor: 'email' },
     enter: ({ id, email }, otp) => redeem('/account/tokens/email', { userId: id, email }, otp),
   },
   {
@@ -225,7 +225,8 @@ const channels: [string[], string, Standing[], 'password' | 'none', Outcome][] =
   [['email'], 'magic-url', ['email'], 'none', 'enough'],
   [['email'], 'magic-url', ['email', 'phone'], 'none', 'lacking'],
   [['email'], 'magic-url', ['totp', 'email'], 'none', 'lacking'],
-  [['token'], 'token', ['email'], 'password', 'refused'],
+  [['token'], 'token', ['email'], 'password', 'lacking'],
+  [['email'], 'token', ['email'], 'password', 'refused'],
   [['token'], 'token', ['phone'], 'password', 'lacking'],
   [['phone'], 'phone', ['phone'], 'password', 'refused'],
   [['phone'], 'phone', ['phone'], 'none', 'enough'],

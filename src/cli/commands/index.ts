@@ -7,6 +7,7 @@ import { cronCommands } from './cron.js';
 import { databaseCommands } from './database.js';
 import { graphqlCommands } from './graphql.js';
 import { initCommand } from './init.js';
+import { keysCommands } from './keys.js';
 import { limitsCommands } from './limits.js';
 import { migrateCommands } from './migrate.js';
 import { openapiCommand } from './openapi.js';
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   ...projectCommands,
   ...platformCommands,
   ...apikeyCommands,
+  ...keysCommands,
   ...userCommands,
   ...databaseCommands,
   ...collectionCommands,

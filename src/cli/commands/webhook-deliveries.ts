@@ -1,19 +1,13 @@
-import { z } from 'zod';
 import { subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
 import { webhooksApi } from '#src/features/index.js';
 import { command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
-import { instant, valid, wholeNumber } from '../input.js';
+import { duration, instant, valid, wholeNumber } from '../input.js';
 import { operate } from '../operate.js';
 import { columns, pairs } from '../output.js';
 
 const idArgument = { name: 'ID', summary: 'id of the webhook' } as const;
-const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-const duration = z
-  .string()
-  .regex(/^\d{1,6}[smhd]$/, 'must be a number with s, m, h or d, such as 24h')
-  .transform((text) => Number(text.slice(0, -1)) * (secondsIn[text.slice(-1)] ?? 0));
 
 const test = command({
   path: 'webhook test',

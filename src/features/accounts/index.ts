@@ -8,6 +8,7 @@ import type { Platform } from '#src/platform/index.js';
 import { createPasswordPolicy } from './password-policy.js';
 import { type AccountChange, createAccountStore, users } from './store.js';
 
+export { isAnonymous } from './anonymous.js';
 export { passwordText } from './password-policy.js';
 export { users } from './store.js';
 export { toUser, userShape } from './view.js';
@@ -52,6 +53,26 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     providerType,
     identifier,
   });
+  const reachBy = async (
+    column: 'email' | 'phone',
+    unit: Unit,
+    projectId: string,
+    account: Account,
+    value: string,
+    change: AccountChange,
+  ): Promise<Account> => {
+    const taken = column === 'email' ? 'user_email_already_exists' : 'user_phone_already_exists';
+    if ((await unit.one(store.otherWith(column, projectId, account.id, value))) !== undefined) throw new Failure(taken);
+    const kind = column === 'email' ? 'email' : 'sms';
+    const others = account.targets.filter(({ providerType }) => providerType !== kind);
+    try {
+      return await update(unit, projectId, account, { ...change, targets: [...others, target(kind, value, unit.now)] });
+    } catch (error) {
+      // Two users may take one address at the same moment; then the unique index decides.
+      if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure(taken);
+      throw error;
+    }
+  };
 
   return {
     find,
@@ -59,6 +80,16 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
     /** The user as it is now, whom nobody else changes until the unit ends: for what rests on a proof from before the unit. */
     hold: async (unit: Unit, projectId: string, id: string): Promise<Account | undefined> => {
       const row = await unit.one(store.hold({ projectId, id }));
+      return row && users.decode(row);
+    },
+    /** The same by the address or number, whether it was proved or not. */
+    holdByContact: async (
+      unit: Unit,
+      projectId: string,
+      contact: 'email' | 'phone',
+      value: string,
+    ): Promise<Account | undefined> => {
+      const row = await unit.one(store.holdByContact(projectId, contact, value));
       return row && users.decode(row);
     },
     findByEmail: async (reader: Reader, projectId: string, email: string): Promise<Account | undefined> => {
@@ -121,26 +152,26 @@ export function createAccounts({ sql, random, hashing, sealing, config, egress, 
       return row && users.decode(row);
     },
     /** Gives the account another address, unverified. Throws Failure `user_email_already_exists` where another user has it. */
-    changeEmail: async (
+    changeEmail: (unit: Unit, projectId: string, account: Account, email: string, change: AccountChange = {}) =>
+      reachBy('email', unit, projectId, account, email, { ...change, email, emailVerification: false }),
+    /** Gives the account another phone number, unverified. Throws Failure `user_phone_already_exists` where another user has it. */
+    changePhone: (unit: Unit, projectId: string, account: Account, phone: string) =>
+      reachBy('phone', unit, projectId, account, phone, { phone, phoneVerification: false }),
+    /** Notes that the user has shown to hold the address or the number; nothing where that is known. */
+    markVerified: async (
       unit: Unit,
       projectId: string,
       account: Account,
-      email: string,
-      change: AccountChange = {},
+      contact: 'email' | 'phone',
     ): Promise<Account> => {
-      if ((await unit.one(store.otherWithEmail(projectId, account.id, email))) !== undefined)
-        throw new Failure('user_email_already_exists');
-      const targets = [
-        ...account.targets.filter(({ providerType }) => providerType !== 'email'),
-        target('email', email, unit.now),
-      ];
-      try {
-        return await update(unit, projectId, account, { ...change, email, emailVerification: false, targets });
-      } catch (error) {
-        // Two users may take one address at the same moment; then the unique index decides.
-        if (error instanceof DatabaseError && error.kind === 'unique') throw new Failure('user_email_already_exists');
-        throw error;
-      }
+      const { id: userId, email, phone } = account;
+      const flag = `${contact}Verification` as const;
+      if (account[flag] || account[contact] === null) return account;
+      const recorded = { resource: `users/${userId}`, userId };
+      if (contact === 'email')
+        unit.record('accountEmailVerified', { ...recorded, payload: { userId, email: email ?? '' } });
+      else unit.record('accountPhoneVerified', { ...recorded, payload: { userId, phone: phone ?? '' } });
+      return update(unit, projectId, account, { [flag]: true });
     },
     remove: async (unit: Unit, projectId: string, id: string): Promise<void> => {
       await unit.run(store.remove(projectId, id));

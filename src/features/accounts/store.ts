@@ -53,6 +53,14 @@ export function createAccountStore(sql: Sql) {
     findByEmail: sql.prepare<{ projectId: string; email: string }>((k, p) =>
       k(users.name).where({ project_id: p.projectId, email: p.email }).select(users.select(sql)),
     ),
+    /** The same by an address. */
+    holdByContact: (projectId: string, contact: 'email' | 'phone', value: string): Query =>
+      sql.compile(
+        knex(users.name)
+          .where({ project_id: projectId, [contact]: value })
+          .forUpdate()
+          .select(users.select(sql)),
+      ),
     /** Returns a row exactly when the id and the e-mail address were free. */
     insert: (projectId: string, account: Account): Query =>
       sql.compile(
@@ -73,9 +81,14 @@ export function createAccountStore(sql: Sql) {
         .update({ accessed_at: p.now })
         .returning(users.select(sql)),
     ),
-    /** Returns a row when another user has the address. */
-    otherWithEmail: (projectId: string, id: string, email: string): Query =>
-      sql.compile(knex(users.name).where({ project_id: projectId, email }).whereNot({ id }).select('id')),
+    /** Returns a row when another user has the address or the phone number. */
+    otherWith: (column: 'email' | 'phone', projectId: string, id: string, value: string): Query =>
+      sql.compile(
+        knex(users.name)
+          .where({ project_id: projectId, [column]: value })
+          .whereNot({ id })
+          .select('id'),
+      ),
     remove: (projectId: string, id: string): Query => sql.compile(own(projectId, id).delete()),
     list: (projectId: string, search: string | undefined, limit: number, offset: number): Query =>
       sql.compile(

@@ -43,7 +43,11 @@ interface Joined {
  * Collections as requests on documents need them. They are kept from request to request, and every statement checks the version: where it
  * has grown meanwhile, by whatever process, the collection is read anew and the statement made again.
  */
-export function createCollections({ db }: Pick<Platform, 'db'>, databases: Databases, store: DocumentStore) {
+export function createCollections(
+  { db, sql }: Pick<Platform, 'db' | 'sql'>,
+  databases: Databases,
+  store: DocumentStore,
+) {
   const known = new Map<string, Known>();
 
   const load = async ({ project, databaseId, collectionId }: Where, key: string): Promise<Known> => {
@@ -59,7 +63,7 @@ export function createCollections({ db }: Pick<Platform, 'db'>, databases: Datab
       : collection.enabled
         ? undefined
         : 'collection_not_found';
-    const lookup = createLookup(async (ids) => {
+    const lookup = createLookup(sql.dialect, async (ids) => {
       const rows = await db.all(store.byIds(collection, ids));
       return new Map(rows.map((row) => [String(row.id), row]));
     });

@@ -25,7 +25,7 @@ interface FirstFactor {
 export function channelOf(factors: readonly string[]): SecondFactor | undefined {
   if (factors.includes('oauth2')) return undefined;
   if (factors.includes('phone')) return 'phone';
-  return factors.includes('email') || factors.includes('token') ? 'email' : undefined;
+  return factors.includes('email') ? 'email' : undefined;
 }
 
 /** Those that turn the second factor on; recovery codes only stand in for them. */

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Account } from '#src/contract/account.js';
 import { Failure } from '#src/contract/errors.js';
 import { recoveryCodeCount } from '#src/contract/limits.js';
@@ -14,12 +13,6 @@ import { createFactorStore } from './store.js';
 import { createTotp } from './totp.js';
 
 export { channelOf, type SecondFactor, secondFactors, type UsableFactors } from './demand.js';
-
-/** A code of an authenticator app, or a recovery code, as a login brings it along. */
-export const otpText = z
-  .string()
-  .max(256)
-  .meta({ description: 'The code of an authenticator app, or a recovery code; needed once the second factor is on' });
 
 /** What an authenticator app is told. */
 interface Enrolment {

@@ -115,14 +115,14 @@ export function createLimits(platform: Pick<Platform, 'db' | 'sql' | 'clock' | '
       (await demand(unit, 'send', { account: recipient })) ??
       (await demand(unit, 'send-daily', { account: recipient })) ??
       (await demand(unit, `send-${channel}`, { project: everybody })),
-    /** The call turned out to be honest: the account's counter starts anew, the address gets its try back. */
+    /** The call turned out to be honest: an account's counter starts anew, an address gets its try back. */
     forgive: async (
       unit: Unit,
       name: LimitName,
-      { account, address }: { account: string; address?: string },
+      { account, address }: { account?: string; address?: string },
     ): Promise<void> => {
       const projectId = unit.by.projectId ?? '';
-      await unit.run(store.remove(counter(projectId, name, 'account', account)));
+      if (account !== undefined) await unit.run(store.remove(counter(projectId, name, 'account', account)));
       const rate = rateOf(name, 'address');
       if (rate === undefined || address === undefined) return;
       await unit.run(

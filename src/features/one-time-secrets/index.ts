@@ -1,8 +1,9 @@
 import { Failure } from '#src/contract/errors.js';
 import { codeTries, jobLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
+import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
-import type { Unit } from '#src/platform/db/unit.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
 import { equalDigests, keyedDigest } from '#src/platform/digest.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
@@ -10,7 +11,8 @@ import { createSecretStore, oneTimeSecrets, type Purpose, type SecretRow } from 
 import type { Issued } from './view.js';
 
 export { createDisclosure, type Disclosure } from './disclosure.js';
-export { tokenShape, toToken } from './view.js';
+export { linkTo, redemptionLink } from './link.js';
+export { type Issued, tokenShape, toToken } from './view.js';
 
 /** How a secret looks: six digits to be typed, or 256 bits to be followed; or of a length that a server asked for. */
 type Form = 'code' | 'link' | { readonly length: number };
@@ -31,7 +33,16 @@ interface Wanted {
 }
 
 /** What a secret that was redeemed stood for. */
-export type Redeemed = Pick<SecretRow, 'id' | 'userId' | 'alias' | 'recipient'> & { readonly purpose: Purpose };
+export type Redeemed = Pick<SecretRow, 'id' | 'userId' | 'alias' | 'recipient' | 'createdAt' | 'expire'> & {
+  readonly purpose: Purpose;
+};
+
+/** A secret as somebody presents it: good for one of the purposes, of a user named by either id. */
+interface Presented {
+  readonly purposes: readonly Purpose[];
+  readonly userId: string;
+  readonly secret: string;
+}
 
 /** Shorter ones could be guessed, so their tries are counted. */
 const safeLength = 32;
@@ -52,6 +63,8 @@ export function createOneTimeSecrets({
     if (form === 'code') return random.digits(6);
     return form === 'link' ? random.secret() : random.text(form.length);
   };
+  const openOf = async (reader: Reader, project: Project, { purposes, userId }: Presented, now: Instant) =>
+    (await reader.all(store.open(project.id, purposes, userId, now))).map((row) => oneTimeSecrets.decode(row));
   const prune: Job = {
     name: 'secrets.prune',
     schedule: '0 20 * * * *',
@@ -88,30 +101,34 @@ export function createOneTimeSecrets({
      * Redeems a secret of one of the purposes; the user may be named by either id. Returns Failure `user_invalid_token` for whatever is
      * wrong, which the unit must return in turn, so that the try stays counted.
      */
-    redeem: async (
-      unit: Unit,
-      project: Project,
-      given: { readonly purposes: readonly Purpose[]; readonly userId: string; readonly secret: string },
-    ): Promise<Redeemed | Failure> => {
-      const { purposes, userId, secret } = given;
-      const open = (await unit.all(store.open(project.id, purposes, userId, unit.now))).map((row) =>
-        oneTimeSecrets.decode(row),
-      );
-      for (const { id, length } of open) {
+    redeem: async (unit: Unit, project: Project, given: Presented): Promise<Redeemed | Failure> => {
+      const { secret } = given;
+      for (const { id, length } of await openOf(unit, project, given, unit.now)) {
         if (length !== secret.length) continue;
         const taken = await unit.one(store.takeTry(id, unit.now));
         const row = taken && oneTimeSecrets.decode(taken);
         if (row === undefined || !equalDigests(digestOf(row, secret), row.digest)) continue;
         await unit.run(store.use(id, unit.now));
-        return { id, purpose: row.purpose as Purpose, userId: row.userId, alias: row.alias, recipient: row.recipient };
+        const { userId, alias, recipient, createdAt, expire } = row;
+        return { id, purpose: row.purpose as Purpose, userId, alias, recipient, createdAt, expire };
       }
       return new Failure('user_invalid_token');
     },
-    /** Voids what of these purposes a user, or an address, has open. */
+    /**
+     * The user whose open link this is, without redeeming it; undefined where it is none. Codes are left out: comparing one is a try, and
+     * tries are counted.
+     */
+    ownerOf: async (project: Project, given: Presented): Promise<string | undefined> => {
+      const links = (await openOf(db, project, given, instantOf(clock.now()))).filter(
+        ({ length }) => length === given.secret.length && length >= safeLength,
+      );
+      return links.find((row) => equalDigests(digestOf(row, given.secret), row.digest))?.userId ?? undefined;
+    },
+    /** Voids what of these purposes, or of every one, a user or an address has open. */
     void: async (
       unit: Unit,
       project: Project,
-      purposes: readonly Purpose[],
+      purposes: readonly Purpose[] | 'every',
       whose: { readonly userId: string } | { readonly recipient: string },
     ): Promise<void> => {
       await unit.run(store.remove(project.id, purposes, whose));

@@ -71,15 +71,13 @@ export function createSecretStore(sql: Sql) {
     use: (id: string, now: Instant): Query => sql.compile(knex(name).where({ id }).update({ used_at: now })),
     remove: (
       projectId: string,
-      purposes: readonly Purpose[],
+      purposes: readonly Purpose[] | 'every',
       whose: { userId: string } | { recipient: string },
-    ): Query =>
-      sql.compile(
-        knex(name)
-          .where({ project_id: projectId, ...('userId' in whose ? { user_id: whose.userId } : whose) })
-          .whereIn('purpose', purposes)
-          .delete(),
-      ),
+    ): Query => {
+      const theirs = { project_id: projectId, ...('userId' in whose ? { user_id: whose.userId } : whose) };
+      const all = knex(name).where(theirs);
+      return sql.compile((purposes === 'every' ? all : all.whereIn('purpose', purposes)).delete());
+    },
     prune: (before: Instant, most: number): Query =>
       sql.compile(
         knex(name)

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
+import { otpText } from '#src/contract/shapes.js';
 import { userShape } from '../accounts/index.js';
-import { otpText, secondFactors } from '../factors/index.js';
+import { secondFactors } from '../factors/index.js';
 import { sessionShape } from '../sessions/index.js';
 import { challengeShape, enrolmentShape, factorsShape, recoveryCodesShape } from './view.js';
 
-const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
+const common = { tag: 'account', auth: ['user'], jwt: false, limit: 'data', bodyBytes: bodySizes.account } as const;
 const authenticator = {
   ...common,
   path: '/account/mfa/authenticators/:type',

@@ -1,28 +1,34 @@
 import type { Account } from '#src/contract/account.js';
 import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
+import { logPage } from '#src/contract/limits.js';
 import { by, implement } from '#src/contract/operation.js';
+import { pageOf } from '#src/contract/paging.js';
 import type { Project } from '#src/contract/project.js';
+import { Renewed } from '#src/contract/renewed.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { instantOf } from '#src/platform/clock.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
-import { type Accounts, toUser } from '../accounts/index.js';
+import { type Accounts, isAnonymous, toUser } from '../accounts/index.js';
+import type { ActivityLog } from '../activity/index.js';
 import { type Limits, proofKey } from '../limits/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
 import { selfServiceApi } from './api.js';
+import { toLog } from './view.js';
 
 interface Doors {
   readonly accounts: Accounts;
   readonly sessions: Sessions;
   readonly users: Users;
   readonly limits: Limits;
+  readonly activity: ActivityLog;
 }
 
 /** What users do with their own account. */
 export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | 'clock' | 'random'>, doors: Doors) {
-  const { accounts, sessions, users, limits } = doors;
+  const { accounts, sessions, users, limits, activity } = doors;
   type UserCall = {
     readonly project: Project;
     readonly actor: User;
@@ -37,6 +43,12 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
     const { fits } = await accounts.verifyPassword(project, actor.account, password);
     if (!fits) throw new Failure('user_invalid_credentials');
     await db.work(by(call), (unit) => limits.forgive(unit, 'login', key));
+  };
+
+  /** By the current password; who has none yet by a fresh login. */
+  const proveSelf = async (call: UserCall, password: string): Promise<void> => {
+    if (call.actor.account.passwordHash === null) sessions.demandFresh(call.actor.session);
+    else await provePassword(call, password);
   };
 
   /** The caller's account as it is now, whom nobody else changes until the unit ends. */
@@ -83,16 +95,28 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
       const first = actor.account.passwordHash === null;
       if (!first) await provePassword(call, body.password);
       const hash = first ? await users.preparePassword(project, actor.account, body.email, body.password) : undefined;
+      const { changed, renewed } = await db.work(by(call), async (unit) => {
+        const account = await heldAsProved(unit, call);
+        const changed = await users.changeEmail(unit, project, account, body.email, hash);
+        return {
+          changed,
+          renewed: isAnonymous(account) ? await sessions.renew(unit, project, actor.session) : undefined,
+        };
+      });
+      if (renewed === undefined) return toUser(changed);
+      return new Renewed(toUser(changed), { secret: renewed.secret, expire: renewed.session.expire });
+    },
+    updatePhone: async (call) => {
+      await proveSelf(call, call.body.password);
       return toUser(
         await db.work(by(call), async (unit) =>
-          users.changeEmail(unit, project, await heldAsProved(unit, call), body.email, hash),
+          users.changePhone(unit, call.project, await heldAsProved(unit, call), call.body.phone),
         ),
       );
     },
     updatePassword: async (call) => {
       const { project, actor, body } = call;
-      if (actor.account.passwordHash === null) sessions.demandFresh(actor.session);
-      else await provePassword(call, body.oldPassword);
+      await proveSelf(call, body.oldPassword);
       const hash = await users.preparePassword(project, actor.account, actor.account.email, body.password);
       return toUser(
         await db.work(by(call), async (unit) =>
@@ -109,6 +133,17 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
       ),
     updateStatus: async (call) =>
       toUser(await db.work(by(call), async (unit) => users.block(unit, call.project, await held(unit, call)))),
+    listLogs: async ({ project, actor, query }) => {
+      const page = pageOf(query.queries, logPage.most, logPage.usual);
+      const found = await activity.list(db, project.id, actor.id, page);
+      const total = query.total === 'true' ? await activity.count(db, project.id, actor.id) : 0;
+      return { total, logs: found.map((entry) => toLog(actor.account, entry)) };
+    },
+    // No way in makes identities yet.
+    listIdentities: () => ({ total: 0, identities: [] }),
+    deleteIdentity: () => {
+      throw new Failure('user_identity_not_found');
+    },
   });
   return { operations };
 }

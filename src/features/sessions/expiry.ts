@@ -3,8 +3,8 @@ import { instantOf } from '#src/platform/clock.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
 import type { Projects } from '../projects/index.js';
+import { recorded } from './service.js';
 import { createSessionStore, type Overdue, sessions } from './store.js';
-import { recorded } from './view.js';
 
 const dayMs = 86_400_000;
 

@@ -1,10 +1,11 @@
 import type { Account } from '#src/contract/account.js';
 import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
-import { accessGranularitySeconds, freshLoginSeconds } from '#src/contract/limits.js';
+import { accessGranularitySeconds, freshLoginSeconds, pendingSeconds } from '#src/contract/limits.js';
+import type { RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
-import type { Instant } from '#src/contract/shapes.js';
+import { type Instant, toWireInstant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import { createLookup } from '#src/platform/db/batch.js';
 import type { Row } from '#src/platform/db/table.js';
@@ -12,18 +13,51 @@ import type { Reader, Unit } from '#src/platform/db/unit.js';
 import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, users } from '../accounts/index.js';
+import type { ActivityLog } from '../activity/index.js';
+import type { Courier } from '../courier/index.js';
 import type { Factors, SecondFactor } from '../factors/index.js';
-import { createOpening, type OpenedSession } from './opening.js';
+import { createAlerts } from './alerts.js';
+import { createDeviceReader, unknownDevice } from './device.js';
 import { createSessionStore, type SessionRow, sessions } from './store.js';
-import { recorded } from './view.js';
+import { toSession } from './view.js';
+
+/** How a user came in. */
+interface Login {
+  readonly provider: string;
+  readonly providerUid: string;
+  readonly factors: readonly string[];
+  readonly request: RequestFacts;
+  /** The second factor, where the login came with it. */
+  readonly otp?: string | undefined;
+}
+
+/** A session that was just opened. */
+export interface OpenedSession {
+  readonly session: Session;
+  readonly secret: string;
+}
+
+/** A session's secret as its holder sends it. */
+const secretText = (id: string, random256: string) => `ss_${id}.${random256}`;
 
 const dayMs = 86_400_000;
+
+/** What sessions lean on. */
+export interface SessionDoors {
+  readonly accounts: Accounts;
+  readonly activity: ActivityLog;
+  readonly courier: Courier;
+  readonly factors: Factors;
+}
 
 type Parts = Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>;
 
 /** Sessions: the one door through which every login leaves, and what ends them. */
-export function createSessions({ db, sql, clock, random, config }: Parts, accounts: Accounts, factors: Factors) {
+export function createSessions({ db, sql, clock, random, config }: Parts, doors: SessionDoors) {
+  const { accounts, factors } = doors;
   const store = createSessionStore(sql);
+  const alerts = createAlerts(doors.activity, doors.courier);
+  const deviceOf = createDeviceReader();
   const expiry = (project: Project, now: Instant) =>
     instantOf(millisecondsOf(now) + (project.settings['session.days'] ?? config.sessionDays) * dayMs);
 
@@ -37,7 +71,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     const rows = await reader.all(store.withUsers({ ids: sql.list(ids) }));
     return new Map(rows.map((row) => [String(row.id), row]));
   };
-  const lookup = createLookup((ids) => load(db, ids));
+  const lookup = createLookup(sql.dialect, (ids) => load(db, ids));
 
   /** The session a secret stands for, with its user; undefined where there is none. */
   const resolve = async (
@@ -81,57 +115,151 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
   /** Those of them that would still be accepted, and lack nothing. */
   const active = async (reader: Reader, project: Project, userId: string): Promise<SessionRow[]> =>
     (await stored(reader, project, userId)).filter((session) => isAlive(session, project) && !session.pending);
-  /** Those that lack their second factor. */
   const pending = async (reader: Reader, project: Project, userId: string): Promise<SessionRow[]> =>
     (await stored(reader, project, userId)).filter((session) => session.pending);
 
-  /** The session that a caller's browser holds, whoever it belongs to. */
-  const findPresented = async (unit: Unit, project: Project, secret: string): Promise<SessionRow | undefined> =>
-    (await resolve(async (id) => (await load(unit, [id])).get(id), project.id, secret))?.session;
-  const opening = createOpening(
-    { random },
-    { store, accounts, factors, expiry, active, pending, close, findPresented },
-  );
+  /** Ends the session that the same browser held. */
+  const endPresented = async (unit: Unit, project: Project, presented: string | null): Promise<void> => {
+    if (presented === null) return;
+    const previous = await resolve(async (id) => (await load(unit, [id])).get(id), project.id, presented);
+    if (previous !== undefined && previous.session.endedAt === null) await close(unit, project, previous.session);
+  };
+  /** Ends the oldest of some sessions, so that one more stays within the project's limit. */
+  const makeRoom = async (unit: Unit, project: Project, others: readonly SessionRow[]): Promise<void> => {
+    const surplus = others.length + 1 - project.settings['session.limit'];
+    for (const oldest of others.slice(0, Math.max(0, surplus))) await close(unit, project, oldest);
+  };
+  const insert = async (
+    unit: Unit,
+    project: Project,
+    userId: string,
+    login: Omit<Login, 'otp'>,
+    state: Pick<SessionRow, 'expire' | 'mfaUpdatedAt' | 'pending'>,
+  ): Promise<OpenedSession> => {
+    const id = random.id();
+    const secret = random.secret();
+    const session: SessionRow = {
+      ...{ id, projectId: project.id, userId, secretDigest: digest(secret), ...state },
+      ...{ provider: login.provider, providerUid: login.providerUid, factors: login.factors },
+      ...{
+        ip: login.request.ip,
+        device: deviceOf(login.request.userAgent),
+        authenticatedAt: unit.now,
+        accessedAt: unit.now,
+      },
+      ...{ endedAt: null, createdAt: unit.now, updatedAt: unit.now },
+    };
+    await unit.run(store.insert(session));
+    return { session, secret: secretText(id, secret) };
+  };
+  /** Opens a session for whoever has proved everything there was to prove. */
+  const enter = async (
+    unit: Unit,
+    project: Project,
+    account: Account,
+    login: Omit<Login, 'otp'>,
+    second?: SecondFactor,
+  ): Promise<OpenedSession> => {
+    await makeRoom(unit, project, await active(unit, project, account.id));
+    const proved = second === undefined ? login : { ...login, factors: [...login.factors, second] };
+    const mfaUpdatedAt = second === undefined ? null : unit.now;
+    const state = { expire: expiry(project, unit.now), mfaUpdatedAt, pending: false };
+    const opened = await insert(unit, project, account.id, proved, state);
+    unit.record('sessionCreated', recorded(opened.session));
+    await alerts.consider(unit, project, account, opened.session, login.request.locale);
+    return opened;
+  };
+  /** Refuses a login that lacks its second factor, and hands out what it takes to give it. */
+  const suspend = async (unit: Unit, project: Project, userId: string, login: Login): Promise<Failure> => {
+    await makeRoom(unit, project, await pending(unit, project, userId));
+    const expire = instantOf(millisecondsOf(unit.now) + pendingSeconds.session * 1000);
+    const { session, secret } = await insert(unit, project, userId, login, {
+      expire,
+      mfaUpdatedAt: null,
+      pending: true,
+    });
+    unit.record('loginPending', {
+      ...{ resource: recorded(session).resource, userId },
+      payload: { userId, provider: login.provider, ip: login.request.ip },
+    });
+    return new Failure('user_more_factors_required', {
+      pendingSession: { userId, secret, expire: toWireInstant(expire) },
+    });
+  };
+
   const strengthen = async (
     unit: Unit,
     project: Project,
     session: Session,
     factor: SecondFactor,
-    proved: Pick<Partial<SessionRow>, 'mfaUpdatedAt' | 'secretDigest'> = {},
+    mfaUpdatedAt: Instant | null,
   ): Promise<Session> => {
-    const change = { factors: [...new Set([...session.factors, factor])], updatedAt: unit.now, ...proved };
-    if ((await unit.run(store.update(project.id, session.id, change))) === 0)
-      throw new Failure('general_unauthorized_scope');
-    const { secretDigest: _, ...visible } = change;
-    const strengthened = { ...session, ...visible };
+    const change = { factors: [...new Set([...session.factors, factor])], mfaUpdatedAt, updatedAt: unit.now };
+    await unit.run(store.update(project.id, session.id, change));
+    const strengthened = { ...session, ...change };
     unit.record('sessionUpdated', recorded(strengthened));
     return strengthened;
+  };
+
+  /** The user of a session that was found, if it counts still. Throws Failure `user_blocked`. */
+  const admit = async (
+    project: Project,
+    { session, account }: { readonly session: SessionRow; readonly account: Account },
+    via: User['via'],
+  ): Promise<User | undefined> => {
+    if (!isAlive(session, project)) return undefined;
+    if (!account.status) throw new Failure('user_blocked');
+    if (session.endedAt !== null) return undefined;
+    await touch(project, session, account);
+    return { kind: 'user', id: account.id, account, session, via };
   };
 
   return {
     /** The user behind a session secret, or undefined where the secret stands for nothing. Throws Failure `user_blocked`. */
     authenticate: async (project: Project, secret: string, via: User['via']): Promise<User | undefined> => {
       const found = await resolve(lookup, project.id, secret);
-      if (found === undefined || !isAlive(found.session, project)) return undefined;
-      const { session, account } = found;
-      if (!account.status) throw new Failure('user_blocked');
-      if (session.endedAt !== null) return undefined;
-      await touch(project, session, account);
-      return { kind: 'user', id: account.id, account, session, via };
+      return found && admit(project, found, via);
     },
-    ...opening,
+    /** The same for a JWT, which names its session and is proof of it; a login that lacks its second factor has none. */
+    authenticateById: async (project: Project, userId: string, id: string): Promise<User | undefined> => {
+      const row = await lookup(id);
+      if (row === undefined) return undefined;
+      const session = sessions.decode(row, 'session');
+      if (session.projectId !== project.id || session.userId !== userId || session.pending) return undefined;
+      return admit(project, { session, account: users.decode(row, 'user') }, 'jwt');
+    },
+    /**
+     * Opens a session where the user has proved enough: refuses blocked users and whoever lacks the second factor, ends the session the
+     * same browser held, and the oldest beyond the project's limit. The caller has proved the first factor. A Failure must be returned by
+     * the unit in turn, so that what was counted stays.
+     */
+    open: async (unit: Unit, project: Project, account: Account, login: Login): Promise<OpenedSession | Failure> => {
+      // Updating the user first makes parallel logins of one user wait for each other, so that the limit holds.
+      const current = await accounts.arrive(unit, project.id, account.id);
+      if (current === undefined) throw new Failure('user_invalid_credentials');
+      if (!current.status) return new Failure('user_blocked');
+      const demand = await factors.demand(unit, project, current, login);
+      if (demand instanceof Failure) return demand;
+      await endPresented(unit, project, login.request.presentedSession);
+      if (demand === 'lacking') return suspend(unit, project, account.id, login);
+      return enter(unit, project, current, login, demand === 'enough' ? undefined : demand);
+    },
+    /** Opens the session that a pending one stood for. Returns Failure `user_invalid_token` where that has ended meanwhile. */
+    complete: async (
+      unit: Unit,
+      project: Project,
+      account: Account,
+      pendingSession: Session,
+      second: SecondFactor,
+      request: RequestFacts,
+    ): Promise<OpenedSession | Failure> => {
+      if (!(await close(unit, project, pendingSession))) return new Failure('user_invalid_token');
+      const { provider, providerUid, factors: first } = pendingSession;
+      return enter(unit, project, account, { provider, providerUid, factors: first, request }, second);
+    },
     /** Notes that the user of a session has a factor more. It makes the session no fresher, as its holder was given the seed just now. */
     noteFactor: (unit: Unit, project: Project, session: Session, factor: SecondFactor): Promise<Session> =>
-      strengthen(unit, project, session, factor),
-    /** Notes that the user of a session has proved a factor just now, and gives it a new secret: whoever has copied the old one gains nothing. */
-    renew: async (unit: Unit, project: Project, session: Session, factor: SecondFactor): Promise<OpenedSession> => {
-      const secret = random.secret();
-      const proved = { mfaUpdatedAt: unit.now, secretDigest: digest(secret) };
-      return {
-        session: await strengthen(unit, project, session, factor, proved),
-        secret: `ss_${session.id}.${secret}`,
-      };
-    },
+      strengthen(unit, project, session, factor, session.mfaUpdatedAt),
     /** Ends what lacks its second factor: the factors have changed meanwhile. */
     dropPending: async (unit: Unit, project: Project, userId: string): Promise<void> => {
       for (const session of await pending(unit, project, userId)) await close(unit, project, session);
@@ -150,6 +278,23 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       const extended = { ...session, ...change };
       unit.record('sessionUpdated', recorded(extended));
       return extended;
+    },
+    /**
+     * Gives a session another secret; the one before it is good for nothing any more. Where its user has just proved a factor, that is noted
+     * too. Throws Failure where the session is gone.
+     */
+    renew: async (unit: Unit, project: Project, session: Session, factor?: SecondFactor): Promise<OpenedSession> => {
+      const secret = random.secret();
+      const change = { secretDigest: digest(secret), updatedAt: unit.now };
+      if ((await unit.run(store.update(project.id, session.id, change))) === 0)
+        throw new Failure('general_unauthorized_scope');
+      if (factor !== undefined) {
+        const proved = await strengthen(unit, project, session, factor, unit.now);
+        return { session: proved, secret: secretText(session.id, secret) };
+      }
+      const renewed = { ...session, updatedAt: unit.now };
+      unit.record('sessionUpdated', recorded(renewed));
+      return { session: renewed, secret: secretText(session.id, secret) };
     },
     close,
     /** Ends every session of a user but one. */
@@ -178,3 +323,22 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
 
 /** The sessions service. */
 export type Sessions = ReturnType<typeof createSessions>;
+
+/** Stands where a token was made for a user without a session; it proves nothing, so it is never fresh. */
+export function noSession(userId: string): Session {
+  const never = instantOf(0);
+  return {
+    ...{ id: '', userId, provider: '', providerUid: '', factors: [], ip: '', device: unknownDevice, pending: false },
+    ...{ createdAt: never, updatedAt: never, expire: never, authenticatedAt: never, accessedAt: never },
+    mfaUpdatedAt: null,
+  };
+}
+
+/** What is recorded with a change of a session. */
+export function recorded(session: Session) {
+  return {
+    resource: `users/${session.userId}/sessions/${session.id}`,
+    userId: session.userId,
+    payload: toSession(session, undefined),
+  };
+}

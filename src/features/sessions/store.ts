@@ -80,6 +80,3 @@ export function createSessionStore(sql: Sql) {
     ),
   };
 }
-
-/** The statements over sessions. */
-export type SessionStore = ReturnType<typeof createSessionStore>;

@@ -78,12 +78,3 @@ export function toSession(session: Session, currentId: string | undefined): Even
 export function toNewSession(session: Session, secret: string): z.input<typeof sessionShape> {
   return { ...toSession(session, session.id), secret };
 }
-
-/** What is recorded with a change of a session. */
-export function recorded(session: Session) {
-  return {
-    resource: `users/${session.userId}/sessions/${session.id}`,
-    userId: session.userId,
-    payload: toSession(session, undefined),
-  };
-}

@@ -6,7 +6,9 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../accounts/index.js';
 import type { Courier } from '../courier/index.js';
+import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { Sessions } from '../sessions/index.js';
+import { createEndings } from './endings.js';
 
 /** A person to be signed up. */
 interface SignUp {
@@ -17,8 +19,17 @@ interface SignUp {
   readonly name: string;
 }
 
+interface Doors {
+  readonly accounts: Accounts;
+  readonly sessions: Sessions;
+  readonly secrets: OneTimeSecrets;
+  readonly courier: Courier;
+}
+
 /** The life of an end user, whoever moves it: the user, an operator, or a server key. What a change must end, it ends here. */
-export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, sessions: Sessions, courier: Courier) {
+export function createUsers({ db }: Pick<Platform, 'db'>, doors: Doors) {
+  const { accounts, courier } = doors;
+  const ends = createEndings(doors.sessions, doors.secrets);
   type Work = Parameters<typeof db.work>[0];
   const resource = (account: Account) => `users/${account.id}`;
   const recorded = (account: Account) => ({
@@ -31,11 +42,24 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
     unit: Unit,
     project: Project,
     account: Account,
-    message: 'email-changed' | 'password-changed',
+    message: 'email-changed' | 'phone-changed' | 'password-changed',
   ): void => {
     const { id: userId, email, name, locale } = account;
     if (email === null) return;
     courier.send(unit, project, { message, to: email, userId, name, locale, variables: { at: unit.now } });
+  };
+  const changePassword = async (
+    unit: Unit,
+    project: Project,
+    account: Account,
+    passwordHash: string,
+    keepSessionId?: string,
+  ): Promise<Account> => {
+    const changed = await accounts.update(unit, project.id, account, { passwordHash, passwordUpdate: unit.now });
+    await ends.ofPassword(unit, project, account, keepSessionId);
+    unit.record('accountPasswordChanged', recorded(account));
+    notify(unit, project, account, 'password-changed');
+    return changed;
   };
   const owner = (project: Project, email: string | null, name: string) => ({ email, name, projectName: project.name });
 
@@ -99,27 +123,29 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
       const payload = { userId: account.id, email, previous: account.email ?? '' };
       unit.record('accountEmailChanged', { resource: resource(account), userId: account.id, payload });
       if (passwordHash !== undefined) unit.record('accountPasswordChanged', recorded(account));
+      await ends.ofEmail(unit, project, account);
+      if (passwordHash !== undefined) await ends.proofs(unit, project, account);
       if (account.email !== email) notify(unit, project, account, 'email-changed');
       return changed;
     },
-    /** Sets a password and ends every other session of the user. */
-    changePassword: async (
-      unit: Unit,
-      project: Project,
-      account: Account,
-      passwordHash: string,
-      keepSessionId?: string,
-    ): Promise<Account> => {
-      const changed = await accounts.update(unit, project.id, account, { passwordHash, passwordUpdate: unit.now });
-      await sessions.closeAll(unit, project, account.id, keepSessionId);
-      unit.record('accountPasswordChanged', recorded(account));
-      notify(unit, project, account, 'password-changed');
+    /** Gives a user another phone number, unverified. */
+    changePhone: async (unit: Unit, project: Project, account: Account, phone: string): Promise<Account> => {
+      const changed = await accounts.changePhone(unit, project.id, account, phone);
+      const payload = { userId: account.id, phone, previous: account.phone ?? '' };
+      unit.record('accountPhoneChanged', { resource: resource(account), userId: account.id, payload });
+      await ends.ofPhone(unit, project, account);
+      if (account.phone !== phone) notify(unit, project, account, 'phone-changed');
       return changed;
     },
+    /** Sets a password and ends every other session of the user. */
+    changePassword,
+    /** Sets a password for somebody who has shown to hold the e-mail address: every session ends, and none begins. */
+    recover: async (unit: Unit, project: Project, account: Account, passwordHash: string): Promise<Account> =>
+      changePassword(unit, project, await accounts.markVerified(unit, project.id, account, 'email'), passwordHash),
     /** Blocks a user; every session ends with it, and its holder is told `user_blocked` while the block lasts. */
     block: async (unit: Unit, project: Project, account: Account): Promise<Account> => {
       const changed = await accounts.update(unit, project.id, account, { status: false });
-      await sessions.endAll(unit, project, account.id);
+      await ends.ofBlock(unit, project, account);
       unit.record('accountBlocked', recorded(account));
       return changed;
     },
@@ -130,7 +156,7 @@ export function createUsers({ db }: Pick<Platform, 'db'>, accounts: Accounts, se
     },
     /** Deletes a user with its sessions. */
     remove: async (unit: Unit, project: Project, account: Account): Promise<void> => {
-      await sessions.closeAll(unit, project, account.id);
+      await ends.ofRemoval(unit, project, account);
       await accounts.remove(unit, project.id, account.id);
       unit.record('accountDeleted', {
         resource: resource(account),

@@ -9,6 +9,8 @@ interface JoinOptions {
   readonly most: number;
   /** Most runs under way at once; further calls wait and go together. */
   readonly atOnce: number;
+  /** Turns of the event loop for which a run waits for more calls; 1 where absent. */
+  readonly turns?: number;
 }
 
 /**
@@ -19,7 +21,7 @@ interface JoinOptions {
  */
 export function createJoin<I, O>(
   run: (items: readonly I[]) => Promise<readonly (O | undefined)[]>,
-  { most, atOnce }: JoinOptions,
+  { most, atOnce, turns = 1 }: JoinOptions,
 ): (item: I) => Promise<O> {
   interface Waiting {
     readonly item: I;
@@ -76,7 +78,7 @@ export function createJoin<I, O>(
   const later = (): void => {
     if (called || waiting.length === 0 || underWay >= atOnce) return;
     called = true;
-    setImmediate(start);
+    afterTurns(turns, start);
   };
   return (item) =>
     new Promise((resolve, reject) => {
@@ -85,17 +87,27 @@ export function createJoin<I, O>(
     });
 }
 
+function afterTurns(turns: number, then: () => void): void {
+  setImmediate(turns > 1 ? () => afterTurns(turns - 1, then) : then);
+}
+
+/** A statement costs Postgres, and its client here, far more than what one key adds to it: there a lookup waits for those of the next turn too. */
+const lookupTurns = { sqlite: 1, postgres: 2 } as const;
+
 /** A lookup by key that shares statements with others. */
 export type Lookup<V> = (key: string) => Promise<V | undefined>;
 
 /** Joins lookups by key; what was revoked before a request arrived is not seen by it. */
-export function createLookup<V>(load: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>): Lookup<V> {
+export function createLookup<V>(
+  dialect: DialectName,
+  load: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>,
+): Lookup<V> {
   const join = createJoin<string, { readonly value: V | undefined }>(
     async (keys) => {
       const found = await load([...new Set(keys)]);
       return keys.map((key) => ({ value: found.get(key) }));
     },
-    { most: Number.POSITIVE_INFINITY, atOnce: 1 },
+    { most: Number.POSITIVE_INFINITY, atOnce: 1, turns: lookupTurns[dialect] },
   );
   return async (key) => (await join(key)).value;
 }

@@ -1,7 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import { type Clock, instantOf } from '../clock.js';
 import type { Config } from '../config/schema.js';
 import type { Metrics } from '../metrics.js';
+import { packageFile } from '../package-root.js';
 import type { Random } from '../random.js';
 import type { Sealing } from '../sealing.js';
 import type { Driver } from './driver.js';
@@ -28,7 +28,7 @@ interface DatabaseParts {
   readonly onChange: (up: boolean) => void;
 }
 
-const migrationsDirectory = fileURLToPath(new URL('../../../migrations', import.meta.url));
+const migrationsDirectory = packageFile('migrations');
 
 /** Which database a URL names, and for SQLite the file. */
 export function parseDatabaseUrl(url: string): { readonly dialect: DialectName; readonly file: string | null } {

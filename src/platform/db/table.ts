@@ -26,6 +26,13 @@ export const text = codec<string>(
   (stored) => stored as string,
   (value) => value,
 );
+/** Text that is one of a few words. */
+export const word = <T extends string>() =>
+  codec<T>(
+    'text',
+    (stored) => stored as T,
+    (value) => value,
+  );
 /** A whole number that fits 32 bits. */
 export const integer = codec<number>('integer', Number, (value) => value);
 /** A whole number up to 2^53, such as milliseconds. */

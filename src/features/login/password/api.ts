@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, json } from '#src/contract/operation.js';
-import { emailAddress } from '#src/contract/shapes.js';
+import { emailAddress, otpText } from '#src/contract/shapes.js';
 import { passwordText } from '../../accounts/index.js';
-import { otpText } from '../../factors/index.js';
 import { sessionShape } from '../../sessions/index.js';
 
 /** Login by e-mail address and password. */
@@ -16,6 +15,7 @@ export const passwordLoginApi = declare({
     summary: 'Logs in by e-mail address and password.',
     tag: 'account',
     auth: ['guest', 'user', 'key'],
+    jwt: false,
     scopes: ['sessions.write'],
     limit: 'login',
     bodyBytes: bodySizes.account,

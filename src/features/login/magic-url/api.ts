@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { bodySizes } from '#src/contract/limits.js';
+import { declare, json, page } from '#src/contract/operation.js';
+import { emailAddress, newId } from '#src/contract/shapes.js';
+import { tokenShape } from '../../one-time-secrets/index.js';
+
+/** Login by a link that is mailed; `POST /account/sessions/token` redeems it. */
+export const magicUrlApi = declare({
+  request: {
+    id: 'account.createMagicURLToken',
+    method: 'POST',
+    path: '/account/tokens/magic-url',
+    aliases: ['/account/sessions/magic-url'],
+    summary: 'Mails a link that logs in. The answer does not tell whether the address is known.',
+    tag: 'account',
+    auth: ['guest', 'user', 'key'],
+    jwt: false,
+    scopes: ['sessions.write'],
+    limit: 'send',
+    bodyBytes: bodySizes.account,
+    body: z.object({
+      userId: newId,
+      email: emailAddress,
+      url: z.string().max(2048).default('').meta({
+        description:
+          'A page of a platform of the project, which gets userId and secret; a page of the service if empty',
+      }),
+      phrase: z.boolean().default(false).meta({ description: 'Whether answer and mail show the same two words' }),
+    }),
+    status: 201,
+    reply: json(tokenShape),
+    errors: [],
+  },
+  page: {
+    id: 'pages.magicURL',
+    method: 'GET',
+    path: '/pages/magic-url',
+    summary: 'The page that a link leads to where the application has none: one button, which logs in.',
+    tag: 'pages',
+    auth: ['guest', 'user', 'key'],
+    jwt: false,
+    limit: 'none',
+    status: 200,
+    reply: page,
+    errors: [],
+  },
+});

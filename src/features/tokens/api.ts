@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { bodySizes, jwtLimits } from '#src/contract/limits.js';
+import { declare, json } from '#src/contract/operation.js';
+import { signingAlgorithms } from '#src/contract/signing-key.js';
+
+/** A JWT on the wire. */
+export const jwtShape = z.object({ jwt: z.string() }).meta({ id: 'Jwt' });
+
+/** What a caller may wish of a token. */
+export const jwtWishes = z.object({
+  alg: z.enum(signingAlgorithms).default('HS256'),
+  duration: z.int().min(1).max(jwtLimits.mostSeconds).default(jwtLimits.seconds),
+});
+
+/** Tokens by which a backend acts for a user. */
+export const tokensApi = declare({
+  create: {
+    id: 'account.createJwt',
+    method: 'POST',
+    path: '/account/jwts',
+    aliases: ['/account/jwt'],
+    summary: 'Makes a JWT by which a backend acts for the signed-in user; with RS256 anybody can verify it.',
+    tag: 'account',
+    auth: ['user'],
+    limit: 'data',
+    bodyBytes: bodySizes.account,
+    body: jwtWishes,
+    status: 201,
+    reply: json(jwtShape),
+    errors: ['user_jwt_creation_denied', 'general_rate_limit_exceeded'],
+  },
+});

@@ -1,0 +1,71 @@
+import type { KeyObject } from 'node:crypto';
+import type { JWSHeaderParameters, JWTPayload } from 'jose';
+import { kidPattern, type SigningAlgorithm } from '#src/contract/signing-key.js';
+import type { Clock } from './clock.js';
+import { lazily } from './lazily.js';
+
+/** A key with the one algorithm that it serves. */
+export interface JwtKey {
+  readonly kid: string;
+  readonly alg: SigningAlgorithm;
+  readonly key: KeyObject;
+}
+
+/** What a token must say to be accepted. */
+interface JwtRules {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly requiredClaims: readonly string[];
+  /** The longest time between issue and use. */
+  readonly longestSeconds: number;
+  readonly toleranceSeconds: number;
+}
+
+/** Signs and verifies JWTs that this service issues for itself. */
+export interface Jwt {
+  sign(key: JwtKey, claims: Readonly<Record<string, unknown>>): Promise<string>;
+  /** The claims of a token that a key found by its `kid` has signed; undefined for anything else. */
+  verify(
+    token: string,
+    rules: JwtRules,
+    find: (kid: string) => Promise<JwtKey | undefined>,
+  ): Promise<JWTPayload | undefined>;
+}
+
+/** Three parts of base64url: whatever is anything else does not load the package. */
+const form = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+/** Nothing that leads to another key or changes the meaning of the rest (RFC 8725 §3.10): no jku, jwk, x5u, x5c, crit. */
+const ownHeader: readonly string[] = ['alg', 'kid', 'typ'];
+
+/** Creates the room of the package that knows the format; it is loaded with the first token. */
+export function createJwt(clock: Clock): Jwt {
+  const jose = lazily(() => import('jose'));
+  return {
+    sign: async ({ kid, alg, key }, claims) => {
+      const { SignJWT } = await jose.get();
+      return new SignJWT(claims).setProtectedHeader({ alg, kid, typ: 'JWT' }).sign(key);
+    },
+    verify: async (token, { issuer, audience, requiredClaims, longestSeconds, toleranceSeconds }, find) => {
+      if (!form.test(token)) return undefined;
+      const { errors, jwtVerify } = await jose.get();
+      const keyOf = async (header: JWSHeaderParameters): Promise<KeyObject> => {
+        const { kid, alg } = header;
+        const isOurs = Object.keys(header).every((name) => ownHeader.includes(name));
+        const found = isOurs && typeof kid === 'string' && kidPattern.test(kid) ? await find(kid) : undefined;
+        // The algorithm is the key's, never the token's choice (RFC 8725 §3.1).
+        if (found === undefined || found.alg !== alg) throw new errors.JWSSignatureVerificationFailed();
+        return found.key;
+      };
+      try {
+        const { payload } = await jwtVerify(token, keyOf, {
+          ...{ issuer, audience, typ: 'JWT', requiredClaims: [...requiredClaims], algorithms: ['HS256', 'RS256'] },
+          ...{ maxTokenAge: longestSeconds, clockTolerance: toleranceSeconds, currentDate: new Date(clock.now()) },
+        });
+        return payload;
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return undefined;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from '#src/contract/operation.js';
+import { lazily } from './lazily.js';
+import { packageFile } from './package-root.js';
+import type { Random } from './random.js';
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Fills the pages of `templates/pages/`; each is read at its first use. */
+export function createPages(random: Random) {
+  const templates = new Map<string, ReturnType<typeof lazily<string>>>();
+  const template = (name: string): Promise<string> => {
+    const known = templates.get(name) ?? lazily(() => readFile(packageFile(`templates/pages/${name}.html`), 'utf8'));
+    templates.set(name, known);
+    return known.get();
+  };
+  return {
+    /** Puts the values, as text, where the page says `{{name}}`; `{{nonce}}` is what its scripts and styles carry. */
+    render: async (name: string, values: Readonly<Record<string, string>>): Promise<Page> => {
+      const nonce = random.bytes(16).toString('base64url');
+      const given: Readonly<Record<string, string>> = { ...values, nonce };
+      const html = (await template(name)).replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
+        const value = given[key];
+        if (value === undefined) throw new TypeError(`the page ${name} asks for ${key}`);
+        return value.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign);
+      });
+      return { html, nonce };
+    },
+  };
+}
+
+/** Pages for people, as the service itself serves them. */
+export type Pages = ReturnType<typeof createPages>;

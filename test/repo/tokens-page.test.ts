@@ -1,0 +1,49 @@
+// The commands of docs/tokens.md, in order, and its program that verifies offline, against a server that runs.
+import assert from 'node:assert/strict';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { root } from '../harness/checkout.js';
+import { install } from '../harness/cli.js';
+import { provideCurl } from '../harness/curl.js';
+import { blockNoted, readBlocks } from '../harness/readme.js';
+import { freePort } from '../harness/terminal.js';
+
+const page = 'docs/tokens.md';
+const saved = 'saved as verify.mjs';
+
+test('the commands work in the order of the page, and the program verifies what was made', async () => {
+  const place = await install();
+  after(() => place.dispose());
+  provideCurl(join(place.dir, 'bin'));
+  symlinkSync(join(root, 'node_modules'), join(place.dir, 'node_modules'));
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  const port = String(await freePort());
+  const api = `http://localhost:${port}/v1`;
+  const { url } = await place.serve([], { SVC_PORT: port, SVC_BASE_URL: api });
+  assert.equal(url, api);
+
+  const ada = { email: 'ada@example.com', password: 'tall-green-bicycle' };
+  const post = async (path: string, body: object): Promise<Record<string, string>> => {
+    const headers = { 'X-Service-Project': 'shop', 'Content-Type': 'application/json' };
+    const answer = await fetch(api + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await answer.json()) as Record<string, string>;
+  };
+  await post('/account', { userId: 'ada', ...ada });
+  const { secret } = await post('/account/sessions/email', ada);
+
+  const here = (text: string) => text.replaceAll('http://localhost:8080/v1', api);
+  for (const { note, language } of readBlocks(page)) assert.ok(note === (language === 'js' ? saved : ''), note);
+  writeFileSync(join(place.dir, 'verify.mjs'), here(blockNoted(page, saved).text));
+  const commands = readBlocks(page).filter(({ language }) => language === 'sh');
+  const script = `set -e\nsession=${secret}\n${commands.map(({ text }) => here(text)).join('\n')}`;
+  const { code, out, err } = await place.shell(script);
+  assert.deepEqual([code, err], [0, ''], out);
+  assert.match(out, /"\$id":"ada"/);
+  assert.match(out, /ada@example\.com until 20\d\d-/);
+  assert.match(out, /RS256 +current/);
+  assert.match(out, /RS256 +next/);
+
+  const other = await place.shell(`JWT=${secret} node verify.mjs`);
+  assert.notEqual(other.code, 0);
+});
