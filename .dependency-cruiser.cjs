@@ -93,7 +93,7 @@ module.exports = {
     rule(
       'otp-only-in-factors',
       'Everybody else asks for a proof.',
-      { pathNot: '^src/features/factors/totp[.]ts$' },
+      { pathNot: '^src/features/factors/' },
       { path: packages('otplib', '@otplib') },
     ),
     rule(

@@ -79,3 +79,12 @@ test('a challenge makes a session fresh again', async () => {
   target.clock.advance(19 * 60_000);
   (await renewed.delete(authenticator)).expect(204);
 });
+
+test('enrolling makes no session fresh: whoever holds it was given the seed just now', async () => {
+  const { client } = await aLoggedInUser(target);
+  target.clock.advance(60 * 60_000);
+  const app = scan(target, (await client.post('/account/mfa/totp')).expect(200).string('uri'));
+  (await client.put('/account/mfa/totp', { otp: app.code() })).expect(200);
+  (await client.delete('/account')).refused(401, 'user_challenge_required');
+  (await client.get('/account/mfa/recovery-codes')).refused(401, 'user_challenge_required');
+});

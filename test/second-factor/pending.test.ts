@@ -29,7 +29,7 @@ const operations: Operation[] = Object.entries(document.paths).flatMap(([path, i
   Object.entries(item).map(([method, { security }]) => ({
     ...{ name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase() },
     path: path.replace(/\{[^}]+\}/g, 'some-id'),
-    callers: security.map((kind) => ('session' in kind ? 'user' : 'key' in kind ? 'key' : 'guest')),
+    callers: security.map((kind) => ('session' in kind || 'jwt' in kind ? 'user' : 'key' in kind ? 'key' : 'guest')),
   })),
 );
 const body = (method: string) => (method === 'GET' ? undefined : {});

@@ -27,7 +27,7 @@ export function createSecondFactorService({ accounts, factors, sessions, limits 
     await sessions.dropPending(unit, project, userId);
     return changed;
   };
-  /** Ends an enrolment by a code; the session has proved the factor by it. A Failure must be returned by the unit in turn. */
+  /** Ends an enrolment by a code. A Failure must be returned by the unit in turn. */
   const confirmTotp = async (
     unit: Unit,
     project: Project,
@@ -37,7 +37,7 @@ export function createSecondFactorService({ accounts, factors, sessions, limits 
   ): Promise<true | Failure> => {
     const confirmed = await factors.confirmTotp(unit, project, account, otp);
     if (confirmed instanceof Failure) return confirmed;
-    await sessions.strengthen(unit, project, session, 'totp');
+    await sessions.noteFactor(unit, project, session, 'totp');
     await sessions.dropPending(unit, project, account.id);
     return confirmed;
   };

@@ -187,9 +187,14 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
     });
   };
 
-  const strengthen = async (unit: Unit, project: Project, session: Session, factor: SecondFactor): Promise<Session> => {
-    const proved = [...new Set([...session.factors, factor])];
-    const change = { factors: proved, mfaUpdatedAt: unit.now, updatedAt: unit.now };
+  const strengthen = async (
+    unit: Unit,
+    project: Project,
+    session: Session,
+    factor: SecondFactor,
+    mfaUpdatedAt: Instant | null,
+  ): Promise<Session> => {
+    const change = { factors: [...new Set([...session.factors, factor])], mfaUpdatedAt, updatedAt: unit.now };
     await unit.run(store.update(project.id, session.id, change));
     const strengthened = { ...session, ...change };
     unit.record('sessionUpdated', recorded(strengthened));
@@ -252,8 +257,9 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
       const { provider, providerUid, factors: first } = pendingSession;
       return enter(unit, project, account, { provider, providerUid, factors: first, request }, second);
     },
-    /** Notes that the user of a session has proved a factor just now. */
-    strengthen,
+    /** Notes that the user of a session has a factor more. It makes the session no fresher, as its holder was given the seed just now. */
+    noteFactor: (unit: Unit, project: Project, session: Session, factor: SecondFactor): Promise<Session> =>
+      strengthen(unit, project, session, factor, session.mfaUpdatedAt),
     /** Ends what lacks its second factor: the factors have changed meanwhile. */
     dropPending: async (unit: Unit, project: Project, userId: string): Promise<void> => {
       for (const session of await pending(unit, project, userId)) await close(unit, project, session);
@@ -282,8 +288,10 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
       const change = { secretDigest: digest(secret), updatedAt: unit.now };
       if ((await unit.run(store.update(project.id, session.id, change))) === 0)
         throw new Failure('general_unauthorized_scope');
-      if (factor !== undefined)
-        return { session: await strengthen(unit, project, session, factor), secret: secretText(session.id, secret) };
+      if (factor !== undefined) {
+        const proved = await strengthen(unit, project, session, factor, unit.now);
+        return { session: proved, secret: secretText(session.id, secret) };
+      }
       const renewed = { ...session, updatedAt: unit.now };
       unit.record('sessionUpdated', recorded(renewed));
       return { session: renewed, secret: secretText(session.id, secret) };
