@@ -103,12 +103,19 @@ module.exports = {
       { path: packages('node-cron') },
     ),
     rule(
+      'bowser-only-in-sessions',
+      'One folder knows what browsers call themselves.',
+      { pathNot: '^src/features/sessions/' },
+      { path: packages('bowser') },
+    ),
+    rule(
       'loaded-when-needed',
       'Most starts can do without them; by import(), or by require() within a unit of work, they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts', 'otplib')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts', 'bowser', 'otplib')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
+        // `require` is for what is first needed inside a unit of work, where nothing can be waited for.
         dependencyTypesNot: ['type-only', 'type-import', 'require'],
       },
     ),

@@ -18,6 +18,9 @@ export function localeHeaders(aliases: readonly string[]): readonly string[] {
   return [brand, ...aliases].map((word) => `x-${word}-locale`.toLowerCase());
 }
 
+/** In which an application's backend, known by its server key, hands on what the user's browser is. */
+export const forwardedUserAgent = 'X-Forwarded-User-Agent';
+
 /** Headers a browser may send across origins: ours, every alias's, and what the Appwrite SDKs add to each call. */
 export function corsRequestHeaders(aliases: readonly string[]): readonly string[] {
   const branded = ['Project', 'Session', 'Key', 'JWT', 'ID', 'Locale', 'Timestamp', 'Response-Format', 'Platform'];

@@ -63,6 +63,9 @@ export const passwordSize = { codePoints: 256, bytes: 1024 } as const;
 /** Preferences of a user, as JSON, in bytes. */
 export const prefsBytes = 65_535;
 
+/** Entries in a page of a user's log, at most and where the caller does not say. */
+export const logPage = { most: 1000, usual: 25 } as const;
+
 /** How old a login may be for operations that need a fresh one. */
 export const freshLoginSeconds = 20 * 60;
 

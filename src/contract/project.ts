@@ -21,6 +21,10 @@ export const projectSettings = z.object({
     .default(null)
     .describe('Days without use after which a session ends; null: SVC_SESSION_IDLE_DAYS'),
   'session.limit': z.int().min(1).max(100).default(10).describe('Sessions a user may have; one more ends the oldest'),
+  'session.alerts': z
+    .boolean()
+    .default(false)
+    .describe('Tell users by mail of logins from a browser or system that they have not used for 30 days'),
   'cookie.sameSite': z
     .enum(['lax', 'none'])
     .default('lax')

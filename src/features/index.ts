@@ -1,5 +1,6 @@
 import type { Platform } from '#src/platform/index.js';
 import { createAccounts } from './accounts/index.js';
+import { createActivity } from './activity/index.js';
 import { createCourier } from './courier/index.js';
 import { createDatabasesFeature } from './databases/index.js';
 import { createDocumentsFeature } from './documents/index.js';
@@ -33,13 +34,14 @@ export function createFeatures(platform: Platform) {
   const accounts = createAccounts(platform);
   const secrets = createOneTimeSecrets(platform);
   const factors = createFactors(platform, { limits, courier });
+  const activity = createActivity(platform);
   const {
     sessions,
     operations: sessionOperations,
     jobs: sessionJobs,
-  } = createSessionsFeature(platform, { accounts, projects, factors });
+  } = createSessionsFeature(platform, { accounts, activity, courier, projects, factors });
   const users = createUsers(platform, { accounts, sessions, secrets, courier });
-  const selfService = createSelfService(platform, { accounts, sessions, users, limits });
+  const selfService = createSelfService(platform, { accounts, sessions, users, limits, activity });
   const verification = createVerification(platform, { accounts, secrets, courier, limits, projects });
   const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
   const secondFactor = createSecondFactor(platform, { accounts, factors, sessions, secrets, courier, limits });

@@ -1,5 +1,6 @@
 import Koa, { type Context } from 'koa';
 import { Failure } from '#src/contract/errors.js';
+import { forwardedUserAgent } from '#src/contract/headers.js';
 import { invoke, type Operation } from '#src/contract/operation.js';
 import type { Features } from '#src/features/index.js';
 import { createGraphql } from '#src/graphql/endpoint.js';
@@ -66,7 +67,7 @@ export function createApp(platform: Platform, features: Features) {
       request: {
         id: exchange.requestId,
         ip: exchange.ip,
-        userAgent: ctx.get('User-Agent'),
+        userAgent: userAgentOf(exchange),
         presentedSession,
         locale: locale(ctx.req),
         isLocal: isLocal(ctx.req),
@@ -132,4 +133,9 @@ export function createApp(platform: Platform, features: Features) {
     report(exchange);
   });
   return { app, state };
+}
+
+/** Behind an application's backend, the browser that it speaks for. */
+function userAgentOf({ ctx, actor }: Exchange): string {
+  return (actor?.kind === 'key' && ctx.get(forwardedUserAgent)) || ctx.get('User-Agent');
 }

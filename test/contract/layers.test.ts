@@ -16,7 +16,7 @@ const { dependencies }: { dependencies: Record<string, string> } = require(join(
 /** Packages that one room knows and no other, from the day that they are installed. */
 const confined = [
   ...['commander', 'inquirer', 'koa', '@koa/router', 'knex', 'sqlite3', 'pg', 'scrypt-kdf', 'jose', 'otplib'],
-  ...['@simplewebauthn/server', 'samlify', 'graphql-helix', 'node-cron', 'undici', 'prom-client'],
+  ...['@simplewebauthn/server', 'samlify', 'graphql-helix', 'node-cron', 'undici', 'prom-client', 'bowser'],
 ];
 
 /** [rule, file under src, import that the rule forbids there] */
@@ -60,6 +60,8 @@ const violations: [string, string, string][] = [
       `export const later = () => import('${name}');`,
     ],
   ),
+  ['bowser-only-in-sessions', 'features/planted/browser', "export const later = () => import('bowser');"],
+  ['loaded-when-needed', 'features/sessions/planted-browser', "import 'bowser';"],
   ['loaded-when-needed', 'platform/planted/argon2', "import '@node-rs/argon2';"],
   ['loaded-when-needed', 'features/planted/dictionary', "import '@zxcvbn-ts/language-common';"],
   ['loaded-when-needed', 'features/factors/totp/planted', "import 'otplib';"],
@@ -74,6 +76,10 @@ const permitted: [string, string][] = [
   // The other half of the circle: one circle is reported once.
   ['platform/planted/circle-b', "import type { planted } from '#src/platform/planted/circle-a.js';"],
   ['platform/planted/argon2-later', "export const argon2 = () => import('@node-rs/argon2');"],
+  [
+    'features/sessions/planted-browser-later',
+    "import { createRequire } from 'node:module';\nexport const later = () => createRequire(import.meta.url)('bowser');",
+  ],
   ['graphql/planted/engine-type', "import type { Engine } from '#src/graphql/engine.js';"],
   ['features/planted/knex-type', "import type { Knex } from 'knex';"],
   [

@@ -136,7 +136,7 @@ export function createChallenges({ sql, random, config }: Pick<Platform, 'sql' |
       if (refused !== undefined) return refused;
       await unit.run(store.remove(challengeId));
       return session.pending
-        ? sessions.complete(unit, project, session, factor, request)
+        ? sessions.complete(unit, project, account, session, factor, request)
         : sessions.renew(unit, project, session, factor);
     },
   };

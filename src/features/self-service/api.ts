@@ -1,10 +1,19 @@
 import { z } from 'zod';
 import { bodySizes, prefsBytes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
-import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
+import { customId, displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
 import { passwordText, userShape } from '../accounts/index.js';
+import { identityShape, logShape } from './view.js';
 
 const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
+const list = {
+  queries: z
+    .array(z.string().max(4096))
+    .max(100)
+    .default([])
+    .meta({ description: 'Queries, each a JSON object with method and values' }),
+  total: z.enum(['true', 'false']).default('true').meta({ description: 'false: do not count' }),
+};
 const prefsShape = z.record(z.string(), z.unknown()).meta({ id: 'Preferences' });
 const prefsInput = prefsShape.refine((prefs) => Buffer.byteLength(JSON.stringify(prefs)) <= prefsBytes, {
   message: `must be at most ${prefsBytes} bytes of JSON`,
@@ -130,5 +139,38 @@ export const selfServiceApi = declare({
     reply: json(userShape),
     errors: [],
     session: 'closes',
+  },
+  listLogs: {
+    ...common,
+    id: 'account.listLogs',
+    method: 'GET',
+    path: '/account/logs',
+    summary: 'Lists what the user did and what was done to the account, newest first.',
+    query: z.object(list),
+    status: 200,
+    reply: json(z.object({ total: z.int(), logs: z.array(logShape) }).meta({ id: 'LogList' })),
+    errors: ['general_query_invalid'],
+  },
+  listIdentities: {
+    ...common,
+    id: 'account.listIdentities',
+    method: 'GET',
+    path: '/account/identities',
+    summary: 'Lists the accounts with other providers by which the user can log in.',
+    query: z.object(list),
+    status: 200,
+    reply: json(z.object({ total: z.int(), identities: z.array(identityShape) }).meta({ id: 'IdentityList' })),
+    errors: [],
+  },
+  deleteIdentity: {
+    ...common,
+    id: 'account.deleteIdentity',
+    method: 'DELETE',
+    path: '/account/identities/:identityId',
+    summary: 'Takes such an account away.',
+    params: z.object({ identityId: customId }),
+    status: 204,
+    reply: empty,
+    errors: ['user_identity_not_found'],
   },
 });

@@ -1,7 +1,9 @@
 import type { Account } from '#src/contract/account.js';
 import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
+import { logPage } from '#src/contract/limits.js';
 import { by, implement } from '#src/contract/operation.js';
+import { pageOf } from '#src/contract/paging.js';
 import type { Project } from '#src/contract/project.js';
 import { Renewed } from '#src/contract/renewed.js';
 import { uniqueId } from '#src/contract/shapes.js';
@@ -9,21 +11,24 @@ import { instantOf } from '#src/platform/clock.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, isAnonymous, toUser } from '../accounts/index.js';
+import type { ActivityLog } from '../activity/index.js';
 import { type Limits, proofKey } from '../limits/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
 import { selfServiceApi } from './api.js';
+import { toLog } from './view.js';
 
 interface Doors {
   readonly accounts: Accounts;
   readonly sessions: Sessions;
   readonly users: Users;
   readonly limits: Limits;
+  readonly activity: ActivityLog;
 }
 
 /** What users do with their own account. */
 export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | 'clock' | 'random'>, doors: Doors) {
-  const { accounts, sessions, users, limits } = doors;
+  const { accounts, sessions, users, limits, activity } = doors;
   type UserCall = {
     readonly project: Project;
     readonly actor: User;
@@ -128,6 +133,17 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
       ),
     updateStatus: async (call) =>
       toUser(await db.work(by(call), async (unit) => users.block(unit, call.project, await held(unit, call)))),
+    listLogs: async ({ project, actor, query }) => {
+      const page = pageOf(query.queries, logPage.most, logPage.usual);
+      const found = await activity.list(db, project.id, actor.id, page);
+      const total = query.total === 'true' ? await activity.count(db, project.id, actor.id) : 0;
+      return { total, logs: found.map((entry) => toLog(actor.account, entry)) };
+    },
+    // No way in makes identities yet.
+    listIdentities: () => ({ total: 0, identities: [] }),
+    deleteIdentity: () => {
+      throw new Failure('user_identity_not_found');
+    },
   });
   return { operations };
 }

@@ -2,12 +2,10 @@ import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { by, implement } from '#src/contract/operation.js';
 import type { Platform } from '#src/platform/index.js';
-import type { Accounts } from '../accounts/index.js';
-import type { Factors } from '../factors/index.js';
 import type { Projects } from '../projects/index.js';
 import { sessionsApi } from './api.js';
 import { createExpiry } from './expiry.js';
-import { createSessions } from './service.js';
+import { createSessions, type SessionDoors } from './service.js';
 import { toSession } from './view.js';
 
 export type { OpenedSession, Sessions } from './service.js';
@@ -16,10 +14,10 @@ export { sessionShape, toNewSession } from './view.js';
 /** Sessions of end users. */
 export function createSessionsFeature(
   platform: Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>,
-  { accounts, projects, factors }: { accounts: Accounts; projects: Projects; factors: Factors },
+  doors: SessionDoors & { readonly projects: Projects },
 ) {
   const { db } = platform;
-  const sessions = createSessions(platform, accounts, factors);
+  const sessions = createSessions(platform, doors);
   const named = (actor: User, id: string) => (id === 'current' ? actor.session.id : id);
   const operations = implement(sessionsApi, {
     list: async ({ project, actor }) => {
@@ -49,5 +47,5 @@ export function createSessionsFeature(
       await db.work(by(call), (unit) => sessions.closeAll(unit, call.project, call.actor.id));
     },
   });
-  return { sessions, operations, jobs: [createExpiry(platform, projects)] };
+  return { sessions, operations, jobs: [createExpiry(platform, doors.projects)] };
 }

@@ -4,7 +4,7 @@ import { Failure } from '#src/contract/errors.js';
 import { accessGranularitySeconds, freshLoginSeconds, pendingSeconds } from '#src/contract/limits.js';
 import type { RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
-import type { Device, Session } from '#src/contract/session.js';
+import type { Session } from '#src/contract/session.js';
 import { type Instant, toWireInstant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import { createLookup } from '#src/platform/db/batch.js';
@@ -13,7 +13,11 @@ import type { Reader, Unit } from '#src/platform/db/unit.js';
 import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, users } from '../accounts/index.js';
+import type { ActivityLog } from '../activity/index.js';
+import type { Courier } from '../courier/index.js';
 import type { Factors, SecondFactor } from '../factors/index.js';
+import { createAlerts } from './alerts.js';
+import { createDeviceReader } from './device.js';
 import { createSessionStore, type SessionRow, sessions } from './store.js';
 import { toSession } from './view.js';
 
@@ -37,16 +41,23 @@ export interface OpenedSession {
 const secretText = (id: string, random256: string) => `ss_${id}.${random256}`;
 
 const dayMs = 86_400_000;
-const unknownDevice: Device = {
-  ...{ osCode: '', osName: '', osVersion: '', clientType: '', clientCode: '', clientName: '', clientVersion: '' },
-  ...{ clientEngine: '', clientEngineVersion: '', deviceName: '', deviceBrand: '', deviceModel: '' },
-};
+
+/** What sessions lean on. */
+export interface SessionDoors {
+  readonly accounts: Accounts;
+  readonly activity: ActivityLog;
+  readonly courier: Courier;
+  readonly factors: Factors;
+}
 
 type Parts = Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>;
 
 /** Sessions: the one door through which every login leaves, and what ends them. */
-export function createSessions({ db, sql, clock, random, config }: Parts, accounts: Accounts, factors: Factors) {
+export function createSessions({ db, sql, clock, random, config }: Parts, doors: SessionDoors) {
+  const { accounts, factors } = doors;
   const store = createSessionStore(sql);
+  const alerts = createAlerts(doors.activity, doors.courier);
+  const deviceOf = createDeviceReader();
   const expiry = (project: Project, now: Instant) =>
     instantOf(millisecondsOf(now) + (project.settings['session.days'] ?? config.sessionDays) * dayMs);
 
@@ -130,7 +141,12 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
     const session: SessionRow = {
       ...{ id, projectId: project.id, userId, secretDigest: digest(secret), ...state },
       ...{ provider: login.provider, providerUid: login.providerUid, factors: login.factors },
-      ...{ ip: login.request.ip, device: unknownDevice, authenticatedAt: unit.now, accessedAt: unit.now },
+      ...{
+        ip: login.request.ip,
+        device: deviceOf(login.request.userAgent),
+        authenticatedAt: unit.now,
+        accessedAt: unit.now,
+      },
       ...{ endedAt: null, createdAt: unit.now, updatedAt: unit.now },
     };
     await unit.run(store.insert(session));
@@ -140,16 +156,17 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
   const enter = async (
     unit: Unit,
     project: Project,
-    userId: string,
+    account: Account,
     login: Omit<Login, 'otp'>,
     second?: SecondFactor,
   ): Promise<OpenedSession> => {
-    await makeRoom(unit, project, await active(unit, project, userId));
+    await makeRoom(unit, project, await active(unit, project, account.id));
     const proved = second === undefined ? login : { ...login, factors: [...login.factors, second] };
     const mfaUpdatedAt = second === undefined ? null : unit.now;
     const state = { expire: expiry(project, unit.now), mfaUpdatedAt, pending: false };
-    const opened = await insert(unit, project, userId, proved, state);
+    const opened = await insert(unit, project, account.id, proved, state);
     unit.record('sessionCreated', recorded(opened.session));
+    await alerts.consider(unit, project, account, opened.session, login.request.locale);
     return opened;
   };
   /** Refuses a login that lacks its second factor, and hands out what it takes to give it. */
@@ -204,19 +221,20 @@ export function createSessions({ db, sql, clock, random, config }: Parts, accoun
       if (demand instanceof Failure) return demand;
       await endPresented(unit, project, login.request.presentedSession);
       if (demand === 'lacking') return suspend(unit, project, account.id, login);
-      return enter(unit, project, account.id, login, demand === 'enough' ? undefined : demand);
+      return enter(unit, project, current, login, demand === 'enough' ? undefined : demand);
     },
     /** Opens the session that a pending one stood for. Returns Failure `user_invalid_token` where that has ended meanwhile. */
     complete: async (
       unit: Unit,
       project: Project,
+      account: Account,
       pendingSession: Session,
       second: SecondFactor,
       request: RequestFacts,
     ): Promise<OpenedSession | Failure> => {
       if (!(await close(unit, project, pendingSession))) return new Failure('user_invalid_token');
-      const { userId, provider, providerUid, factors: first } = pendingSession;
-      return enter(unit, project, userId, { provider, providerUid, factors: first, request }, second);
+      const { provider, providerUid, factors: first } = pendingSession;
+      return enter(unit, project, account, { provider, providerUid, factors: first, request }, second);
     },
     /** Notes that the user of a session has proved a factor just now. */
     strengthen,

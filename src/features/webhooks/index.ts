@@ -1,5 +1,6 @@
 import { webhookLimits } from '#src/contract/limits.js';
 import { by, type Call, implement } from '#src/contract/operation.js';
+import { pageOf } from '#src/contract/paging.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Projects } from '../projects/index.js';
 import { webhooksApi } from './api.js';
@@ -11,7 +12,6 @@ import { createPost } from './deliveries/post.js';
 import { createDeliveryStore } from './deliveries/store.js';
 import { createWorker } from './deliveries/worker.js';
 import { createWebhookJobs } from './jobs.js';
-import { pageOf } from './paging.js';
 import { createWebhooks } from './service.js';
 import { createWebhookStore } from './store.js';
 import { toAttempt, toDelivery, toWebhook } from './view.js';

@@ -1,5 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { webhookLimits } from '#src/contract/limits.js';
+import type { Page } from '#src/contract/paging.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
@@ -9,7 +10,7 @@ import type { EventStore } from './deliveries/event-store.js';
 import { placeOf } from './deliveries/post.js';
 import { demandSecret, newSecret } from './deliveries/signature.js';
 import type { DeliveryStore } from './deliveries/store.js';
-import { type Page, type Webhook, type WebhookStore, webhooks } from './store.js';
+import { type Webhook, type WebhookStore, webhooks } from './store.js';
 
 /** What a caller decides about a webhook. */
 interface WebhookDraft {

@@ -1,3 +1,4 @@
+import type { Page } from '#src/contract/paging.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, integer, json, nullable, table, text } from '#src/platform/db/table.js';
@@ -27,12 +28,6 @@ export const webhooks = table('webhooks', {
 
 /** A webhook. */
 export type Webhook = ReturnType<typeof webhooks.decode>;
-
-/** A part of a list. */
-export interface Page {
-  readonly limit: number;
-  readonly offset: number;
-}
 
 /** SQL over webhooks. */
 export function createWebhookStore(sql: Sql) {

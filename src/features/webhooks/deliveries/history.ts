@@ -1,12 +1,13 @@
 import { Failure } from '#src/contract/errors.js';
 import { everyEvent, type subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
+import type { Page } from '#src/contract/paging.js';
 import type { Project } from '#src/contract/project.js';
 import { instantOf } from '#src/platform/clock.js';
 import type { By } from '#src/platform/db/ledger.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
-import type { Page, Webhook } from '../store.js';
+import type { Webhook } from '../store.js';
 import { headOf } from './fan-out.js';
 import type { Post } from './post.js';
 import {

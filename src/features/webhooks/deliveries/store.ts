@@ -1,7 +1,8 @@
+import type { Page } from '#src/contract/paging.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, integer, nullable, table, text } from '#src/platform/db/table.js';
-import { type Page, type Webhook, webhooks } from '../store.js';
+import { type Webhook, webhooks } from '../store.js';
 
 /** What has become of a delivery. */
 export type DeliveryState = 'pending' | 'delivering' | 'delivered' | 'retrying' | 'dead' | 'discarded';

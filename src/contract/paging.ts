@@ -1,5 +1,10 @@
-import { Failure } from '#src/contract/errors.js';
-import type { Page } from './store.js';
+import { Failure } from './errors.js';
+
+/** A part of a list. */
+export interface Page {
+  readonly limit: number;
+  readonly offset: number;
+}
 
 /** The page that a list's queries ask for: `limit` and `offset` and no others. Throws Failure `general_query_invalid`. */
 export function pageOf(queries: readonly string[], most: number, usual: number): Page {

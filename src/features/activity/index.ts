@@ -1,0 +1,60 @@
+import type { Instant } from '#src/contract/shapes.js';
+import type { Row } from '#src/platform/db/table.js';
+import type { Reader } from '#src/platform/db/unit.js';
+import type { Platform } from '#src/platform/index.js';
+import { auditEntries, auditSubjects, createActivityStore } from './store.js';
+
+/** Something that a user did, or that was done to one. */
+export interface Activity {
+  readonly action: string;
+  readonly at: Instant;
+  /** The kind of actor who did it. */
+  readonly by: string;
+  /** What was recorded, texts only; personal values among them, unless they were erased. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** Further pages of a list end here: what lies beyond is for who exports the log. */
+const countedMost = 100_000;
+
+/** What is recorded of a user, read back from the audit log. */
+export function createActivity({ sql }: Pick<Platform, 'sql'>) {
+  const store = createActivityStore(sql);
+
+  const read = async (reader: Reader, rows: readonly Row[]): Promise<Activity[]> => {
+    const entries = rows.map((row) => auditEntries.decode(row));
+    if (entries.length === 0) return [];
+    const personal = new Map<string, Record<string, string>>();
+    for (const row of await reader.all(store.subjects(entries.map(({ id }) => id)))) {
+      const { entryId, field, value } = auditSubjects.decode(row);
+      personal.set(entryId, { ...personal.get(entryId), [field]: value });
+    }
+    return entries.map(({ id, at, actorKind, action, data }) => {
+      // A personal value is a commitment here, which is not text.
+      const recorded = Object.entries<unknown>(JSON.parse(data)).flatMap(([name, value]) =>
+        typeof value === 'string' ? [[name, value] as const] : [],
+      );
+      return { action, at, by: actorKind, values: { ...Object.fromEntries(recorded), ...personal.get(id) } };
+    });
+  };
+
+  return {
+    /** A page of it, newest first. */
+    list: async (
+      reader: Reader,
+      projectId: string,
+      userId: string,
+      page: { readonly limit: number; readonly offset: number },
+    ): Promise<Activity[]> =>
+      read(reader, await reader.all(store.list({ projectId, userId }, page.limit, page.offset))),
+    /** How much there is in all pages. */
+    count: async (reader: Reader, projectId: string, userId: string): Promise<number> =>
+      Number((await reader.one(store.count({ projectId, userId }, countedMost)))?.total ?? 0),
+    /** The user's last logins, newest first. */
+    logins: async (reader: Reader, projectId: string, userId: string, most: number): Promise<Activity[]> =>
+      read(reader, await reader.all(store.logins({ projectId, userId }, most))),
+  };
+}
+
+/** The activity service. */
+export type ActivityLog = ReturnType<typeof createActivity>;
