@@ -185,7 +185,7 @@ async function loginWalk(key: typeof guest): Promise<[string, string, string, un
     ['account_createSession', 'POST', '/account/sessions/token', await issued(code, byMail())],
     ['account_updateMagicURLSession', 'PUT', '/account/sessions/magic-url', await issued(link, byMail())],
     ['account_updatePhoneSession', 'PUT', '/account/sessions/phone', await issued(phone, byPhone())],
-    ['pages_magicURL', 'GET', '/pages/magic-url'],
+    ['pages_magicURL', 'GET', '/pages/magic-url?project=main'],
   ];
 }
 
