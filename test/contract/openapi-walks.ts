@@ -102,7 +102,7 @@ export async function loginWalk(key: Client): Promise<Step[]> {
     ['account_createSession', 'POST', '/account/sessions/token', await issued(code, byMail())],
     ['account_updateMagicURLSession', 'PUT', '/account/sessions/magic-url', await issued(link, byMail())],
     ['account_updatePhoneSession', 'PUT', '/account/sessions/phone', await issued(phone, byPhone())],
-    ['pages_magicURL', 'GET', '/pages/magic-url'],
+    ['pages_magicURL', 'GET', '/pages/magic-url?project=main'],
   ];
 }
 

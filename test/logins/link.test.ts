@@ -5,6 +5,7 @@ import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { nothing, recordedBy, rowsOf, runSql } from '../harness/database.js';
 import { lastMessageTo } from '../harness/messages.js';
+import { changeSettings } from '../harness/project.js';
 import { exchangeBytes } from '../harness/socket.js';
 import { aContact, redeemPath } from './setup.js';
 
@@ -135,6 +136,15 @@ test('the page says whose it is, runs nothing but its own, and repeats nothing o
   });
   assert.notEqual(nonces[0], nonces[1]);
   (await guest.with({ project: null }).get('/pages/magic-url')).refused(404, 'project_not_found');
+});
+
+test('whoever still holds a session gets the page too, also where cookies need a page of the project', async () => {
+  await changeSettings(target, { 'cookie.sameSite': 'none' });
+  target.clock.advance(500);
+  const { secret } = (await guest.post('/account/sessions/anonymous')).expect(201).body;
+  const mail = { Cookie: `__Host-svc_main=${secret}`, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' };
+  (await guest.with({ project: null }).get('/account?project=main', mail)).refused(403, 'general_unknown_origin');
+  (await guest.with({ project: null }).get('/pages/magic-url?project=main', mail)).expect(200);
 });
 
 test('the answer that is kept of a request tells nobody the secret', async () => {

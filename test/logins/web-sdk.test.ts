@@ -5,6 +5,7 @@ import { onPage } from '../browser/page.js';
 import { scene } from '../browser/scene.js';
 import { rowsOf } from '../harness/database.js';
 import { lastMessageTo } from '../harness/messages.js';
+import { aGuardedUser } from '../second-factor/people.js';
 import { aContact, secretFor } from './setup.js';
 
 test('web SDK: an anonymous visitor becomes a user without noticing', (t) =>
@@ -70,3 +71,30 @@ test('a mailed link: the page consumes nothing, its button logs in, and the link
     await again.getByText('This link is not valid').waitFor();
     assert.equal((await rowsOf(service, 'sessions')).length, 1);
   }));
+
+for (const kind of ['a code of the app', 'a recovery code'] as const) {
+  test(`a mailed link: somebody with a second factor is asked for it, and gives ${kind}`, (t) =>
+    scene(t, 'localhost', async ({ service, browser, open, endpoint }) => {
+      const user = await aGuardedUser(service);
+      const shop = await open('localhost');
+      await shop.evaluate(`globalThis.email = '${user.email}'`);
+      await onPage(shop, (account) =>
+        account.createMagicURLToken({ userId: 'unique()', email: Reflect.get(globalThis, 'email') }),
+      );
+      const { link = '' } = (await lastMessageTo(service, user.email)).locals;
+      const page = await browser.newPage();
+      await page.goto(link.replace(/^.*\/v1/, endpoint));
+      await page.getByRole('button', { name: 'Log in' }).click();
+      const code = page.getByLabel('The code of your authenticator app, or a recovery code');
+      const give = async (otp: string) => {
+        await code.fill(otp);
+        await page.getByRole('button', { name: 'Continue' }).click();
+      };
+      await give('no such code');
+      await page.getByText('This code is not valid.').waitFor();
+      assert.equal((await onPage(shop, (account) => account.get())).error?.type, 'user_more_factors_required');
+      await give(kind === 'a recovery code' ? (user.recoveryCodes[0] ?? '') : user.app.nextCode());
+      await page.getByText('You are logged in.').waitFor();
+      assert.equal((await onPage(shop, (account) => account.get())).value?.$id, user.id);
+    }));
+}

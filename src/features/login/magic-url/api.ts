@@ -37,11 +37,13 @@ export const magicUrlApi = declare({
     path: '/pages/magic-url',
     summary: 'The page that a link leads to where the application has none: one button, which logs in.',
     tag: 'pages',
-    auth: ['guest', 'user', 'key'],
-    jwt: false,
+    // Whoever follows a link may still hold a cookie; the page is the same for everybody.
+    project: false,
+    auth: ['guest'],
     limit: 'none',
+    query: z.object({ project: z.string().max(36).default('') }),
     status: 200,
     reply: page,
-    errors: [],
+    errors: ['project_not_found'],
   },
 });

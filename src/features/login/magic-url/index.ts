@@ -38,8 +38,10 @@ export function createMagicUrlLogin(
         },
       });
     },
-    page: ({ project }) =>
-      pages.render('magic-url', { project: project.name, projectHeader: credentialHeaders([]).project[0] ?? '' }),
+    page: async ({ query }) => {
+      const { name } = await projects.current(query.project);
+      return pages.render('magic-url', { project: name, projectHeader: credentialHeaders([]).project[0] ?? '' });
+    },
   });
   return { operations };
 }
