@@ -1,10 +1,12 @@
 // Teams over REST: every route, what is refused, and what is recorded.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { teamLimits } from '#src/contract/limits.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
-import { nothing, recordedBy } from '../harness/database.js';
-import { addMember, assertInStep, aTeam, page } from './setup.js';
+import { createClient } from '../harness/client.js';
+import { nothing, recordedBy, runSql } from '../harness/database.js';
+import { accept, addMember, assertInStep, aTeam, invite, page } from './setup.js';
 
 const target = await startAppliance();
 const key = (await aServerKey(target)).client;
@@ -143,4 +145,24 @@ test('what is no team, no role and no invitation is refused', async () => {
     404,
     'membership_not_found',
   );
+});
+
+test('a user who is in as many teams as can be joins no other, and nothing is left of the try', async () => {
+  const team = await aTeam(target);
+  const user = await aLoggedInUser(target);
+  const link = await invite(target, team, user.email);
+  const full = Array.from({ length: teamLimits.perUser }, (_, at) => ({ id: `m${at}`, teamId: `t${at}`, roles: [] }));
+  await runSql(target, 'update users set memberships = ? where id = ?', [JSON.stringify(full), user.id]);
+  const tries = [
+    () => user.client.post('/teams', { teamId: 'one-more', name: 'One more' }),
+    () => key.post(team.memberships, { userId: user.id, roles: [] }),
+    () => accept(createClient(target), link),
+  ];
+  for (const attempt of tries) {
+    const { value, recorded } = await recordedBy(target, attempt);
+    value.refused(400, 'team_limit_exceeded');
+    assert.deepEqual(recorded, nothing);
+  }
+  (await key.get('/teams/one-more')).refused(404, 'team_not_found');
+  (await user.client.get('/account')).expect(200);
 });
