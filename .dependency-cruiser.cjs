@@ -97,11 +97,17 @@ module.exports = {
       { path: packages('node-cron') },
     ),
     rule(
+      'mail-only-in-mailer',
+      'Everybody else leaves a message with the courier.',
+      { pathNot: '^src/platform/mailer[.]ts$' },
+      { path: packages('nodemailer') },
+    ),
+    rule(
       'loaded-when-needed',
       'Most starts can do without them; by import() they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', '@zxcvbn-ts', 'nodemailer')}|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         dependencyTypesNot: ['type-only'],
       },

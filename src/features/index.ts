@@ -14,6 +14,8 @@ import { createUsers } from './users/index.js';
 import { createWebhooksFeature } from './webhooks/index.js';
 
 export { passwordText, toUser } from './accounts/index.js';
+export type { ListedMail, ShownMail } from './courier/index.js';
+export { createTexts, lintTexts, messageNames, sampleVariables } from './courier/index.js';
 export { attributesApi, databasesApi } from './databases/index.js';
 export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
@@ -25,7 +27,7 @@ export { webhooksApi } from './webhooks/index.js';
 export function createFeatures(platform: Platform) {
   const limits = createLimits(platform);
   const { projects, serverKeys, operations: projectOperations } = createProjectsFeature(platform);
-  const courier = createCourier(platform);
+  const courier = createCourier(platform, projects);
   const accounts = createAccounts(platform);
   const secrets = createOneTimeSecrets(platform);
   const {
@@ -40,11 +42,18 @@ export function createFeatures(platform: Platform) {
   const documents = createDocumentsFeature(platform, databases);
   const logins = createLogins(platform, { accounts, sessions, limits, secrets, courier, projects });
   const hooks = createWebhooksFeature(platform, projects);
-  const { jobs } = createJobsFeature(platform, [...limits.jobs, ...secrets.jobs, ...sessionJobs, ...hooks.jobs]);
+  const { jobs } = createJobsFeature(platform, [
+    ...limits.jobs,
+    ...courier.jobs,
+    ...secrets.jobs,
+    ...sessionJobs,
+    ...hooks.jobs,
+  ]);
   return {
     limits,
     projects,
     serverKeys,
+    courier,
     sessions,
     users,
     databases,

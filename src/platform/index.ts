@@ -5,10 +5,13 @@ import { type OpenDatabase, openDatabase } from './db/index.js';
 import { createEgress, type Egress } from './egress.js';
 import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './hashing.js';
 import { createLog, type Log } from './log.js';
+import { createMailer, type Mailer } from './mailer.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { createRandom, type Random } from './random.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
 import { createSealing, type Sealing } from './sealing.js';
+import { createSms, type Sms } from './sms.js';
+import { createTemplates, type Templates } from './templates.js';
 
 /** Every machine the features may use. */
 export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'migrator'> {
@@ -18,6 +21,9 @@ export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | '
   readonly hashing: Hashing;
   readonly sealing: Sealing;
   readonly egress: Egress;
+  readonly mailer: Mailer;
+  readonly sms: Sms;
+  readonly templates: Templates;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly scheduler: Scheduler;
@@ -54,6 +60,7 @@ export async function createPlatform(config: Config, replacements: Replacements 
     { allow: config.egressAllow, allowInsecure: config.allowInsecure, longestMs: replacements.longestCallMs },
     metrics,
   );
+  const mailer = createMailer(config);
   const parameters = replacements.hashParameters ?? { ...defaultHashParameters, algorithm: config.passwordHash };
   const database = await openDatabase(config, {
     clock,
@@ -74,10 +81,14 @@ export async function createPlatform(config: Config, replacements: Replacements 
     hashing: createHashing(parameters, Math.max(1, availableParallelism() - 1), clock, metrics),
     sealing,
     egress,
+    mailer,
+    sms: createSms(config, egress),
+    templates: createTemplates(config),
     log,
     metrics,
     scheduler: replacements.scheduler ?? createScheduler(),
     close: async () => {
+      await mailer.close();
       await egress.close();
       await database.driver.close();
       log.flush();

@@ -22,6 +22,12 @@ export interface Metrics {
   delivery(outcome: 'ok' | 'failed', seconds: number): void;
   /** How many deliveries wait, of all processes, and since how many seconds the oldest event does. */
   deliveryBacklog(waiting: number, oldestSeconds: number): void;
+  /** Counts messages by what came of an attempt to send them. */
+  messages(channel: string, outcome: string, count: number): void;
+  /** How many messages wait, of all processes, and since how many seconds the oldest does, by channel. */
+  messageBacklog(
+    backlog: readonly { readonly channel: string; readonly waiting: number; readonly oldestSeconds: number }[],
+  ): void;
   /** Runs before each rendering, to measure what is not counted as it happens. */
   beforeRender(measure: () => Promise<void>): void;
   /** Prometheus exposition format 0.0.4. */
@@ -71,6 +77,7 @@ export function createMetrics(): Metrics {
   });
   const cron = createCronMetrics(registers);
   const deliveries = createDeliveryMetrics(registers);
+  const messages = createMessageMetrics(registers);
   const measurements: (() => Promise<void>)[] = [];
 
   // A child of a labelled metric is looked up by hashing its labels; requests come often enough to keep the children at hand.
@@ -96,6 +103,7 @@ export function createMetrics(): Metrics {
     egress: (purpose, outcome) => egress.inc({ purpose, outcome }),
     ...cron,
     ...deliveries,
+    ...messages,
     beforeRender: (measure) => measurements.push(measure),
     render: async () => {
       for (const measure of measurements) await measure();
@@ -176,6 +184,34 @@ function createDeliveryMetrics(registers: Registry[]): Pick<Metrics, 'delivery' 
     deliveryBacklog: (count, oldestSeconds) => {
       waiting.set(count);
       oldest.set(oldestSeconds);
+    },
+  };
+}
+
+function createMessageMetrics(registers: Registry[]): Pick<Metrics, 'messages' | 'messageBacklog'> {
+  const labelNames = ['channel'];
+  const outcomes = new Counter({
+    name: 'svc_messages_total',
+    help: 'Attempts to send a mail or an SMS, by what came of the message',
+    labelNames: [...labelNames, 'outcome'],
+    registers,
+  });
+  const waiting = new Gauge({ name: 'svc_messages_backlog', help: 'Messages that wait', labelNames, registers });
+  const oldest = new Gauge({
+    name: 'svc_messages_oldest_seconds',
+    help: 'Age of the oldest message that waits',
+    labelNames,
+    registers,
+  });
+  return {
+    messages: (channel, outcome, count) => outcomes.inc({ channel, outcome }, count),
+    messageBacklog: (backlog) => {
+      waiting.reset();
+      oldest.reset();
+      for (const { channel, waiting: count, oldestSeconds } of backlog) {
+        waiting.set({ channel }, count);
+        oldest.set({ channel }, oldestSeconds);
+      }
     },
   };
 }

@@ -16,7 +16,7 @@ const { dependencies }: { dependencies: Record<string, string> } = require(join(
 /** Packages that one room knows and no other, from the day that they are installed. */
 const confined = [
   ...['commander', 'inquirer', 'koa', '@koa/router', 'knex', 'sqlite3', 'pg', 'scrypt-kdf', 'jose', 'otplib'],
-  ...['@simplewebauthn/server', 'samlify', 'graphql-helix', 'node-cron', 'undici', 'prom-client'],
+  ...['@simplewebauthn/server', 'samlify', 'graphql-helix', 'node-cron', 'undici', 'prom-client', 'nodemailer'],
 ];
 
 /** [rule, file under src, import that the rule forbids there] */
@@ -52,6 +52,8 @@ const violations: [string, string, string][] = [
   ['graphql-only-in-graphql', 'http/planted/helix', "import 'graphql-helix';"],
   ['cron-only-in-scheduler', 'features/planted/cron', "import 'node-cron';"],
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
+  ['mail-only-in-mailer', 'features/planted/mail', "export const later = () => import('nodemailer');"],
+  ['mail-only-in-mailer', 'platform/planted/mail', "import type { Transporter } from 'nodemailer';"],
   ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'sqlite3', 'pg'].map(
     (name): [string, string, string] => [
       'machines-only-in-platform',

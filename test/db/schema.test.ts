@@ -15,7 +15,6 @@ const withoutCodecs = [
   'event_sequences',
   'events',
   'installation',
-  'messages',
   'number_sequences',
   'schema_migrations',
 ];

@@ -8,12 +8,15 @@ import { databaseCommands } from './database.js';
 import { graphqlCommands } from './graphql.js';
 import { initCommand } from './init.js';
 import { limitsCommands } from './limits.js';
+import { mailboxCommands } from './mail.js';
+import { mailTextCommands } from './mail-texts.js';
 import { migrateCommands } from './migrate.js';
 import { openapiCommand } from './openapi.js';
 import { platformCommands } from './platform.js';
 import { projectCommands } from './project.js';
 import { rosterCommands } from './roster.js';
 import { serveCommand } from './serve.js';
+import { smsCommands } from './sms.js';
 import { userCommands } from './user.js';
 import { versionCommand } from './version.js';
 import { webhookCommands, webhookRemoval } from './webhook.js';
@@ -34,6 +37,9 @@ export const commands: readonly Command[] = [
   ...webhookCommands,
   ...webhookDeliveryCommands,
   ...webhookRemoval,
+  ...mailboxCommands,
+  ...mailTextCommands,
+  ...smsCommands,
   ...limitsCommands,
   ...cronCommands,
   openapiCommand,
