@@ -44,11 +44,16 @@ function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'the call failed';
   if (['TimeoutError', 'AbortError'].includes(error.name)) return words.EABORT ?? '';
   if (error.name === 'EgressRefused') return error.message;
-  const codes = [error, error.cause].map((one) =>
-    one instanceof Error && 'code' in one && typeof one.code === 'string' ? one.code : '',
-  );
+  const codes = codesOf(error);
   const known = codes.find((code) => words[code] !== undefined);
   const tls = codes.find((code) => tlsCode.test(code));
   if (tls !== undefined) return `TLS failed (${tls})`;
   return known === undefined ? `the call failed (${codes.find(Boolean) ?? error.name})` : (words[known] ?? '');
+}
+
+/** What the system said comes first; nodemailer keeps it beside its own word for it. */
+function codesOf(error: Error): string[] {
+  const { originalCode, code, cause } = error as Error & { originalCode?: unknown; code?: unknown };
+  const inner = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return [originalCode, code, inner].filter((one) => typeof one === 'string');
 }

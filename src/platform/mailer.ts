@@ -29,8 +29,8 @@ export interface Mailer {
 /** Milliseconds. */
 const timeouts = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 15_000 };
 const idleMs = 30_000;
-/** Answered to MAIL FROM where the server wants a login first (RFC 4954): about the settings, not about the mail. */
-const loginRequired = 530;
+/** A bad sequence of commands, and a login that is wanted first (RFC 4954), are about the session and not about the mail. */
+const aboutSession = [503, 530];
 
 /** Speaks SMTP over a few connections that are kept while there is something to send. */
 export function createMailer({ smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'mailFrom'>): Mailer {
@@ -111,7 +111,7 @@ function outcomeOf(error: unknown): Carried {
   const what = code === 'EAUTH' ? 'the mail server refuses the login' : 'the mail server answered';
   return {
     ...refused(`${what} ${[status, enhanced].filter(Boolean).join(' ')}`),
-    ...{ isFinal: isAboutMail && status >= 500 && status !== loginRequired, answer: response },
+    ...{ isFinal: isAboutMail && status >= 500 && !aboutSession.includes(status), answer: response },
   };
 }
 

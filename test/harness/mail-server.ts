@@ -85,7 +85,7 @@ export async function startMailServer(
         server.mails.push({
           envelope: { from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address) },
           isEncrypted: session.secure,
-          user: session.user ?? '',
+          user: session.user || '',
           raw: raw.toString(),
           mail: await PostalMime.parse(raw),
         });
