@@ -32,7 +32,7 @@ export interface Template {
 }
 
 /** Reads a template; what cannot be understood is among its faults. */
-export function parseTemplate(file: string, source: string): Template {
+function parseTemplate(file: string, source: string): Template {
   const faults: Fault[] = [];
   const mentions: Mention[] = [];
   const pieces: Piece[] = [];

@@ -5,7 +5,7 @@ import { type Random, scattered } from '#src/platform/random.js';
 import type { MessageRow, MessageState } from '../store.js';
 
 /** How a message stands after an attempt. */
-export type Standing = Pick<MessageRow, 'dueAt' | 'error' | 'sentAt'> & { readonly state: MessageState };
+type Standing = Pick<MessageRow, 'dueAt' | 'error' | 'sentAt'> & { readonly state: MessageState };
 
 /** Sent, failed for good, or to be tried again; and where that would be after the life of what it carries, expired. */
 export function standingAfter(
