@@ -51,7 +51,7 @@ export function createMessageStore(sql: Sql) {
           .where({ channel })
           .andWhere('due_at', '<=', now)
           .andWhere('expire', '<=', now)
-          .update({ ...ended, state: 'expired' }),
+          .update({ ...ended, state: 'expired', fence: knex.raw('fence + 1') }),
       ),
     /** Takes what is due longest: nobody else does until the lease is over, and the fence tells who came later. */
     claim: sql.prepare<{ channel: Channel; now: Instant; until: Instant; owner: string; most: number }>((k, p) =>
