@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { courierLimits } from '#src/contract/limits.js';
+import { courierLimits, secretLife } from '#src/contract/limits.js';
 import { startMailServer } from '../harness/mail-server.js';
 import { eventually } from '../webhooks/setup.js';
 import { arrived, messageOf, messagesOf, send, standing, startSending, sweep } from './setup.js';
@@ -67,6 +67,23 @@ test('when one is lost the other sends as soon as the lease is over, and the lat
   assert.deepEqual([row.state, Number(row.attempt), Number(row.fence)], ['sent', 2, 2]);
 
   held[0]?.({ status: 550, words: '5.1.1 unknown' });
+  await workers[1]?.stop();
+  assert.deepEqual(await messageOf(first, id), row);
+  for (const worker of workers) worker.start();
+});
+
+test('what expires while somebody hangs on to it stays expired', async () => {
+  const held: (() => void)[] = [];
+  mailServer.onMail = () => new Promise((resolve) => held.push(() => resolve({ status: 451, words: 'later' })));
+  await workers[0]?.stop();
+  const id = await send(second, { message: 'email-code', variables: { code: '577215', phrase: '' } as never });
+  await eventually(() => assert.equal(held.length, 1));
+  first.clock.advance(secretLife.code * 1000);
+  await sweep(first);
+  const row = await messageOf(first, id);
+  assert.deepEqual([row.state, row.sealed, row.due_at], ['expired', '', null]);
+  held[0]?.();
+  mailServer.onMail = () => undefined;
   await workers[1]?.stop();
   assert.deepEqual(await messageOf(first, id), row);
   for (const worker of workers) worker.start();
