@@ -115,11 +115,17 @@ module.exports = {
       { path: packages('jose') },
     ),
     rule(
+      'mail-only-in-mailer',
+      'Everybody else leaves a message with the courier.',
+      { pathNot: '^src/platform/mailer[.]ts$' },
+      { path: packages('nodemailer') },
+    ),
+    rule(
       'loaded-when-needed',
       'Most starts can do without them; by import(), or by require() within a unit of work, they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'otplib')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'otplib')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         // `require` is for what is first needed inside a unit of work, where nothing can be waited for.
         dependencyTypesNot: ['type-only', 'type-import', 'require'],

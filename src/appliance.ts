@@ -22,24 +22,26 @@ export async function createAppliance(config: Config, replacements: Replacements
   const platform = await createPlatform(config, replacements);
   const features = createFeatures(platform);
   const { app, state } = createApp(platform, features);
+  const workers = [features.worker, features.courier.worker];
+  const stopAll = () => [features.jobs.stop(), ...workers.map((worker) => worker.stop())];
   return {
     platform,
     features,
     describe: (project) => describeApi(state.operations, project, config),
     serve: async () => {
       const listener = await listen(app, config, () => platform.random.id());
-      features.worker.start();
+      for (const worker of workers) worker.start();
       await features.jobs.start();
       return {
         port: listener.port,
         drain: async () => {
           state.draining = true;
-          await Promise.all([listener.drain(), features.jobs.stop(), features.worker.stop()]);
+          await Promise.all([listener.drain(), ...stopAll()]);
         },
       };
     },
     close: async () => {
-      await Promise.all([features.jobs.stop(), features.worker.stop()]);
+      await Promise.all(stopAll());
       await platform.close();
     },
   };

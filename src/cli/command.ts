@@ -24,11 +24,15 @@ interface ArgumentSpec {
   readonly name: string;
   readonly summary: string;
   readonly choices?: readonly string[];
+  /** Only the last one may be left out. */
+  readonly optional?: true;
 }
 
 /** What was typed. Asking for a flag or argument the command does not declare is a defect and throws. */
 export interface Typed {
   argument(name: string): string;
+  /** An argument that may be left out. */
+  optionalArgument(name: string): string | undefined;
   /** The value of a flag, undefined where it was not given. */
   text(flag: `--${string}`): string | undefined;
   /** The value of a flag that the command declares as required. */

@@ -13,6 +13,8 @@ const groups: Readonly<Record<string, string>> = {
   apikey: 'Manages the server keys of a project',
   user: 'Manages the users of a project',
   webhook: 'Manages the webhooks of a project and their deliveries',
+  mail: 'Shows mails and SMS, previews and checks their texts, and sends a test mail',
+  sms: 'Sends a test SMS',
   limits: 'Shows and resets the rate limits of a project',
   cron: 'Shows and runs the jobs of the installation',
   config: 'Shows and checks the settings of the installation',
@@ -103,7 +105,8 @@ function addCommand(
     .command(name, { isDefault: command.isDefault ?? false })
     .description(command.summary)
     .addHelpText('after', examplesText(command.examples));
-  for (const { name: label, summary } of command.arguments ?? []) parser.argument(`<${label}>`, summary);
+  for (const { name: label, summary, optional } of command.arguments ?? [])
+    parser.argument(optional ? `[${label}]` : `<${label}>`, summary);
   for (const option of command.options ?? []) parser.addOption(toOption(option));
   // A mistyped verb reaches the default command as a surplus word.
   if (command.isDefault) parser.allowExcessArguments();
@@ -141,13 +144,18 @@ function typedOf(command: Command, parser: Parser): Typed {
     const value = get(flag);
     return typeof value === 'string' ? value : undefined;
   };
+  const optionalArgument = (name: string): string | undefined => {
+    const index = (command.arguments ?? []).findIndex((argument) => argument.name === name);
+    if (index === -1) throw new Error(`${command.path} does not declare ${name}`);
+    return parser.args[index];
+  };
   return {
     argument: (name) => {
-      const index = (command.arguments ?? []).findIndex((argument) => argument.name === name);
-      const value = parser.args[index];
-      if (value === undefined) throw new Error(`${command.path} does not declare ${name}`);
+      const value = optionalArgument(name);
+      if (value === undefined) throw new Error(`${command.path} does not demand ${name}`);
       return value;
     },
+    optionalArgument,
     text,
     required: (flag) => text(flag) ?? '',
     isSet: (flag) => get(flag) === true,

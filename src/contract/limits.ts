@@ -210,3 +210,19 @@ export const webhookLimits = {
 
 /** Seconds between an attempt that failed and the next; after the last of them the delivery is dead. */
 export const deliveryDelays = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
+
+/** How messages are sent. */
+export const courierLimits = {
+  /** After this long a message belongs to nobody any more, whoever was sending it. */
+  leaseMs: 60_000,
+  /** For a mail all in all, from the connection on; for an SMS the gateway's answer. */
+  timeoutMs: 20_000,
+  /** Messages under way at once, by each channel, in a process. */
+  atOnce: 5,
+  /** Bytes of a gateway's answer that are read. */
+  answerBytes: 16_384,
+  retentionDays: 30,
+} as const;
+
+/** Seconds between an attempt to send a message that failed and the next; after the last of them it has failed for good. */
+export const messageDelays = [30, 120, 600, 3600, 14_400, 43_200] as const;

@@ -24,6 +24,8 @@ import { createVerification } from './verification/index.js';
 import { createWebhooksFeature } from './webhooks/index.js';
 
 export { labelList, passwordText, toUser } from './accounts/index.js';
+export type { ListedMail, ShownMail } from './courier/index.js';
+export { createTexts, lintTexts, messageNames, sampleVariables } from './courier/index.js';
 export { attributesApi, databasesApi } from './databases/index.js';
 export type { JobState } from './jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
@@ -40,7 +42,7 @@ export function createFeatures(platform: Platform) {
   const limits = createLimits(platform);
   const lists = createLists(platform);
   const { projects, serverKeys, operations: projectOperations } = createProjectsFeature(platform);
-  const courier = createCourier(platform);
+  const courier = createCourier(platform, projects);
   const accounts = createAccounts(platform, lists);
   const secrets = createOneTimeSecrets(platform);
   const factors = createFactors(platform, { limits, courier });
@@ -68,6 +70,7 @@ export function createFeatures(platform: Platform) {
   const hooks = createWebhooksFeature(platform, projects);
   const { jobs } = createJobsFeature(platform, [
     ...limits.jobs,
+    ...courier.jobs,
     ...secrets.jobs,
     ...sessionJobs,
     ...keyJobs,
@@ -77,6 +80,7 @@ export function createFeatures(platform: Platform) {
     limits,
     projects,
     serverKeys,
+    courier,
     sessions,
     signingKeys,
     tokens,

@@ -6,11 +6,14 @@ import { createEgress, type Egress } from './egress.js';
 import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './hashing.js';
 import { createJwt, type Jwt } from './jwt.js';
 import { createLog, type Log } from './log.js';
+import { createMailer, type Mailer } from './mailer.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { createPages, type Pages } from './pages.js';
 import { createRandom, type Random } from './random.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
 import { createSealing, type Sealing } from './sealing.js';
+import { createSms, type Sms } from './sms.js';
+import { createTemplates, type Templates } from './templates.js';
 
 /** Every machine the features may use. */
 export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'migrator'> {
@@ -21,6 +24,9 @@ export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | '
   readonly sealing: Sealing;
   readonly egress: Egress;
   readonly jwt: Jwt;
+  readonly mailer: Mailer;
+  readonly sms: Sms;
+  readonly templates: Templates;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly scheduler: Scheduler;
@@ -58,6 +64,7 @@ export async function createPlatform(config: Config, replacements: Replacements 
     { allow: config.egressAllow, allowInsecure: config.allowInsecure, longestMs: replacements.longestCallMs },
     metrics,
   );
+  const mailer = createMailer(config);
   const parameters = replacements.hashParameters ?? { ...defaultHashParameters, algorithm: config.passwordHash };
   const database = await openDatabase(config, {
     clock,
@@ -79,11 +86,15 @@ export async function createPlatform(config: Config, replacements: Replacements 
     sealing,
     egress,
     jwt: createJwt(clock),
+    mailer,
+    sms: createSms(config, egress),
+    templates: createTemplates(config),
     log,
     metrics,
     scheduler: replacements.scheduler ?? createScheduler(),
     pages: createPages(random),
     close: async () => {
+      await mailer.close();
       await egress.close();
       await database.driver.close();
       log.flush();

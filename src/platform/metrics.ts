@@ -24,6 +24,12 @@ export interface Metrics {
   deliveryBacklog(waiting: number, oldestSeconds: number): void;
   /** How long the keys that sign JWTs have been in use: the oldest of each algorithm over all projects. */
   signingKeys(oldest: readonly { readonly alg: string; readonly ageSeconds: number }[]): void;
+  /** Counts messages by what came of an attempt to send them. */
+  messages(channel: string, outcome: string, count: number): void;
+  /** How many messages wait, of all processes, and since how many seconds the oldest does, by channel. */
+  messageBacklog(
+    backlog: readonly { readonly channel: string; readonly waiting: number; readonly oldestSeconds: number }[],
+  ): void;
   /** Runs before each rendering, to measure what is not counted as it happens. */
   beforeRender(measure: () => Promise<void>): void;
   /** Prometheus exposition format 0.0.4. */
@@ -79,6 +85,7 @@ export function createMetrics(): Metrics {
     labelNames: ['alg'],
     registers,
   });
+  const messages = createMessageMetrics(registers);
   const measurements: (() => Promise<void>)[] = [];
 
   // A child of a labelled metric is looked up by hashing its labels; requests come often enough to keep the children at hand.
@@ -108,6 +115,7 @@ export function createMetrics(): Metrics {
       keyAge.reset();
       for (const { alg, ageSeconds } of oldest) keyAge.set({ alg }, ageSeconds);
     },
+    ...messages,
     beforeRender: (measure) => measurements.push(measure),
     render: async () => {
       for (const measure of measurements) await measure();
@@ -188,6 +196,34 @@ function createDeliveryMetrics(registers: Registry[]): Pick<Metrics, 'delivery' 
     deliveryBacklog: (count, oldestSeconds) => {
       waiting.set(count);
       oldest.set(oldestSeconds);
+    },
+  };
+}
+
+function createMessageMetrics(registers: Registry[]): Pick<Metrics, 'messages' | 'messageBacklog'> {
+  const labelNames = ['channel'];
+  const outcomes = new Counter({
+    name: 'svc_messages_total',
+    help: 'Attempts to send a mail or an SMS, by what came of the message',
+    labelNames: [...labelNames, 'outcome'],
+    registers,
+  });
+  const waiting = new Gauge({ name: 'svc_messages_backlog', help: 'Messages that wait', labelNames, registers });
+  const oldest = new Gauge({
+    name: 'svc_messages_oldest_seconds',
+    help: 'Age of the oldest message that waits',
+    labelNames,
+    registers,
+  });
+  return {
+    messages: (channel, outcome, count) => outcomes.inc({ channel, outcome }, count),
+    messageBacklog: (backlog) => {
+      waiting.reset();
+      oldest.reset();
+      for (const { channel, waiting: count, oldestSeconds } of backlog) {
+        waiting.set({ channel }, count);
+        oldest.set({ channel }, oldestSeconds);
+      }
     },
   };
 }

@@ -42,3 +42,11 @@ export function createRandom(clock: Clock): Random {
     bytes: (length) => (length > 1024 ? randomBytes(length) : take(length)),
   };
 }
+
+const scatter = 0.2;
+
+/** A fifth more or less by chance, so that what failed together does not come back together. */
+export function scattered(milliseconds: number, random: Random): number {
+  const chance = random.bytes(4).readUInt32BE() / 0xffff_ffff;
+  return Math.round(milliseconds * (1 - scatter + 2 * scatter * chance));
+}

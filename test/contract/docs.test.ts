@@ -171,6 +171,8 @@ test('operations.md lists the metrics with their labels', async () => {
   metrics.cronJobs([{ job: 'a', secondsSinceSuccess: 1, isHeld: true }]);
   metrics.delivery('ok', 1);
   metrics.signingKeys([{ alg: 'a', ageSeconds: 1 }]);
+  metrics.messages('email', 'sent', 1);
+  metrics.messageBacklog([{ channel: 'email', waiting: 1, oldestSeconds: 1 }]);
   const lines = (await metrics.render()).split('\n');
   const actual = lines.flatMap((line) => {
     const [, name = '', type] = /^# TYPE (svc_\S+) (\S+)$/.exec(line) ?? [];

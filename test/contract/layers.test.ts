@@ -16,7 +16,16 @@ const { dependencies }: { dependencies: Record<string, string> } = require(join(
 /** Packages that one room knows and no other, from the day that they are installed. */
 const confined = [
   ...['commander', 'inquirer', 'koa', '@koa/router', 'knex', 'sqlite3', 'pg', 'scrypt-kdf', 'jose', 'otplib'],
-  ...['@simplewebauthn/server', 'samlify', 'graphql-helix', 'node-cron', 'undici', 'prom-client', 'bowser'],
+  ...[
+    '@simplewebauthn/server',
+    'samlify',
+    'graphql-helix',
+    'node-cron',
+    'undici',
+    'prom-client',
+    'bowser',
+    'nodemailer',
+  ],
 ];
 
 /** [rule, file under src, import that the rule forbids there] */
@@ -55,6 +64,8 @@ const violations: [string, string, string][] = [
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
   ['jose-only-in-jwt', 'features/planted/jose', "export const later = () => import('jose');"],
   ['jose-only-in-jwt', 'http/planted/jose', "import type { JWTPayload } from 'jose';"],
+  ['mail-only-in-mailer', 'features/planted/mail', "export const later = () => import('nodemailer');"],
+  ['mail-only-in-mailer', 'platform/planted/mail', "import type { Transporter } from 'nodemailer';"],
   ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'bcryptjs', 'sqlite3', 'pg'].map(
     (name): [string, string, string] => [
       'machines-only-in-platform',

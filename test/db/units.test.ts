@@ -26,7 +26,10 @@ const orphan = (unit: Unit, id: string) =>
   unit.run(statement(platform, 'insert into child (id, parent) values (?, ?)', [id, 'nobody']));
 const note = (unit: Unit, id: string) => {
   unit.record('projectCreated', { resource: `probe/${id}`, payload: { name: id } });
-  unit.send({ userId: null, template: id, locale: 'en', sealed: 'x' });
+  unit.send({
+    ...{ projectId: 'probe', userId: null, template: id, channel: 'email', locale: 'en', recipient: 'x', sealed: 'x' },
+    ...{ state: 'kept', expire: null },
+  });
 };
 /** What of a unit is in the database: its row and its audit row. */
 async function leftBy(id: string): Promise<number[]> {

@@ -63,10 +63,11 @@ test('messages hold neither address nor name in the clear', async () => {
   const messages = await rowsOf(target, 'messages', target.project.id);
   const text = JSON.stringify(messages);
   assert.ok(!text.includes(email) && !text.includes(name));
-  const { sealing } = target.appliance.platform;
-  const { id, dataKey } = target.project;
-  const opened = messages.map(({ sealed }) => JSON.parse(sealing.open(id, dataKey, 'messages|sealed', String(sealed))));
-  assert.ok(opened.some(({ to, locals }) => to === email && locals.name === name));
+  const { platform, features } = target.appliance;
+  const opened = await features.courier.mailbox.list(platform.db, target.project.id, messages.length);
+  assert.ok(opened.some(({ $id, to }) => to === email && messages.some(({ id }) => id === $id)));
+  const [last] = await Promise.all(opened.map(({ $id }) => features.courier.mailbox.find(platform.db, null, $id)));
+  assert.ok(last?.text.includes(`Hello ${name},`));
 });
 
 test('who blocks the own account is told so by every session until the block is lifted', async () => {

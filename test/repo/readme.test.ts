@@ -18,7 +18,7 @@ const serves = 'runs until stopped';
 const servesPostgres = 'runs until stopped, on Postgres';
 const notes = [
   ...['', serves, servesPostgres, 'saved as first.mjs', 'saved as orders.mjs', 'run by test/browser'],
-  ...['not run: changes the machine', 'not run: it runs this'],
+  ...['not run: changes the machine', 'not run: it runs this', 'not run: needs a mail server'],
 ];
 
 const copy = copyCheckout([
@@ -79,6 +79,7 @@ test('the commands work in the order of the page', async () => {
     '1 order of Ben: a bell',
     'secret    whsec_',
     'https://hooks.example.com/svc  documentCreated',
+    'subject  Neues Passwort setzen',
     '"status":"ok"',
     'app.example.com',
   ])

@@ -9,12 +9,15 @@ import { graphqlCommands } from './graphql.js';
 import { initCommand } from './init.js';
 import { keysCommands } from './keys.js';
 import { limitsCommands } from './limits.js';
+import { mailboxCommands } from './mail.js';
+import { mailTextCommands } from './mail-texts.js';
 import { migrateCommands } from './migrate.js';
 import { openapiCommand } from './openapi.js';
 import { platformCommands } from './platform.js';
 import { projectCommands } from './project.js';
 import { rosterCommands } from './roster.js';
 import { serveCommand } from './serve.js';
+import { smsCommands } from './sms.js';
 import { teamCommands } from './team.js';
 import { userCommands } from './user.js';
 import { versionCommand } from './version.js';
@@ -38,6 +41,9 @@ export const commands: readonly Command[] = [
   ...webhookCommands,
   ...webhookDeliveryCommands,
   ...webhookRemoval,
+  ...mailboxCommands,
+  ...mailTextCommands,
+  ...smsCommands,
   ...limitsCommands,
   ...cronCommands,
   openapiCommand,

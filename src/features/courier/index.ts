@@ -1,7 +1,23 @@
 import type { Project } from '#src/contract/project.js';
+import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
-import type { MessageName, MessageVariables } from './messages.js';
+import { createWorker } from '#src/platform/worker.js';
+import type { Projects } from '../projects/index.js';
+import { createContents } from './content.js';
+import { createCourierJobs } from './jobs.js';
+import { createMailbox } from './mailbox.js';
+import { type MessageName, type MessageVariables, messageLife, messages } from './messages.js';
+import { createCarriers } from './sending/carriers.js';
+import { createDispatch } from './sending/dispatch.js';
+import { createTrial } from './sending/trial.js';
+import { createMessageStore } from './store.js';
+import { createTexts } from './texts/texts.js';
+
+export { messageNames, sampleVariables } from './messages.js';
+export { lintTexts } from './texts/lint.js';
+export { createTexts } from './texts/texts.js';
+export type { ListedMail, ShownMail } from './view.js';
 
 /** A message to a person. */
 interface Letter<M extends MessageName> {
@@ -17,15 +33,53 @@ interface Letter<M extends MessageName> {
   readonly variables: MessageVariables<M>;
 }
 
-/** Leaves messages to people as rows of the unit that caused them; recipient and variables are sealed. */
-export function createCourier({ sealing }: Pick<Platform, 'sealing'>) {
+/** Leaves messages to people as rows of the unit that caused them, and sends them: recipient and variables are sealed. */
+export function createCourier(platform: Platform, projects: Projects) {
+  const { db, sql, log, metrics, clock, mailer, sms } = platform;
+  const store = createMessageStore(sql);
+  const contents = createContents(platform);
+  const texts = createTexts(platform.templates, ({ file, line, message }) =>
+    log.error('courier.template.faulty', { file, line, reason: message }),
+  );
+  const needs = { projects, contents, texts };
+  const dispatch = createDispatch(platform, store, createCarriers(platform, needs));
+  const worker = createWorker({
+    round: async (again) => {
+      await dispatch.begin(again);
+      return false;
+    },
+    idle: dispatch.idle,
+    onTrouble: (error) => log.error('courier.failed', { error }),
+  });
+  metrics.beforeRender(async () => {
+    // While the database is away the last values stand; that it is away is a metric of its own.
+    const rows = await db.all(store.backlog()).catch(() => undefined);
+    const since = (oldest: unknown) => Math.max(0, (clock.now() - millisecondsOf(String(oldest))) / 1000);
+    if (rows !== undefined)
+      metrics.messageBacklog(
+        rows.map(({ channel, waiting, oldest }) => ({
+          ...{ channel: String(channel), waiting: Number(waiting), oldestSeconds: since(oldest) },
+        })),
+      );
+  });
   return {
     send: <M extends MessageName>(unit: Unit, project: Project, letter: Letter<M>): void => {
       const { message, to, userId, name, locale, variables } = letter;
-      const content = JSON.stringify({ to, locals: { project: project.name, name, ...variables } });
-      const sealed = sealing.seal(project.id, project.dataKey, 'messages|sealed', content);
-      unit.send({ userId, template: message, locale: locale ?? 'en', sealed });
+      const { channel } = messages[message];
+      const life = messageLife[message];
+      const isSent = { email: mailer, sms }[channel].isConfigured;
+      unit.send({
+        ...{ projectId: project.id, userId, template: message, channel, locale: locale ?? 'en' },
+        ...contents.seal(project, to, { project: project.name, name, ...variables }),
+        state: isSent ? 'pending' : 'kept',
+        expire: life === undefined ? null : instantOf(millisecondsOf(unit.now) + life * 1000),
+      });
+      if (isSent) unit.afterCommit(worker.nudge);
     },
+    test: createTrial(platform, texts),
+    mailbox: createMailbox(store, needs),
+    worker,
+    jobs: createCourierJobs(platform, store, dispatch.sendAll),
   };
 }
 

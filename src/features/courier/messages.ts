@@ -1,3 +1,5 @@
+import { secretLife } from '#src/contract/limits.js';
+
 /** A message to a person: by which way it goes, and what its text may speak of besides `project` and `name`. */
 interface MessageDefinition {
   readonly channel: 'email' | 'sms';
@@ -22,9 +24,11 @@ export const messages = {
   'phone-changed': mail('at'),
   'factor-added': mail('factor', 'at'),
   'factor-removed': mail('factor', 'at'),
+  test: mail('at'),
   'phone-code': sms('code'),
   'phone-verification': sms('code'),
   'phone-challenge': sms('code'),
+  'phone-test': sms('at'),
 } as const satisfies Record<string, MessageDefinition>;
 
 /** The name of a message. */
@@ -34,3 +38,58 @@ export type MessageName = keyof typeof messages;
 export type MessageVariables<M extends MessageName> = Readonly<
   Record<(typeof messages)[M]['variables'][number], string>
 >;
+
+/** The way a message goes. */
+export type Channel = MessageDefinition['channel'];
+
+/** Seconds for which what a message carries is good: later it is not sent any more. The others are never too late. */
+export const messageLife: Partial<Record<MessageName, number>> = {
+  'magic-link': secretLife.magicLink,
+  'email-code': secretLife.code,
+  'email-verification': secretLife.verification,
+  recovery: secretLife.recovery,
+  'email-challenge': secretLife.code,
+  'phone-code': secretLife.code,
+  'phone-verification': secretLife.code,
+  'phone-challenge': secretLife.code,
+};
+
+/** Without them a message is of no use: every text of it has to hold them. */
+const essential = ['link', 'code'];
+
+/** What the texts of a message may speak of, and what they have to. */
+export function variablesOf(message: MessageName): {
+  readonly known: readonly string[];
+  readonly needed: readonly string[];
+} {
+  const { variables }: MessageDefinition = messages[message];
+  const life = messageLife[message] === undefined ? [] : ['life'];
+  return {
+    known: ['project', 'name', ...life, ...variables],
+    needed: variables.filter((name) => essential.includes(name)),
+  };
+}
+
+type VariableName = (typeof messages)[MessageName]['variables'][number];
+
+/** A value of each variable, to look at texts with. */
+export const sampleVariables: Readonly<Record<VariableName, string>> = {
+  link: 'https://app.example.com/open?userId=5f2c1d9e8b7a60341122&secret=3q2-7wAAAAE',
+  code: '123456',
+  phrase: 'Golden Fox',
+  team: 'Gardeners',
+  inviter: 'Ben',
+  client: 'Firefox',
+  system: 'Linux',
+  ip: '203.0.113.7',
+  factor: 'TOTP',
+  at: '2026-01-31T12:00:00.000Z',
+};
+
+/** The names of all messages. */
+export const messageNames = Object.keys(messages) as readonly MessageName[];
+
+/** Whether there is a message of this name. */
+export function isMessageName(name: string): name is MessageName {
+  return Object.hasOwn(messages, name);
+}

@@ -1,6 +1,7 @@
 import { webhookLimits } from '#src/contract/limits.js';
 import { by, type Call, implement } from '#src/contract/operation.js';
 import type { Platform } from '#src/platform/index.js';
+import { createWorker, type Worker } from '#src/platform/worker.js';
 import { parsePage } from '../lists/index.js';
 import type { Projects } from '../projects/index.js';
 import { webhooksApi } from './api.js';
@@ -10,7 +11,6 @@ import { createFanOut } from './deliveries/fan-out.js';
 import { attemptsInPage, createHistory } from './deliveries/history.js';
 import { createPost } from './deliveries/post.js';
 import { createDeliveryStore } from './deliveries/store.js';
-import { createWorker } from './deliveries/worker.js';
 import { createWebhookJobs } from './jobs.js';
 import { createWebhooks } from './service.js';
 import { createWebhookStore } from './store.js';
@@ -30,7 +30,17 @@ export function createWebhooksFeature(platform: Platform, projects: Projects) {
   const webhooks = createWebhooks(platform, stores);
   const history = createHistory(platform, stores.deliveries, post);
   const needs = { projects, webhooks, post, store: stores.deliveries, webhookStore: stores.store };
-  const worker = createWorker(log, createFanOut(platform, stores.events), createDeliveries(platform, needs));
+  const fanOut = createFanOut(platform, stores.events);
+  const deliveries = createDeliveries(platform, needs);
+  const worker = createWorker({
+    round: async (again) => {
+      const more = await fanOut();
+      await deliveries.begin(again);
+      return more;
+    },
+    idle: deliveries.idle,
+    onTrouble: (error) => log.error('webhooks.failed', { error }),
+  });
   db.onAnnounced(worker.nudge);
   const oldestEvent = async () => (await db.one(stores.events.oldestWaiting()))?.oldest?.toString() ?? null;
   metrics.beforeRender(async () => {
@@ -53,7 +63,7 @@ function operationsOf(
   { db }: Platform,
   webhooks: ReturnType<typeof createWebhooks>,
   history: ReturnType<typeof createHistory>,
-  worker: ReturnType<typeof createWorker>,
+  worker: Worker,
 ) {
   const named = ({ project, params }: Pick<Call<typeof webhooksApi.get>, 'project' | 'params'>) =>
     webhooks.get(db, project.id, params.webhookId);

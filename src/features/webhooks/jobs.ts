@@ -2,9 +2,9 @@ import { webhookLimits } from '#src/contract/limits.js';
 import { instantOf } from '#src/platform/clock.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
+import type { Worker } from '#src/platform/worker.js';
 import type { EventStore } from './deliveries/event-store.js';
 import type { DeliveryStore } from './deliveries/store.js';
-import type { Worker } from './deliveries/worker.js';
 import { type WebhookStore, webhooks } from './store.js';
 
 /** Rows removed in one unit. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Config, type Setting, settings } from './schema.js';
 import { Secret } from './secret.js';
+import { problemsBetween } from './together.js';
 
 /** Where a value came from. */
 export type Origin = 'flag' | 'environment' | 'file' | 'default' | 'unset';
@@ -71,11 +72,15 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   ) {
     problems.push('SVC_MASTER_KEY is not set; next: svc init');
   }
-  if ((values.tlsCert === undefined) !== (values.tlsKey === undefined))
-    problems.push('SVC_TLS_CERT and SVC_TLS_KEY go together');
+  problems.push(...problemsBetween(values).filter((problem) => !problems.some((known) => sameSetting(known, problem))));
   if (problems.length > 0) throw new ConfigError(problems);
   // Built from the same table that defines the type; the loop above cannot be typed name by name.
   return { config: Object.freeze(values) as Config, origins: origins as LoadedConfig['origins'], file };
+}
+
+/** What is wrong by itself is not said to be missing too. */
+function sameSetting(known: string, problem: string): boolean {
+  return known.split(' ')[0] === problem.split(' ')[0];
 }
 
 function find(

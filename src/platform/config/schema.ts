@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
 import { logLevels } from '../log.js';
 import { Secret } from './secret.js';
+import { parseSender } from './sender.js';
+import { parseSmsGateway } from './sms-gateway.js';
 
 /** Words separated by commas; `none` is how a list is emptied, as an empty value means that nothing is set. */
 const list = (text: string) =>
@@ -73,14 +75,28 @@ const databaseUrl = z
   .refine((value) => /^(sqlite:.+|postgres(ql)?:\/\/.+)/.test(value), 'must be sqlite:FILE or postgres://…')
   .transform((value) => new Secret(value));
 
-const secretUrl = (protocols: readonly string[], words: string) =>
-  z
-    .string()
-    .refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), words)
-    .transform((value) => new Secret(value));
+const smtpUrl = z
+  .string()
+  .refine(isSmtpUrl, 'must be smtp://HOST or smtps://HOST, with USER:PASSWORD@ where the server asks for it')
+  .transform((value) => new Secret(value));
+const smsUrl = z
+  .string()
+  .refine(
+    (value) => parseSmsGateway(value) !== undefined,
+    'must be https://USER:PASSWORD@HOST/PATH or twilio://SID:TOKEN@/?from=NUMBER',
+  )
+  .transform((value) => new Secret(value));
+const mailFrom = z
+  .string()
+  .refine((value) => parseSender(value) !== undefined, 'must be an address, or a name and an address in <>');
 
-const smtpUrl = secretUrl(['smtp:', 'smtps:'], 'must be smtp://… or smtps://…');
-const smsUrl = secretUrl(['https:', 'http:', 'twilio:'], 'must be https://… or twilio://…');
+function isSmtpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, pathname, searchParams, username, password } = new URL(text);
+  const isPlain = ['', '/'].includes(pathname) && [...searchParams.keys()].every((name) => name === 'ca');
+  if (/%(?![0-9a-f]{2})/i.test(username + password)) return false;
+  return ['smtp:', 'smtps:'].includes(protocol) && hostname !== '' && isPlain;
+}
 
 /** A setting of the installation. */
 export interface Setting<S extends z.ZodType = z.ZodType> {
@@ -183,11 +199,12 @@ export const settings = {
     null,
     'smtp://USER:PASSWORD@HOST:PORT or smtps://…; unset: mails are kept in the dev mailbox, `svc mail list`',
   ),
-  mailFrom: setting(
-    'SVC_MAIL_FROM',
-    z.string().min(3).max(320),
+  mailFrom: setting('SVC_MAIL_FROM', mailFrom, null, 'Sender of mails, such as App <no-reply@example.com>'),
+  templatesDir: setting(
+    'SVC_TEMPLATES_DIR',
+    z.string().min(1),
     null,
-    'Sender of mails, such as App <no-reply@example.com>',
+    'Directory of texts that replace those of mails and SMS; unset: templates in the data directory',
   ),
   smsUrl: setting(
     'SVC_SMS_URL',

@@ -26,14 +26,20 @@ export interface Recorded<E extends EventName> {
   readonly by?: By;
 }
 
-/** A mail or SMS to be sent: its text's variables are sealed, since they may hold secrets. */
+/** A mail or SMS to be sent, or to be kept; what could identify somebody or let somebody in is sealed with the project's data key. */
 export interface Message {
+  readonly projectId: string;
   readonly userId: string | null;
   /** Name of the template. */
   readonly template: string;
+  readonly channel: 'email' | 'sms';
   readonly locale: string;
-  /** Recipient and variables, sealed with the project's data key. */
+  readonly recipient: string;
+  /** The variables of the text. */
   readonly sealed: string;
+  readonly state: 'pending' | 'kept';
+  /** When it is too late to send it; null: never. */
+  readonly expire: Instant | null;
 }
 
 /** What one unit of work leaves behind for its commit. */
@@ -62,7 +68,10 @@ const auditColumns = [
 ] as const;
 const subjectColumns = ['entry_id', 'field', 'user_id', 'value', 'salt'] as const;
 const eventColumns = ['id', 'project_id', 'type', 'created_at', 'data'] as const;
-const messageColumns = ['id', 'project_id', 'user_id', 'template', 'locale', 'sealed', 'state', 'created_at'] as const;
+const messageColumns = [
+  ...(['id', 'project_id', 'user_id', 'template', 'channel', 'locale', 'recipient', 'sealed', 'state'] as const),
+  ...(['due_at', 'expire', 'created_at'] as const),
+] as const;
 
 /** Creates the ledger. Each audit row carries an HMAC of this installation over all its columns; chaining comes later, by the sealer. */
 export function createLedger(random: Random, sealing: Sealing): Ledger {
@@ -102,8 +111,10 @@ export function createLedger(random: Random, sealing: Sealing): Ledger {
           ];
           rows.audit.push([...row, sealing.auditMac(JSON.stringify(row))]);
         },
-        send: ({ userId, template, locale, sealed }) => {
-          rows.messages.push([random.id(), by.projectId, userId, template, locale, sealed, 'pending', now]);
+        send: ({ projectId, userId, template, channel, locale, recipient, sealed, state, expire }) => {
+          const dueAt = state === 'pending' ? now : null;
+          const place = [random.id(), projectId, userId, template, channel, locale];
+          rows.messages.push([...place, recipient, sealed, state, dueAt, expire, now]);
         },
         inserts: () =>
           [

@@ -2,6 +2,7 @@ import { webhookLimits } from '#src/contract/limits.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
+import { nameOf } from '#src/platform/worker.js';
 import type { Projects } from '../../projects/index.js';
 import type { Webhooks } from '../service.js';
 import { type Webhook, type WebhookStore, webhooks } from '../store.js';
@@ -150,13 +151,4 @@ export function createDeliveries({ db, clock, random, log }: Parts, needs: Needs
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };
-}
-
-/** Deliveries on their way. */
-export type Deliveries = ReturnType<typeof createDeliveries>;
-
-/** What an error is, without its text, which may quote SQL. */
-export function nameOf(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error;
-  return 'code' in error ? `${error.name} ${String(error.code)}` : error.name;
 }

@@ -1,7 +1,5 @@
 import { deliveryDelays } from '#src/contract/limits.js';
-import type { Random } from '#src/platform/random.js';
-
-const jitter = 0.2;
+import { type Random, scattered } from '#src/platform/random.js';
 
 /** What a receiver may say about when to come back. */
 interface Answered {
@@ -16,8 +14,7 @@ interface Answered {
 export function delayAfter(attempts: number, answered: Answered, random: Random, now: number): number | undefined {
   const seconds = deliveryDelays[attempts - 1];
   if (seconds === undefined) return undefined;
-  const chance = random.bytes(4).readUInt32BE() / 0xffff_ffff;
-  const delay = Math.round(seconds * 1000 * (1 - jitter + 2 * jitter * chance));
+  const delay = scattered(seconds * 1000, random);
   const asked = [429, 503].includes(answered.statusCode) ? askedDelay(answered.retryAfter, now) : 0;
   return Math.max(delay, Math.min(asked, 2 * delay));
 }

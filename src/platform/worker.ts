@@ -1,10 +1,7 @@
-import type { Log } from '#src/platform/log.js';
-import { type Deliveries, nameOf } from './delivery.js';
-
-/** Changes of a moment are fanned out together. */
+/** Changes of a moment are worked off together. */
 const gatherMs = 10;
 
-/** The one loop of a process that turns events into deliveries and begins them. */
+/** The one loop of a process that works off rows of some kind. */
 export interface Worker {
   /** From now on nudges are heeded. Commands never start it: the server picks up what they leave. */
   start(): void;
@@ -14,30 +11,38 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** Creates the loop, at rest. */
-export function createWorker(log: Log, fanOut: () => Promise<boolean>, deliveries: Deliveries): Worker {
+/** What a loop does. */
+interface Work {
+  /** Begins what is due; `again` asks for another round, and so does the answer true. */
+  round(again: () => void): Promise<boolean>;
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>;
+  /** A round failed: told once, until one succeeds or fails otherwise. The next nudge tries again. */
+  onTrouble(error: string): void;
+}
+
+/** Creates a loop, at rest. */
+export function createWorker({ round, idle, onTrouble }: Work): Worker {
   let started = false;
   let wanted = false;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let trouble = '';
 
-  const round = async (): Promise<void> => {
+  const once = async (): Promise<void> => {
     try {
-      if (await fanOut()) wanted = true;
-      await deliveries.begin(() => look(0));
+      if (await round(() => look(0))) wanted = true;
       trouble = '';
     } catch (error) {
-      // The next nudge tries again; what goes on for long is said once.
       const name = nameOf(error);
-      if (name !== trouble) log.error('webhooks.failed', { error: name });
+      if (name !== trouble) onTrouble(name);
       trouble = name;
     }
   };
   const run = async (): Promise<void> => {
     while (wanted && started) {
       wanted = false;
-      await round();
+      await once();
     }
     running = undefined;
   };
@@ -61,7 +66,13 @@ export function createWorker(log: Log, fanOut: () => Promise<boolean>, deliverie
       clearTimeout(timer);
       timer = undefined;
       await running;
-      await deliveries.idle();
+      await idle();
     },
   };
+}
+
+/** What an error is, without its text, which may quote SQL. */
+export function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return 'code' in error ? `${error.name} ${String(error.code)}` : error.name;
 }

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import type { Appliance } from '#src/appliance.js';
+import type { Answer } from '../answer.js';
+import type { Typed } from '../command.js';
+import { CommandError } from '../exit.js';
+import { valid } from '../input.js';
+import { pairs } from '../output.js';
+
+/** The flag that names a language. */
+export const localeOption = {
+  flag: '--locale',
+  value: 'TAG',
+  summary: 'the language, such as de or de-AT (default: en)',
+} as const;
+
+const languageTag = z
+  .string()
+  .regex(/^[a-z]{2,3}(-[a-z0-9]{1,8}){0,4}$/i, 'must be a language tag such as de or de-AT');
+
+/** The language that was asked for. */
+export function localeOf(typed: Typed): string {
+  return valid(languageTag, '--locale', typed.text('--locale') ?? 'en');
+}
+
+const channels = {
+  mail: { message: 'test', carrier: 'mailer', side: 'mail server', fix: 'set SVC_SMTP_URL and SVC_MAIL_FROM' },
+  sms: { message: 'phone-test', carrier: 'sms', side: 'SMS gateway', fix: 'set SVC_SMS_URL' },
+} as const;
+
+/** Sends a test message; throws with the words of the other side where it was not accepted. */
+export async function sendTest(
+  { platform, features }: Appliance,
+  channel: keyof typeof channels,
+  to: string,
+  locale: string,
+): Promise<Answer> {
+  const { message, carrier, side, fix } = channels[channel];
+  if (!platform[carrier].isConfigured)
+    throw new CommandError('unusable', `${channel}_not_configured`, `No ${side} is configured.`, fix);
+  const { ok, isAnswered, error, answer } = await features.courier.test(message, to, locale);
+  if (ok) {
+    const rows = [
+      ['accepted', 'yes'],
+      ['to', to],
+      ['answer', answer],
+    ] as const;
+    return { value: { ok, to, answer }, text: pairs(rows) };
+  }
+  const next = 'svc config show prints what is in force';
+  if (!isAnswered)
+    throw new CommandError('unreachable', `${channel}_unreachable`, `The ${side} cannot be used: ${error}.`, next);
+  const words = error.charAt(0).toUpperCase() + error.slice(1);
+  throw new CommandError('failed', `${channel}_refused`, answer === '' ? `${words}.` : `${words}: ${answer}`, next);
+}

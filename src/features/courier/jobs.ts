@@ -1,0 +1,38 @@
+import { courierLimits, jobLimits } from '#src/contract/limits.js';
+import { instantOf } from '#src/platform/clock.js';
+import type { Platform } from '#src/platform/index.js';
+import type { Job } from '#src/platform/scheduler.js';
+import type { MessageStore } from './store.js';
+
+/** What is done again and again: sending what is due, and removing what is old. */
+export function createCourierJobs(
+  { db, clock, random }: Pick<Platform, 'db' | 'clock' | 'random'>,
+  store: MessageStore,
+  sendAll: Job['run'],
+): readonly Job[] {
+  const prune: Job['run'] = async (signal) => {
+    const by = { projectId: null, actor: { kind: 'job', id: 'courier.prune' }, requestId: random.id() };
+    const before = instantOf(clock.now() - courierLimits.retentionDays * 86_400_000);
+    let removed: number;
+    do {
+      signal.throwIfAborted();
+      removed = await db.work(by, (unit) => unit.run(store.prune(before, jobLimits.batch)));
+    } while (removed === jobLimits.batch);
+  };
+  return [
+    {
+      name: 'courier.send',
+      schedule: '*/10 * * * * *',
+      summary: 'Sends the mails and SMS that are due',
+      lease: 'database',
+      run: sendAll,
+    },
+    {
+      name: 'courier.prune',
+      schedule: '0 40 3 * * *',
+      summary: `Deletes messages older than ${courierLimits.retentionDays} days`,
+      lease: 'database',
+      run: prune,
+    },
+  ];
+}

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import type { Transporter } from 'nodemailer';
+import { courierLimits } from '#src/contract/limits.js';
+import { accepted, type Carried, unanswered } from './carried.js';
+import type { Config } from './config/schema.js';
+import { isMailAddress, parseSender, type Sender } from './config/sender.js';
+import { lazily } from './lazily.js';
+
+/** A mail to one person. */
+export interface Mail {
+  /** The same at each attempt: whoever gets the mail twice can tell. */
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** When it was written, in milliseconds. */
+  readonly writtenAt: number;
+}
+
+/** Hands mails to the mail server. */
+export interface Mailer {
+  readonly isConfigured: boolean;
+  /** Whatever goes wrong is an outcome. */
+  send(mail: Mail): Promise<Carried>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds. */
+const timeouts = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 15_000 };
+const idleMs = 30_000;
+/** A bad sequence of commands, and a login that is wanted first (RFC 4954), are about the session and not about the mail. */
+const aboutSession = [503, 530];
+
+/** Speaks SMTP over a few connections that are kept while there is something to send. */
+export function createMailer({ smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'mailFrom'>): Mailer {
+  const from = mailFrom === undefined ? undefined : parseSender(mailFrom);
+  const transporter = lazily(async () => {
+    const { createTransport } = await import('nodemailer');
+    return createTransport(connectionOf(new URL(smtpUrl?.reveal() ?? '')));
+  });
+  return {
+    isConfigured: smtpUrl !== undefined && from !== undefined,
+    send: async (mail) => {
+      if (smtpUrl === undefined || from === undefined) throw new TypeError('no mail server is configured');
+      if (!isMailAddress(mail.to)) return { ...refused('the address is not one'), isFinal: true };
+      return hand(transporter.get, from, mail);
+    },
+    close: async () => {
+      if (transporter.isMade()) (await transporter.get()).close();
+    },
+  };
+}
+
+/**
+ * TLS from the first byte or by STARTTLS. Credentials travel encrypted, to a server whose certificate is right, or not at all; without them
+ * encryption that nobody can vouch for still beats none (RFC 7435).
+ */
+function connectionOf({ protocol, hostname, port, username, password, searchParams }: URL) {
+  const secure = protocol === 'smtps:';
+  const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];
+  const hasCredentials = user !== '';
+  const ca = searchParams.get('ca');
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    ...(port === '' ? {} : { port: Number(port) }),
+    ...{ secure, requireTLS: hasCredentials && !secure },
+    ...(hasCredentials ? { auth: { user, pass } } : {}),
+    tls: {
+      rejectUnauthorized: secure || hasCredentials || ca !== null,
+      ...(ca === null ? {} : { ca: readFileSync(ca) }),
+    },
+    ...{ pool: true as const, maxConnections: courierLimits.atOnce, maxRequeues: 1, idleTimeout: idleMs, ...timeouts },
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+  };
+}
+
+async function hand(connect: () => Promise<Pick<Transporter, 'sendMail'>>, from: Sender, mail: Mail): Promise<Carried> {
+  const { id, to, subject, text, html, writtenAt } = mail;
+  const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
+  try {
+    const transporter = await connect();
+    const { response } = await transporter.sendMail({
+      ...{ from, to: { name: '', address: to }, subject: subject.replace(/[\s\p{Cc}]+/gu, ' ').trim(), text, html },
+      ...{ messageId: `<${id}@${domain}>`, date: new Date(writtenAt), envelope: { from: from.address, to: [to] } },
+      // No machine answers a machine (RFC 3834).
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      signal: AbortSignal.timeout(courierLimits.timeoutMs),
+    });
+    return accepted(response ?? '');
+  } catch (error) {
+    return outcomeOf(error);
+  }
+}
+
+/** A refusal of the mail or its recipient (5xx) is final; one of the login or the greeting is about the settings, and may be gone later. */
+function outcomeOf(error: unknown): Carried {
+  if (!(error instanceof Error)) return unanswered(error);
+  const {
+    responseCode: status,
+    response = '',
+    code,
+  } = error as Error & {
+    responseCode?: number;
+    response?: string;
+    code?: string;
+  };
+  if (status === undefined) return unanswered(error);
+  const [, enhanced = ''] = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? [];
+  const isAboutMail = code === 'EENVELOPE' || code === 'EMESSAGE';
+  const what = code === 'EAUTH' ? 'the mail server refuses the login' : 'the mail server answered';
+  return {
+    ...refused(`${what} ${[status, enhanced].filter(Boolean).join(' ')}`),
+    ...{ isFinal: isAboutMail && status >= 500 && !aboutSession.includes(status), answer: response },
+  };
+}
+
+function refused(error: string): Carried {
+  return { ok: false, isFinal: false, isAnswered: true, error, answer: '' };
+}

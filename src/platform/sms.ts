@@ -1,0 +1,71 @@
+import { courierLimits } from '#src/contract/limits.js';
+import { accepted, type Carried, unanswered } from './carried.js';
+import type { Config } from './config/schema.js';
+import { basicAuthorization, parseSmsGateway, type SmsGateway } from './config/sms-gateway.js';
+import type { Egress } from './egress.js';
+import type { EgressRequest, EgressResponse } from './egress-client.js';
+
+/** A short message to one number. */
+export interface ShortMessage {
+  /** The same at each attempt: a gateway that heeds it sends the message once. */
+  readonly id: string;
+  readonly to: string;
+  readonly body: string;
+}
+
+/** Hands SMS to the gateway. */
+export interface Sms {
+  readonly isConfigured: boolean;
+  /** Whatever goes wrong is an outcome. */
+  send(message: ShortMessage): Promise<Carried>;
+}
+
+const twilioApi = 'https://api.twilio.com';
+/** What is wrong with these is the message or its number; anything else may be otherwise later. */
+const finalStatuses = [400, 413, 422];
+
+/** Speaks to the gateway that the settings name. */
+export function createSms({ smsUrl }: Pick<Config, 'smsUrl'>, egress: Egress): Sms {
+  const gateway = smsUrl === undefined ? undefined : parseSmsGateway(smsUrl.reveal());
+  return {
+    isConfigured: gateway !== undefined,
+    send: async (message) => {
+      if (gateway === undefined) throw new TypeError('no SMS gateway is configured');
+      const call = gateway.kind === 'http' ? plainCall(gateway, message) : twilioCall(gateway, message);
+      const { timeoutMs, answerBytes: maxBytes } = courierLimits;
+      return egress
+        .request({ ...call, method: 'POST', purpose: 'sms', timeoutMs, maxBytes })
+        .then(outcomeOf, unanswered);
+    },
+  };
+}
+
+type Sent = Pick<EgressRequest, 'url' | 'headers' | 'body'>;
+
+function plainCall({ url, authorization }: SmsGateway & { kind: 'http' }, { id, to, body }: ShortMessage): Sent {
+  const headers = {
+    ...{ 'content-type': 'application/json', 'idempotency-key': id },
+    ...(authorization === null ? {} : { authorization }),
+  };
+  return { url, headers, body: JSON.stringify({ to, body }) };
+}
+
+function twilioCall(gateway: SmsGateway & { kind: 'twilio' }, { to, body }: ShortMessage): Sent {
+  const { account, token, from, api } = gateway;
+  const sender = from.startsWith('MG') ? 'MessagingServiceSid' : 'From';
+  return {
+    url: `${api ?? twilioApi}/2010-04-01/Accounts/${encodeURIComponent(account)}/Messages.json`,
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      authorization: basicAuthorization(account, token),
+    },
+    body: new URLSearchParams({ To: to, [sender]: from, Body: body }).toString(),
+  };
+}
+
+function outcomeOf({ status, body }: EgressResponse): Carried {
+  const answer = `${status} ${body.toString('utf8').replaceAll(/\p{Cc}+/gu, ' ')}`.trim();
+  if (status >= 200 && status < 300) return accepted(answer);
+  const error = `the gateway answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}`;
+  return { ok: false, isFinal: finalStatuses.includes(status), isAnswered: true, error, answer };
+}

@@ -1,0 +1,144 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Config } from './config/schema.js';
+
+/** Something wrong with a template, where an editor can find it. */
+export interface Fault {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+type Piece =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'block'; readonly name: string; readonly pieces: Piece[] };
+
+/** Where a template speaks of a variable. */
+interface Mention {
+  readonly name: string;
+  readonly line: number;
+  /** It stands for its value, and not only where some variable is given. */
+  readonly isCertain: boolean;
+}
+
+/** A text with `{{variable}}`, and with `{{#variable}}…{{/variable}}` around what stands there only if the variable is not empty. */
+export interface Template {
+  readonly file: string;
+  readonly pieces: readonly Piece[];
+  readonly mentions: readonly Mention[];
+  readonly faults: readonly Fault[];
+}
+
+/** Reads a template; what cannot be understood is among its faults. */
+function parseTemplate(file: string, source: string): Template {
+  const faults: Fault[] = [];
+  const mentions: Mention[] = [];
+  const pieces: Piece[] = [];
+  let open: { readonly name: string; readonly line: number; readonly pieces: Piece[] } | undefined;
+  let at = 0;
+  const lineOf = (index: number) => source.slice(0, index).split('\n').length;
+  const text = (until: number) => {
+    if (until > at) (open?.pieces ?? pieces).push({ kind: 'text', text: source.slice(at, until) });
+  };
+  for (const match of source.matchAll(/\{\{(?:([#/]?)([A-Za-z]\w*)\}\})?/g)) {
+    const [whole, sign, name] = match;
+    const line = lineOf(match.index);
+    text(match.index);
+    at = match.index + whole.length;
+    if (name === undefined)
+      faults.push({ file, line, message: 'after {{ there must be the name of a variable and }}, without spaces' });
+    else if (sign === '') {
+      (open?.pieces ?? pieces).push({ kind: 'variable', name });
+      mentions.push({ name, line, isCertain: open === undefined });
+    } else if (sign === '#') {
+      mentions.push({ name, line, isCertain: false });
+      if (open !== undefined) faults.push({ file, line, message: `{{#${name}}} stands inside of {{#${open.name}}}` });
+      else open = { name, line, pieces: [] };
+    } else if (open?.name === name) {
+      pieces.push({ kind: 'block', ...open });
+      open = undefined;
+    } else faults.push({ file, line, message: `{{/${name}}} ends nothing` });
+  }
+  if (open !== undefined) faults.push({ file, line: open.line, message: `{{#${open.name}}} has no end` });
+  text(source.length);
+  return { file, pieces, mentions, faults };
+}
+
+/** Fills a template in; `encode` is applied to values only. Throws where a variable has no value. */
+export function fillIn(
+  pieces: readonly Piece[],
+  values: Readonly<Record<string, string>>,
+  encode: (value: string) => string = (value) => value,
+): string {
+  const given = (name: string): string => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value === undefined) throw new TypeError(`no value for {{${name}}}`);
+    return value;
+  };
+  return pieces
+    .map((piece) => {
+      if (piece.kind === 'text') return piece.text;
+      if (piece.kind === 'variable') return encode(given(piece.name));
+      return given(piece.name) === '' ? '' : fillIn(piece.pieces, values, encode);
+    })
+    .join('');
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** A value as text of HTML, inside of quoted attributes too. */
+export function escapeHtml(value: string): string {
+  return value.replace(/[&<>"']/g, (character) => entities[character] ?? character);
+}
+
+/** The files that texts are made of: those of the installation come before those that svc brings. */
+export interface Templates {
+  /** A template by its path; undefined where there is none. Read at each call, so that a change holds at once. */
+  find(path: string, options?: { readonly shippedOnly?: boolean }): Promise<Template | undefined>;
+  /** The names of the folders below a path. */
+  folders(path: string): Promise<string[]>;
+  /** Where a file of the installation would stand. */
+  ownPath(path: string): string;
+}
+
+const shipped = fileURLToPath(new URL('../../templates', import.meta.url));
+
+/** Opens the templates of an installation. */
+export function createTemplates({ dataDir, templatesDir }: Pick<Config, 'dataDir' | 'templatesDir'>): Templates {
+  const own = resolve(templatesDir ?? join(dataDir, 'templates'));
+  return {
+    find: async (path, { shippedOnly = false } = {}) => {
+      for (const directory of shippedOnly ? [shipped] : [own, shipped]) {
+        const file = join(directory, path);
+        const source = await readFile(file, 'utf8').catch(absent);
+        if (source !== undefined) return parseTemplate(file, source.replace(/^\ufeff/, '').replaceAll('\r\n', '\n'));
+      }
+      return undefined;
+    },
+    folders: async (path) => {
+      const found = await Promise.all(
+        [own, shipped].map(async (directory) =>
+          ((await readdir(join(directory, path), { withFileTypes: true }).catch(absent)) ?? [])
+            .filter((entry) => entry.isDirectory())
+            .map(({ name }) => name),
+        ),
+      );
+      return [...new Set(found.flat())].sort();
+    },
+    ownPath: (path) => join(own, path),
+  };
+}
+
+/** Nothing where there is no such file; what is there and cannot be read is an error. */
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+  throw error;
+}
