@@ -57,11 +57,14 @@ export function createFeatures(platform: Platform) {
     ...{ accounts, sessions, signingKeys, limits },
   });
   const users = createUsers(platform, { accounts, sessions, secrets, courier });
-  const userManagement = createUserManagement(platform, { accounts, sessions, secrets, users, lists });
   const selfService = createSelfService(platform, { accounts, sessions, users, limits, activity });
   const verification = createVerification(platform, { accounts, secrets, courier, limits, projects });
   const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
   const secondFactor = createSecondFactor(platform, { accounts, factors, sessions, secrets, courier, limits });
+  const userManagement = createUserManagement(platform, {
+    ...{ accounts, sessions, secrets, users, lists, tokens, activity, factors },
+    secondFactor: secondFactor.service,
+  });
   const teams = createTeamsFeature(platform, { lists, projects, courier, accounts, sessions, limits });
   const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
   projects.beforeRemoval(databases.dropTables);

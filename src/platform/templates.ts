@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Config } from './config/schema.js';
+import { packageFile } from './package-root.js';
 
 /** Something wrong with a template, where an editor can find it. */
 export interface Fault {
@@ -109,7 +109,7 @@ export interface Templates {
   ownPath(path: string): string;
 }
 
-const shipped = fileURLToPath(new URL('../../templates', import.meta.url));
+const shipped = packageFile('templates');
 
 /** Opens the templates of an installation. */
 export function createTemplates({ dataDir, templatesDir }: Pick<Config, 'dataDir' | 'templatesDir'>): Templates {

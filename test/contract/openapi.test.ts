@@ -8,6 +8,7 @@ import { aLoggedInUser, aPerson, aServerKey, aUser, signUpBody } from '../harnes
 import { createJudge, type RecordedAnswer } from '../harness/answers.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
+import { aGuardedUser } from '../second-factor/people.js';
 import { secondFactorWalk } from '../second-factor/walk.js';
 import { documentWalk, loginWalk, neverGranted, proofWalk, teamWalk, userWalk, webhookWalk } from './openapi-walks.js';
 
@@ -100,6 +101,7 @@ test('every described operation is mounted, and nothing else is', async () => {
 test('every operation succeeds as described', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const key = (await aServerKey(target)).client;
+  const guarded = await aGuardedUser(target);
   const fresh = async () => (await aLoggedInUser(target)).client;
   const platform = { platformId: 'web-1', name: 'Web', hostname: 'app.example.com' };
   const walk: [string, string, string, unknown?, typeof guest?][] = [
@@ -143,6 +145,7 @@ test('every operation succeeds as described', async () => {
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
     ...(await secondFactorWalk(target)),
+    ['users_deleteMfaAuthenticator', 'DELETE', `/users/${guarded.id}/mfa/authenticators/totp`, undefined, key],
     ...(await loginWalk(key)),
     ...(await teamWalk(target)),
     ...[...documentWalk, ...webhookWalk, ...userWalk].map(

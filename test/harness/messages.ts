@@ -13,9 +13,15 @@ export interface TestMessage {
   readonly locals: Readonly<Record<string, string>>;
 }
 
-/** Every message to an address or a number, oldest first. */
-export async function messagesTo(target: TestAppliance, to: string, project = target.project): Promise<TestMessage[]> {
+/** Every message to a user, or to somebody by the address or number, oldest first. */
+export async function messagesTo(
+  target: TestAppliance,
+  whom: string,
+  project = target.project,
+): Promise<TestMessage[]> {
   const { sealing } = target.appliance.platform;
+  const open = (place: string, sealed: unknown) =>
+    sealing.open(project.id, project.dataKey, `messages|${place}`, String(sealed));
   const rows = await rowsOf(target, 'messages', project.id);
   return rows
     .sort((a, b) => (`${a.created_at} ${a.id}` < `${b.created_at} ${b.id}` ? -1 : 1))
@@ -23,12 +29,14 @@ export async function messagesTo(target: TestAppliance, to: string, project = ta
       template: String(row.template),
       userId: row.user_id === null ? null : String(row.user_id),
       locale: String(row.locale),
-      ...JSON.parse(sealing.open(project.id, project.dataKey, 'messages|sealed', String(row.sealed))),
+      to: open('recipient', row.recipient),
+      // Wiped where it was sent, or too old to be.
+      locals: row.sealed === '' ? {} : JSON.parse(open('sealed', row.sealed)),
     }))
-    .filter((message) => message.to === to);
+    .filter(({ to, userId }) => to === whom || userId === whom);
 }
 
-/** The newest message to an address or a number; there has to be one. */
+/** The newest of them; there has to be one. */
 export async function lastMessageTo(target: TestAppliance, to: string, project = target.project): Promise<TestMessage> {
   const last = (await messagesTo(target, to, project)).at(-1);
   assert.ok(last, `no message to ${to}`);

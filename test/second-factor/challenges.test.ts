@@ -6,7 +6,8 @@ import { aLoggedInUser, type LoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
 import { nothing, recordedBy, rowsOf, runSql } from '../harness/database.js';
-import { aGuardedUser, aPendingClient, halfLogin, lastCode, messagesOf, pendingOf, verify } from './people.js';
+import { messagesTo } from '../harness/messages.js';
+import { aGuardedUser, aPendingClient, halfLogin, lastCode, pendingOf, verify } from './people.js';
 
 const target = await startAppliance({ settings: { SVC_SMS_URL: 'https://user:password@sms.example/send' } });
 const path = '/account/mfa/challenges';
@@ -115,7 +116,7 @@ test('the code goes to the address, and to nobody but the user', async () => {
   const user = await holding('email', 'phone');
   const pending = await aPendingClient(target, user);
   for (const factor of ['email', 'phone']) await begin(pending, factor);
-  const [mail, sms] = (await messagesOf(target, user.id)).slice(-2);
+  const [mail, sms] = (await messagesTo(target, user.id)).slice(-2);
   assert.equal(mail?.to, user.email);
   for (const message of [mail, sms]) assert.match(message?.locals.code ?? '', /^\d{6}$/);
   assert.match(sms?.to ?? '', /^\+1415555/);

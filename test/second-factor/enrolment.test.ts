@@ -6,7 +6,8 @@ import type { ErrorType } from '#src/contract/errors.js';
 import { aLoggedInUser, type LoggedInUser, logIn } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { nothing, recordedBy, rowsOf } from '../harness/database.js';
-import { aGuardedUser, halfLogin, messagesOf, scan } from './people.js';
+import { messagesTo } from '../harness/messages.js';
+import { aGuardedUser, halfLogin, scan } from './people.js';
 
 const target = await startAppliance();
 const path = '/account/mfa/totp';
@@ -45,7 +46,7 @@ for (const name of ['otp', 'code']) {
     });
     assert.equal((await user.client.get('/account')).body.mfa, true);
     assert.deepEqual((await user.client.get('/account/sessions/current')).body.factors, ['password', 'totp']);
-    const [message] = await messagesOf(target, user.id);
+    const [message] = await messagesTo(target, user.id);
     assert.deepEqual([message?.to, message?.locals.factor], [user.email, 'totp']);
     await halfLogin(target, user);
   });

@@ -4,6 +4,7 @@ import { aLoggedInUser, type LoggedInUser } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import { type Answer, type Client, createClient } from '../harness/client.js';
 import { rowsOf, runSql } from '../harness/database.js';
+import { messagesTo } from '../harness/messages.js';
 
 /** An authenticator app: another implementation of RFC 6238 than the server's. */
 export type App = {
@@ -64,23 +65,7 @@ export function pendingOf({ body }: Answer): { userId: string; secret: string; e
   return body.pendingSession as { userId: string; secret: string; expire: string };
 }
 
-/** The messages to a user, oldest first, with what they speak of. */
-export async function messagesOf(target: TestAppliance, userId: string) {
-  const { sealing } = target.appliance.platform;
-  const { id, dataKey } = target.project;
-  const rows = (await rowsOf(target, 'messages')).filter(({ user_id }) => user_id === userId);
-  return rows
-    .sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1))
-    .map(({ template, sealed }) => ({
-      template: String(template),
-      ...(JSON.parse(sealing.open(id, dataKey, 'messages|sealed', String(sealed))) as {
-        to: string;
-        locals: Record<string, string>;
-      }),
-    }));
-}
-
 /** The code of the last message to a user. */
 export async function lastCode(target: TestAppliance, userId: string): Promise<string> {
-  return (await messagesOf(target, userId)).at(-1)?.locals.code ?? '';
+  return (await messagesTo(target, userId)).at(-1)?.locals.code ?? '';
 }

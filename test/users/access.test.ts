@@ -113,7 +113,7 @@ test('tokens are kept as digests, several may be open at once, and another passw
   assert.deepEqual(await open(), []);
 });
 
-test('a token made by key logs in once', { todo: 'needs POST /account/sessions/token' }, async () => {
+test('a token made by key logs in once', async () => {
   const { id: userId } = await aManagedUser(place);
   const secret = (await key.post(`/users/${userId}/tokens`, { length: 32 })).expect(201).string('secret');
   const redeem = () => createClient(second).post('/account/sessions/token', { userId, secret });

@@ -17,7 +17,7 @@ export { labelList } from './labels.js';
 export { passwordText } from './password-policy.js';
 export { preferences, preferencesShape } from './preferences.js';
 export { users } from './store.js';
-export { targetShape, toTarget, toUser, userShape } from './view.js';
+export { identityListShape, targetShape, toTarget, toUser, userShape } from './view.js';
 
 /** What a new account is made of; the hash comes from `hashPassword`. */
 interface NewAccount {

@@ -1,19 +1,11 @@
 import { logPage } from '#src/contract/limits.js';
-import type { Instant } from '#src/contract/shapes.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import { auditEntries, auditSubjects, createActivityStore } from './store.js';
+import type { Activity } from './view.js';
 
-/** Something that a user did, or that was done to one. */
-export interface Activity {
-  readonly action: string;
-  readonly at: Instant;
-  /** The kind of actor who did it. */
-  readonly by: string;
-  /** What was recorded, texts only; personal values among them, unless they were erased. */
-  readonly values: Readonly<Record<string, string>>;
-}
+export { type Activity, logListShape, toLog } from './view.js';
 
 /** What is recorded of a user, read back from the audit log. */
 export function createActivity({ sql }: Pick<Platform, 'sql'>) {

@@ -16,6 +16,9 @@ import { createChallenges } from './challenges.js';
 import { createSecondFactorService } from './service.js';
 import { toChallenge, toFactors, toMasks } from './view.js';
 
+export type { SecondFactorService } from './service.js';
+export { factorsShape, recoveryCodesShape, toFactors, toMasks } from './view.js';
+
 interface Doors {
   readonly accounts: Accounts;
   readonly factors: Factors;

@@ -91,3 +91,6 @@ export function createSecondFactorService({ accounts, factors, sessions, limits 
     },
   };
 }
+
+/** The service of second factors. */
+export type SecondFactorService = ReturnType<typeof createSecondFactorService>;

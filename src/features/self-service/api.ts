@@ -2,18 +2,12 @@ import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
-import { passwordText, preferences, preferencesShape, userShape } from '../accounts/index.js';
-import { identityShape, logShape } from './view.js';
+import { identityListShape, passwordText, preferences, preferencesShape, userShape } from '../accounts/index.js';
+import { logListShape } from '../activity/index.js';
+import { listParameters } from '../lists/index.js';
 
 const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
-const list = {
-  queries: z
-    .array(z.string().max(4096))
-    .max(100)
-    .default([])
-    .meta({ description: 'Queries, each a JSON object with method and values' }),
-  total: z.enum(['true', 'false']).default('true').meta({ description: 'false: do not count' }),
-};
+const list = z.object(listParameters);
 
 /** What users do with their own account. */
 export const selfServiceApi = declare({
@@ -147,9 +141,9 @@ export const selfServiceApi = declare({
     method: 'GET',
     path: '/account/logs',
     summary: 'Lists what the user did and what was done to the account, newest first.',
-    query: z.object(list),
+    query: list,
     status: 200,
-    reply: json(z.object({ total: z.int(), logs: z.array(logShape) }).meta({ id: 'LogList' })),
+    reply: json(logListShape),
     errors: [],
   },
   listIdentities: {
@@ -158,9 +152,9 @@ export const selfServiceApi = declare({
     method: 'GET',
     path: '/account/identities',
     summary: 'Lists the accounts with other providers by which the user can log in.',
-    query: z.object(list),
+    query: list,
     status: 200,
-    reply: json(z.object({ total: z.int(), identities: z.array(identityShape) }).meta({ id: 'IdentityList' })),
+    reply: json(identityListShape),
     errors: [],
   },
   deleteIdentity: {

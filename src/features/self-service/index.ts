@@ -10,13 +10,12 @@ import { instantOf } from '#src/platform/clock.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import { type Accounts, isAnonymous, toUser } from '../accounts/index.js';
-import type { ActivityLog } from '../activity/index.js';
+import { type ActivityLog, toLog } from '../activity/index.js';
 import { type Limits, proofKey } from '../limits/index.js';
 import { parsePage } from '../lists/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
 import { selfServiceApi } from './api.js';
-import { toLog } from './view.js';
 
 interface Doors {
   readonly accounts: Accounts;
@@ -68,7 +67,8 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
   const operations = implement(selfServiceApi, {
     signUp: async (call) => {
       const { project, body } = call;
-      const given = { id: body.userId, email: body.email, password: body.password, name: body.name };
+      const { email, password, name } = body;
+      const given = { id: body.userId, email, password, name, locale: call.request.locale };
       try {
         return toUser(await users.signUp(by(call), project, given));
       } catch (error) {
@@ -136,7 +136,7 @@ export function createSelfService({ db, clock, random }: Pick<Platform, 'db' | '
     listLogs: async ({ project, actor, query }) => {
       const page = parsePage(query.queries, logPage);
       const found = await activity.list(db, project.id, actor.id, page);
-      const total = query.total === 'true' ? await activity.count(db, project.id, actor.id) : 0;
+      const total = query.total ? await activity.count(db, project.id, actor.id) : 0;
       return { total, logs: found.map((entry) => toLog(actor.account, entry)) };
     },
     // No way in makes identities yet.

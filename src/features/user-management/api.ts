@@ -164,16 +164,6 @@ export const managementApi = declare({
     reply: json(preferencesShape),
     errors,
   },
-  updateMfa: {
-    ...write,
-    id: 'users.updateMfa',
-    method: 'PATCH',
-    path: `${one}/mfa`,
-    summary: 'Turns the second factor on or off for a user.',
-    params,
-    body: z.object({ mfa: z.boolean() }),
-    errors,
-  },
   updateImpersonator: {
     ...write,
     id: 'users.updateImpersonator',

@@ -4,12 +4,17 @@ import { by, implement } from '#src/contract/operation.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../accounts/index.js';
+import type { ActivityLog } from '../activity/index.js';
+import type { Factors } from '../factors/index.js';
 import type { Lists } from '../lists/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
+import type { SecondFactorService } from '../second-factor/index.js';
 import type { Sessions } from '../sessions/index.js';
+import type { Tokens } from '../tokens/index.js';
 import type { Users } from '../users/index.js';
 import { createAccess } from './access/index.js';
 import { managementApi } from './api.js';
+import { createManagedFactors } from './factors/index.js';
 import { createImports } from './imports/index.js';
 import { type OfUser, printing } from './keys.js';
 import { createTargets } from './targets/index.js';
@@ -20,6 +25,10 @@ interface Doors {
   readonly secrets: OneTimeSecrets;
   readonly users: Users;
   readonly lists: Lists;
+  readonly tokens: Tokens;
+  readonly activity: ActivityLog;
+  readonly factors: Factors;
+  readonly secondFactor: SecondFactorService;
 }
 
 /** What server keys do with the users of a project. */
@@ -31,6 +40,7 @@ export function createUserManagement(platform: Pick<Platform, 'db' | 'sql' | 'ra
       ...createAccess(platform, doors),
       ...createImports(users, accounts),
       ...createTargets(platform, doors),
+      ...createManagedFactors(platform, doors),
       ...createRecords(platform, users, accounts),
     ],
   };
@@ -93,7 +103,6 @@ function createRecords({ db }: Pick<Platform, 'db'>, users: Users, accounts: Acc
       );
       return { ...account.prefs };
     },
-    updateMfa: (call) => changed(call, (unit, account) => users.setMfa(unit, call.project, account, call.body.mfa)),
     updateImpersonator: async (call) => {
       await find(call);
       throw new Failure('general_feature_unsupported');

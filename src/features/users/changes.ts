@@ -28,12 +28,6 @@ export function createChanges(accounts: Accounts) {
       unit.record('accountLabelsChanged', { ...of(account), payload: { userId: account.id, labels: [...labels] } });
       return accounts.update(unit, project.id, account, { labels });
     },
-    /** Turns the second factor on or off; nothing where it is so. */
-    setMfa: async (unit: Unit, project: Project, account: Account, mfa: boolean): Promise<Account> => {
-      if (account.mfa === mfa) return account;
-      unit.record(mfa ? 'mfaEnabled' : 'mfaDisabled', { ...of(account), payload: { userId: account.id } });
-      return accounts.update(unit, project.id, account, { mfa });
-    },
     /** Says whether an address or number is verified; nothing where that is known. Throws Failure where there is none. */
     setVerification: async (
       unit: Unit,

@@ -20,6 +20,8 @@ interface SignUp {
   readonly phone?: string | null;
   readonly password: string | null;
   readonly name: string;
+  /** The language of the person, where the request said one. */
+  readonly locale?: string | null;
 }
 
 /** A person who comes from another product. */
@@ -76,10 +78,10 @@ export function createUsers({ db }: Pick<Platform, 'db'>, doors: Doors) {
     ...createChanges(accounts),
     /** Creates a user, mostly with a password. Throws Failure `password_policy_violation` and `user_already_exists`. */
     signUp: async (by: Work, project: Project, given: SignUp): Promise<Account> => {
-      const { id, email, phone = null, password, name } = given;
+      const { id, email, phone = null, password, name, locale = null } = given;
       if (password !== null) await accounts.checkPassword(password, owner(project, email, name));
       const passwordHash = password === null ? null : await accounts.hashPassword(project, password);
-      return db.work(by, (unit) => accounts.create(unit, project.id, { id, email, phone, name, passwordHash }));
+      return db.work(by, (unit) => accounts.create(unit, project.id, { id, email, phone, name, passwordHash, locale }));
     },
     /** Creates a user with the hash that another product made. Throws Failure `general_argument_invalid` and `user_already_exists`. */
     takeIn: (by: Work, project: Project, given: Newcomer): Promise<Account> => {

@@ -64,7 +64,7 @@ export function createAcceptance({ accounts, sessions, teams, roster }: Doors) {
   const prove = async (unit: Unit, project: Project, account: Account, isUser: boolean): Promise<Account> => {
     if (account.emailVerification) return account;
     const own = isUser ? account : await evict(unit, project, account);
-    return accounts.update(unit, project.id, own, { emailVerification: true });
+    return accounts.markVerified(unit, project.id, own, 'email');
   };
   /** The invitation, whose team is held. Throws Failure for one that is not there. */
   const find = async (unit: Unit, project: Project, { teamId, id }: Acceptance) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
-import { customId, displayName, emailAddress, phoneNumber } from '#src/contract/shapes.js';
+import { customId, displayName, emailAddress, otpText, phoneNumber } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '../../lists/api.js';
 import { teamRoles } from '../api.js';
 import { membershipShape } from './view.js';
@@ -102,7 +102,7 @@ export const membershipsApi = declare({
     auth: ['guest', 'user', 'key'],
     scopes: ['sessions.write', 'teams.write'],
     params: ofMembership,
-    body: z.object({ userId: customId, secret: z.string().max(256), otp: z.string().max(64).optional() }),
+    body: z.object({ userId: customId, secret: z.string().max(256), otp: otpText.optional() }),
     status: 200,
     reply: json(membershipShape),
     session: 'renews',

@@ -9,6 +9,7 @@ import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../../accounts/index.js';
 import type { Courier } from '../../courier/index.js';
 import type { Limits } from '../../limits/index.js';
+import { linkTo } from '../../one-time-secrets/index.js';
 import type { Caller, Teams } from '../service.js';
 import type { Team } from '../store.js';
 import { newMembership, type Roster, recorded } from './roster.js';
@@ -110,12 +111,8 @@ export function createInvitations({ random }: Pick<Platform, 'random'>, doors: D
     unit.record('membershipInvited', { resource, userId, payload: { ...payload, email: recipient } });
     return { membership, secret };
   };
-  const linkTo = (url: URL, project: Project, team: Team, { id, userId }: Membership, secret: string): string => {
-    const link = new URL(url);
-    const parameters = { membershipId: id, userId, secret, teamId: team.id, teamName: team.name, project: project.id };
-    for (const [key, value] of Object.entries(parameters)) link.searchParams.set(key, value);
-    return link.href;
-  };
+  const linkOf = (url: URL, project: Project, team: Team, { id, userId }: Membership, secret: string): string =>
+    linkTo(url, { membershipId: id, userId, secret, teamId: team.id, teamName: team.name, project: project.id });
 
   return {
     /** Puts somebody into a team at once; who is unknown gets an account. */
@@ -155,7 +152,7 @@ export function createInvitations({ random }: Pick<Platform, 'random'>, doors: D
       courier.send(unit, project, {
         ...{ message: 'invitation', to: recipient, userId: account.id, name: account.name },
         locale: account.locale ?? by.request.locale,
-        variables: { team: team.name, inviter, link: linkTo(by.url, project, team, membership, secret) },
+        variables: { team: team.name, inviter, link: linkOf(by.url, project, team, membership, secret) },
       });
       return { membership, account, teamName: team.name };
     },

@@ -1,31 +1,19 @@
 import { z } from 'zod';
 import { bodySizes, secretLife, userLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
-import { customId, wireInstant } from '#src/contract/shapes.js';
+import { customId } from '#src/contract/shapes.js';
+import { identityListShape } from '../../accounts/index.js';
+import { logListShape } from '../../activity/index.js';
 import { listParameters, searchParameter } from '../../lists/index.js';
 import { tokenShape } from '../../one-time-secrets/index.js';
 import { sessionListShape, sessionShape } from '../../sessions/index.js';
+import { jwtShape, jwtWishes } from '../../tokens/index.js';
 
 const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account } as const;
 const sessions = '/users/:userId/sessions';
 const params = z.object({ userId: customId });
 const ofSession = params.extend({ sessionId: customId });
 const { total } = listParameters;
-
-const identityShape = z
-  .object({
-    $id: z.string(),
-    $createdAt: wireInstant,
-    $updatedAt: wireInstant,
-    userId: z.string(),
-    provider: z.string(),
-    providerUid: z.string(),
-    providerEmail: z.string(),
-    providerAccessToken: z.string(),
-    providerAccessTokenExpiry: z.string(),
-    providerRefreshToken: z.string(),
-  })
-  .meta({ id: 'Identity' });
 
 /** How users get in and who they are elsewhere, for server keys. */
 export const accessApi = declare({
@@ -106,6 +94,32 @@ export const accessApi = declare({
     reply: json(tokenShape),
     errors: ['user_not_found', 'user_blocked'],
   },
+  createJwt: {
+    ...common,
+    id: 'users.createJWT',
+    method: 'POST',
+    path: '/users/:userId/jwts',
+    summary: 'Makes a JWT for a user: of the session named, of the newest (`recent`), or of none, where none is named.',
+    scopes: ['users.write'],
+    params,
+    body: jwtWishes.extend({ sessionId: z.union([z.literal(''), customId]).default('') }),
+    status: 201,
+    reply: json(jwtShape),
+    errors: ['user_not_found', 'user_blocked', 'user_session_not_found'],
+  },
+  listLogs: {
+    ...common,
+    id: 'users.listLogs',
+    method: 'GET',
+    path: '/users/:userId/logs',
+    summary: 'Lists what a user did and what was done to the account, newest first.',
+    scopes: ['users.read'],
+    params,
+    query: z.object(listParameters),
+    status: 200,
+    reply: json(logListShape),
+    errors: ['user_not_found'],
+  },
   listIdentities: {
     ...common,
     id: 'users.listIdentities',
@@ -115,7 +129,7 @@ export const accessApi = declare({
     scopes: ['users.read'],
     query: z.object({ ...listParameters, ...searchParameter }),
     status: 200,
-    reply: json(z.object({ total: z.int(), identities: z.array(identityShape) }).meta({ id: 'IdentityList' })),
+    reply: json(identityListShape),
     errors: [],
   },
   deleteIdentity: {

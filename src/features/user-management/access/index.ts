@@ -1,9 +1,15 @@
 import { Failure } from '#src/contract/errors.js';
+import { logPage } from '#src/contract/limits.js';
 import { by, implement } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import type { Session } from '#src/contract/session.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Accounts } from '../../accounts/index.js';
+import { type ActivityLog, toLog } from '../../activity/index.js';
+import { parsePage } from '../../lists/index.js';
 import { type OneTimeSecrets, toToken } from '../../one-time-secrets/index.js';
 import { type Sessions, toNewSession, toSession } from '../../sessions/index.js';
+import type { Tokens } from '../../tokens/index.js';
 import type { Users } from '../../users/index.js';
 import { accessApi } from './api.js';
 
@@ -12,11 +18,21 @@ interface Doors {
   readonly accounts: Accounts;
   readonly sessions: Sessions;
   readonly secrets: OneTimeSecrets;
+  readonly tokens: Tokens;
+  readonly activity: ActivityLog;
 }
 
 /** How server keys let users in and put them out. */
 export function createAccess({ db, random }: Pick<Platform, 'db' | 'random'>, doors: Doors) {
-  const { accounts, sessions, secrets, users } = doors;
+  const { accounts, sessions, secrets, users, tokens, activity } = doors;
+  /** The session a token is made of: the newest, the one that is named, or none. */
+  const sessionFor = async (project: Project, userId: string, id: string): Promise<Session | null> => {
+    if (id === '') return null;
+    if (id !== 'recent') return sessions.get(db, project, userId, id);
+    const recent = (await sessions.active(db, project, userId)).at(-1);
+    if (recent === undefined) throw new Failure('user_session_not_found');
+    return recent;
+  };
   return implement(accessApi, {
     listSessions: async ({ project, params, query }) => {
       const account = await accounts.get(db, project.id, params.userId);
@@ -61,6 +77,18 @@ export function createAccess({ db, random }: Pick<Platform, 'db' | 'random'>, do
         return secrets.issue(unit, project, { ...wanted, lifeSeconds: body.expire });
       });
       return toToken(issued, issued.secret);
+    },
+    createJwt: async ({ project, params, body }) => {
+      const account = await accounts.get(db, project.id, params.userId);
+      if (!account.status) throw new Failure('user_blocked');
+      const session = await sessionFor(project, account.id, body.sessionId);
+      return { jwt: await tokens.mint(project, account, session, body) };
+    },
+    listLogs: async ({ project, params, query }) => {
+      const account = await accounts.get(db, project.id, params.userId);
+      const found = await activity.list(db, project.id, account.id, parsePage(query.queries, logPage));
+      const total = query.total ? await activity.count(db, project.id, account.id) : 0;
+      return { total, logs: found.map((entry) => toLog(account, entry)) };
     },
     listIdentities: () => ({ total: 0, identities: [] }),
     deleteIdentity: () => {

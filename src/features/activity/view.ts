@@ -1,10 +1,19 @@
 import { z } from 'zod';
 import type { Account } from '#src/contract/account.js';
-import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
-import type { Activity } from '../activity/index.js';
+import { type Instant, toWireInstant, wireInstant } from '#src/contract/shapes.js';
+
+/** Something that a user did, or that was done to one. */
+export interface Activity {
+  readonly action: string;
+  readonly at: Instant;
+  /** The kind of actor who did it. */
+  readonly by: string;
+  /** What was recorded, texts only; personal values among them, unless they were erased. */
+  readonly values: Readonly<Record<string, string>>;
+}
 
 /** Something that a user did, or that was done to the account, on the wire. */
-export const logShape = z
+const logShape = z
   .object({
     event: z.string().meta({ description: 'The name of what was recorded, as docs/events.md lists them' }),
     userId: z.string(),
@@ -30,6 +39,9 @@ export const logShape = z
     countryName: z.string(),
   })
   .meta({ id: 'Log' });
+
+/** A user's log on the wire. */
+export const logListShape = z.object({ total: z.int(), logs: z.array(logShape) }).meta({ id: 'LogList' });
 
 /** Prints an entry of a user's log. The address is the one that was recorded with it, where one was. */
 export function toLog(account: Account, { action, at, by, values }: Activity): z.input<typeof logShape> {
@@ -59,19 +71,3 @@ export function toLog(account: Account, { action, at, by, values }: Activity): z
     countryName: values.countryName ?? 'Unknown',
   };
 }
-
-/** An account with another provider, on the wire. */
-export const identityShape = z
-  .object({
-    $id: z.string(),
-    $createdAt: wireInstant,
-    $updatedAt: wireInstant,
-    userId: z.string(),
-    provider: z.string(),
-    providerUid: z.string(),
-    providerEmail: z.string(),
-    providerAccessToken: z.string(),
-    providerAccessTokenExpiry: z.string(),
-    providerRefreshToken: z.string(),
-  })
-  .meta({ id: 'Identity' });
