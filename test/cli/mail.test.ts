@@ -71,6 +71,26 @@ test('without a mail server mails are kept where the operator reads them', async
   await server.ended;
 });
 
+test('the link of a mail that nobody sends works when the operator passes it on', async () => {
+  const server = await place.serve();
+  const email = 'eve@example.com';
+  await call(server, 'POST', '/account', { userId: 'eve', email, password: 'correct horse', name: 'Eve' });
+  const asked = await call(server, 'POST', '/account/recovery', { email, url: 'http://localhost/recover' });
+  const shown = await place.json<{ to: string; links: string[] }>(['mail', 'show', '--last']);
+  assert.deepEqual([shown.to, shown.links.length], [email, 1]);
+  const { userId, secret } = Object.fromEntries(new URL(shown.links[0] ?? '').searchParams);
+  assert.deepEqual([userId, asked.secret], ['eve', secret]);
+  await call(server, 'PUT', '/account/recovery', { userId, secret, password: 'battery staple' });
+  await call(server, 'POST', '/account/sessions/email', { email, password: 'battery staple' });
+
+  await call(server, 'POST', '/account/tokens/email', { userId: 'unique()', email });
+  const { code } = await place.json<{ code: string }>(['mail', 'show', '--last']);
+  const session = await call(server, 'POST', '/account/sessions/token', { userId, secret: code });
+  assert.equal(session.userId, 'eve');
+  server.signal('SIGTERM');
+  await server.ended;
+});
+
 test('a mail that a killed server was sending goes out by the next one', async () => {
   const held: (() => void)[] = [];
   mailServer.onMail = () => new Promise((resolve) => held.push(() => resolve(undefined)));
@@ -101,7 +121,7 @@ test('a mail that a killed server was sending goes out by the next one', async (
 
 test('what a command leaves is sent by cron run, too', async () => {
   const from = mailServer.mails.length;
-  await place.sql(`update messages set state = 'pending', due_at = created_at where state = 'kept'`);
+  await place.sql(`update messages set state = 'pending', due_at = created_at where state = 'kept' and user_id = 'ada'`);
   const run = await place.svc(['cron', 'run', 'courier.send'], { env: smtp });
   assert.equal(run.code, 0, run.err);
   assert.deepEqual(
