@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { scopes } from './actor.js';
+import { deviceMembers } from './session.js';
 import { wireInstant } from './shapes.js';
 import { signingAlgorithms } from './signing-key.js';
 
@@ -31,18 +32,7 @@ const sessionPayload = z.strictObject({
   providerAccessTokenExpiry: z.string(),
   providerRefreshToken: z.string(),
   ip: z.string(),
-  osCode: z.string(),
-  osName: z.string(),
-  osVersion: z.string(),
-  clientType: z.string(),
-  clientCode: z.string(),
-  clientName: z.string(),
-  clientVersion: z.string(),
-  clientEngine: z.string(),
-  clientEngineVersion: z.string(),
-  deviceName: z.string(),
-  deviceBrand: z.string(),
-  deviceModel: z.string(),
+  ...deviceMembers,
   countryCode: z.string(),
   countryName: z.string(),
   current: z.boolean(),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Instant } from './shapes.js';
 
 /** What a user agent string tells about the browser and its system; empty strings where it tells nothing. */
@@ -15,6 +16,22 @@ export interface Device {
   readonly deviceBrand: string;
   readonly deviceModel: string;
 }
+
+/** The same on the wire, and in what is recorded. */
+export const deviceMembers = {
+  osCode: z.string(),
+  osName: z.string(),
+  osVersion: z.string(),
+  clientType: z.string(),
+  clientCode: z.string(),
+  clientName: z.string(),
+  clientVersion: z.string(),
+  clientEngine: z.string(),
+  clientEngineVersion: z.string(),
+  deviceName: z.string(),
+  deviceBrand: z.string(),
+  deviceModel: z.string(),
+} as const satisfies Record<keyof Device, z.ZodType>;
 
 /** A login that lasts; its secret is stored as a digest only. */
 export interface Session {

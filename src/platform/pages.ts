@@ -3,14 +3,7 @@ import type { Page } from '#src/contract/operation.js';
 import { lazily } from './lazily.js';
 import { packageFile } from './package-root.js';
 import type { Random } from './random.js';
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+import { escapeHtml } from './templates.js';
 
 /** Fills the pages of `templates/pages/`; each is read at its first use. */
 export function createPages(random: Random) {
@@ -28,7 +21,7 @@ export function createPages(random: Random) {
       const html = (await template(name)).replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
         const value = given[key];
         if (value === undefined) throw new TypeError(`the page ${name} asks for ${key}`);
-        return value.replace(/[&<>"']/g, (sign) => entities[sign] ?? sign);
+        return escapeHtml(value);
       });
       return { html, nonce };
     },

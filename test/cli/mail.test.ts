@@ -121,7 +121,9 @@ test('a mail that a killed server was sending goes out by the next one', async (
 
 test('what a command leaves is sent by cron run, too', async () => {
   const from = mailServer.mails.length;
-  await place.sql(`update messages set state = 'pending', due_at = created_at where state = 'kept' and user_id = 'ada'`);
+  await place.sql(
+    `update messages set state = 'pending', due_at = created_at where state = 'kept' and user_id = 'ada'`,
+  );
   const run = await place.svc(['cron', 'run', 'courier.send'], { env: smtp });
   assert.equal(run.code, 0, run.err);
   assert.deepEqual(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Account } from '#src/contract/account.js';
+import { deviceMembers } from '#src/contract/session.js';
 import { type Instant, toWireInstant, wireInstant } from '#src/contract/shapes.js';
 
 /** Something that a user did, or that was done to one. */
@@ -23,18 +24,7 @@ const logShape = z
     userType: z.string().meta({ description: 'Who did it: user, guest, key, operator or job' }),
     ip: z.string(),
     time: wireInstant,
-    osCode: z.string(),
-    osName: z.string(),
-    osVersion: z.string(),
-    clientType: z.string(),
-    clientCode: z.string(),
-    clientName: z.string(),
-    clientVersion: z.string(),
-    clientEngine: z.string(),
-    clientEngineVersion: z.string(),
-    deviceName: z.string(),
-    deviceBrand: z.string(),
-    deviceModel: z.string(),
+    ...deviceMembers,
     countryCode: z.string(),
     countryName: z.string(),
   })

@@ -25,6 +25,3 @@ export function createDisclosure({ config }: Pick<Platform, 'config'>) {
     },
   };
 }
-
-/** What answers may hold of one-time secrets. */
-export type Disclosure = ReturnType<typeof createDisclosure>;

@@ -10,7 +10,7 @@ import type { Job } from '#src/platform/scheduler.js';
 import { createSecretStore, oneTimeSecrets, type Purpose, type SecretRow } from './store.js';
 import type { Issued } from './view.js';
 
-export { createDisclosure, type Disclosure } from './disclosure.js';
+export { createDisclosure } from './disclosure.js';
 export { linkTo, redemptionLink } from './link.js';
 export { type Issued, tokenShape, toToken } from './view.js';
 

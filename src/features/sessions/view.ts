@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventPayload } from '#src/contract/events.js';
-import type { Session } from '#src/contract/session.js';
+import { deviceMembers, type Session } from '#src/contract/session.js';
 import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
 
 /** A session on the wire. */
@@ -17,18 +17,7 @@ export const sessionShape = z
     providerAccessTokenExpiry: z.string(),
     providerRefreshToken: z.string(),
     ip: z.string(),
-    osCode: z.string(),
-    osName: z.string(),
-    osVersion: z.string(),
-    clientType: z.string(),
-    clientCode: z.string(),
-    clientName: z.string(),
-    clientVersion: z.string(),
-    clientEngine: z.string(),
-    clientEngineVersion: z.string(),
-    deviceName: z.string(),
-    deviceBrand: z.string(),
-    deviceModel: z.string(),
+    ...deviceMembers,
     countryCode: z.string(),
     countryName: z.string(),
     current: z.boolean(),

@@ -26,8 +26,9 @@ export function createTokens(
   { db, clock, random, jwt, config }: Parts,
   { accounts, sessions, signingKeys }: { accounts: Accounts; sessions: Sessions; signingKeys: SigningKeys },
 ) {
-  /** Tells the states of a user's password apart, and says nothing of it; the time of issue is to the second only. */
-  const passwordMark = ({ passwordUpdate }: Account) => digest(passwordUpdate ?? '').slice(0, 22);
+  /** Binds a token to its session and to the state of the user's password, and says nothing of it; the time of issue is to the second only. */
+  const markOf = ({ passwordUpdate }: Account, sessionId: string) =>
+    digest(`${sessionId}\n${passwordUpdate ?? ''}`).slice(0, 22);
   const userOf = (account: Account, session: Session): User => ({
     ...{ kind: 'user', id: account.id, account, session, via: 'jwt' },
   });
@@ -42,7 +43,7 @@ export function createTokens(
       iat,
       exp: iat + seconds,
       sid: session.id,
-      jti: `${random.id()}.${passwordMark(account)}`,
+      jti: `${random.id()}.${markOf(account, session.id)}`,
       projectId: project.id,
       userId: user.id,
       sessionId: session.id,
@@ -93,7 +94,7 @@ export function createTokens(
       const user = sid === '' ? await withoutSession(project, sub) : await sessions.authenticateById(project, sub, sid);
       const mark = jti.split('.')[1] ?? '';
       // A token ends with the password of its time, also where its session goes on.
-      if (user === undefined || !equalDigests(mark, passwordMark(user.account))) throw new Failure('user_jwt_invalid');
+      if (user === undefined || !equalDigests(mark, markOf(user.account, sid))) throw new Failure('user_jwt_invalid');
       return user;
     },
   };

@@ -99,6 +99,7 @@ export const membershipsApi = declare({
     method: 'PATCH',
     path: `${memberships}/:membershipId/status`,
     summary: 'Accepts an invitation; where nobody is logged in, the invited user is afterwards.',
+    jwt: false,
     auth: ['guest', 'user', 'key'],
     scopes: ['sessions.write', 'teams.write'],
     params: ofMembership,
