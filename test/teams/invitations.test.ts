@@ -56,7 +56,7 @@ test('somebody unknown is invited by mail, follows the link, and is a member who
   const browser = createClient(target, { browser: 'http://localhost:3000' });
   const followed = await recordedBy(target, async () => accept(browser, await linkOf(target, mail.to)));
   assert.deepEqual(followed.recorded, {
-    audit: ['membershipConfirmed', 'sessionCreated'],
+    audit: ['accountEmailVerified', 'membershipConfirmed', 'sessionCreated'],
     events: ['sessionCreated'],
     messages: [],
   });
@@ -87,7 +87,7 @@ test('who is logged in joins without another session; somebody else is told so',
   (await accept(eve.client, link)).refused(401, 'team_invite_mismatch');
   const { value, recorded } = await recordedBy(target, () => accept(ada.client, link));
   assert.deepEqual([value.expect(200).status, value.headers.getSetCookie()], [200, []]);
-  assert.deepEqual(recorded, { ...nothing, audit: ['membershipConfirmed'] });
+  assert.deepEqual(recorded, { ...nothing, audit: ['accountEmailVerified', 'membershipConfirmed'] });
   assert.equal((await ada.client.get('/account')).body.emailVerification, true);
   (await ada.client.get('/account/sessions/current')).expect(200);
   await logIn(target, ada);
@@ -198,7 +198,10 @@ test('whoever signed up with an address that was never proved is out when its ow
   const link = await invite(target, team, squatter.email);
   const { value, recorded } = await recordedBy(target, () => accept(guest, link));
   value.expect(200);
-  const audit = ['accountPasswordChanged', 'membershipConfirmed', 'sessionCreated', 'sessionDeleted'];
+  const audit = [
+    ...['accountEmailVerified', 'accountPasswordChanged', 'membershipConfirmed'],
+    ...['sessionCreated', 'sessionDeleted'],
+  ];
   assert.deepEqual(recorded, { audit, events: ['sessionCreated', 'sessionDeleted'], messages: [] });
   (await squatter.client.get('/account')).refused(401, 'general_unauthorized_scope');
   const { email, password } = squatter;
@@ -221,7 +224,7 @@ test('fifty who follow a link at the same moment on two servers: one joins', asy
   for (const answer of answers.filter(({ status }) => status !== 200))
     answer.refused(409, 'membership_already_confirmed');
   assert.deepEqual(recorded, {
-    audit: ['membershipConfirmed', 'sessionCreated'],
+    audit: ['accountEmailVerified', 'membershipConfirmed', 'sessionCreated'],
     events: ['sessionCreated'],
     messages: [],
   });
