@@ -91,8 +91,8 @@ function afterTurns(turns: number, then: () => void): void {
   setImmediate(turns > 1 ? () => afterTurns(turns - 1, then) : then);
 }
 
-/** A statement costs Postgres, and its client here, far more than what one key adds to it: there a lookup waits for those of the next two turns. */
-const lookupTurns = { sqlite: 1, postgres: 3 } as const;
+/** A statement costs far more than what one key adds to it, most of all on Postgres and its client: a lookup waits for those of the next turns too. */
+const lookupTurns = { sqlite: 2, postgres: 3 } as const;
 
 /** A lookup by key that shares statements with others. */
 export type Lookup<V> = (key: string) => Promise<V | undefined>;
