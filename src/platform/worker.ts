@@ -5,8 +5,8 @@ const gatherMs = 10;
 export interface Worker {
   /** From now on nudges are heeded. Commands never start it: the server picks up what they leave. */
   start(): void;
-  /** There may be something to do. */
-  nudge(): void;
+  /** There may be something to do, and it can wait for so long that changes of a moment are worked off together. */
+  nudge(afterMs?: number): void;
   /** Begins nothing more and resolves when what is under way has ended. */
   stop(): Promise<void>;
 }
@@ -24,41 +24,55 @@ interface Work {
 /** Creates a loop, at rest. */
 export function createWorker({ round, idle, onTrouble }: Work): Worker {
   let started = false;
-  let wanted = false;
   let timer: NodeJS.Timeout | undefined;
+  /** When the next round is to begin, on the clock of `performance`; infinite where nothing asks for one. */
+  let dueAt = Number.POSITIVE_INFINITY;
   let running: Promise<void> | undefined;
   let trouble = '';
 
-  const once = async (): Promise<void> => {
+  /** Tells whether another round is to follow at once. */
+  const once = async (): Promise<boolean> => {
     try {
-      if (await round(() => look(0))) wanted = true;
+      const more = await round(() => look(0));
       trouble = '';
+      return more;
     } catch (error) {
       const name = nameOf(error);
       if (name !== trouble) onTrouble(name);
       trouble = name;
+      return false;
     }
   };
   const run = async (): Promise<void> => {
-    while (wanted && started) {
-      wanted = false;
-      await once();
-    }
+    while ((await once()) && started);
     running = undefined;
+    schedule();
+  };
+  const schedule = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (!started || running !== undefined || dueAt === Number.POSITIVE_INFINITY) return;
+    timer = setTimeout(
+      () => {
+        timer = undefined;
+        dueAt = Number.POSITIVE_INFINITY;
+        running = run();
+      },
+      Math.max(0, dueAt - performance.now()),
+    );
   };
   function look(afterMs: number): void {
-    wanted = true;
-    if (!started || timer !== undefined || running !== undefined) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      running = run();
-    }, afterMs);
+    const at = performance.now() + afterMs;
+    if (at >= dueAt) return;
+    dueAt = at;
+    schedule();
   }
-  const nudge = () => look(gatherMs);
+  const nudge = (afterMs = gatherMs) => look(afterMs);
   return {
     start: () => {
       started = true;
       nudge();
+      schedule();
     },
     nudge,
     stop: async () => {

@@ -5,7 +5,7 @@ import { createJoin } from '#src/platform/db/batch.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 
 /** Joins numbers and notes each run; `fails` says what a run throws. */
-function aJoin(fails: (items: readonly number[]) => Error | undefined = () => undefined) {
+function aJoin(fails: (items: readonly number[]) => Error | undefined = () => undefined, doubling = false) {
   const runs: (readonly number[])[] = [];
   const join = createJoin<number, string>(
     async (items) => {
@@ -14,13 +14,19 @@ function aJoin(fails: (items: readonly number[]) => Error | undefined = () => un
       if (error !== undefined) throw error;
       return items.map((item) => (item < 0 && items.length > 1 ? undefined : `no. ${item}`));
     },
-    { most: 8, atOnce: 1 },
+    { most: 8, doubling, atOnce: 1 },
   );
   return { join, runs };
 }
 
-test('calls of one turn share runs of 1, 2, 4 or 8', async () => {
+test('calls of one turn share a run, up to a number', async () => {
   const { join, runs } = aJoin();
+  await Promise.all([1, 2, 3, 4, 5, 6, 7, 8, 9].map(join));
+  assert.deepEqual(runs, [[1, 2, 3, 4, 5, 6, 7, 8], [9]]);
+});
+
+test('where texts are to be few, runs are of 1, 2, 4 or 8', async () => {
+  const { join, runs } = aJoin(undefined, true);
   assert.deepEqual(
     await Promise.all([1, 2, 3, 4, 5, 6, 7].map(join)),
     [1, 2, 3, 4, 5, 6, 7].map((n) => `no. ${n}`),

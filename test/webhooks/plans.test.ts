@@ -38,7 +38,7 @@ test('neither claiming nor fanning out reads what is not due', async () => {
     webhooks: store.waitingWebhooks({ now }),
     claim: store.claim({ ...webhook, now, until: now, owner: 'o', most: 4 }),
     projects: createEventStore(sql).waitingProjects(),
-    events: createEventStore(sql).waiting('main', 100),
+    events: createEventStore(sql).number('main', { last: 0, now, most: 100, returned: true }),
     attempts: store.attempts(webhook, { limit: 20, offset: 0 }),
   };
   for (const [name, query] of Object.entries(queries)) {

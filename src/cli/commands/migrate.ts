@@ -82,15 +82,13 @@ const down = command({
 /** `svc migrate …` */
 export const migrateCommands = [up, status, down];
 
-function planned(migrator: Migrator, before: SchemaStatus, to: string | undefined): Answer {
-  const steps = migrator.migrations.filter(
-    ({ name }) => before.pending.includes(name) && (to === undefined || name <= to),
-  );
-  const statements = steps.flatMap((step) => step.up());
+async function planned(migrator: Migrator, before: SchemaStatus, to: string | undefined): Promise<Answer> {
+  const statements = await migrator.planUp(to);
+  const nothing = statements.length === 0;
   return {
     value: { ...rest(before), sql: sqlOf(statements) },
-    text: steps.length === 0 ? 'There is nothing to apply.' : sqlText(statements),
-    exitCode: steps.length === 0 ? exitCodes.ok : exitCodes.conflict,
+    text: nothing ? 'There is nothing to apply.' : sqlText(statements),
+    exitCode: nothing ? exitCodes.ok : exitCodes.conflict,
   };
 }
 

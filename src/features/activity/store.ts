@@ -36,7 +36,7 @@ interface Whose {
 /** SQL over what was recorded of a user. It reads only; the ledger writes. */
 export function createActivityStore(sql: Sql) {
   const { knex } = sql;
-  // The words of the two conditions are those of the indexes in migrations/0011_proofs.js, or they are of no use.
+  // The words of the two conditions are those of the indexes in migrations/0011_proofs.js and 0012_writes.js, or they are of no use.
   const owner =
     sql.dialect === 'sqlite'
       ? "substr(resource, 7, instr(substr(resource, 7) || '/', '/') - 1)"
@@ -45,12 +45,14 @@ export function createActivityStore(sql: Sql) {
   const ofUser = ({ projectId, userId }: Whose) =>
     rows(projectId).whereRaw(`substr(resource, 1, 6) = 'users/' and ${owner} = ?`, [userId]);
   const byUser = ({ projectId, userId }: Whose) =>
-    rows(projectId).whereRaw("actor_kind = 'user'").where({ actor_id: userId });
+    rows(projectId)
+      .whereRaw("actor_kind = 'user' and not (substr(resource, 1, 10) = 'databases/')")
+      .where({ actor_id: userId });
   const newest = [
     { column: 'at', order: 'desc' },
     { column: 'id', order: 'desc' },
   ];
-  /** Ids of what was done to the user and of what the user did; each half by its index, and no further than asked. */
+  /** Ids of what was done to the user and of what the user did, but for documents, of which there may be millions; each half by its index, and no further than asked. */
   const ids = (whose: Whose, most: number) => {
     const some = (half: ReturnType<typeof rows>) =>
       knex(half.select('id', 'at').orderBy(newest).limit(most).as('half')).select('id');

@@ -74,7 +74,7 @@ export function createCourier(platform: Platform, projects: Projects) {
         state: isSent ? 'pending' : 'kept',
         expire: life === undefined ? null : instantOf(millisecondsOf(unit.now) + life * 1000),
       });
-      if (isSent) unit.afterCommit(worker.nudge);
+      if (isSent) unit.afterCommit(() => worker.nudge());
     },
     test: createTrial(platform, texts),
     mailbox: createMailbox(store, needs),

@@ -2,6 +2,7 @@ import { createJoin } from '#src/platform/db/batch.js';
 import type { By } from '#src/platform/db/ledger.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Collection } from '../databases/index.js';
+import { wholeDocument } from './printer.js';
 import { conflict, fitting, wireNow } from './refusals.js';
 import type { DocumentStore, NewDocument } from './store.js';
 import { documentResource, keysOf } from './structure.js';
@@ -12,7 +13,7 @@ export interface Creation {
   readonly document: NewDocument;
 }
 
-const mostTogether = 32;
+const mostTogether = 64;
 /** What a statement may carry on both databases, with room to spare. */
 const mostValues = 20_000;
 
@@ -27,17 +28,20 @@ export function createCreation(
 ): (creation: Creation) => Promise<string> {
   const create = (creations: readonly [Creation, ...Creation[]]): Promise<(string | undefined)[]> =>
     db.work(creations[0].by, async (unit) => {
-      const documents = creations.map(({ document }) => document);
-      const rows = await fitting(() => unit.all(store.insert(collection, documents, wireNow(unit))));
+      const now = wireNow(unit);
+      const fresh = creations.map(({ document }) => store.fresh(collection, document, now));
+      const rows = await fitting(() => unit.all(store.insert(collection, fresh)));
       if (rows.length === 0) throw await conflict(unit, store, collection, creations[0].document.id);
-      const written = new Map(rows.map((row) => [String(row.id), String(row.document)]));
-      return creations.map(({ by, document: { id, values } }) => {
-        const printed = written.get(id);
+      const written = new Map(rows.map((row) => [String(row.id), String(row.seq)]));
+      return creations.map(({ by, document: { id, values } }, at) => {
+        const seq = written.get(id);
+        const printed = fresh[at]?.printed;
         // Of two with the same id, one was written.
-        if (printed === undefined || !written.delete(id)) return undefined;
+        if (seq === undefined || printed === undefined || !written.delete(id)) return undefined;
+        const whole = wholeDocument({ id, seq, printed });
         const payload = { attributes: keysOf(collection, values.keys()), permissions: true };
-        unit.record('documentCreated', { by, resource: documentResource(collection, id), payload, announce: printed });
-        return printed;
+        unit.record('documentCreated', { by, resource: documentResource(collection, id), payload, announce: whole });
+        return whole;
       });
     });
   return createJoin(async ([first, ...others]) => (first === undefined ? [] : create([first, ...others])), {

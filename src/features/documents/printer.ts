@@ -32,9 +32,15 @@ export interface DocumentPrinter {
   /** The same for a new row. */
   fresh(created: {
     readonly now: Instant;
-    readonly permissions: string;
+    readonly permissions: readonly string[];
     readonly values: ReadonlyMap<number, unknown>;
   }): string;
+}
+
+/** A whole document, of what its row keeps printed. */
+export function wholeDocument({ id, seq, printed }: { id: string; seq: string; printed: string }): string {
+  // Ids are of letters, digits, dots, dashes and underscores.
+  return `{"$id":"${id}","$sequence":"${seq}"${printed}`;
 }
 
 /** Makes the printer of a collection for a database. */
@@ -75,7 +81,7 @@ export function createPrinter(collection: Collection, dialect: DialectName): Doc
     },
     changed: (change) => rest(attributes, change),
     fresh: ({ now, permissions, values }) => {
-      const system = `${ids},"$createdAt":"${now}","$updatedAt":"${now}","$permissions":${permissions}`;
+      const system = `${ids},"$createdAt":"${now}","$updatedAt":"${now}","$permissions":${JSON.stringify(permissions)}`;
       const members = attributes.map(
         (attribute) => `,${JSON.stringify(attribute.key)}:${printValue(attribute, values.get(attribute.number))}`,
       );

@@ -1,6 +1,13 @@
 import type { Instant } from '#src/contract/shapes.js';
-import { attributeColumn, type ColumnKind, documentTable, readersTable } from '#src/platform/db/collection-ddl.js';
-import type { Query, Sql, Value } from '#src/platform/db/query.js';
+import {
+  attributeColumn,
+  type ColumnKind,
+  castType,
+  documentTable,
+  readersTable,
+} from '#src/platform/db/collection-ddl.js';
+import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
+import { recordset, toRecords } from '#src/platform/db/recordset.js';
 import { type Collection, columnKind } from '../databases/index.js';
 import { afterCursor, bind, type Fragment, join, type Order, orderBy } from '../lists/index.js';
 import { createPrinter, type DocumentPrinter, printValue } from './printer.js';
@@ -17,6 +24,12 @@ export interface NewDocument {
   readonly values: StoredValues;
 }
 
+/** A new document with what its row keeps printed. */
+export interface FreshDocument extends NewDocument {
+  readonly now: Instant;
+  readonly printed: string;
+}
+
 /** Who may see which documents of a list: everything, or those that grant one of the roles to read. */
 export type Visibility = 'everything' | readonly string[];
 
@@ -30,13 +43,8 @@ export type CountUpTo = 0 | 'exact' | number;
 export function createDocumentStore(sql: Sql) {
   const { dialect } = sql;
   const condition = createCompiler(dialect);
-  const placeTypes: Partial<Record<ColumnKind, string>> = {
-    integer: 'bigint',
-    double: 'double precision',
-    boolean: 'boolean',
-  };
   const place = (kind: ColumnKind) =>
-    dialect === 'postgres' && placeTypes[kind] !== undefined ? `cast(? as ${placeTypes[kind]})` : '?';
+    dialect === 'postgres' && kind !== 'text' && kind !== 'list' ? `cast(? as ${castType(kind)})` : '?';
   const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
   const textPlace = dialect === 'postgres' ? 'cast(? as text)' : '?';
   const query = (fragment: Fragment): Query => sql.text(fragment.sql, fragment.values);
@@ -146,24 +154,30 @@ export function createDocumentStore(sql: Sql) {
         values: [collection.number, ...counted.values, ...printed.values],
       });
     },
-    /** Returns id and document of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
-    insert: (collection: Collection, documents: readonly NewDocument[], now: Instant): Query => {
-      const printer = printerOf(collection);
+    fresh: (collection: Collection, document: NewDocument, now: Instant): FreshDocument => ({
+      ...document,
+      now,
+      printed: printerOf(collection).fresh({ ...document, now }),
+    }),
+    /** Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
+    insert: (collection: Collection, documents: readonly FreshDocument[]): Query => {
       const { attributes } = collection;
       const own = ['id', 'created_at', 'updated_at', 'permissions', 'shape', 'printed'];
-      const columns = [...own, ...attributes.map(({ number }) => attributeColumn(number))];
-      const places = [...own.map(() => textPlace), ...attributes.map((attribute) => place(columnKind(attribute)))];
-      const rows = documents.map(({ id, permissions, values }) => {
-        const granted = JSON.stringify(permissions);
-        const printed = printer.fresh({ now, permissions: granted, values });
-        const stored = attributes.map(({ number }) => bind(values.get(number)));
-        return [id, now, now, granted, printer.shape, printed, ...stored];
-      });
+      const columns = [
+        ...own.map((name) => ({ name, kind: 'text' as const })),
+        ...attributes.map((attribute) => ({ name: attributeColumn(attribute.number), kind: columnKind(attribute) })),
+      ];
+      const { shape } = printerOf(collection);
+      const rows = documents.map(({ id, now, permissions, printed, values }) => [
+        ...[id, now, now, JSON.stringify(permissions), shape, printed],
+        ...attributes.map(({ number }) => bind(values.get(number))),
+      ]);
+      const given = givenRows(dialect, columns, rows);
       const current = isCurrent(collection);
-      const list = documents.map(() => `(${places.join(', ')})`).join(', ');
+      const list = columns.map(({ name }) => name).join(', ');
       return query({
-        sql: `insert into ${documentTable(collection.number)} (${columns.join(', ')}) select * from (values ${list}) as given where ${current.sql} on conflict do nothing returning id, ${printer.document.sql} as document`,
-        values: [...rows.flat(), ...current.values, ...printer.document.values],
+        sql: `insert into ${documentTable(collection.number)} (${list}) select * from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
+        values: [...given.values, ...current.values],
       });
     },
     /** The permissions of a document that is about to change, held until the end of the unit. */
@@ -224,6 +238,20 @@ export function createDocumentStore(sql: Sql) {
     version: (collection: Collection): Query =>
       query({ sql: `select ${version} as version`, values: [collection.number] }),
   };
+}
+
+/** Rows as a table. SQLite has no exact way to read doubles from text, so there each value is bound. */
+function givenRows(
+  dialect: DialectName,
+  columns: readonly { readonly name: string; readonly kind: ColumnKind }[],
+  rows: readonly (readonly Value[])[],
+): Fragment {
+  if (dialect === 'postgres') {
+    const typed = columns.map(({ name, kind }) => ({ name, type: castType(kind) }));
+    return { sql: recordset('?', typed), values: [toRecords(typed, rows)] };
+  }
+  const row = `(${columns.map(() => '?').join(', ')})`;
+  return { sql: `(values ${rows.map(() => row).join(', ')})`, values: rows.flat() };
 }
 
 function printedValues({ attributes }: Collection, values: StoredValues): ReadonlyMap<number, string> {

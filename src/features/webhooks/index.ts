@@ -20,6 +20,9 @@ export { webhooksApi } from './api.js';
 
 const webhooksInPage = { most: webhookLimits.perProject, usual: webhookLimits.perProject } as const;
 
+/** How long events wait for their numbers while no webhook subscribes to any. */
+const unheardMs = 100;
+
 /** Webhooks: their management, and the engine that delivers events to them. */
 export function createWebhooksFeature(platform: Platform, projects: Projects) {
   const { db, sql, log, metrics } = platform;
@@ -34,14 +37,14 @@ export function createWebhooksFeature(platform: Platform, projects: Projects) {
   const deliveries = createDeliveries(platform, needs);
   const worker = createWorker({
     round: async (again) => {
-      const more = await fanOut();
+      const more = await fanOut.run();
       await deliveries.begin(again);
       return more;
     },
     idle: deliveries.idle,
     onTrouble: (error) => log.error('webhooks.failed', { error }),
   });
-  db.onAnnounced(worker.nudge);
+  db.onAnnounced(() => worker.nudge(fanOut.isHeard() ? undefined : unheardMs));
   const oldestEvent = async () => (await db.one(stores.events.oldestWaiting()))?.oldest?.toString() ?? null;
   metrics.beforeRender(async () => {
     // While the database is away the last values stand; that it is away is a metric of its own.

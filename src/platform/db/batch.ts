@@ -5,8 +5,10 @@ import type { Reader } from './unit.js';
 
 /** How calls are joined. */
 interface JoinOptions {
-  /** Most calls in one run. Where there is a limit, runs are of 1, 2, 4 … calls, so that their statements have few texts. */
+  /** Most calls in one run. */
   readonly most: number;
+  /** Runs are of 1, 2, 4 … calls, so that their statements have few texts. */
+  readonly doubling?: boolean;
   /** Most runs under way at once; further calls wait and go together. */
   readonly atOnce: number;
   /** Turns of the event loop for which a run waits for more calls; 1 where absent. */
@@ -21,7 +23,7 @@ interface JoinOptions {
  */
 export function createJoin<I, O>(
   run: (items: readonly I[]) => Promise<readonly (O | undefined)[]>,
-  { most, atOnce, turns = 1 }: JoinOptions,
+  { most, atOnce, doubling = false, turns = 1 }: JoinOptions,
 ): (item: I) => Promise<O> {
   interface Waiting {
     readonly item: I;
@@ -62,10 +64,8 @@ export function createJoin<I, O>(
   const start = (): void => {
     called = false;
     while (waiting.length > 0 && underWay < atOnce) {
-      const batch = waiting.splice(
-        0,
-        most === Number.POSITIVE_INFINITY ? most : 2 ** Math.floor(Math.log2(Math.min(most, waiting.length))),
-      );
+      const size = Math.min(most, waiting.length);
+      const batch = waiting.splice(0, doubling ? 2 ** Math.floor(Math.log2(size)) : size);
       const [first] = batch;
       if (first === undefined) return;
       underWay += 1;
@@ -112,7 +112,7 @@ export function createLookup<V>(
   return async (key) => (await join(key)).value;
 }
 
-const sharedReads: JoinOptions = { most: 8, atOnce: 2 };
+const sharedReads: JoinOptions = { most: 8, doubling: true, atOnce: 2 };
 /** Both databases bound the values of a statement. */
 const mostSharedValues = 1000;
 

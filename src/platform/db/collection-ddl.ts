@@ -22,6 +22,9 @@ const types: Record<DialectName, Record<ColumnKind, string>> = {
   },
 };
 
+/** What a value of some kind is cast to where Postgres cannot tell. */
+export const castType = (kind: ColumnKind): string => types.postgres[kind].replace(/ collate .*/, '');
+
 /** A column of an index. */
 interface IndexedColumn {
   readonly attribute: number;
@@ -43,9 +46,8 @@ export function createCollectionDdl(dialect: DialectName) {
         `create table ${documentTable(number)} (seq ${sequence}, id ${text} not null unique, created_at ${text} not null, updated_at ${text} not null, permissions ${text} not null, shape ${text} not null, printed ${text} not null)`,
       ),
       statement(
-        `create table ${readersTable(number)} (role ${text} not null, seq bigint not null references ${documentTable(number)} (seq) on delete cascade, primary key (role, seq))${dialect === 'sqlite' ? ' without rowid' : ''}`,
+        `create table ${readersTable(number)} (role ${text} not null, seq bigint not null, primary key (role, seq))${dialect === 'sqlite' ? ' without rowid' : ''}`,
       ),
-      statement(`create index ${readersTable(number)}_seq on ${readersTable(number)} (seq)`),
       ...readersTriggers(dialect, number).map(statement),
     ],
     drop: (number: number): Query[] => [
@@ -76,21 +78,32 @@ export type CollectionDdl = ReturnType<typeof createCollectionDdl>;
 
 /**
  * Keeps the roles that may read a document beside it, in the statement that writes the document: one statement less for each write.
- * A permission is `read("role")`, so the role begins at the seventh character and ends two before the last.
+ * A permission is `read("role")`, so the role begins at the seventh character and ends two before the last. Rows are found by the roles
+ * that their document had, so that each is one entry in one index.
  */
 function readersTriggers(dialect: DialectName, number: number): string[] {
   const [documents, readers] = [documentTable(number), readersTable(number)];
+  const role = 'substr(value, 7, length(value) - 8)';
+  const roles = (row: string) =>
+    dialect === 'sqlite'
+      ? `json_each(${row}.permissions) where value glob 'read("*'`
+      : `json_array_elements_text(${row}.permissions::json) as value where value like 'read("%'`;
+  const add = `insert into ${readers} (role, seq) select ${role}, new.seq from ${roles('new')}`;
+  const remove = `delete from ${readers} where seq = old.seq and role in (select ${role} from ${roles('old')})`;
   if (dialect === 'sqlite') {
-    const add = `insert into ${readers} (role, seq) select substr(value, 7, length(value) - 8), new.seq from json_each(new.permissions) where value glob 'read("*'`;
     return [
       `create trigger ${readers}_add after insert on ${documents} when new.permissions <> '[]' begin ${add}; end`,
-      `create trigger ${readers}_change after update of permissions on ${documents} begin delete from ${readers} where seq = new.seq; ${add}; end`,
+      `create trigger ${readers}_change after update of permissions on ${documents} begin ${remove}; ${add}; end`,
+      `create trigger ${readers}_remove after delete on ${documents} when old.permissions <> '[]' begin ${remove}; end`,
     ];
   }
-  const add = `insert into ${readers} (role, seq) select substr(value, 7, length(value) - 8), new.seq from json_array_elements_text(new.permissions::json) where value like 'read("%'`;
+  const addAll = `insert into ${readers} (role, seq) select ${role}, added.seq from added cross join lateral ${roles('added')}`;
+  const change = `${remove}; if tg_op = 'UPDATE' then ${add}; end if`;
+  const keep = `execute function ${readers}_keep()`;
   return [
-    `create or replace function ${readers}_keep() returns trigger language plpgsql as $$ begin if tg_op = 'UPDATE' then delete from ${readers} where seq = new.seq; end if; ${add}; return null; end $$`,
-    `create trigger ${readers}_add after insert on ${documents} for each row when (new.permissions <> '[]') execute function ${readers}_keep()`,
-    `create trigger ${readers}_change after update of permissions on ${documents} for each row execute function ${readers}_keep()`,
+    `create or replace function ${readers}_keep() returns trigger language plpgsql as $$ begin if tg_op = 'INSERT' then ${addAll}; else ${change}; end if; return null; end $$`,
+    `create trigger ${readers}_add after insert on ${documents} referencing new table as added for each statement ${keep}`,
+    `create trigger ${readers}_change after update of permissions on ${documents} for each row ${keep}`,
+    `create trigger ${readers}_remove after delete on ${documents} for each row when (old.permissions <> '[]') ${keep}`,
   ];
 }

@@ -1,4 +1,5 @@
 import type { DialectName, Query, Value } from './query.js';
+import { recordset, toRecords } from './recordset.js';
 import type { Row } from './table.js';
 
 /** One connection, one statement at a time. */
@@ -59,13 +60,16 @@ function mergeInserts(inserts: readonly Insert[]): Insert[] {
  */
 export function bulkInserts(dialect: DialectName, inserts: readonly Insert[]): Query[] {
   const merged = mergeInserts(inserts);
-  const values = merged.map(({ rows }) => JSON.stringify(rows));
+  const texted = (columns: readonly string[]) => columns.map((name) => ({ name, type: 'text' }));
+  const values = merged.map(({ columns, rows }) =>
+    dialect === 'sqlite' ? JSON.stringify(rows) : toRecords(texted(columns), rows),
+  );
   const texts = merged.map(({ table, columns }, index) => {
-    const places = columns.map((_, at) =>
-      dialect === 'sqlite' ? `json_extract(value, '$[${at}]')` : `value ->> ${at}`,
-    );
-    const source = dialect === 'sqlite' ? 'json_each(?)' : `json_array_elements($${index + 1}::json)`;
-    return `insert into ${table} (${columns.join(', ')}) select ${places.join(', ')} from ${source}`;
+    const source =
+      dialect === 'sqlite'
+        ? `select ${columns.map((_, at) => `json_extract(value, '$[${at}]')`).join(', ')} from json_each(?)`
+        : `select * from ${recordset(`$${index + 1}`, texted(columns))}`;
+    return `insert into ${table} (${columns.join(', ')}) ${source}`;
   });
   if (dialect === 'sqlite') return texts.map((sql, index) => ({ sql, values: values.slice(index, index + 1) }));
   const last = texts.pop();

@@ -9,15 +9,15 @@ type Builder = Pick<Knex.SchemaBuilder | Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
 
 /** A file of `migrations/`: returns what is to be run, in order, as knex builders; it never runs anything itself. */
 interface MigrationFile {
-  up(knex: Knex, dialect: Sql['dialect']): readonly Builder[];
   /** Is told which tables exist, as some are made at run time. */
+  up(knex: Knex, dialect: Sql['dialect'], tables: readonly string[]): readonly Builder[];
   down(knex: Knex, dialect: Sql['dialect'], tables: readonly string[]): readonly Builder[];
 }
 
 /** A step of the schema with the SQL it stands for on the database in use. */
 export interface Migration {
   readonly name: string;
-  readonly up: () => readonly Query[];
+  readonly up: (tables: readonly string[]) => readonly Query[];
   readonly down: (tables: readonly string[]) => readonly Query[];
 }
 
@@ -35,6 +35,8 @@ export interface Migrator {
   status(): Promise<SchemaStatus>;
   /** Applies what is pending, up to and including `to`; returns the names. */
   up(to?: string): Promise<string[]>;
+  /** What applying what is pending, up to and including `to`, would run. */
+  planUp(to?: string): Promise<readonly Query[]>;
   /** What taking the last step back would run. */
   planDown(): Promise<readonly Query[]>;
   /** Takes the last step back; returns its name, or undefined where there is none. */
@@ -61,7 +63,7 @@ export async function loadMigrations(directory: string, sql: Sql): Promise<Migra
     const module: MigrationFile = await import(pathToFileURL(join(directory, file)).href);
     return {
       name: file.replace(/\.js$/, ''),
-      up: () => compile(module.up(sql.loadKnex(), sql.dialect)),
+      up: (tables) => compile(module.up(sql.loadKnex(), sql.dialect, tables)),
       down: (tables) => compile(module.down(sql.loadKnex(), sql.dialect, tables)),
     };
   };
@@ -92,6 +94,8 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
   const apply = async (connection: Connection, statements: readonly Query[]) => {
     for (const statement of statements) await connection.run(statement);
   };
+  const pendingAfter = (done: readonly string[], to: string | undefined) =>
+    migrations.filter(({ name }) => !done.includes(name) && (to === undefined || name <= to));
   return {
     migrations,
     status: async () => {
@@ -107,15 +111,21 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
       driver.exclusive(async (connection) => {
         await connection.run(query(createTable));
         const done = await applied(connection);
-        const pending = migrations.filter(({ name }) => !done.includes(name) && (to === undefined || name <= to));
+        const pending = pendingAfter(done, to);
         for (const migration of pending) {
-          await apply(connection, migration.up());
+          await apply(connection, migration.up(await tables(connection)));
           await connection.run(
             query(`insert into ${table} (name, applied_at) values (${place(1)}, ${place(2)})`, [migration.name, now()]),
           );
         }
         return pending.map(({ name }) => name);
       }),
+    planUp: async (to) => {
+      const reader = { all: driver.read };
+      const done = (await tableExists()) ? await applied(reader) : [];
+      const existing = await tables(reader);
+      return pendingAfter(done, to).flatMap((migration) => migration.up(existing));
+    },
     planDown: async () => {
       const reader = { all: driver.read };
       const last = (await tableExists()) ? (await applied(reader)).at(-1) : undefined;

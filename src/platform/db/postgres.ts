@@ -38,6 +38,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     connectionString: options.url,
     application_name: `svc/${process.pid}`,
     connectionTimeoutMillis: acquireMs,
+    // Statements that do not wait for each other are sent together.
+    pipeline: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
   };
@@ -111,20 +113,27 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     all: async (given) => (await query(given, client)).rows,
     run: async (given) => (await query(given, client)).rowCount ?? 0,
   });
-  const within = <T>(begin: string, body: (connection: Connection) => Promise<T>): Promise<T> =>
+  /** A transaction. What it writes last travels together with its COMMIT, which rolls back where any of that failed. */
+  const within = <T>(
+    begin: string,
+    body: (connection: Connection) => Promise<{ readonly value: T; readonly last: readonly Query[] }>,
+  ): Promise<T> =>
     lease(async (client) => {
       await query({ sql: begin, values: [] }, client);
       try {
-        const value = await body(on(client));
-        const { command } = await query({ sql: 'COMMIT', values: [] }, client);
+        const { value, last } = await body(on(client));
+        const sent = [...last, { sql: 'COMMIT', values: [] }].map((given) => query(given, client));
+        await Promise.allSettled(sent);
+        const results = await Promise.all(sent);
         // Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error.
-        if (command !== 'COMMIT') throw new DatabaseError('other', 'rolled_back');
+        if (results.at(-1)?.command !== 'COMMIT') throw new DatabaseError('other', 'rolled_back');
         return value;
       } catch (error) {
         await query({ sql: 'ROLLBACK', values: [] }, client).catch(() => {});
         throw error;
       }
     });
+  const alone = async <T>(value: Promise<T>) => ({ value: await value, last: [] });
 
   return {
     dialect: 'postgres',
@@ -135,12 +144,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
         throw error;
       });
     },
-    snapshot: (body) => within('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', body),
+    snapshot: (body) =>
+      within('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (connection) => alone(body(connection))),
     transact: (body) =>
       within('BEGIN', async (connection) => {
         const { value, inserts } = await body(connection);
-        for (const insert of bulkInserts('postgres', inserts)) await connection.run(insert);
-        return value;
+        return { value, last: bulkInserts('postgres', inserts) };
       }),
     exclusive: (body) =>
       within('BEGIN', async (connection) => {
@@ -149,7 +158,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
           values: [],
         });
         await connection.all({ sql: `select pg_advisory_xact_lock(${migrationLock})`, values: [] });
-        return body(connection);
+        return alone(body(connection));
       }),
     ping: () => watch.check(),
     isSound: async () => true,

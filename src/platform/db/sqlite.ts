@@ -38,6 +38,8 @@ class SqliteConnection implements Connection {
       'wal_autocheckpoint = 1000',
       'cache_size = -16384',
       'trusted_schema = OFF',
+      // What undoes a single statement stays in memory; as a file it would be made anew for each large one.
+      'temp_store = MEMORY',
     ]) {
       await connection.all({ sql: `PRAGMA ${pragma}`, values: [] });
     }

@@ -32,17 +32,17 @@ export function createEventStore(sql: Sql) {
     /** The enabled webhooks of a project; they cannot be removed until the end of the unit. */
     subscribers: (projectId: string): Query =>
       sql.text(`select id, events from webhooks where project_id = ? and enabled = 1 ${keyShare}`, [projectId]),
-    waiting: (projectId: string, most: number): Query =>
+    /** Numbers the oldest events that wait, from the number after `last` on; returns them, where asked to. */
+    number: (
+      projectId: string,
+      { last, now, most, returned }: { last: number; now: Instant; most: number; returned: boolean },
+    ): Query =>
       sql.text(
-        `select id, type, created_at from events where project_id = ? and dispatched_at is null order by id limit ?`,
-        [projectId, most],
-      ),
-    /** Numbers events; `numbered` is a list of their ids and numbers. */
-    number: (numbered: readonly (readonly [string, number])[], now: Instant): Query =>
-      sql.text(
-        `update events set sequence = cast(given.value ->> 1 as bigint), dispatched_at = ?
-        from ${rows} where events.id = given.value ->> 0`,
-        [now, JSON.stringify(numbered)],
+        `update events set sequence = cast(? as bigint) + waiting.place, dispatched_at = ?
+        from (select id as waiting_id, row_number() over (order by id) as place from
+          (select id from events where project_id = ? and dispatched_at is null order by id limit ?) as oldest
+        ) as waiting where events.id = waiting.waiting_id${returned ? ' returning id, type, created_at, sequence' : ''}`,
+        [last, now, projectId, most],
       ),
     insertDeliveries: (projectId: string, drafts: readonly DeliveryDraft[], now: Instant): Query =>
       sql.text(

@@ -3,13 +3,14 @@ import { toWireInstant } from '#src/contract/shapes.js';
 import type { Platform } from '#src/platform/index.js';
 import type { DeliveryDraft, EventStore } from './event-store.js';
 
-/** Rows of one unit: events, and deliveries made of them. */
-const most = { events: 500, deliveries: 1000 } as const;
+/** Rows of one unit: events nobody waits for, events that become deliveries, and those deliveries. */
+const most = { unheard: 2000, events: 500, deliveries: 1000 } as const;
 
-interface WaitingEvent {
+interface NumberedEvent {
   readonly id: string;
   readonly type: string;
   readonly createdAt: string;
+  readonly sequence: number;
 }
 
 /**
@@ -19,7 +20,7 @@ interface WaitingEvent {
 export function createFanOut({ db, random }: Pick<Platform, 'db' | 'random'>, store: EventStore) {
   const drafts = (
     projectId: string,
-    events: readonly (WaitingEvent & { readonly sequence: number })[],
+    events: readonly NumberedEvent[],
     subscribers: readonly { readonly id: string; readonly events: readonly string[] }[],
   ): DeliveryDraft[] =>
     events.flatMap((event) =>
@@ -27,6 +28,9 @@ export function createFanOut({ db, random }: Pick<Platform, 'db' | 'random'>, st
         .filter(({ events: names }) => names.includes(everyEvent) || names.includes(event.type))
         .map((webhook): DeliveryDraft => [random.id(), webhook.id, event.id, headOf(projectId, event)]),
     );
+
+  /** Whether some webhook subscribed where there were events last. */
+  let heard = true;
 
   const fanOutSome = (projectId: string): Promise<boolean> =>
     db.work({ projectId, actor: { kind: 'service', id: 'webhooks' }, requestId: '' }, async (unit) => {
@@ -39,36 +43,47 @@ export function createFanOut({ db, random }: Pick<Platform, 'db' | 'random'>, st
         id: String(id),
         events: JSON.parse(String(events)) as string[],
       }));
-      const batch = Math.min(most.events, Math.ceil(most.deliveries / Math.max(1, subscribers.length)));
-      const rows = await unit.all(store.waiting(projectId, batch));
-      if (rows.length === 0) return false;
       const last = Number(sequence.last);
-      const events = rows.map(({ id, type, created_at }, index) => ({
-        ...{ id: String(id), type: String(type), createdAt: String(created_at), sequence: last + index + 1 },
-      }));
-      const numbered = events.map(({ id, sequence: number }) => [id, number] as const);
-      await unit.run(store.number(numbered, unit.now));
-      await unit.run(store.advanceSequence(projectId, last + events.length));
+      if (subscribers.length > 0) heard = true;
+      else {
+        const count = await unit.run(
+          store.number(projectId, { last, now: unit.now, most: most.unheard, returned: false }),
+        );
+        if (count > 0) await unit.run(store.advanceSequence(projectId, last + count));
+        return count === most.unheard;
+      }
+      const batch = Math.min(most.events, Math.ceil(most.deliveries / subscribers.length));
+      const rows = await unit.all(store.number(projectId, { last, now: unit.now, most: batch, returned: true }));
+      if (rows.length === 0) return false;
+      await unit.run(store.advanceSequence(projectId, last + rows.length));
+      const events = rows
+        .map(({ id, type, created_at, sequence: number }) => ({
+          ...{ id: String(id), type: String(type), createdAt: String(created_at), sequence: Number(number) },
+        }))
+        .sort((a, b) => a.sequence - b.sequence);
       const made = drafts(projectId, events, subscribers);
       if (made.length > 0) await unit.run(store.insertDeliveries(projectId, made, unit.now));
       return true;
     });
 
-  /** Fans out some events of each project that has any, and tells whether there may be more. */
-  return async (): Promise<boolean> => {
-    let more = false;
-    for (const { id } of await db.all(store.waitingProjects())) {
-      if (await fanOutSome(String(id))) more = true;
-    }
-    return more;
+  return {
+    /** Fans out some events of each project that has any, and tells whether there may be more. */
+    run: async (): Promise<boolean> => {
+      const projects = await db.all(store.waitingProjects());
+      if (projects.length > 0) heard = false;
+      let more = false;
+      for (const { id } of projects) {
+        if (await fanOutSome(String(id))) more = true;
+      }
+      return more;
+    },
+    /** Whether anybody waits for events, as far as was seen last. */
+    isHeard: () => heard,
   };
 }
 
 /** The body of a delivery up to the event's data, which follows as the text that it is, with a closing brace. */
-export function headOf(
-  projectId: string,
-  { id, type, createdAt, sequence }: WaitingEvent & { readonly sequence: number },
-): string {
+export function headOf(projectId: string, { id, type, createdAt, sequence }: NumberedEvent): string {
   const head = JSON.stringify({ id, type, timestamp: toWireInstant(createdAt), sequence, projectId });
   return `${head.slice(0, -1)},"data":`;
 }
