@@ -63,11 +63,6 @@ export function expandPermissions(permissions: readonly string[], target: 'conta
   return [...new Set(expanded)];
 }
 
-/** The roles a list grants an action to. */
-function grantedRoles(permissions: readonly string[], action: PermissionAction): string[] {
-  return permissions.map(parse).flatMap((permission) => (permission.action === action ? [permission.role] : []));
-}
-
 /** The roles of whoever makes a call; server keys need none. */
 export function rolesOf(actor: WireActor): readonly string[] {
   return actor.kind === 'user' ? rolesOfUser(actor.account) : ['any', 'guests'];
@@ -84,9 +79,9 @@ function rolesOfUser({ id: userId, emailVerification, phoneVerification, labels,
   return roles;
 }
 
-/** Whether the roles include one that the list grants the action to. */
+/** Whether a list in its stored form grants the action to one of the roles. */
 export function allows(permissions: readonly string[], action: PermissionAction, roles: readonly string[]): boolean {
-  return grantedRoles(permissions, action).some((role) => roles.includes(role));
+  return roles.some((role) => permissions.includes(`${action}("${role}")`));
 }
 
 /** Throws Failure unless the caller holds every role it grants; server keys may grant any. */

@@ -5,7 +5,7 @@ import type { Collection } from '../databases/index.js';
 import { wholeDocument } from './printer.js';
 import { conflict, fitting, wireNow } from './refusals.js';
 import type { DocumentStore, NewDocument } from './store.js';
-import { documentResource, keysOf } from './structure.js';
+import { creationOf, documentResource } from './structure.js';
 
 /** A document to create, and on whose behalf. */
 export interface Creation {
@@ -26,6 +26,7 @@ export function createCreation(
   store: DocumentStore,
   collection: Collection,
 ): (creation: Creation) => Promise<string> {
+  const payload = creationOf(collection);
   const create = (creations: readonly [Creation, ...Creation[]]): Promise<(string | undefined)[]> =>
     db.work(creations[0].by, async (unit) => {
       const now = wireNow(unit);
@@ -33,13 +34,12 @@ export function createCreation(
       const rows = await fitting(() => unit.all(store.insert(collection, fresh)));
       if (rows.length === 0) throw await conflict(unit, store, collection, creations[0].document.id);
       const written = new Map(rows.map((row) => [String(row.id), String(row.seq)]));
-      return creations.map(({ by, document: { id, values } }, at) => {
+      return creations.map(({ by, document: { id } }, at) => {
         const seq = written.get(id);
         const printed = fresh[at]?.printed;
         // Of two with the same id, one was written.
         if (seq === undefined || printed === undefined || !written.delete(id)) return undefined;
         const whole = wholeDocument({ id, seq, printed });
-        const payload = { attributes: keysOf(collection, values.keys()), permissions: true };
         unit.record('documentCreated', { by, resource: documentResource(collection, id), payload, announce: whole });
         return whole;
       });
@@ -47,5 +47,6 @@ export function createCreation(
   return createJoin(async ([first, ...others]) => (first === undefined ? [] : create([first, ...others])), {
     most: Math.min(mostTogether, Math.floor(mostValues / (collection.attributes.length + 10))),
     atOnce: 1,
+    turns: 8,
   });
 }

@@ -69,6 +69,7 @@ export function createPrinter(collection: Collection, dialect: DialectName): Doc
   // Ids are of letters, digits, dots, dashes and underscores.
   const begin = `'{"$id":"' || id || '","$sequence":"' || seq || '"'`;
   const fallback = rest(attributes);
+  const members = attributes.map((attribute) => ({ attribute, begin: `,${JSON.stringify(attribute.key)}:` }));
   return {
     shape,
     document: {
@@ -82,10 +83,10 @@ export function createPrinter(collection: Collection, dialect: DialectName): Doc
     changed: (change) => rest(attributes, change),
     fresh: ({ now, permissions, values }) => {
       const system = `${ids},"$createdAt":"${now}","$updatedAt":"${now}","$permissions":${JSON.stringify(permissions)}`;
-      const members = attributes.map(
-        (attribute) => `,${JSON.stringify(attribute.key)}:${printValue(attribute, values.get(attribute.number))}`,
-      );
-      return `${system}${members.join('')}}`;
+      let printed = system;
+      for (const { begin, attribute } of members)
+        printed += begin + printValue(attribute, values.get(attribute.number));
+      return `${printed}}`;
     },
   };
 }

@@ -25,7 +25,7 @@ export interface NewDocument {
 }
 
 /** A new document with what its row keeps printed. */
-export interface FreshDocument extends NewDocument {
+interface FreshDocument extends NewDocument {
   readonly now: Instant;
   readonly printed: string;
 }

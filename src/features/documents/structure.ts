@@ -25,6 +25,11 @@ export function documentResource({ databaseId, id }: Collection, documentId: str
   return `databases/${databaseId}/collections/${id}/documents/${documentId}`;
 }
 
+/** What is recorded of a new document: the same for each of a collection, so it is one value. */
+export function creationOf({ attributes }: Collection) {
+  return Object.freeze({ attributes: attributes.map(({ key }) => key), permissions: true });
+}
+
 /** The keys of attributes, for what is recorded of a change. */
 export function keysOf(collection: Collection, numbers: Iterable<number>): string[] {
   const changed = new Set(numbers);
@@ -36,11 +41,13 @@ function given(data: Readonly<Record<string, unknown>>, { key }: Attribute): unk
   return Object.hasOwn(data, key) ? data[key] : undefined;
 }
 
+const keysByCollection = new WeakMap<Collection, ReadonlySet<string>>();
+
 /** Members that begin with $ are the service's own; callers send them back as they got them, and they are dropped. */
 function refuseUnknown(collection: Collection, data: Readonly<Record<string, unknown>>): void {
-  const unknown = Object.keys(data).find(
-    (key) => !key.startsWith('$') && !collection.attributes.some((attribute) => attribute.key === key),
-  );
+  const keys = keysByCollection.get(collection) ?? new Set(collection.attributes.map(({ key }) => key));
+  keysByCollection.set(collection, keys);
+  const unknown = Object.keys(data).find((key) => !keys.has(key) && !key.startsWith('$'));
   if (unknown !== undefined) throw misfit(`unknown attribute "${unknown.slice(0, 64)}".`);
 }
 

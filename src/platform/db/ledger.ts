@@ -75,6 +75,7 @@ const messageColumns = [
 
 /** Creates the ledger. Each audit row carries an HMAC of this installation over all its columns; chaining comes later, by the sealer. */
 export function createLedger(random: Random, sealing: Sealing): Ledger {
+  const checked = createChecks();
   return {
     open: (by, now) => {
       const rows = {
@@ -85,12 +86,12 @@ export function createLedger(random: Random, sealing: Sealing): Ledger {
       };
       return {
         record: (event, { resource, payload, announce, userId, by: actual = by }) => {
-          const { payload: schema, announced, personal } = events[event];
-          const data: Record<string, unknown> = schema.parse(payload);
+          const { announced, personal } = events[event];
+          const { data, text } = checked(event, payload);
           if (announced)
             rows.events.push([random.id(), actual.projectId, event, now, announce ?? JSON.stringify(data)]);
           const id = random.id();
-          const kept: Record<string, unknown> = { ...data };
+          const kept: Record<string, unknown> = personal.length === 0 ? data : { ...data };
           for (const field of personal) {
             const value = data[field];
             if (typeof value !== 'string' || value === '') continue;
@@ -107,7 +108,7 @@ export function createLedger(random: Random, sealing: Sealing): Ledger {
             event,
             resource,
             actual.requestId,
-            canonicalJson(kept),
+            text ?? canonicalJson(kept),
           ];
           rows.audit.push([...row, sealing.auditMac(JSON.stringify(row))]);
         },
@@ -125,6 +126,26 @@ export function createLedger(random: Random, sealing: Sealing): Ledger {
           ].filter((insert) => insert.rows.length > 0),
       };
     },
+  };
+}
+
+/** Holds payloads against their schemas; a frozen one, which stands for many changes, only once. */
+function createChecks() {
+  interface Checked {
+    readonly event: EventName;
+    readonly data: Record<string, unknown>;
+    /** What the audit row keeps, where nothing in it is personal. */
+    readonly text: string | undefined;
+  }
+  const known = new WeakMap<object, Checked>();
+  return (event: EventName, payload: object): Checked => {
+    const before = known.get(payload);
+    if (before?.event === event) return before;
+    const { payload: schema, personal } = events[event];
+    const data: Record<string, unknown> = schema.parse(payload);
+    const fresh = { event, data, text: personal.length === 0 ? canonicalJson(data) : undefined };
+    if (Object.isFrozen(payload)) known.set(payload, fresh);
+    return fresh;
   };
 }
 

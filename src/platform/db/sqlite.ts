@@ -35,7 +35,7 @@ class SqliteConnection implements Connection {
       'synchronous = FULL',
       'foreign_keys = ON',
       'journal_size_limit = 67108864',
-      'wal_autocheckpoint = 1000',
+      'wal_autocheckpoint = 4000',
       'cache_size = -16384',
       'trusted_schema = OFF',
       // What undoes a single statement stays in memory; as a file it would be made anew for each large one.
