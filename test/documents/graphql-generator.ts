@@ -91,7 +91,16 @@ export function aRequest(random: Random, kind: 'query' | 'mutation', subject: Su
       `${alias === undefined ? '' : `${alias}: `}${call}${marked}${type === undefined ? '' : ` ${selection(type)}`}`;
     return random.chance(0.15) ? `${once(mark)} ${once('')}` : once(mark);
   };
-  const fields = some(random, 4, rootField).join(' ');
+  const root = kind === 'query' ? 'Query' : 'Mutation';
+  const rootMember = (): string => {
+    const form = random.below(8);
+    if (form === 0) return `... { ${rootField()} }`;
+    if (form > 1) return rootField();
+    const name = `${root}_${fragments.size}`;
+    fragments.set(name, `fragment ${name} on ${root} { ${rootField()} }`);
+    return random.pick([`...${name}`, `...${name} ... on ${root} { ...${name} }`]);
+  };
+  const fields = some(random, 4, rootMember).join(' ');
   const isNamed = random.chance(0.3);
   const variables = given.definitions.length === 0 ? '' : `(${given.definitions.join(', ')})`;
   const asked = `${kind}${isNamed ? ' Asked' : ''}${variables} { ${fields} }`;
