@@ -1,75 +1,86 @@
-import {
-  type DocumentNode,
-  type ExecutionResult,
-  GraphQLError,
-  type GraphQLSchema,
-  getOperationAST,
-  parse,
-  validate,
-} from 'graphql';
+import { GraphQLError } from 'graphql';
 import { processRequest } from 'graphql-helix';
 import { Failure } from '#src/contract/errors.js';
 import { graphqlLimits } from '#src/contract/limits.js';
-import { by, type Operation } from '#src/contract/operation.js';
+import type { Operation } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
-import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { Platform } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
-import { countRootFields, demandFewTokens, demandWithinLimits, limitExceeded } from './limits.js';
+import { describe } from './errors.js';
+import { createPreparing, type PreparedOperation } from './prepared.js';
 import { type Request, requestOf } from './request.js';
 import { type Caller, createResolvers } from './resolvers.js';
 import { createSchema } from './schema.js';
 
-/** How many tokens the kept documents have together, so that keeping them costs some megabytes at most. */
-const mostKeptTokens = 50_000;
+/** A request with the operation that it asks for, where there is one. */
+interface Asked {
+  readonly method: 'GET' | 'POST';
+  readonly request: Request;
+  readonly operation: PreparedOperation | undefined;
+}
+
+/** An answer as JSON text. */
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
 
 /** Executes what clients ask in GraphQL, in the name of whoever calls. */
 export function createEngine({ log }: Pick<Platform, 'log'>, operations: readonly Operation[]) {
-  const schema = createSchema(createResolvers(operations));
-  const parseQuery = createParser(schema);
+  const resolvers = createResolvers(operations);
+  const schema = createSchema(resolvers);
+  const prepared = createPreparing(schema, resolvers);
 
-  const execute = async (
-    method: 'GET' | 'POST',
-    request: Request,
-    caller: Caller,
-  ): Promise<{ status: number; payload: ExecutionResult }> => {
+  const describeAll = (errors: readonly GraphQLError[], caller: Caller) =>
+    errors.map((error) => describe(error, caller, log));
+  /** By its plan; undefined where there is none, or where graphql-js has to say what is wrong. */
+  const executePlan = async ({ method, request, operation }: Asked, caller: Caller): Promise<Answer | undefined> => {
+    if (operation?.plan === undefined || (operation.isMutation && method === 'GET')) return undefined;
+    const outcome = await operation.plan(request.variables, caller);
+    if (outcome === undefined) return undefined;
+    const { data, errors } = outcome;
+    const before = errors.length === 0 ? '' : `"errors":${printJson(describeAll(errors, caller))},`;
+    return { status: 200, text: `{${before}"data":${data}}` };
+  };
+  const executeByLibrary = async ({ method, request }: Asked, caller: Caller): Promise<Answer> => {
     const result = await processRequest<Caller>({
       schema,
       ...request,
       request: { method, headers: {}, body: undefined, query: undefined },
-      parse: parseQuery,
-      // The parser has validated the document already, once for each text.
+      parse: (query) => prepared(query).document,
+      // The document has been validated already, once for each text.
       validate: () => [],
       contextFactory: () => caller,
     });
     if (result.type !== 'RESPONSE') throw new Failure('graphql_no_query');
     if (result.status === 405) throw new Failure('graphql_method_unsupported', { headers: { Allow: 'POST' } });
-    const { payload } = result;
-    if (payload.errors === undefined) return { status: 200, payload };
-    const errors = payload.errors.map((error) => describe(error, caller, log));
-    return {
-      status: payload.data === undefined ? 400 : 200,
-      payload: { ...payload, errors } as unknown as ExecutionResult,
-    };
+    const { errors, data } = result.payload;
+    if (errors === undefined) return { status: 200, text: printJson(result.payload) };
+    const payload = { ...result.payload, errors: describeAll(errors, caller) };
+    return { status: data === undefined ? 400 : 200, text: printJson(payload) };
   };
-  /** What a request costs: a call for each root field, and one where it cannot be executed. */
-  const costOf = ({ query, operationName }: Request): number => {
+  const execute = async (asked: Asked, caller: Caller): Promise<Answer> =>
+    (await executePlan(asked, caller)) ?? executeByLibrary(asked, caller);
+
+  const ask = (method: 'GET' | 'POST', given: unknown): Asked => {
+    const request = requestOf(given);
     try {
-      const document = parseQuery(query);
-      const operation = getOperationAST(document, operationName);
-      return operation ? countRootFields(document, operation) : 1;
+      return { method, request, operation: prepared(request.query).operation(request.operationName) };
     } catch (error) {
-      if (error instanceof GraphQLError) return 1;
+      if (error instanceof GraphQLError) return { method, request, operation: undefined };
       throw error;
     }
   };
-  /** Counts every call before the first is made: nothing has happened yet where they are too many. */
-  const charge = (requests: readonly Request[], caller: Caller) =>
-    caller.request.charge(requests.reduce((sum, request) => sum + costOf(request), 0) - 1);
-  const reply = ({ status, payload }: { status: number; payload: unknown }) => new RawJson(printJson(payload), status);
-  const one = async (method: 'GET' | 'POST', request: Request, caller: Caller) => {
-    charge([request], caller);
-    return reply(await execute(method, request, caller));
+  /**
+   * Counts a call for each root field, and one where nothing can be executed, before the first is made: nothing has happened yet where they
+   * are too many.
+   */
+  const charge = (all: readonly Asked[], caller: Caller) =>
+    caller.request.charge(all.reduce((sum, { operation }) => sum + (operation?.rootFields ?? 1), 0) - 1);
+  const one = async (asked: Asked, caller: Caller): Promise<RawJson> => {
+    charge([asked], caller);
+    const { status, text } = await execute(asked, caller);
+    return new RawJson(text, status);
   };
 
   /** A request, a batch of them, or either wrapped once more as the Appwrite SDKs do. */
@@ -77,59 +88,16 @@ export function createEngine({ log }: Pick<Platform, 'log'>, operations: readonl
     const wrapped =
       typeof call.body === 'object' && call.body !== null && 'query' in call.body ? call.body.query : undefined;
     const given = typeof wrapped === 'object' && wrapped !== null ? wrapped : call.body;
-    if (!Array.isArray(given)) return one('POST', requestOf(given), call);
+    if (!Array.isArray(given)) return one(ask('POST', given), call);
     if (given.length > graphqlLimits.batch) throw new Failure('graphql_too_many_queries');
     if (given.length === 0) throw new Failure('graphql_no_query');
-    const requests = given.map(requestOf);
-    charge(requests, call);
-    const answers: unknown[] = [];
-    for (const request of requests) answers.push((await execute('POST', request, call)).payload);
-    return reply({ status: 200, payload: answers });
+    const all = given.map((each) => ask('POST', each));
+    charge(all, call);
+    const answers: string[] = [];
+    for (const asked of all) answers.push((await execute(asked, call)).text);
+    return new RawJson(`[${answers.join(',')}]`, 200);
   };
-  return { post, get: (caller: Caller, query: unknown) => one('GET', requestOf(query), caller) };
-}
-
-/** Parses, measures and validates; the result is kept for each text, up to so many. Throws GraphQLError. */
-function createParser(schema: GraphQLSchema): (query: string) => DocumentNode {
-  const known = new Map<string, DocumentNode>();
-  let tokens = 0;
-  return (query) => {
-    const before = known.get(query);
-    if (before !== undefined) return before;
-    if (Buffer.byteLength(query) > graphqlLimits.bytes) throw limitExceeded('bytes', graphqlLimits.bytes);
-    demandFewTokens(query);
-    const document = parse(query);
-    demandWithinLimits(document);
-    const [error] = validate(schema, document, undefined, { maxErrors: graphqlLimits.errors });
-    if (error !== undefined) throw error;
-    tokens += document.tokenCount ?? graphqlLimits.tokens;
-    if (tokens > mostKeptTokens) {
-      known.clear();
-      tokens = document.tokenCount ?? graphqlLimits.tokens;
-    }
-    known.set(query, document);
-    return document;
-  };
-}
-
-/** What a client sees of an error: those of the catalog and of its own query; everything else is masked and logged. */
-function describe(error: GraphQLError, caller: Caller, log: Platform['log']) {
-  const { originalError, locations, path } = error;
-  const place = { ...(locations === undefined ? {} : { locations }), ...(path === undefined ? {} : { path }) };
-  const shown = (message: string, extensions: Readonly<Record<string, unknown>>) => ({ message, ...place, extensions });
-  const known = originalError instanceof DatabaseError ? failureOf(originalError) : originalError;
-  if (known instanceof Failure) return shown(known.message, { code: known.status, type: known.type });
-  if (originalError !== undefined && !(originalError instanceof GraphQLError)) {
-    const { requestId } = by(caller);
-    log.error('graphql.failed', {
-      requestId,
-      error: originalError instanceof DatabaseError ? originalError.message : originalError.name,
-    });
-    return shown('Internal error', { code: 500, type: 'general_unknown', requestId });
-  }
-  // Suggestions would spell out the schema to whoever guesses.
-  const message = error.message.replace(/ Did you mean .*\?$/s, '');
-  return shown(message, { code: 400, type: 'general_argument_invalid', ...error.extensions });
+  return { post, get: (caller: Caller, query: unknown) => one(ask('GET', query), caller) };
 }
 
 /** What executes GraphQL. */

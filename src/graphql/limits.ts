@@ -133,13 +133,8 @@ function countDirectives(node: unknown): number {
 
 /** How many root fields an operation has, fragments spelled out: what a request costs. */
 export function countRootFields(
-  document: DocumentNode,
   operation: { readonly selectionSet: SelectionSetNode },
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
 ): number {
-  const fragments = new Map(
-    document.definitions.flatMap((definition) =>
-      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition] as const] : [],
-    ),
-  );
   return measure(operation.selectionSet, fragments, new Map(), false).fields;
 }

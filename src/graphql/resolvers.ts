@@ -2,8 +2,8 @@ import { Failure } from '#src/contract/errors.js';
 import { type Declaration, invoke, type Operation, type RawCall } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import { databasesApi } from '#src/features/databases/index.js';
-import { documentsApi } from '#src/features/documents/index.js';
-import { parseJson } from '#src/platform/json.js';
+import { documentsApi, pageOf, partsOf } from '#src/features/documents/index.js';
+import { printJson } from '#src/platform/json.js';
 
 /** What every resolver of a request shares: who calls, and what they may do. */
 export type Caller = Pick<RawCall, 'project' | 'actor' | 'request'>;
@@ -11,11 +11,16 @@ export type Caller = Pick<RawCall, 'project' | 'actor' | 'request'>;
 type Arguments = Readonly<Record<string, unknown>>;
 type Input = Pick<RawCall, 'params' | 'query' | 'body'>;
 
+/** What the fields of an object are answered from, by name. Whatever has no fields of its own is JSON text, lists of such included. */
+export interface Source {
+  readonly [field: string]: string | Source | readonly Source[];
+}
+
 /** How a field is answered: by which operation, with what of its arguments, and what becomes of the reply. */
 interface Row {
   readonly declaration: Declaration;
   readonly input: (args: Arguments) => Input;
-  readonly output: (reply: unknown) => unknown;
+  readonly output: (reply: unknown) => Source;
 }
 
 const collection = ({ databaseId, collectionId }: Arguments) => ({ databaseId, collectionId });
@@ -31,26 +36,27 @@ const queries = ({ queries: list, populate }: Arguments) => {
   return { queries: list ?? undefined };
 };
 
-type Printed = Readonly<Record<string, unknown>>;
-
-function toDocument({ $id, $permissions, $createdAt, $updatedAt, ...rest }: Printed) {
-  const data = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('$')));
-  return { id: $id, data, permissions: $permissions, createdAt: $createdAt, updatedAt: $updatedAt };
+/** The text of a reply; the domain prints documents only as that. */
+function textOf(reply: unknown): string {
+  if (!(reply instanceof RawJson)) throw new Error('the reply is no text');
+  return reply.text;
 }
 
-/** A reply that is JSON text; the domain prints documents only as that. */
-function parsed(reply: unknown): Printed {
-  return parseJson(reply instanceof RawJson ? reply.text : '{}') as Printed;
-}
+const documentOf = (reply: unknown): Source => partsOf(textOf(reply));
 
-const documentOf = (reply: unknown) => toDocument(parsed(reply));
-
-function toCollections(reply: unknown) {
+function toCollections(reply: unknown): Source {
   const { total, collections } = reply as {
     total: number;
     collections: { $id: string; name: string; attributes: unknown[] }[];
   };
-  return { total, collections: collections.map(({ $id, name, attributes }) => ({ id: $id, name, attributes })) };
+  return {
+    total: String(total),
+    collections: collections.map(({ $id, name, attributes }) => ({
+      id: printJson($id),
+      name: printJson(name),
+      attributes: printJson(attributes),
+    })),
+  };
 }
 
 /** Field by field. */
@@ -64,10 +70,7 @@ const rows: Readonly<Record<'Query' | 'Mutation', Readonly<Record<string, Row>>>
     documentList: {
       declaration: documentsApi.list,
       input: (args) => ({ params: collection(args), query: queries(args), body: undefined }),
-      output: (reply) => {
-        const { total, documents } = parsed(reply) as { total: number; documents: Printed[] };
-        return { total, documents: documents.map(toDocument) };
-      },
+      output: (reply) => pageOf(textOf(reply)),
     },
     collectionList: {
       declaration: databasesApi.listCollections,
@@ -103,12 +106,13 @@ const rows: Readonly<Record<'Query' | 'Mutation', Readonly<Record<string, Row>>>
 };
 
 /** A resolver as graphql-js calls it. */
-export type Resolver = (source: unknown, args: Arguments, caller: Caller) => Promise<unknown>;
+export type Resolver = (source: unknown, args: Arguments, caller: Caller) => Promise<Source>;
+
+/** The resolvers of the root fields, by type and name. */
+export type Resolvers = Readonly<Record<'Query' | 'Mutation', Readonly<Record<string, Resolver>>>>;
 
 /** The resolvers of all root fields; each goes through the same door as REST. */
-export function createResolvers(
-  operations: readonly Operation[],
-): Readonly<Record<'Query' | 'Mutation', Readonly<Record<string, Resolver>>>> {
+export function createResolvers(operations: readonly Operation[]): Resolvers {
   const bind = ({ declaration, input, output }: Row): Resolver => {
     const operation = operations.find((one) => one.declaration === declaration);
     if (operation === undefined) throw new Error(`no operation ${declaration.id}`);

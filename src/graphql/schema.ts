@@ -1,20 +1,26 @@
 import {
   buildSchema,
+  type GraphQLObjectType,
   type GraphQLScalarType,
   type GraphQLSchema,
+  getNamedType,
+  isIntrospectionType,
+  isLeafType,
   isObjectType,
   isScalarType,
   Kind,
   type ValueNode,
 } from 'graphql';
-import type { Resolver } from './resolvers.js';
+import { parseJson } from '#src/platform/json.js';
+import type { Resolvers, Source } from './resolvers.js';
 import { sdl } from './sdl.js';
 
 /** The executable schema: the words of the SDL with the resolvers bound to its root fields. */
-export function createSchema(
-  resolvers: Readonly<Record<'Query' | 'Mutation', Readonly<Record<string, Resolver>>>>,
-): GraphQLSchema {
+export function createSchema(resolvers: Resolvers): GraphQLSchema {
   const schema = buildSchema(sdl);
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (isObjectType(type) && !isIntrospectionType(type)) parseLeaves(type);
+  }
   for (const [typeName, fields] of Object.entries(resolvers)) {
     const type = schema.getType(typeName);
     if (!isObjectType(type)) throw new Error(`the SDL has no type ${typeName}`);
@@ -32,6 +38,13 @@ export function createSchema(
     parseLiteral: literal,
   } satisfies Partial<GraphQLScalarType>);
   return schema;
+}
+
+/** Sources have JSON text for what has no fields of its own. */
+function parseLeaves(type: GraphQLObjectType): void {
+  for (const field of Object.values(type.getFields())) {
+    if (isLeafType(getNamedType(field.type))) field.resolve = (source: Source) => parseJson(String(source[field.name]));
+  }
 }
 
 /** A literal in the text of a query; whole numbers beyond 2^53 stay exact. */

@@ -11,6 +11,7 @@ import { createDocuments } from './service.js';
 import { createDocumentStore } from './store.js';
 
 export { documentsApi } from './api.js';
+export { pageOf, partsOf } from './parts.js';
 
 /** Documents of collections. */
 export function createDocumentsFeature(
