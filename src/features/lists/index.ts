@@ -43,7 +43,7 @@ export function createLists({ sql }: Pick<Platform, 'sql'>) {
   const { dialect, knex } = sql;
   const ordered = ({ column, type }: ListField) =>
     dialect === 'postgres' && type === 'text' ? `${column} collate "C"` : column;
-  const columns: Columns<ListField> = { equal: ({ column }) => column, ordered, elementOf: () => 'text' };
+  const columns: Columns<ListField> = { equal: ({ column }) => column, ordered, typeOf: () => 'text' };
   const condition = createCompiler<ListField>(dialect, columns);
 
   const fieldOf = ({ fields }: Listing, name: string): ListField => vocabularyOf(fields).field(name);
