@@ -17,7 +17,7 @@ import type { Collection } from '../databases/index.js';
 import { bind } from '../lists/index.js';
 import type { By, Collections, Where } from './collections.js';
 import type { CountUpTo } from './query/page.js';
-import { type DocumentQuery, parseQueries } from './query/parse.js';
+import { createListParser, type DocumentQuery, parseQueries } from './query/parse.js';
 import { absent, fitting, SchemaChanged, wireNow } from './refusals.js';
 import type { DocumentStore, Visibility } from './store.js';
 import { changedValues, documentResource, keysOf, newValues } from './structure.js';
@@ -79,6 +79,7 @@ export function createDocuments(
     if (!readable(where, collection, row.permissions)) throw unauthorized();
     return String(row.document);
   };
+  const parseList = createListParser();
   const sharedRead = createSharedRead(db, sql);
   const countUpTo = (asked: DocumentQuery, seen: Visibility, total: 'exact' | boolean): CountUpTo => {
     if (total === false) return 0;
@@ -125,7 +126,7 @@ export function createDocuments(
     list: (where: Where, queries: readonly string[], total: 'exact' | boolean): Promise<DocumentPage> =>
       collections.use(where, async (collection) => {
         const visible = visibility(where, collection);
-        const asked = parseQueries(queries, collection);
+        const asked = parseList(queries, collection);
         const count = countUpTo(asked, visible, total);
         const row =
           asked.cursor === null

@@ -14,7 +14,7 @@ import { bind, type Fragment, join, type Order } from '../lists/index.js';
 import { createPrinter, type DocumentPrinter, printValue } from './printer.js';
 import { columnOf, createCompiler, orderColumns } from './query/compile.js';
 import { type CountUpTo, createPageStatements } from './query/page.js';
-import type { DocumentQuery, Field } from './query/parse.js';
+import { type DocumentQuery, type Field, isEquality } from './query/parse.js';
 
 /** Values of a document in their stored form, by attribute number. */
 export type StoredValues = ReadonlyMap<number, unknown>;
@@ -247,11 +247,6 @@ function givenRows(
   }
   const row = `(${columns.map(() => '?').join(', ')})`;
   return { sql: `(values ${rows.map(() => row).join(', ')})`, values: rows.flat() };
-}
-
-/** Of which every value matches about as many documents as any other, as far as a database knows. */
-function isEquality(condition: DocumentQuery['conditions'][number]): boolean {
-  return condition.kind === 'compare' && condition.method === 'equal' && condition.values.length === 1;
 }
 
 function printedValues({ attributes }: Collection, values: StoredValues): ReadonlyMap<number, string> {

@@ -15,7 +15,7 @@ export { type Page, parsePage } from './fields.js';
 export { createCompiler } from './query/compile.js';
 export { bind, type Fragment, join } from './query/fragment.js';
 export { afterCursor, type OrderColumn, orderBy } from './query/order.js';
-export { createQueryParser, type ListQuery, type Order, type Vocabulary } from './query/parse.js';
+export { type Condition, createQueryParser, type ListQuery, type Order, type Vocabulary } from './query/parse.js';
 export { oneText } from './query/wire.js';
 
 /** A list of rows of the product's own tables. */

@@ -4,7 +4,7 @@ import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { Collection } from '../../databases/index.js';
 import { afterCursor, type Fragment, join, orderBy } from '../../lists/index.js';
 import { orderColumns } from './compile.js';
-import type { DocumentQuery } from './parse.js';
+import { type DocumentQuery, type Field, isEquality } from './parse.js';
 
 /** How far a list counts: not at all, exactly, or up to a number. */
 export type CountUpTo = 0 | 'exact' | number;
@@ -31,8 +31,8 @@ interface Places {
   readonly putOwn: (fragment: Fragment) => string;
 }
 
-/** Postgres prints pages up to this length, with what they skip, as it finds them. */
-const shortPage = 100;
+/** Skipping more documents than this is left to the index alone, which need not look at them. */
+const nearBegin = 100;
 
 /** A page of a list and its total in one statement, so that both are of one state of the database. */
 export function createPageStatements(sql: Sql) {
@@ -56,8 +56,7 @@ export function createPageStatements(sql: Sql) {
     const again = ` order by ${orderBy(orderColumns(asked.orders), dialect, false)}`;
     const print = `select ${places.put(page.document)} as document`;
     const rows = found(page, matching, places);
-    if (dialect === 'postgres' && asked.limit + asked.offset <= shortPage)
-      return `${print} from (select * ${rows}) as page${again}`;
+    if (dialect === 'postgres' && isIndexed(page)) return `${print} from (select * ${rows}) as page${again}`;
     // The page is found first and printed then: a sorter would otherwise carry along every document that matches.
     const at = `(select seq as at ${rows}) as page`;
     if (dialect === 'postgres') return `${print} from ${at} join ${tableOf(page)} on seq = at${again}`;
@@ -93,6 +92,24 @@ export function createPageStatements(sql: Sql) {
     },
   };
 }
+
+/** Whether an index holds exactly the documents that match, in the order of the list, and the page is near its begin. */
+function isIndexed({ collection, asked, cursor }: Page): boolean {
+  const { conditions, orders, offset } = asked;
+  if (cursor !== null || offset > nearBegin) return false;
+  if (orders.length === 0) return conditions.length === 0;
+  const fixed = new Set(conditions.map((one) => (isEquality(one) ? keyOf(one.field) : undefined)));
+  return collection.indexes.some(
+    (index) =>
+      index.attributes.slice(0, fixed.size).every((key) => fixed.has(key)) &&
+      orders.every(({ field, descending }, at) => {
+        const place = fixed.size + at;
+        return index.attributes[place] === keyOf(field) && (index.orders[place] === 'DESC') === descending;
+      }),
+  );
+}
+
+const keyOf = (field: Field) => (field.kind === 'attribute' ? field.attribute.key : field.name);
 
 const tableOf = ({ collection }: Page) => documentTable(collection.number);
 
