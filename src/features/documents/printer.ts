@@ -66,19 +66,22 @@ export function createPrinter(collection: Collection, dialect: DialectName): Doc
     }
     return { sql: `${sql.join(' || ')} || '}'`, values };
   };
-  // Ids are of letters, digits, dots, dashes and underscores.
-  const begin = `'{"$id":"' || id || '","$sequence":"' || seq || '"'`;
+  // Ids are of letters, digits, dots, dashes and underscores. Each `||` of SQLite is a copy, and concat() of Postgres looks up types.
+  const whole = (printed: string) =>
+    dialect === 'sqlite'
+      ? `concat('{"$id":"', id, '","$sequence":"', seq, '"', ${printed})`
+      : `'{"$id":"' || id || '","$sequence":"' || seq || '"' || ${printed}`;
   const fallback = rest(attributes);
   const members = attributes.map((attribute) => ({ attribute, begin: `,${JSON.stringify(attribute.key)}:` }));
   return {
     shape,
     document: {
-      sql: `${begin} || case when shape = ${place} then printed else ${fallback.sql} end`,
+      sql: whole(`case when shape = ${place} then printed else ${fallback.sql} end`),
       values: [shape, ...fallback.values],
     },
     selected: (keys) => {
       const { sql, values } = rest(attributes.filter(({ key }) => keys.includes(key)));
-      return { sql: `${begin} || ${sql}`, values };
+      return { sql: whole(sql), values };
     },
     changed: (change) => rest(attributes, change),
     fresh: ({ now, permissions, values }) => {

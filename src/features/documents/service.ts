@@ -11,14 +11,15 @@ import { uniqueId } from '#src/contract/shapes.js';
 import { createSharedRead } from '#src/platform/db/batch.js';
 import type { Value } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
-import type { Reader, Unit } from '#src/platform/db/unit.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import type { Platform } from '#src/platform/index.js';
 import type { Collection } from '../databases/index.js';
 import { bind } from '../lists/index.js';
 import type { By, Collections, Where } from './collections.js';
-import { type DocumentQuery, parseQueries } from './query/parse.js';
+import type { CountUpTo } from './query/page.js';
+import { createListParser, type DocumentQuery, parseQueries } from './query/parse.js';
 import { absent, fitting, SchemaChanged, wireNow } from './refusals.js';
-import type { CountUpTo, DocumentStore, Visibility } from './store.js';
+import type { DocumentStore, Visibility } from './store.js';
 import { changedValues, documentResource, keysOf, newValues } from './structure.js';
 
 /** What a document is made of or changed to. */
@@ -78,12 +79,28 @@ export function createDocuments(
     if (!readable(where, collection, row.permissions)) throw unauthorized();
     return String(row.document);
   };
-  const sharedRead = createSharedRead(db, sql.dialect);
+  const parseList = createListParser();
+  const sharedRead = createSharedRead(db, sql);
   const countUpTo = (asked: DocumentQuery, seen: Visibility, total: 'exact' | boolean): CountUpTo => {
     if (total === false) return 0;
     const unfiltered = asked.conditions.length === 0 && seen === 'everything';
     return total === 'exact' || unfiltered || config.totalLimit === 0 ? 'exact' : config.totalLimit;
   };
+  interface Seen {
+    readonly visibility: Visibility;
+    readonly count: CountUpTo;
+  }
+  const firstPage = (collection: Collection, asked: DocumentQuery, page: Seen): Promise<Row | undefined> => {
+    const shared = store.sharedList(collection, asked, page);
+    return shared === undefined ? db.one(store.list(collection, asked, { ...page, cursor: null })) : sharedRead(shared);
+  };
+  const pageAt = (collection: Collection, asked: DocumentQuery, page: Seen, id: string): Promise<Row | undefined> =>
+    db.snapshot(async (reader) => {
+      const found = await reader.one(store.cursor(collection, id, asked.orders, page.visibility));
+      if (found === undefined) throw new Failure('general_cursor_not_found');
+      const cursor: Value[] = Object.keys(found).map((name) => bind(found[name]));
+      return reader.one(store.list(collection, asked, { ...page, cursor }));
+    });
 
   return {
     /** A document as JSON text. Throws Failure `document_not_found` also where the caller must not see it. */
@@ -108,22 +125,15 @@ export function createDocuments(
       }),
     list: (where: Where, queries: readonly string[], total: 'exact' | boolean): Promise<DocumentPage> =>
       collections.use(where, async (collection) => {
-        const seen = visibility(where, collection);
-        const asked = parseQueries(queries, collection);
-        const read = async (reader: Pick<Reader, 'one'>): Promise<DocumentPage> => {
-          const cursor =
-            asked.cursor === null
-              ? null
-              : await reader.one(store.cursor(collection, asked.cursor.id, asked.orders, seen));
-          if (asked.cursor !== null && !cursor) throw new Failure('general_cursor_not_found');
-          const at: Value[] | null = cursor ? Object.keys(cursor).map((name) => bind(cursor[name])) : null;
-          const row = await reader.one(
-            store.list(collection, asked, { visibility: seen, cursor: at, count: countUpTo(asked, seen, total) }),
-          );
-          current(collection, row?.version);
-          return { total: Number(row?.total), documents: String(row?.documents ?? '') };
-        };
-        return asked.cursor === null ? read({ one: sharedRead }) : db.snapshot(read);
+        const visible = visibility(where, collection);
+        const asked = parseList(queries, collection);
+        const count = countUpTo(asked, visible, total);
+        const row =
+          asked.cursor === null
+            ? await firstPage(collection, asked, { visibility: visible, count })
+            : await pageAt(collection, asked, { visibility: visible, count }, asked.cursor.id);
+        current(collection, row?.version);
+        return { total: Number(row?.total), documents: String(row?.documents ?? '') };
       }),
     create: (where: Where, by: By, id: string, { data = {}, permissions }: DocumentInput): Promise<string> =>
       collections.use(where, async (collection, joined) => {

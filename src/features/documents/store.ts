@@ -1,4 +1,5 @@
 import type { Instant } from '#src/contract/shapes.js';
+import type { SharedQuery } from '#src/platform/db/batch.js';
 import {
   attributeColumn,
   type ColumnKind,
@@ -9,10 +10,11 @@ import {
 import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
 import { recordset, toRecords } from '#src/platform/db/recordset.js';
 import { type Collection, columnKind } from '../databases/index.js';
-import { afterCursor, bind, type Fragment, join, type Order, orderBy } from '../lists/index.js';
+import { bind, type Fragment, join, type Order } from '../lists/index.js';
 import { createPrinter, type DocumentPrinter, printValue } from './printer.js';
 import { columnOf, createCompiler, orderColumns } from './query/compile.js';
-import type { DocumentQuery, Field } from './query/parse.js';
+import { type CountUpTo, createPageStatements } from './query/page.js';
+import { type DocumentQuery, type Field, isEquality } from './query/parse.js';
 
 /** Values of a document in their stored form, by attribute number. */
 export type StoredValues = ReadonlyMap<number, unknown>;
@@ -33,8 +35,13 @@ interface FreshDocument extends NewDocument {
 /** Who may see which documents of a list: everything, or those that grant one of the roles to read. */
 export type Visibility = 'everything' | readonly string[];
 
-/** How far a list counts: not at all, exactly, or up to a number. */
-export type CountUpTo = 0 | 'exact' | number;
+/** What decides on a page of a list, besides what was asked. */
+interface ListPage {
+  readonly visibility: Visibility;
+  /** Where the cursor's document stands in the order. */
+  readonly cursor: readonly Value[] | null;
+  readonly count: CountUpTo;
+}
 
 /**
  * SQL over the documents of collections. Every statement carries the version of the schema it was made for and does nothing, or says so,
@@ -55,6 +62,8 @@ export function createDocumentStore(sql: Sql) {
     return printer;
   };
   const version = `(select version from collections where number = ?)`;
+  const pages = createPageStatements(sql);
+  const sharedLists = new WeakMap<DocumentQuery, { readonly count: CountUpTo; readonly query: SharedQuery }>();
   const isCurrent = (collection: Collection): Fragment => ({
     sql: `${version} = ?`,
     values: [collection.number, collection.version],
@@ -76,6 +85,12 @@ export function createDocumentStore(sql: Sql) {
       },
     ];
   };
+  const pageOf = (collection: Collection, asked: DocumentQuery, { visibility, cursor, count }: ListPage) => ({
+    ...{ collection, asked, cursor, count },
+    filters: [...visible(collection, visibility), ...asked.conditions.map(condition)],
+    document: asked.select === null ? printerOf(collection).document : printerOf(collection).selected(asked.select),
+    version: { sql: version, values: [collection.number] },
+  });
   const where = (fragments: readonly Fragment[]): Fragment => {
     const all = join(fragments, ' and ');
     return { sql: fragments.length === 0 ? '' : ` where ${all.sql}`, values: all.values };
@@ -117,42 +132,22 @@ export function createDocumentStore(sql: Sql) {
         values: filter.values,
       });
     },
-    /** A page of a list and its total in one statement, so that both are of one state of the database. */
-    list: (
+    /** A page of a list and its total. */
+    list: (collection: Collection, asked: DocumentQuery, page: ListPage): Query =>
+      pages.alone(pageOf(collection, asked, page)),
+    /** The same for lists that share statements; undefined where the values decide how Postgres should go about it. */
+    sharedList: (
       collection: Collection,
       asked: DocumentQuery,
-      page: { readonly visibility: Visibility; readonly cursor: readonly Value[] | null; readonly count: CountUpTo },
-    ): Query => {
-      const table = documentTable(collection.number);
-      const filters = [...visible(collection, page.visibility), ...asked.conditions.map(condition)];
-      const matching = where(filters);
-      const columns = orderColumns(asked.orders);
-      const before = asked.cursor?.before === true;
-      const paged = where(page.cursor === null ? filters : [...filters, afterCursor(columns, page.cursor, before)]);
-      const doc = asked.select === null ? printerOf(collection).document : printerOf(collection).selected(asked.select);
-      // The page is found first and printed then: a sorter would otherwise carry along every document that matches, printed.
-      const order = (reversed: boolean) => orderBy(columns, dialect, reversed);
-      // A cross join of SQLite keeps the order of its left side, so only a page read backwards has to be sorted again.
-      const again = dialect === 'postgres' || before ? ` order by ${order(false)}` : '';
-      const found = `select seq as at from ${table}${paged.sql} order by ${order(before)} limit ${asked.limit} offset ?`;
-      const printed: Fragment = {
-        sql: `select ${doc.sql} as document from (${found}) as page ${dialect === 'sqlite' ? 'cross join' : 'join'} ${table} on seq = at${again}`,
-        values: [...doc.values, ...paged.values, asked.offset],
-      };
-      const collect = dialect === 'sqlite' ? "group_concat(document, ',')" : "string_agg(document, ',')";
-      const counted: Fragment =
-        page.count === 0
-          ? { sql: '0', values: [] }
-          : page.count === 'exact'
-            ? { sql: `(select count(*) from ${table}${matching.sql})`, values: matching.values }
-            : {
-                sql: `(select count(*) from (select 1 from ${table}${matching.sql} limit ${page.count}) as matching)`,
-                values: matching.values,
-              };
-      return query({
-        sql: `select ${version} as version, ${counted.sql} as total, (select ${collect} from (${printed.sql}) as documents) as documents`,
-        values: [collection.number, ...counted.values, ...printed.values],
-      });
+      page: Omit<ListPage, 'cursor'>,
+    ): SharedQuery | undefined => {
+      if (dialect === 'postgres' && !asked.conditions.every(isEquality)) return undefined;
+      const known = sharedLists.get(asked);
+      const isUsual = page.visibility === 'everything';
+      if (isUsual && known?.count === page.count) return known.query;
+      const shared = pages.shared(pageOf(collection, asked, { ...page, cursor: null }));
+      if (isUsual) sharedLists.set(asked, { count: page.count, query: shared });
+      return shared;
     },
     fresh: (collection: Collection, document: NewDocument, now: Instant): FreshDocument => ({
       ...document,

@@ -15,7 +15,7 @@ export { type Page, parsePage } from './fields.js';
 export { createCompiler } from './query/compile.js';
 export { bind, type Fragment, join } from './query/fragment.js';
 export { afterCursor, type OrderColumn, orderBy } from './query/order.js';
-export { createQueryParser, type ListQuery, type Order, type Vocabulary } from './query/parse.js';
+export { type Condition, createQueryParser, type ListQuery, type Order, type Vocabulary } from './query/parse.js';
 export { oneText } from './query/wire.js';
 
 /** A list of rows of the product's own tables. */
@@ -43,7 +43,7 @@ export function createLists({ sql }: Pick<Platform, 'sql'>) {
   const { dialect, knex } = sql;
   const ordered = ({ column, type }: ListField) =>
     dialect === 'postgres' && type === 'text' ? `${column} collate "C"` : column;
-  const columns: Columns<ListField> = { equal: ({ column }) => column, ordered, elementOf: () => 'text' };
+  const columns: Columns<ListField> = { equal: ({ column }) => column, ordered, typeOf: () => 'text' };
   const condition = createCompiler<ListField>(dialect, columns);
 
   const fieldOf = ({ fields }: Listing, name: string): ListField => vocabularyOf(fields).field(name);

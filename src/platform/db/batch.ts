@@ -1,5 +1,5 @@
 import { DatabaseError } from './database-error.js';
-import type { DialectName, Query } from './query.js';
+import type { DialectName, Sql, Value } from './query.js';
 import type { Row } from './table.js';
 import type { Reader } from './unit.js';
 
@@ -112,45 +112,68 @@ export function createLookup<V>(
   return async (key) => (await join(key)).value;
 }
 
-const sharedReads: JoinOptions = { most: 8, doubling: true, atOnce: 2 };
+const sharedReads: JoinOptions = { most: 16, doubling: true, atOnce: 2 };
 /** Both databases bound the values of a statement. */
 const mostSharedValues = 1000;
+/** Most kinds of reads that are kept. */
+const mostKinds = 500;
 
-/** Joins reads of the same text, each of which gives one row: several become the parts of one statement. */
-export function createSharedRead(db: Reader, dialect: DialectName): (query: Query) => Promise<Row | undefined> {
-  type Read = (values: Query['values']) => Promise<{ readonly row: Row | undefined }>;
-  const reads = new Map<string, { readonly read: Read; users: number }>();
-  const readOf = (sql: string) => {
-    const join = createJoin<Query['values'], { readonly row: Row | undefined }>(async (items) => {
-      const [alone] = items;
-      if (items.length === 1 && alone !== undefined) return [{ row: await db.one({ sql, values: alone }) }];
-      const rows = await db.all(union(sql, items, dialect));
-      const byPart = new Map(rows.map((row) => [Number(row.part), row]));
-      return items.map((_, part) => ({ row: byPart.get(part) }));
+/** A read of one row without FROM that can share a statement with others, as it finds its values in the columns of a table of values. */
+export interface SharedQuery {
+  readonly columns: string;
+  /** Values of the places in `columns`, the same for all that share. */
+  readonly values: readonly Value[];
+  /** The read's own values, and the place of each, perhaps with a cast. */
+  readonly own: readonly Value[];
+  readonly places: readonly string[];
+  /** Reads with the same key share statements: they differ in their own values only. */
+  readonly key: string;
+}
+
+/** The column of an own value. Both databases call the columns of VALUES so; the first one numbers the reads. */
+export const sharedColumn = (at: number): string => `asked.column${at + 2}`;
+
+/** Joins reads with the same key: several are one statement over a table of their values, which is planned and begun once for all. */
+export function createSharedRead(
+  db: Reader,
+  sql: Pick<Sql, 'dialect' | 'text'>,
+): (query: SharedQuery) => Promise<Row | undefined> {
+  type Read = (own: SharedQuery['own']) => Promise<{ readonly row: Row | undefined }>;
+  const reads = new Map<string, Read>();
+  const readOf = (query: SharedQuery): Read => {
+    const texts = createSharedTexts(query, sql.dialect);
+    return createJoin(async (calls) => {
+      const rows = await db.all(sql.text(texts(calls.length), [...query.values, ...calls.flat()]));
+      const byPart = new Map(rows.map((row) => [row.part, row]));
+      return calls.map((_, part) => ({ row: byPart.get(part) }));
     }, sharedReads);
-    return { read: join, users: 0 };
   };
   return async (query) => {
-    if (query.values.length > mostSharedValues / sharedReads.most) return db.one(query);
-    const shared = reads.get(query.sql) ?? readOf(query.sql);
-    reads.set(query.sql, shared);
-    shared.users += 1;
-    try {
-      return (await shared.read(query.values)).row;
-    } finally {
-      shared.users -= 1;
-      if (shared.users === 0) reads.delete(query.sql);
+    if (query.own.length > mostSharedValues / sharedReads.most) {
+      return db.one(sql.text(createSharedTexts(query, sql.dialect)(1), [...query.values, ...query.own]));
     }
+    let read = reads.get(query.key);
+    if (read === undefined) {
+      if (reads.size >= mostKinds) reads.clear();
+      read = readOf(query);
+      reads.set(query.key, read);
+    }
+    return (await read(query.own)).row;
   };
 }
 
-/** One statement of several parts. Postgres numbers the places of values, so those of later parts move on. */
-function union(sql: string, items: readonly Query['values'][], dialect: DialectName): Query {
-  const part = (at: number): string => {
-    const before = at * (items[0]?.length ?? 0);
-    const text =
-      dialect === 'sqlite' ? sql : sql.replace(/\$(\d+)/g, (_, place: string) => `$${Number(place) + before}`);
-    return `select ${at} as part, q.* from (${text}) as q`;
+/** The statement for a number of reads. */
+function createSharedTexts({ columns, places }: SharedQuery, dialect: DialectName): (count: number) => string {
+  // Postgres takes a value in VALUES for text unless it is told otherwise, and in a single row not even for that.
+  const typed = places.map((place) => (place === '?' && dialect === 'postgres' ? 'cast(? as text)' : place));
+  const rowOf = (part: number) => `(${[part, ...typed].join(', ')})`;
+  const known = new Map<number, string>();
+  return (count) => {
+    const before = known.get(count);
+    if (before !== undefined) return before;
+    const rows = Array.from({ length: count }, (_, part) => rowOf(part)).join(', ');
+    const text = `select asked.column1 as part, ${columns} from (values ${rows}) as asked`;
+    known.set(count, text);
+    return text;
   };
-  return { sql: items.map((_, at) => part(at)).join(' union all '), values: items.flat() };
 }

@@ -17,11 +17,12 @@ export function columnOf(field: Field): string {
 
 /** Turns conditions on documents into SQL for a database. */
 export function createCompiler(dialect: DialectName) {
-  return createListCompiler<Field>(dialect, { equal: columnOf, ordered: columnOf, elementOf });
+  return createListCompiler<Field>(dialect, { equal: columnOf, ordered: columnOf, typeOf });
 }
 
-function elementOf(field: Field): 'integer' | 'double precision' | 'boolean' | 'text' {
-  const type = field.kind === 'system' ? 'string' : field.attribute.type;
+function typeOf(field: Field): 'integer' | 'double precision' | 'boolean' | 'text' {
+  if (field.kind === 'system') return field.name === '$sequence' ? 'integer' : 'text';
+  const { type } = field.attribute;
   if (type === 'double') return 'double precision';
   return type === 'integer' || type === 'boolean' ? type : 'text';
 }

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { queryBounds } from '#src/contract/limits.js';
 import { type Attribute, type Collection, Misfit, single } from '../../databases/index.js';
-import { createQueryParser, type ListQuery, oneText, type Vocabulary } from '../../lists/index.js';
+import { type Condition, createQueryParser, type ListQuery, oneText, type Vocabulary } from '../../lists/index.js';
 
 /** What a condition or an order refers to: an attribute, or one of the members every document has. */
 export type Field =
@@ -16,6 +16,11 @@ export interface DocumentQuery extends ListQuery<Field> {
   readonly select: readonly string[] | null;
 }
 
+/** A condition that an attribute has one value; as far as a database knows, every value matches about as many documents as any other. */
+export function isEquality(condition: Condition<Field>): condition is Extract<Condition<Field>, { kind: 'compare' }> {
+  return condition.kind === 'compare' && condition.method === 'equal' && condition.values.length === 1;
+}
+
 const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
 
 const systemFields: readonly SystemField[] = ['$id', '$sequence', '$createdAt', '$updatedAt'];
@@ -28,6 +33,26 @@ export function parseQueries(texts: readonly string[], collection: Collection): 
   let select: readonly string[] | null = null;
   for (const values of query.selects) select = selection(collection, values, select);
   return { ...query, select };
+}
+
+/** What is kept of lists that were asked for before. */
+const kept = { lists: 1000, characters: 2000 } as const;
+
+/** The same for lists, which repeat: what was parsed is kept for as long as the schema of the collection stays as it is. */
+export function createListParser(): typeof parseQueries {
+  const known = new Map<string, { readonly collection: Collection; readonly query: DocumentQuery }>();
+  return (texts, collection) => {
+    // No query that can be parsed has a NUL, so texts of another number or with other bounds have another key.
+    const key = `${collection.number} ${texts.length} ${texts.join('\0')}`;
+    const before = known.get(key);
+    if (before?.collection === collection) return before.query;
+    const query = parseQueries(texts, collection);
+    if (key.length <= kept.characters) {
+      if (known.size >= kept.lists) known.clear();
+      known.set(key, { collection, query });
+    }
+    return query;
+  };
 }
 
 function vocabularyOf(collection: Collection): Vocabulary<Field> {

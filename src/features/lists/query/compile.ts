@@ -9,8 +9,8 @@ export interface Columns<F> {
   equal(field: F): string;
   /** The column as it is compared for order, by code point. */
   ordered(field: F): string;
-  /** Of what type the elements of a list are. */
-  elementOf(field: F): 'integer' | 'double precision' | 'boolean' | 'text';
+  /** Of what type a field is, or the elements of one that is a list. */
+  typeOf(field: F): 'integer' | 'double precision' | 'boolean' | 'text';
 }
 
 const operators: Record<Comparison, string> = {
@@ -26,6 +26,12 @@ const operators: Record<Comparison, string> = {
 export function createCompiler<F>(dialect: DialectName, columns: Columns<F>): (condition: Condition<F>) => Fragment {
   // LIKE of SQLite and ILIKE of a column in collation C both ignore the case of ASCII letters and of nothing else.
   const like = dialect === 'sqlite' ? 'like' : 'ilike';
+  /** Where a value that is compared with a field stands. Postgres is told its type, as the value may come out of a table of values. */
+  const place = (field: F): string => {
+    const type = columns.typeOf(field);
+    if (dialect === 'sqlite' || type === 'text') return '?';
+    return `cast(? as ${type === 'integer' ? 'bigint' : type})`;
+  };
   const condition = (given: Condition<F>): Fragment => {
     switch (given.kind) {
       case 'all':
@@ -35,11 +41,16 @@ export function createCompiler<F>(dialect: DialectName, columns: Columns<F>): (c
       }
       case 'null':
         return { sql: `${columns.equal(given.field)} is ${given.isNull ? '' : 'not '}null`, values: [] };
-      case 'between':
-        return { sql: `${columns.ordered(given.field)} between ? and ?`, values: [bind(given.low), bind(given.high)] };
+      case 'between': {
+        const one = place(given.field);
+        const sql = `${columns.ordered(given.field)} between ${one} and ${one}`;
+        return { sql, values: [bind(given.low), bind(given.high)] };
+      }
       case 'compare': {
         const values = given.values.map(bind);
-        const right = values.length === 1 ? `${operators[given.method]} ?` : `in (${values.map(() => '?').join(', ')})`;
+        const one = place(given.field);
+        const right =
+          values.length === 1 ? `${operators[given.method]} ${one}` : `in (${values.map(() => one).join(', ')})`;
         const isEquality = given.method === 'equal' || given.method === 'notEqual';
         return { sql: `${isEquality ? columns.equal(given.field) : columns.ordered(given.field)} ${right}`, values };
       }
@@ -56,7 +67,7 @@ export function createCompiler<F>(dialect: DialectName, columns: Columns<F>): (c
   };
   const element = (field: F, values: Fragment['values']): Fragment => {
     const column = columns.equal(field);
-    const type = columns.elementOf(field);
+    const type = columns.typeOf(field);
     // Without `limit 1` SQLite 3.51 and later turn EXISTS into a join, and an OFFSET then counts a row once for each element it matches.
     if (dialect === 'sqlite') {
       const place = type === 'integer' ? 'cast(? as integer)' : '?';
@@ -67,7 +78,7 @@ export function createCompiler<F>(dialect: DialectName, columns: Columns<F>): (c
       };
     }
     const from = `json_array_elements_text(${column}::json) as element (value)`;
-    const list = values.map(() => `cast(? as ${type === 'integer' ? 'bigint' : type})`).join(', ');
+    const list = values.map(() => place(field)).join(', ');
     const value = `cast(element.value as ${type === 'integer' ? 'bigint' : type})`;
     return { sql: `exists (select 1 from ${from} where ${value} in (${list}))`, values };
   };
