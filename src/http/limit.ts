@@ -61,18 +61,18 @@ export function createRequestLimit({ db, config, clock }: Pick<Platform, 'db' | 
       if (!state.allowed) throw refuse(state);
     },
     /** Tells the caller where it stands, in the old words and in those of the IETF draft. */
-    describe: ({ ctx, limit }: Exchange, nowMs: number): void => {
+    describe: ({ answer, limit }: Exchange, nowMs: number): void => {
       if (limit === undefined) return;
       const { state, name } = limit;
       // A handler may have refused for a limit of its own, such as the account's: then nothing is left, and Retry-After says until when.
-      const refused = ctx.status === 429;
+      const refused = answer.status === 429;
       const remaining = refused ? 0 : state.remaining;
-      const seconds = refused ? Number(ctx.response.get('Retry-After')) : state.resetSeconds;
-      ctx.set('X-RateLimit-Limit', String(state.limit));
-      ctx.set('X-RateLimit-Remaining', String(remaining));
-      ctx.set('X-RateLimit-Reset', String(Math.ceil(nowMs / 1000) + seconds));
-      ctx.set('RateLimit-Policy', `"${name}";q=${state.limit};w=${state.windowSeconds}`);
-      ctx.set('RateLimit', `"${name}";r=${remaining};t=${seconds}`);
+      const seconds = refused ? Number(answer.get('Retry-After')) : state.resetSeconds;
+      answer.set('X-RateLimit-Limit', String(state.limit));
+      answer.set('X-RateLimit-Remaining', String(remaining));
+      answer.set('X-RateLimit-Reset', String(Math.ceil(nowMs / 1000) + seconds));
+      answer.set('RateLimit-Policy', `"${name}";q=${state.limit};w=${state.windowSeconds}`);
+      answer.set('RateLimit', `"${name}";r=${remaining};t=${seconds}`);
     },
   };
 }
