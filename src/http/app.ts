@@ -47,7 +47,6 @@ export function createApp(platform: Platform, features: Features) {
   const answer = async (exchange: Exchange, operation: Operation): Promise<void> => {
     const { ctx, req } = exchange;
     const { declaration } = operation;
-    exchange.operation = operation;
     let presentedSession: string | null = null;
     if (declaration.project !== false) exchange.project = await authentication.project(exchange);
     if (declaration.project === 'path') origins.admitAnybody(exchange);
@@ -78,13 +77,15 @@ export function createApp(platform: Platform, features: Features) {
   };
   const routes = mount(state.operations);
 
-  const route = async (exchange: Exchange): Promise<void> => {
+  const route = (exchange: Exchange): Promise<void> => {
+    const found = routes.find(exchange.ctx);
+    if (found === undefined) return answerUnrouted(exchange);
+    exchange.operation = found.operation;
+    exchange.params = found.params;
+    return answer(exchange, found.operation);
+  };
+  const answerUnrouted = async (exchange: Exchange): Promise<void> => {
     const { ctx } = exchange;
-    const found = routes.find(ctx);
-    if (found !== undefined) {
-      exchange.params = found.params;
-      return answer(exchange, found.operation);
-    }
     if (!methods.has(ctx.method)) return refuseMethod(exchange);
     if (ctx.method === 'OPTIONS') return origins.preflight(exchange);
     if (routes.allowed(ctx.path).length > 0) return refuseMethod(exchange);
