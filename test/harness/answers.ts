@@ -113,7 +113,7 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
     const { end, writeHead } = response;
     let head: Readonly<Record<string, string>> | undefined;
     const headRecorder = (status: number, lines?: readonly string[]) => {
-      head = lines && headersOf(lines);
+      head = Array.isArray(lines) ? headersOf(lines) : undefined;
       return Reflect.apply(writeHead, response, [status, lines]);
     };
     const path = (request.url ?? '').split('?')[0] ?? '';
@@ -137,10 +137,15 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
   return { answers, stop: () => void unsubscribe('http.server.request.start', listener) };
 }
 
-/** Headers by their lower-case names, from names and values in turn. */
+/** Headers by their lower-case names, from names and values in turn. One that stands twice would be a defect of the server. */
 function headersOf(lines: readonly string[]): Record<string, string> {
-  const pairs = lines.flatMap((name, at) => (at % 2 === 0 ? [[name.toLowerCase(), lines[at + 1] ?? '']] : []));
-  return Object.fromEntries(pairs);
+  const headers: Record<string, string> = {};
+  for (let at = 0; at < lines.length; at += 2) {
+    const name = lines[at]?.toLowerCase() ?? '';
+    if (name in headers && name !== 'set-cookie') throw new Error(`the header ${name} twice in one answer`);
+    headers[name] = lines[at + 1] ?? '';
+  }
+  return headers;
 }
 
 /** The same shape without room for members that are not declared: a server may add some later, this one has none to hide. */
