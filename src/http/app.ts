@@ -53,7 +53,8 @@ export function createApp(platform: Platform, features: Features) {
     else if (exchange.project !== undefined) {
       origins.admit(exchange);
       ({ actor: exchange.actor, presentedSession } = await authentication.actor(exchange, exchange.project));
-      await limit.demand(exchange);
+      const counted = limit.demand(exchange);
+      if (counted !== undefined) await counted;
     }
     const body =
       declaration.method === 'GET' ? undefined : await readJsonBody(req, declaration.bodyBytes ?? config.bodyMaxBytes);

@@ -67,7 +67,7 @@ export function createAuthentication(
   };
   return {
     /** The project of the request; `?project=` serves URLs that a browser opens. Throws Failure `project_not_found`. */
-    project: async (exchange: Exchange): Promise<Project> => {
+    project: (exchange: Exchange): Promise<Project> => {
       const { ctx, params, operation } = exchange;
       const id =
         operation?.declaration.project === 'path'
