@@ -1,16 +1,17 @@
-import Koa, { type Context } from 'koa';
+import Koa from 'koa';
 import { Failure } from '#src/contract/errors.js';
 import { forwardedUserAgent } from '#src/contract/headers.js';
 import { invoke, type Operation } from '#src/contract/operation.js';
 import type { Features } from '#src/features/index.js';
 import { createGraphql } from '#src/graphql/endpoint.js';
 import type { Platform } from '#src/platform/index.js';
+import { Answer } from './answer.js';
 import { createAuthentication } from './authenticate.js';
 import { readJsonBody } from './body.js';
 import { createClientAddress, isLocal } from './client-address.js';
 import { createCookies } from './cookies.js';
 import { createEnvelope } from './envelope.js';
-import { type Exchange, exchangeOf } from './exchange.js';
+import { Exchange } from './exchange.js';
 import { createRequestLimit } from './limit.js';
 import { createLocale } from './locale.js';
 import { mount } from './mount.js';
@@ -40,74 +41,81 @@ export function createApp(platform: Platform, features: Features) {
   const reply = createReply(platform, cookies);
   const locale = createLocale(config.headerAliases);
   const clientAddress = createClientAddress(config.trustedProxies);
-  const fixedHeaders = securityHeaders(config);
+  const fixedHeaders = securityHeaders(config).flat();
 
   /** The way of a request through one operation, in the order that security demands. */
-  const answer = async (ctx: Context, operation: Operation): Promise<void> => {
-    const exchange = exchangeOf(ctx);
+  const answer = async (exchange: Exchange, operation: Operation): Promise<void> => {
+    const { ctx, req } = exchange;
     const { declaration } = operation;
-    exchange.operation = operation;
     let presentedSession: string | null = null;
     if (declaration.project !== false) exchange.project = await authentication.project(exchange);
     if (declaration.project === 'path') origins.admitAnybody(exchange);
     else if (exchange.project !== undefined) {
       origins.admit(exchange);
       ({ actor: exchange.actor, presentedSession } = await authentication.actor(exchange, exchange.project));
-      await limit.demand(exchange);
+      const counted = limit.demand(exchange);
+      if (counted !== undefined) await counted;
     }
     const body =
-      declaration.method === 'GET'
-        ? undefined
-        : await readJsonBody(ctx.req, declaration.bodyBytes ?? config.bodyMaxBytes);
+      declaration.method === 'GET' ? undefined : await readJsonBody(req, declaration.bodyBytes ?? config.bodyMaxBytes);
     const value = await invoke(operation, {
       project: exchange.project,
-      actor: exchange.actor ?? { kind: 'guest' },
-      params: ctx.params,
-      query: ctx.req.url?.includes('?') ? parseQuery(ctx.querystring) : {},
+      actor: exchange.actor ?? guest,
+      params: exchange.params,
+      query: req.url?.includes('?') ? parseQuery(ctx.querystring) : {},
       body,
       request: {
         id: exchange.requestId,
         ip: exchange.ip,
         userAgent: userAgentOf(exchange),
         presentedSession,
-        locale: locale(ctx.req),
-        isLocal: isLocal(ctx.req),
+        locale: locale(req),
+        isLocal: isLocal(req),
         charge: (calls) => limit.charge(exchange, calls),
       },
     });
     reply.write(exchange, declaration, value);
   };
-  const routes = mount(state.operations, answer);
+  const routes = mount(state.operations);
 
-  const route = async (exchange: Exchange): Promise<void> => {
+  const route = (exchange: Exchange): Promise<void> => {
+    const found = routes.find(exchange.ctx);
+    if (found === undefined) return answerUnrouted(exchange);
+    exchange.operation = found.operation;
+    exchange.params = found.params;
+    return answer(exchange, found.operation);
+  };
+  const answerUnrouted = async (exchange: Exchange): Promise<void> => {
     const { ctx } = exchange;
-    if (!methods.has(ctx.method)) return refuseMethod(ctx);
+    if (!methods.has(ctx.method)) return refuseMethod(exchange);
     if (ctx.method === 'OPTIONS') return origins.preflight(exchange);
-    if (await routes.dispatch(ctx)) return;
-    if (routes.allowed(ctx.path).length > 0) return refuseMethod(ctx);
+    if (routes.allowed(ctx.path).length > 0) return refuseMethod(exchange);
     limit.demandKnownRoute(exchange.ip);
     throw new Failure('general_route_not_found');
   };
-  const refuseMethod = (ctx: Context): never => {
-    const allowed = routes.allowed(ctx.path);
-    ctx.set('Allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', '));
+  const refuseMethod = (exchange: Exchange): never => {
+    const allowed = routes.allowed(exchange.ctx.path);
+    exchange.answer.set('Allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', '));
     throw new Failure('general_method_unsupported');
   };
-  const report = ({ ctx, operation, started, requestId: id, project, actor, ip, errorType }: Exchange): void => {
-    const seconds = (clock.monotonic() - started) / 1000;
+  const report = (exchange: Exchange): void => {
+    const { req, operation, project, actor } = exchange;
+    const { status } = exchange.answer;
+    const seconds = (clock.monotonic() - exchange.started) / 1000;
+    const method = req.method ?? '';
     const name = operation?.declaration.id ?? 'none';
-    metrics.request(methods.has(ctx.method) ? ctx.method : 'other', name, ctx.status, seconds);
+    metrics.request(methods.has(method) ? method : 'other', name, status, seconds);
     if (!log.isOn('info')) return;
     log.info('request', {
-      requestId: id,
-      method: ctx.method,
+      requestId: exchange.requestId,
+      method,
       route: name,
-      status: ctx.status,
+      status,
       ms: Math.round(seconds * 1e5) / 100,
       project: project?.id,
       actor: actor === undefined || actor.kind === 'guest' ? actor?.kind : `${actor.kind}:${actor.id}`,
-      ip,
-      type: errorType,
+      ip: exchange.ip,
+      type: exchange.errorType,
     });
   };
 
@@ -115,16 +123,15 @@ export function createApp(platform: Platform, features: Features) {
   app.silent = true;
   app.on('error', () => {});
   app.use(async (ctx) => {
-    const given = ctx.req.headers['x-request-id'];
-    const exchange: Exchange = {
-      ctx,
-      requestId: requestId(typeof given === 'string' ? given : undefined, random),
-      ip: clientAddress(ctx.req),
+    const { req, res } = ctx;
+    const given = req.headers['x-request-id'];
+    const id = requestId(typeof given === 'string' ? given : undefined, random);
+    const exchange = new Exchange(ctx, {
+      requestId: id,
+      ip: clientAddress(req),
       started: clock.monotonic(),
-    };
-    ctx.state.exchange = exchange;
-    for (const [name, value] of fixedHeaders) ctx.res.setHeader(name, value);
-    ctx.res.setHeader('X-Request-Id', exchange.requestId);
+      answer: new Answer(fixedHeaders, id),
+    });
     try {
       await route(exchange);
     } catch (error) {
@@ -132,11 +139,16 @@ export function createApp(platform: Platform, features: Features) {
     }
     limit.describe(exchange, clock.now());
     report(exchange);
+    // Koa would set headers of its own, one by one.
+    ctx.respond = false;
+    exchange.answer.write(res);
   });
   return { app, state };
 }
 
+const guest = { kind: 'guest' } as const;
+
 /** Behind an application's backend, the browser that it speaks for. */
-function userAgentOf({ ctx, actor }: Exchange): string {
-  return (actor?.kind === 'key' && ctx.get(forwardedUserAgent)) || ctx.get('User-Agent');
+function userAgentOf({ ctx, req, actor }: Exchange): string {
+  return (actor?.kind === 'key' && ctx.get(forwardedUserAgent)) || (req.headers['user-agent'] ?? '');
 }

@@ -27,9 +27,9 @@ export function createAuthentication(
 ) {
   const names: CredentialHeaders = credentialHeaders(aliases);
   /** The first filled header of a role; SDKs send an empty one where nothing is set. */
-  const header = ({ ctx }: Exchange, role: keyof CredentialHeaders): string | undefined => {
+  const header = ({ req }: Exchange, role: keyof CredentialHeaders): string | undefined => {
     for (const name of names[role]) {
-      const value = ctx.req.headers[name];
+      const value = req.headers[name];
       if (typeof value === 'string' && value !== '') return value;
     }
     return undefined;
@@ -67,11 +67,11 @@ export function createAuthentication(
   };
   return {
     /** The project of the request; `?project=` serves URLs that a browser opens. Throws Failure `project_not_found`. */
-    project: async (exchange: Exchange): Promise<Project> => {
-      const { ctx, operation } = exchange;
+    project: (exchange: Exchange): Promise<Project> => {
+      const { ctx, params, operation } = exchange;
       const id =
         operation?.declaration.project === 'path'
-          ? ctx.params.projectId
+          ? params.projectId
           : (header(exchange, 'project') ?? [ctx.query.project].flat()[0]);
       if (id === undefined || id === '') throw new Failure('project_not_found');
       return projects.current(id);

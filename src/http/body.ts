@@ -48,42 +48,56 @@ function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 function parseBody(bytes: Buffer): unknown {
+  let text: string;
   let value: unknown;
   try {
-    const text = decoder.decode(bytes);
+    text = decoder.decode(bytes);
     if (text.trim() === '') return undefined;
     value = parseJson(text);
   } catch {
-    throw new Failure('general_argument_invalid', { message: 'The body is not valid JSON in UTF-8.' });
+    throw refused('The body is not valid JSON in UTF-8.');
   }
-  inspect(value, 1, { keys: 0 });
+  // JSON and UTF-8 refuse NUL and lone surrogates as they stand; only an escape can bring them in.
+  inspect(value, 1, { keys: 0, escapes: text.includes('\\u') });
   return value;
 }
 
+/** How many members were seen, and whether texts may hold what was escaped. */
+interface Seen {
+  keys: number;
+  readonly escapes: boolean;
+}
+
 /** Walks the whole value once: bounded depth and number of keys, no key that reaches a prototype, no text a database refuses. */
-function inspect(value: unknown, depth: number, seen: { keys: number }): void {
-  if (typeof value === 'string') {
-    if (value.includes('\0') || !value.isWellFormed()) {
-      throw new Failure('general_argument_invalid', {
-        message: 'Text must not hold NUL characters or lone surrogates.',
-      });
+function inspect(value: unknown, depth: number, seen: Seen): void {
+  if (typeof value === 'string') inspectText(value, seen);
+  if (typeof value !== 'object' || value === null) return;
+  if (depth > jsonLimits.depth) throw refused(`The body nests deeper than ${jsonLimits.depth} levels.`);
+  if (Array.isArray(value)) {
+    for (const inner of value) {
+      count(seen);
+      inspect(inner, depth + 1, seen);
     }
     return;
   }
-  if (typeof value !== 'object' || value === null) return;
-  if (depth > jsonLimits.depth) {
-    throw new Failure('general_argument_invalid', {
-      message: `The body nests deeper than ${jsonLimits.depth} levels.`,
-    });
+  for (const key of Object.keys(value)) {
+    count(seen);
+    if (refusedKeys.has(key)) throw refused(`The body has a member that is not allowed: ${key}.`);
+    inspectText(key, seen);
+    inspect((value as Record<string, unknown>)[key], depth + 1, seen);
   }
-  for (const [key, inner] of Object.entries(value)) {
-    seen.keys += 1;
-    if (seen.keys > jsonLimits.keys) {
-      throw new Failure('general_argument_invalid', { message: `The body has more than ${jsonLimits.keys} members.` });
-    }
-    if (refusedKeys.has(key))
-      throw new Failure('general_argument_invalid', { message: `The body has a member that is not allowed: ${key}.` });
-    inspect(key, depth, seen);
-    inspect(inner, depth + 1, seen);
-  }
+}
+
+function count(seen: Seen): void {
+  seen.keys += 1;
+  if (seen.keys > jsonLimits.keys) throw refused(`The body has more than ${jsonLimits.keys} members.`);
+}
+
+function inspectText(value: string, { escapes }: Seen): void {
+  if (escapes && (value.includes('\0') || !value.isWellFormed()))
+    throw refused('Text must not hold NUL characters or lone surrogates.');
+}
+
+function refused(message: string): Failure {
+  return new Failure('general_argument_invalid', { message });
 }

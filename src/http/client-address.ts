@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
+/** IPv4 as it is, where it was written as IPv6. */
+function plain(address: string): string {
+  return address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.)/i, '') : address;
+}
+
 /** Finds a client's address: the peer, or what a trusted proxy says of it, counted from the right of X-Forwarded-For. */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const trusted = new BlockList();
@@ -8,7 +13,6 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     const [net = '', prefix = ''] = cidr.split('/');
     trusted.addSubnet(net, Number(prefix), isIP(net) === 6 ? 'ipv6' : 'ipv4');
   }
-  const plain = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
   const isTrusted = (address: string) => {
     const family = isIP(address);
     return family !== 0 && trusted.check(address, family === 6 ? 'ipv6' : 'ipv4');
@@ -28,6 +32,6 @@ const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwa
 
 /** Whether a request comes from this machine itself and not through a proxy on it, as far as headers tell. */
 export function isLocal({ socket, headers }: IncomingMessage): boolean {
-  const peer = (socket.remoteAddress ?? '').replace(/^::ffff:/i, '');
+  const peer = plain(socket.remoteAddress ?? '');
   return (peer === '::1' || peer.startsWith('127.')) && !forwarding.some((name) => headers[name] !== undefined);
 }

@@ -3,13 +3,14 @@ import type { Project } from '#src/contract/project.js';
 import type { Exchange } from './exchange.js';
 
 const fallbackHeader = 'X-Fallback-Cookies';
+const fallbackRequestHeader = fallbackHeader.toLowerCase();
 
 /** Session cookies, and the header by which the Appwrite web SDK replaces them where browsers block third-party cookies. */
 export function createCookies(baseUrl: string) {
   const base = new URL(baseUrl);
   const secure = base.protocol === 'https:';
 
-  const set = ({ ctx }: Exchange, project: Project, value: string, maxAgeSeconds: number) => {
+  const set = ({ answer }: Exchange, project: Project, value: string, maxAgeSeconds: number) => {
     const crossSite = project.settings['cookie.sameSite'] === 'none' && secure;
     const parts = [
       `${sessionCookieName(project.id, secure)}=${value}`,
@@ -19,7 +20,7 @@ export function createCookies(baseUrl: string) {
       `SameSite=${crossSite ? 'None' : 'Lax'}`,
       ...(secure ? ['Secure'] : []),
     ];
-    ctx.append('Set-Cookie', parts.join('; '));
+    answer.append('Set-Cookie', parts.join('; '));
   };
   /**
    * Pages of the same site keep the cookie, and then a secret that scripts can read would only weaken it. Browsers say themselves what a
@@ -37,13 +38,13 @@ export function createCookies(baseUrl: string) {
   };
   return {
     /** The session secret in the request's cookie. */
-    read: ({ ctx }: Exchange, projectId: string): string | undefined => {
-      const { cookie } = ctx.req.headers;
+    read: ({ req }: Exchange, projectId: string): string | undefined => {
+      const { cookie } = req.headers;
       return cookie === undefined ? undefined : cookieValue(cookie, sessionCookieName(projectId, secure));
     },
     /** The session secret in the fallback header. */
-    readFallback: ({ ctx }: Exchange, projectId: string): string | undefined => {
-      const header = ctx.req.headers[fallbackHeader.toLowerCase()];
+    readFallback: ({ req }: Exchange, projectId: string): string | undefined => {
+      const header = req.headers[fallbackRequestHeader];
       if (typeof header !== 'string' || header.length > 4096) return undefined;
       try {
         const value: unknown = JSON.parse(header)?.[sessionCookieName(projectId, secure)];
@@ -56,13 +57,13 @@ export function createCookies(baseUrl: string) {
     open: (exchange: Exchange, project: Project, secret: string, lifeSeconds: number): void => {
       set(exchange, project, secret, lifeSeconds);
       if (!keepsCookie(exchange)) {
-        exchange.ctx.set(fallbackHeader, JSON.stringify({ [sessionCookieName(project.id, secure)]: secret }));
+        exchange.answer.set(fallbackHeader, JSON.stringify({ [sessionCookieName(project.id, secure)]: secret }));
       }
     },
     /** Takes the caller's session away. */
     close: (exchange: Exchange, project: Project): void => {
       set(exchange, project, '', 0);
-      exchange.ctx.set(fallbackHeader, '[]');
+      exchange.answer.set(fallbackHeader, '[]');
     },
   };
 }

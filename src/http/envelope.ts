@@ -40,22 +40,23 @@ export function createEnvelope({ log, metrics, clock }: Pick<Platform, 'log' | '
   return {
     /** Writes the error answer. */
     write: (exchange: Exchange, error: unknown): void => {
-      const { ctx } = exchange;
+      const { answer } = exchange;
       const failure = asFailure(error, exchange.requestId);
       exchange.errorType = failure.type;
       metrics.failure(failure.type);
-      ctx.status = failure.status;
-      if (failure.retryAfter !== undefined) ctx.set('Retry-After', String(failure.retryAfter));
+      answer.status = failure.status;
+      if (failure.retryAfter !== undefined) answer.set('Retry-After', String(failure.retryAfter));
       if (failure.type === 'general_body_too_large' || failure.type === 'general_request_timeout')
-        ctx.set('Connection', 'close');
+        answer.set('Connection', 'close');
       const { message, type, status, pendingSession } = failure;
       if (pendingSession !== undefined && exchange.project !== undefined) {
         const life = Math.floor((millisecondsOf(pendingSession.expire) - clock.now()) / 1000);
         cookies.open(exchange, exchange.project, pendingSession.secret, Math.max(0, life));
       }
-      ctx.set({ 'Content-Type': 'application/json; charset=utf-8', ...failure.headers });
+      answer.set('Content-Type', 'application/json; charset=utf-8');
+      for (const [name, value] of Object.entries(failure.headers)) answer.set(name, value);
       const members = { ...failure.members, ...(pendingSession === undefined ? {} : { pendingSession }) };
-      ctx.body = JSON.stringify({ message, code: status, type, version: wireVersion, ...members });
+      answer.body = JSON.stringify({ message, code: status, type, version: wireVersion, ...members });
     },
   };
 }

@@ -9,9 +9,9 @@ const tag = /^[a-z]{2,3}(-[a-z0-9]{1,8}){0,4}$/i;
 export function createLocale(aliases: readonly string[]): (request: IncomingMessage) => string | null {
   const names = localeHeaders(aliases);
   return ({ headers }) => {
-    const named = names.map((name) => headers[name]).find((value) => typeof value === 'string' && value !== '');
-    if (named === undefined && headers['accept-language'] === undefined) return null;
-    const wanted = named ?? new Negotiator({ headers }).languages()[0];
+    const name = names.find((one) => typeof headers[one] === 'string' && headers[one] !== '');
+    if (name === undefined && headers['accept-language'] === undefined) return null;
+    const wanted = name === undefined ? new Negotiator({ headers }).languages()[0] : headers[name];
     return typeof wanted === 'string' && tag.test(wanted) ? wanted : null;
   };
 }

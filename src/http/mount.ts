@@ -1,5 +1,5 @@
 import Router from '@koa/router';
-import type { Context, Middleware, Next } from 'koa';
+import type { Context } from 'koa';
 import type { Declaration, Operation } from '#src/contract/operation.js';
 
 /** The path below which the interface answers. */
@@ -7,10 +7,15 @@ export const basePath = '/v1';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
+/** An operation and what the path says to it. */
+interface Found {
+  readonly operation: Operation;
+  readonly params: Readonly<Record<string, string>>;
+}
+
 /** Finds the operation of a request. */
 interface Routes {
-  /** Runs the operation's route; resolves to false where there is none. */
-  dispatch(ctx: Context): Promise<boolean>;
+  find(ctx: Context): Found | undefined;
   /** Methods that the path of a request answers to. */
   allowed(path: string): string[];
 }
@@ -23,35 +28,35 @@ export function pathsOf(declaration: Declaration): string[] {
 
 /**
  * Puts the operations into routers. A router looks through its routes one by one, so there is one for each method, number of segments
- * and first segment below the base: a handful of routes each, however many there are in all.
+ * and first segment below the base: a handful of routes each, however many there are in all. Paths without parameters are at hand besides.
  */
-export function mount(
-  operations: readonly Operation[],
-  run: (ctx: Context, operation: Operation) => Promise<void>,
-): Routes {
-  const routers = new Map<string, { readonly router: Router; readonly middleware: Middleware }>();
+export function mount(operations: readonly Operation[]): Routes {
+  const routers = new Map<string, Router>();
+  const operationOf = new Map<unknown, Operation>();
+  const match = (method: string, path: string): Found | undefined => {
+    const layer = routers.get(bucket(method, path))?.match(path, method).pathAndMethod[0];
+    const operation = operationOf.get(layer);
+    if (layer === undefined || operation === undefined) return undefined;
+    return { operation, params: layer.params(path, layer.captures(path)) };
+  };
+  const fixed = new Map<string, Map<string, Found>>(methods.map((method) => [method, new Map()]));
   for (const operation of operations) {
+    const { method } = operation.declaration;
     for (const path of pathsOf(operation.declaration)) {
-      const key = bucket(operation.declaration.method, path);
-      const router = routers.get(key)?.router ?? new Router({ strict: true });
-      router.register(path, [operation.declaration.method], (ctx: Context) => run(ctx, operation));
-      routers.set(key, { router, middleware: router.routes() as unknown as Middleware });
+      const key = bucket(method, path);
+      const router = routers.get(key) ?? new Router({ strict: true });
+      operationOf.set(router.register(path, [method], []), operation);
+      routers.set(key, router);
+      const found = match(method, path);
+      if (found !== undefined && !path.includes(':')) fixed.get(method)?.set(path, found);
     }
   }
-  const methodOf = (ctx: Context) => (ctx.method === 'HEAD' ? 'GET' : ctx.method);
   return {
-    dispatch: async (ctx) => {
-      const found = routers.get(bucket(methodOf(ctx), ctx.path));
-      if (found === undefined) return false;
-      let missed = false;
-      const next: Next = async () => {
-        missed = true;
-      };
-      await found.middleware(ctx, next);
-      return !missed;
+    find: (ctx) => {
+      const method = ctx.req.method === 'HEAD' ? 'GET' : (ctx.req.method ?? '');
+      return fixed.get(method)?.get(ctx.req.url ?? '') ?? match(method, ctx.path);
     },
-    allowed: (path) =>
-      methods.filter((method) => routers.get(bucket(method, path))?.router.match(path, method).route === true),
+    allowed: (path) => methods.filter((method) => match(method, path) !== undefined),
   };
 }
 

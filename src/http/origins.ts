@@ -12,35 +12,35 @@ export function createOrigins({ db, config }: Pick<Platform, 'db' | 'config'>, p
   const allowHeaders = corsRequestHeaders(config.headerAliases).join(', ');
   const exposeHeaders = corsResponseHeaders(config.headerAliases).join(', ');
 
-  const grant = ({ ctx }: Exchange, origin: string) => {
-    ctx.set('Access-Control-Allow-Origin', origin);
-    ctx.set('Access-Control-Allow-Credentials', 'true');
+  const grant = ({ answer }: Exchange, origin: string) => {
+    answer.set('Access-Control-Allow-Origin', origin);
+    answer.set('Access-Control-Allow-Credentials', 'true');
   };
   return {
     /** Answers a preflight. It names no project, so any project's platform will do; the request itself is judged by its own. */
     preflight: async (exchange: Exchange): Promise<void> => {
-      const { ctx } = exchange;
-      const { origin } = ctx.req.headers;
-      ctx.status = 204;
-      ctx.res.setHeader('Vary', 'Origin');
+      const { req, answer } = exchange;
+      const { origin } = req.headers;
+      answer.status = 204;
+      answer.set('Vary', 'Origin');
       if (origin === undefined || !(await projects.anyAllowsOrigin(db, origin))) return;
       grant(exchange, origin);
-      ctx.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE');
-      ctx.set('Access-Control-Allow-Headers', allowHeaders);
-      ctx.set('Access-Control-Max-Age', String(preflightSeconds));
+      answer.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE');
+      answer.set('Access-Control-Allow-Headers', allowHeaders);
+      answer.set('Access-Control-Max-Age', String(preflightSeconds));
     },
     /** Adds the CORS headers where the project allows the origin. */
     admit: (exchange: Exchange): void => {
-      const { origin } = exchange.ctx.req.headers;
-      exchange.ctx.res.setHeader('Vary', 'Origin');
+      const { origin } = exchange.req.headers;
+      exchange.answer.set('Vary', 'Origin');
       if (origin === undefined || exchange.project === undefined || !projects.allowsOrigin(exchange.project, origin))
         return;
       exchange.allowedOrigin = origin;
       grant(exchange, origin);
-      exchange.ctx.set('Access-Control-Expose-Headers', exposeHeaders);
+      exchange.answer.set('Access-Control-Expose-Headers', exposeHeaders);
     },
     /** Lets every page read a public document; credentials do not count there, and are not asked for. */
-    admitAnybody: ({ ctx }: Exchange): void => ctx.set('Access-Control-Allow-Origin', '*'),
+    admitAnybody: ({ answer }: Exchange): void => answer.set('Access-Control-Allow-Origin', '*'),
     /**
      * A cookie travels without the page's doing, so with it the origin must be one of the project's. Unsafe methods must also show what no
      * foreign form can send: JSON and the project header. Throws Failure.

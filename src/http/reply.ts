@@ -15,9 +15,9 @@ export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'
   const namesOfSession = sessionHeaders(config.headerAliases);
   const projectHeaders = credentialHeaders(config.headerAliases).project;
   /** Where a header names the project, one address has an answer for each. */
-  const letKeep = ({ ctx }: Exchange, { project }: Declaration, seconds: number) => {
-    ctx.set('Cache-Control', `public, max-age=${seconds}`);
-    if (project === undefined) ctx.vary([...projectHeaders]);
+  const letKeep = ({ answer }: Exchange, { project }: Declaration, seconds: number) => {
+    answer.set('Cache-Control', `public, max-age=${seconds}`);
+    if (project === undefined) answer.set('Vary', [answer.get('Vary'), ...projectHeaders].join(', '));
   };
   const openSession = (exchange: Exchange, project: Project, session: { secret: string; expire: string }) => {
     const life = Math.max(0, Math.floor((millisecondsOf(session.expire) - clock.now()) / 1000));
@@ -26,34 +26,36 @@ export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'
   /** Whoever keeps the secret itself finds the new one where it sent the old one. */
   const renewSession = (exchange: Exchange, project: Project, session: WithSession['session']) => {
     openSession(exchange, project, session);
-    const { ctx, actor } = exchange;
+    const { answer, actor } = exchange;
     if (actor?.kind !== 'user' || actor.via !== 'header') return;
-    for (const name of namesOfSession) ctx.set(name, session.secret);
+    for (const name of namesOfSession) answer.set(name, session.secret);
   };
   /** Ending another session than the one of this request leaves the caller's cookie alone. */
-  const endsOwnSession = ({ ctx, actor }: Exchange): boolean => {
-    const { sessionId } = ctx.params ?? {};
+  const endsOwnSession = ({ params, actor }: Exchange): boolean => {
+    const { sessionId } = params;
     return (
       sessionId === undefined || sessionId === 'current' || (actor?.kind === 'user' && actor.session.id === sessionId)
     );
   };
-  const writeBody = ({ ctx }: Exchange, { reply }: Declaration, value: unknown): void => {
+  const writeBody = ({ answer }: Exchange, { reply }: Declaration, value: unknown): void => {
     if (reply.kind === 'empty') return;
     if (reply.kind === 'page') {
       const { html, nonce } = value as Page;
-      ctx.set({ 'Content-Type': 'text/html; charset=utf-8', 'Content-Security-Policy': pagePolicy(nonce) });
-      ctx.body = html;
+      answer.set('Content-Type', 'text/html; charset=utf-8');
+      answer.set('Content-Security-Policy', pagePolicy(nonce));
+      answer.body = html;
       return;
     }
     const isText = reply.kind === 'text';
-    ctx.set('Content-Type', isText ? reply.contentType : 'application/json; charset=utf-8');
-    ctx.body = isText ? value : value instanceof RawJson ? value.text : printJson(value);
+    answer.set('Content-Type', isText ? reply.contentType : 'application/json; charset=utf-8');
+    if (isText) answer.body = String(value);
+    else answer.body = value instanceof RawJson ? value.text : printJson(value);
   };
   return {
     write: (exchange: Exchange, declaration: Declaration, given: unknown): void => {
-      const { ctx, project } = exchange;
+      const { answer, project } = exchange;
       const value = given instanceof WithSession ? given.answer : given;
-      ctx.status = (value instanceof RawJson ? value.status : undefined) ?? declaration.status;
+      answer.status = (value instanceof RawJson ? value.status : undefined) ?? declaration.status;
       if (project !== undefined && declaration.session === 'opens')
         openSession(exchange, project, value as { secret: string; expire: string });
       if (project !== undefined && given instanceof WithSession) renewSession(exchange, project, given.session);

@@ -89,17 +89,22 @@ export function createMetrics(): Metrics {
   const measurements: (() => Promise<void>)[] = [];
 
   // A child of a labelled metric is looked up by hashing its labels; requests come often enough to keep the children at hand.
-  const children = new Map<string, { count: Counter.Internal; time: Histogram.Internal<string> }>();
+  type Child = { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> };
+  const children = new Map<string, Map<string, Map<number, Child>>>();
+  const childOf = (method: string, route: string, status: number): Child => {
+    const known = children.get(route)?.get(method)?.get(status);
+    if (known !== undefined) return known;
+    const child = { count: requests.labels(method, route, String(status)), time: latency.labels(method, route) };
+    const methods = children.get(route) ?? new Map<string, Map<number, Child>>();
+    const statuses = methods.get(method) ?? new Map<number, Child>();
+    children.set(route, methods.set(method, statuses.set(status, child)));
+    return child;
+  };
   return {
     request: (method, route, status, seconds) => {
-      const key = `${method} ${route} ${status}`;
-      let child = children.get(key);
-      if (child === undefined) {
-        child = { count: requests.labels(method, route, String(status)), time: latency.labels(method, route) };
-        children.set(key, child);
-      }
-      child.count.inc();
-      child.time.observe(seconds);
+      const { count, time } = childOf(method, route, status);
+      count.inc();
+      time.observe(seconds);
     },
     failure: (type) => failures.inc({ type }),
     unit: (kind, outcome, seconds) => units.observe({ kind, outcome }, seconds),

@@ -21,26 +21,39 @@ export function createRandom(clock: Clock): Random {
   // Filled 4 KiB at a time: one call of the generator costs more than the bytes it gives.
   const pool = Buffer.alloc(4096);
   let used = pool.length;
-  const take = (length: number): Buffer => {
+  /** Where in the pool so many fresh bytes begin. */
+  const reserve = (length: number): number => {
     if (used + length > pool.length) {
       randomFillSync(pool);
       used = 0;
     }
-    const bytes = Buffer.from(pool.subarray(used, used + length));
-    pool.fill(0, used, used + length);
     used += length;
+    return used - length;
+  };
+  const take = (length: number): Buffer => {
+    const from = reserve(length);
+    const bytes = Buffer.from(pool.subarray(from, from + length));
+    pool.fill(0, from, from + length);
     return bytes;
   };
   return {
     id: () => {
-      const micros = BigInt(clock.now()) * 1000n + BigInt(Math.floor((clock.monotonic() % 1) * 1000));
-      return micros.toString(16).padStart(13, '0').slice(-13) + take(4).toString('hex').slice(0, 7);
+      const micros = clock.now() * 1000 + Math.floor((clock.monotonic() % 1) * 1000);
+      const chance = pool.readUInt32BE(reserve(4)) % idPart;
+      return hex(Math.floor(micros / idPart), 6) + hex(micros % idPart, 7) + hex(chance, 7);
     },
     secret: () => take(32).toString('base64url'),
     digits: (count) => Array.from({ length: count }, () => randomInt(10)).join(''),
     text: (length) => Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join(''),
     bytes: (length) => (length > 1024 ? randomBytes(length) : take(length)),
   };
+}
+
+/** Seven hex characters; larger numbers take the slow way to text. */
+const idPart = 2 ** 28;
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
 }
 
 const scatter = 0.2;

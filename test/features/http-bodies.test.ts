@@ -38,6 +38,13 @@ const bodies: [string, string | Buffer, 200 | [number, ErrorType]][] = [
   ['a whole surrogate pair', '{"name":"\\ud83e\\udd84"}', 200],
   ['a NUL character', '{"name":"a\\u0000b"}', [400, invalid]],
   ['a NUL character in a key', '{"name":"x","a\\u0000":1}', [400, invalid]],
+  ['a NUL character as it stands', '{"name":"a\0b"}', [400, invalid]],
+  ['a NUL character as it stands beside a long number', '{"name":"a\0b","n":12345678901234567890}', [400, invalid]],
+  [
+    'half a surrogate pair in bytes',
+    Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+    [400, invalid],
+  ],
   [
     'bytes that are not UTF-8',
     Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]),

@@ -110,7 +110,12 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
     };
     const address = server.address();
     if (address === null || typeof address === 'string' || !ports.has(address.port)) return;
-    const { end } = response;
+    const { end, writeHead } = response;
+    let head: Readonly<Record<string, string>> | undefined;
+    const headRecorder = (status: number, lines?: readonly string[]) => {
+      head = Array.isArray(lines) ? headersOf(lines) : undefined;
+      return Reflect.apply(writeHead, response, [status, lines]);
+    };
     const path = (request.url ?? '').split('?')[0] ?? '';
     const recorder = (...given: unknown[]) => {
       const [body] = given;
@@ -120,15 +125,27 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
         method: request.method ?? '',
         path,
         status: response.statusCode,
-        headers: response.getHeaders(),
+        headers: head ?? response.getHeaders(),
         body: typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : '',
       });
       return Reflect.apply(end, response, given);
     };
+    response.writeHead = headRecorder as ServerResponse['writeHead'];
     response.end = recorder as ServerResponse['end'];
   };
   subscribe('http.server.request.start', listener);
   return { answers, stop: () => void unsubscribe('http.server.request.start', listener) };
+}
+
+/** Headers by their lower-case names, from names and values in turn. One that stands twice would be a defect of the server. */
+function headersOf(lines: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (let at = 0; at < lines.length; at += 2) {
+    const name = lines[at]?.toLowerCase() ?? '';
+    if (name in headers && name !== 'set-cookie') throw new Error(`the header ${name} twice in one answer`);
+    headers[name] = lines[at + 1] ?? '';
+  }
+  return headers;
 }
 
 /** The same shape without room for members that are not declared: a server may add some later, this one has none to hide. */

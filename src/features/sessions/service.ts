@@ -50,6 +50,12 @@ export interface SessionDoors {
   readonly factors: Factors;
 }
 
+/** A session with its user, as stored. */
+interface Found {
+  readonly session: SessionRow;
+  readonly account: Account;
+}
+
 type Parts = Pick<Platform, 'db' | 'sql' | 'clock' | 'random' | 'config'>;
 
 /** Sessions: the one door through which every login leaves, and what ends them. */
@@ -78,7 +84,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
     find: (id: string) => Promise<Row | undefined>,
     projectId: string,
     secret: string,
-  ): Promise<{ session: SessionRow; account: Account } | undefined> => {
+  ): Promise<Found | undefined> => {
     const [, id = '', random256 = ''] = /^ss_([0-9a-f]{20})\.([A-Za-z0-9_-]{43})$/.exec(secret) ?? [];
     const row = id === '' ? undefined : await find(id);
     if (row === undefined) return undefined;
@@ -87,15 +93,14 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
     return { session, account: users.decode(row, 'user') };
   };
 
+  const isOlder = (instant: Instant | null, seconds: number): boolean =>
+    instant === null || clock.now() - millisecondsOf(instant) > seconds * 1000;
   /** The last use is kept to the hour (session) and to the day (user), so that reads stay reads. */
-  const touch = async (project: Project, session: SessionRow, account: Account): Promise<void> => {
-    const now = clock.now();
-    const olderThan = (instant: string | null, seconds: number) =>
-      instant === null || now - millisecondsOf(instant) > seconds * 1000;
-    const staleSession = olderThan(session.accessedAt, accessGranularitySeconds.session);
-    const staleUser = olderThan(account.accessedAt, accessGranularitySeconds.account);
-    if (!staleSession && !staleUser) return;
-    await db.work({ projectId: project.id, actor: { kind: 'user', id: account.id }, requestId: '' }, async (unit) => {
+  const touch = (project: Project, { session, account }: Found): Promise<void> | undefined => {
+    const staleSession = isOlder(session.accessedAt, accessGranularitySeconds.session);
+    const staleUser = isOlder(account.accessedAt, accessGranularitySeconds.account);
+    if (!staleSession && !staleUser) return undefined;
+    return db.work({ projectId: project.id, actor: { kind: 'user', id: account.id }, requestId: '' }, async (unit) => {
       if (staleSession) await unit.run(store.update(project.id, session.id, { accessedAt: unit.now }));
       if (staleUser) await accounts.touch(unit, project.id, account.id);
     });
@@ -202,15 +207,13 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
   };
 
   /** The user of a session that was found, if it counts still. Throws Failure `user_blocked`. */
-  const admit = async (
-    project: Project,
-    { session, account }: { readonly session: SessionRow; readonly account: Account },
-    via: User['via'],
-  ): Promise<User | undefined> => {
+  const admit = async (project: Project, found: Found, via: User['via']): Promise<User | undefined> => {
+    const { session, account } = found;
     if (!isAlive(session, project)) return undefined;
     if (!account.status) throw new Failure('user_blocked');
     if (session.endedAt !== null) return undefined;
-    await touch(project, session, account);
+    const touched = touch(project, found);
+    if (touched !== undefined) await touched;
     return { kind: 'user', id: account.id, account, session, via };
   };
 
