@@ -1,5 +1,6 @@
 import { DatabaseError } from './database-error.js';
-import type { DialectName, Sql, Value } from './query.js';
+import type { DialectName, Query, Sql, Value } from './query.js';
+import { recordset, toRecords } from './recordset.js';
 import type { Row } from './table.js';
 import type { Reader } from './unit.js';
 
@@ -112,7 +113,7 @@ export function createLookup<V>(
   return async (key) => (await join(key)).value;
 }
 
-const sharedReads: JoinOptions = { most: 16, doubling: true, atOnce: 2 };
+const sharedReads = { most: 16, atOnce: 2 } as const;
 /** Both databases bound the values of a statement. */
 const mostSharedValues = 1000;
 /** Most kinds of reads that are kept. */
@@ -130,8 +131,8 @@ export interface SharedQuery {
   readonly key: string;
 }
 
-/** The column of an own value. Both databases call the columns of VALUES so; the first one numbers the reads. */
-export const sharedColumn = (at: number): string => `asked.column${at + 2}`;
+/** The column of an own value, by its number. SQLite calls the columns of VALUES so; the first one numbers the reads. */
+export const sharedColumn = (at: number): string => `given.column${at + 2}`;
 
 /** Joins reads with the same key: several are one statement over a table of their values, which is planned and begun once for all. */
 export function createSharedRead(
@@ -141,17 +142,17 @@ export function createSharedRead(
   type Read = (own: SharedQuery['own']) => Promise<{ readonly row: Row | undefined }>;
   const reads = new Map<string, Read>();
   const readOf = (query: SharedQuery): Read => {
-    const texts = createSharedTexts(query, sql.dialect);
-    return createJoin(async (calls) => {
-      const rows = await db.all(sql.text(texts(calls.length), [...query.values, ...calls.flat()]));
+    const together = joinedReads(query, sql);
+    const run = async (calls: readonly SharedQuery['own'][]) => {
+      const rows = await db.all(together(calls));
       const byPart = new Map(rows.map((row) => [row.part, row]));
       return calls.map((_, part) => ({ row: byPart.get(part) }));
-    }, sharedReads);
+    };
+    // The texts of Postgres are the same for any number of reads.
+    return createJoin(run, { ...sharedReads, doubling: sql.dialect === 'sqlite' });
   };
   return async (query) => {
-    if (query.own.length > mostSharedValues / sharedReads.most) {
-      return db.one(sql.text(createSharedTexts(query, sql.dialect)(1), [...query.values, ...query.own]));
-    }
+    if (query.own.length > mostSharedValues / sharedReads.most) return db.one(joinedReads(query, sql)([query.own]));
     let read = reads.get(query.key);
     if (read === undefined) {
       if (reads.size >= mostKinds) reads.clear();
@@ -162,18 +163,27 @@ export function createSharedRead(
   };
 }
 
-/** The statement for a number of reads. */
-function createSharedTexts({ columns, places }: SharedQuery, dialect: DialectName): (count: number) => string {
-  // Postgres takes a value in VALUES for text unless it is told otherwise, and in a single row not even for that.
-  const typed = places.map((place) => (place === '?' && dialect === 'postgres' ? 'cast(? as text)' : place));
-  const rowOf = (part: number) => `(${[part, ...typed].join(', ')})`;
-  const known = new Map<number, string>();
-  return (count) => {
-    const before = known.get(count);
-    if (before !== undefined) return before;
-    const rows = Array.from({ length: count }, (_, part) => rowOf(part)).join(', ');
-    const text = `select asked.column1 as part, ${columns} from (values ${rows}) as asked`;
-    known.set(count, text);
-    return text;
+/** Makes the statement for some reads. */
+function joinedReads(
+  { columns, values, places }: SharedQuery,
+  sql: Pick<Sql, 'dialect' | 'text'>,
+): (calls: readonly SharedQuery['own'][]) => Query {
+  const from = (table: string) => `select given.column1 as part, ${columns} from ${table} as given`;
+  if (sql.dialect === 'sqlite') {
+    const texts = new Map<number, string>();
+    return (calls) => {
+      const row = (_: unknown, part: number) => `(${[part, ...places].join(', ')})`;
+      const text = texts.get(calls.length) ?? from(`(values ${calls.map(row).join(', ')})`);
+      texts.set(calls.length, text);
+      return sql.text(text, [...values, ...calls.flat()]);
+    };
+  }
+  const types = places.map((place) => /^cast\(\? as (.+)\)$/.exec(place)?.[1] ?? 'text');
+  const given = ['integer', ...types].map((type, at) => ({ name: `column${at + 1}`, type }));
+  // Postgres would take it for a hundred rows, and such a cost for a reason to compile the statement.
+  const text = from(`(select * from ${recordset('?', given)} limit ${sharedReads.most})`);
+  return (calls) => {
+    const rows = calls.map((own, part) => [part, ...own]);
+    return sql.text(text, [...values, toRecords(given, rows)]);
   };
 }
