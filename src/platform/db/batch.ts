@@ -93,7 +93,7 @@ function afterTurns(turns: number, then: () => void): void {
 }
 
 /** A statement costs far more than what one key adds to it, most of all on Postgres and its client: a lookup waits for those of the next turns too. */
-const lookupTurns = { sqlite: 2, postgres: 3 } as const;
+const lookupTurns = { sqlite: 4, postgres: 6 } as const;
 
 /** A lookup by key that shares statements with others. */
 export type Lookup<V> = (key: string) => Promise<V | undefined>;
