@@ -16,7 +16,7 @@ export interface Options {
 const usage = `npm run bench -- [options]
 
   --rounds N         rounds per scenario (3)
-  --seconds S        counted seconds per round (3), after one second of warm-up
+  --seconds S        counted seconds per round (3), after three seconds of warm-up
   --only NAME        one scenario; may be repeated: ${scenarios.map(({ name }) => `"${name}"`).join(', ')}
   --database NAME    sqlite or postgres; may be repeated (both, one after the other)
   --json FILE        also write every number to FILE
@@ -48,7 +48,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
   return {
     rounds: positive('--rounds', values.rounds),
     seconds: positive('--seconds', values.seconds),
-    warmupSeconds: 1,
+    warmupSeconds: 3,
     databases: values.database.map(toDatabase),
     only: values.only,
     assert: values.assert,

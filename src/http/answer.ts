@@ -33,9 +33,12 @@ export class Answer {
   /** Writes everything; a request by HEAD learns the length of the body only. */
   write(response: ServerResponse): void {
     const { status, head, body } = this;
-    if (body !== undefined) head.push('Content-Length', String(Buffer.byteLength(body)));
+    const bytes = body === undefined ? 0 : Buffer.byteLength(body);
+    if (body !== undefined) head.push('Content-Length', String(bytes));
     response.writeHead(status, head);
-    response.end(response.req.method === 'HEAD' ? undefined : body);
+    if (body === undefined || response.req.method === 'HEAD') response.end();
+    // Where there are as many bytes as characters all is ASCII, and Node copies what it is told to be Latin-1 as it stands.
+    else response.end(body, bytes === body.length ? 'latin1' : 'utf8');
   }
 
   private at(name: string): number {
