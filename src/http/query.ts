@@ -1,4 +1,4 @@
-import { unescape } from 'node:querystring';
+import { unescape as decodePercent } from 'node:querystring';
 
 /** The parameters of a query string; `name[]=`, `name[0]=` and repeated names make lists, in the order they stand. */
 export function parseQuery(search: string): Record<string, string | string[]> {
@@ -20,5 +20,5 @@ export function parseQuery(search: string): Record<string, string | string[]> {
 
 /** As forms encode it, where `+` is a space; bytes that are not UTF-8 become U+FFFD. */
 function decode(text: string): string {
-  return unescape(text.includes('+') ? text.replaceAll('+', ' ') : text);
+  return decodePercent(text.includes('+') ? text.replaceAll('+', ' ') : text);
 }
