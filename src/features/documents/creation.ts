@@ -14,6 +14,8 @@ export interface Creation {
 }
 
 const mostTogether = 64;
+/** A commit costs far more than a row: creates wait for those that arrive in the next turns of the event loop, which are short where nothing does. */
+const turnsWaited = 8;
 /** What a statement may carry on both databases, with room to spare. */
 const mostValues = 20_000;
 
@@ -47,6 +49,6 @@ export function createCreation(
   return createJoin(async ([first, ...others]) => (first === undefined ? [] : create([first, ...others])), {
     most: Math.min(mostTogether, Math.floor(mostValues / (collection.attributes.length + 10))),
     atOnce: 1,
-    turns: 8,
+    turns: turnsWaited,
   });
 }

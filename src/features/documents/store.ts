@@ -149,6 +149,7 @@ export function createDocumentStore(sql: Sql) {
       if (isUsual) sharedLists.set(asked, { count: page.count, query: shared });
       return shared;
     },
+    /** A new document with what its row is to keep printed. */
     fresh: (collection: Collection, document: NewDocument, now: Instant): FreshDocument => ({
       ...document,
       now,
