@@ -55,6 +55,7 @@ export function createDocumentStore(sql: Sql) {
   const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
   const textPlace = dialect === 'postgres' ? 'cast(? as text)' : '?';
   const query = (fragment: Fragment): Query => sql.text(fragment.sql, fragment.values);
+  const texts = (fragment: Fragment): Query => ({ ...query(fragment), texts: true });
   const printers = new WeakMap<Collection, DocumentPrinter>();
   const printerOf = (collection: Collection): DocumentPrinter => {
     const printer = printers.get(collection) ?? createPrinter(collection, dialect);
@@ -101,16 +102,16 @@ export function createDocumentStore(sql: Sql) {
     byIds: (collection: Collection, ids: readonly string[]): Query => {
       const doc = printerOf(collection).document;
       const oneOf = dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
-      return query({
-        sql: `select id, permissions, ${doc.sql} as document, ${version} as version from ${documentTable(collection.number)} where ${oneOf}`,
+      return texts({
+        sql: `select id, permissions, ${doc.sql} as document, cast(${version} as text) as version from ${documentTable(collection.number)} where ${oneOf}`,
         values: [...doc.values, collection.number, sql.list(ids)],
       });
     },
     /** One document with only some attributes. */
     selected: (collection: Collection, id: string, select: readonly string[]): Query => {
       const doc = printerOf(collection).selected(select);
-      return query({
-        sql: `select id, permissions, ${doc.sql} as document, ${version} as version from ${documentTable(collection.number)} where id = ?`,
+      return texts({
+        sql: `select id, permissions, ${doc.sql} as document, cast(${version} as text) as version from ${documentTable(collection.number)} where id = ?`,
         values: [...doc.values, collection.number, id],
       });
     },

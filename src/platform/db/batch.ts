@@ -119,7 +119,7 @@ const mostSharedValues = 1000;
 /** Most kinds of reads that are kept. */
 const mostKinds = 500;
 
-/** A read of one row without FROM that can share a statement with others, as it finds its values in the columns of a table of values. */
+/** A read of one row of texts without FROM that can share a statement with others, as it finds its values in the columns of a table of values. */
 export interface SharedQuery {
   readonly columns: string;
   /** Values of the places in `columns`, the same for all that share. */
@@ -145,7 +145,7 @@ export function createSharedRead(
     const together = joinedReads(query, sql);
     const run = async (calls: readonly SharedQuery['own'][]) => {
       const rows = await db.all(together(calls));
-      const byPart = new Map(rows.map((row) => [row.part, row]));
+      const byPart = new Map(rows.map((row) => [Number(row.part), row]));
       return calls.map((_, part) => ({ row: byPart.get(part) }));
     };
     // The texts of Postgres are the same for any number of reads.
@@ -168,14 +168,14 @@ function joinedReads(
   { columns, values, places }: SharedQuery,
   sql: Pick<Sql, 'dialect' | 'text'>,
 ): (calls: readonly SharedQuery['own'][]) => Query {
-  const from = (table: string) => `select given.column1 as part, ${columns} from ${table} as given`;
+  const from = (table: string) => `select cast(given.column1 as text) as part, ${columns} from ${table} as given`;
   if (sql.dialect === 'sqlite') {
     const texts = new Map<number, string>();
     return (calls) => {
       const row = (_: unknown, part: number) => `(${[part, ...places].join(', ')})`;
       const text = texts.get(calls.length) ?? from(`(values ${calls.map(row).join(', ')})`);
       texts.set(calls.length, text);
-      return sql.text(text, [...values, ...calls.flat()]);
+      return { ...sql.text(text, [...values, ...calls.flat()]), texts: true };
     };
   }
   const types = places.map((place) => /^cast\(\? as (.+)\)$/.exec(place)?.[1] ?? 'text');
@@ -184,6 +184,6 @@ function joinedReads(
   const text = from(`(select * from ${recordset('?', given)} limit ${sharedReads.most})`);
   return (calls) => {
     const rows = calls.map((own, part) => [part, ...own]);
-    return sql.text(text, [...values, toRecords(given, rows)]);
+    return { ...sql.text(text, [...values, toRecords(given, rows)]), texts: true };
   };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { DatabaseError, fromPostgres } from './database-error.js';
 import { bulkInserts, type Connection, type Driver } from './driver.js';
-import type { Query } from './query.js';
+import type { Query, Value } from './query.js';
 import type { Row } from './table.js';
 
 const poolSize = 10;
@@ -27,6 +27,9 @@ interface PostgresOptions {
   /** Told when the server goes away or comes back. */
   readonly onChange: (up: boolean) => void;
 }
+
+/** The binary format of a text is the text itself; only as arrays does pg hand out such rows without a copy of each value. */
+const asTexts = { binary: true, rowMode: 'array', types: { getTypeParser: () => String } } as const;
 
 /** SQLSTATEs after which a prepared statement has to be made anew: the schema changed, or the statement is gone. */
 const staleStatement = new Set(['0A000', '26000']);
@@ -96,7 +99,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
       client.release(broken);
     }
   };
-  const query = async ({ sql, values }: Query, client: pg.PoolClient) => {
+  const query = async ({ sql, values, texts }: Query, client: pg.PoolClient) => {
     const name = values.length === 0 && sql.length < 20 ? undefined : statementName(sql);
     try {
       // pg takes the values as they are and does not change them; its types want a mutable array.
@@ -104,13 +107,18 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
         text: sql,
         values: values as unknown[],
         ...(name === undefined ? {} : { name }),
+        ...(texts ? asTexts : {}),
       });
     } catch (error) {
       throw fromPostgres(error);
     }
   };
+  const rowsOf = async (given: Query, client: pg.PoolClient): Promise<Row[]> => {
+    const { rows, fields } = await query(given, client);
+    return given.texts ? rows.map((row) => named(fields, row as unknown as readonly Value[])) : rows;
+  };
   const on = (client: pg.PoolClient): Connection => ({
-    all: async (given) => (await query(given, client)).rows,
+    all: (given) => rowsOf(given, client),
     run: async (given) => (await query(given, client)).rowCount ?? 0,
   });
   /** A transaction. What it writes last travels together with its COMMIT, which rolls back where any of that failed. */
@@ -138,7 +146,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
   return {
     dialect: 'postgres',
     read: async (given) => {
-      const once = () => lease(async (client) => (await query(given, client)).rows);
+      const once = () => lease((client) => rowsOf(given, client));
       return once().catch((error: unknown) => {
         if (error instanceof DatabaseError && staleStatement.has(error.code)) return once();
         throw error;
@@ -165,9 +173,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     // Autovacuum does it, on whichever server this is.
     optimize: async () => {},
     describe: async () => {
-      const [row] = await lease(
-        async (client) => (await query({ sql: 'show server_version', values: [] }, client)).rows,
-      );
+      const [row] = await lease((client) => rowsOf({ sql: 'show server_version', values: [] }, client));
       return `PostgreSQL ${row?.server_version}`;
     },
     close: async () => {
@@ -175,6 +181,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
       await pool.end();
     },
   };
+}
+
+function named(fields: readonly pg.FieldDef[], values: readonly Value[]): Row {
+  const row: Record<string, Value> = {};
+  fields.forEach(({ name }, at) => {
+    row[name] = values[at] ?? null;
+  });
+  return row;
 }
 
 function nameStatements(prepared: boolean): (sql: string) => string | undefined {

@@ -11,6 +11,8 @@ export type Value = string | number | null;
 export interface Query {
   readonly sql: string;
   readonly values: readonly Value[];
+  /** Every column of the answer is text. Postgres then sends it as it stands, without looking for its end first. */
+  readonly texts?: true;
 }
 
 /** A place in a statement that is filled at each call. */

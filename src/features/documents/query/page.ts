@@ -73,7 +73,7 @@ export function createPageStatements(sql: Sql) {
     const matching = page.filters.length === 0 ? undefined : join(page.filters, ' and ');
     const version = places.put(page.version);
     const total = counted(page, matching, places);
-    return `${version} as version, ${total} as total, (select ${collect} from (${printed(page, matching, places)}) as documents) as documents`;
+    return `cast(${version} as text) as version, cast(${total} as text) as total, (select ${collect} from (${printed(page, matching, places)}) as documents) as documents`;
   };
 
   return {
@@ -81,7 +81,7 @@ export function createPageStatements(sql: Sql) {
     alone: (page: Page): Query => {
       const { put, values } = createPlaces();
       const text = columnsOf(page, { put, putOwn: put });
-      return sql.text(`select ${text}`, values);
+      return { ...sql.text(`select ${text}`, values), texts: true };
     },
     /** For calls that ask the same of different values, without a cursor. */
     shared: (page: Page): SharedQuery => {
