@@ -21,7 +21,7 @@ export interface Appliance {
 export async function createAppliance(config: Config, replacements: Replacements = {}): Promise<Appliance> {
   const platform = await createPlatform(config, replacements);
   const features = createFeatures(platform);
-  const { app, state } = createApp(platform, features);
+  const { handler, state } = createApp(platform, features);
   const workers = [features.worker, features.courier.worker];
   const stopAll = () => [features.jobs.stop(), ...workers.map((worker) => worker.stop())];
   return {
@@ -29,7 +29,7 @@ export async function createAppliance(config: Config, replacements: Replacements
     features,
     describe: (project) => describeApi(state.operations, project, config),
     serve: async () => {
-      const listener = await listen(app, config, () => platform.random.id());
+      const listener = await listen(handler, config, () => platform.random.id());
       for (const worker of workers) worker.start();
       await features.jobs.start();
       return {

@@ -1,4 +1,5 @@
-import Koa from 'koa';
+import type { RequestListener } from 'node:http';
+import Koa, { type Context } from 'koa';
 import { Failure } from '#src/contract/errors.js';
 import { forwardedUserAgent } from '#src/contract/headers.js';
 import { invoke, type Operation } from '#src/contract/operation.js';
@@ -24,7 +25,7 @@ import { securityHeaders } from './security-headers.js';
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** The HTTP side of the service: one Koa middleware, since every further one costs each request. */
+/** The HTTP side of the service: one step over Koa's contexts, since every further middleware costs each request. */
 export function createApp(platform: Platform, features: Features) {
   const { config, clock, random, log, metrics } = platform;
   const state: ServerState = { draining: false, operations: [] };
@@ -119,10 +120,7 @@ export function createApp(platform: Platform, features: Features) {
     });
   };
 
-  const app = new Koa();
-  app.silent = true;
-  app.on('error', () => {});
-  app.use(async (ctx) => {
+  const step = async (ctx: Context): Promise<void> => {
     const { req, res } = ctx;
     const given = req.headers['x-request-id'];
     const id = requestId(typeof given === 'string' ? given : undefined, random);
@@ -139,11 +137,18 @@ export function createApp(platform: Platform, features: Features) {
     }
     limit.describe(exchange, clock.now());
     report(exchange);
-    // Koa would set headers of its own, one by one.
-    ctx.respond = false;
     exchange.answer.write(res);
-  });
-  return { app, state };
+  };
+  const koa = new Koa();
+  // Not by Koa's `callback`: it watches each response by a handful of listeners, and sets headers of its own one by one.
+  const handler: RequestListener = (req, res) => {
+    // The step answers its errors itself. What could still fail is the writing, and then there is nothing left to say.
+    step(koa.createContext(req, res)).catch((error: unknown) => {
+      log.error('request.unanswered', { error: error instanceof Error ? error.name : typeof error });
+      res.destroy();
+    });
+  };
+  return { handler, state };
 }
 
 const guest = { kind: 'guest' } as const;

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type Koa from 'koa';
 import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
 import { connectionLimits, serverLimits } from '#src/contract/limits.js';
 import type { Config } from '#src/platform/config/schema.js';
@@ -18,11 +17,10 @@ export interface Listener {
 
 /** Listens on the configured address, over https where a certificate is configured. `newId` names what is no request yet. */
 export async function listen(
-  app: Koa,
+  handler: RequestListener,
   config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'baseUrl'>,
   newId: () => string,
 ): Promise<Listener> {
-  const handler = app.callback();
   // Node would refuse a request without Host by itself, without a request id; we never look at Host.
   const options = { ...connectionLimits, requireHostHeader: false };
   const server: Server =
