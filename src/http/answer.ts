@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 /** The answer to one request as it comes together. Node is told of all headers at once: one by one they cost several times as much. */
 export class Answer {
   status = 404;
-  /** Absent where nothing is answered but the head. */
-  body: string | undefined;
+  /** In pieces that are sent together; none where nothing is answered but the head. */
+  body: readonly string[] = [];
   /** Names and values in turn, as `writeHead` takes them. */
   private readonly head: string[];
 
@@ -33,12 +33,24 @@ export class Answer {
   /** Writes everything; a request by HEAD learns the length of the body only. */
   write(response: ServerResponse): void {
     const { status, head, body } = this;
-    const bytes = body === undefined ? 0 : Buffer.byteLength(body);
-    if (body !== undefined) head.push('Content-Length', String(bytes));
+    let bytes = 0;
+    let characters = 0;
+    for (const part of body) {
+      bytes += Buffer.byteLength(part);
+      characters += part.length;
+    }
+    if (body.length > 0) head.push('Content-Length', String(bytes));
     response.writeHead(status, head);
-    if (body === undefined || response.req.method === 'HEAD') response.end();
+    if (body.length === 0 || response.req.method === 'HEAD') {
+      response.end();
+      return;
+    }
     // Where there are as many bytes as characters all is ASCII, and Node copies what it is told to be Latin-1 as it stands.
-    else response.end(body, bytes === body.length ? 'latin1' : 'utf8');
+    const encoding = bytes === characters ? 'latin1' : 'utf8';
+    if (body.length > 1) response.cork();
+    const last = body.length - 1;
+    for (let at = 0; at < last; at++) response.write(body[at], encoding);
+    response.end(body[last], encoding);
   }
 
   private at(name: string): number {

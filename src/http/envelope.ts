@@ -56,7 +56,7 @@ export function createEnvelope({ log, metrics, clock }: Pick<Platform, 'log' | '
       answer.set('Content-Type', 'application/json; charset=utf-8');
       for (const [name, value] of Object.entries(failure.headers)) answer.set(name, value);
       const members = { ...failure.members, ...(pendingSession === undefined ? {} : { pendingSession }) };
-      answer.body = JSON.stringify({ message, code: status, type, version: wireVersion, ...members });
+      answer.body = [JSON.stringify({ message, code: status, type, version: wireVersion, ...members })];
     },
   };
 }

@@ -43,13 +43,13 @@ export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'
       const { html, nonce } = value as Page;
       answer.set('Content-Type', 'text/html; charset=utf-8');
       answer.set('Content-Security-Policy', pagePolicy(nonce));
-      answer.body = html;
+      answer.body = [html];
       return;
     }
     const isText = reply.kind === 'text';
     answer.set('Content-Type', isText ? reply.contentType : 'application/json; charset=utf-8');
-    if (isText) answer.body = String(value);
-    else answer.body = value instanceof RawJson ? value.text : printJson(value);
+    if (isText) answer.body = [String(value)];
+    else answer.body = value instanceof RawJson ? value.parts : [printJson(value)];
   };
   return {
     write: (exchange: Exchange, declaration: Declaration, given: unknown): void => {

@@ -110,15 +110,23 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
     };
     const address = server.address();
     if (address === null || typeof address === 'string' || !ports.has(address.port)) return;
-    const { end, writeHead } = response;
+    const { end, write, writeHead } = response;
+    let body = '';
     let head: Readonly<Record<string, string>> | undefined;
     const headRecorder = (status: number, lines?: readonly string[]) => {
       head = Array.isArray(lines) ? headersOf(lines) : undefined;
       return Reflect.apply(writeHead, response, [status, lines]);
     };
     const path = (request.url ?? '').split('?')[0] ?? '';
+    const keep = (part: unknown) => {
+      if (typeof part === 'string' || Buffer.isBuffer(part)) body += part.toString();
+    };
+    const partRecorder = (...given: unknown[]) => {
+      keep(given[0]);
+      return Reflect.apply(write, response, given);
+    };
     const recorder = (...given: unknown[]) => {
-      const [body] = given;
+      keep(given[0]);
       // Where the client has hung up nothing leaves any more.
       if (response.socket?.writable !== true) return Reflect.apply(end, response, given);
       answers.push({
@@ -126,11 +134,12 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
         path,
         status: response.statusCode,
         headers: head ?? response.getHeaders(),
-        body: typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : '',
+        body,
       });
       return Reflect.apply(end, response, given);
     };
     response.writeHead = headRecorder as ServerResponse['writeHead'];
+    response.write = partRecorder as ServerResponse['write'];
     response.end = recorder as ServerResponse['end'];
   };
   subscribe('http.server.request.start', listener);

@@ -38,7 +38,7 @@ export function createDocumentsFeature(
     list: async (call) => {
       const asked = call.query.total === 'exact' ? 'exact' : call.query.total === 'true';
       const { total, documents: printed } = await documents.list(where(call), call.query.queries, asked);
-      return new RawJson(`{"total":${total},"documents":[${printed}]}`);
+      return new RawJson([`{"total":${total},"documents":[`, printed, ']}']);
     },
     get: async (call) => new RawJson(await documents.get(where(call), call.params.documentId, call.query.queries)),
     update: async (call) =>
