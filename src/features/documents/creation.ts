@@ -38,10 +38,10 @@ export function createCreation(
       const written = new Map(rows.map((row) => [String(row.id), String(row.seq)]));
       return creations.map(({ by, document: { id } }, at) => {
         const seq = written.get(id);
-        const printed = fresh[at]?.printed;
+        const rest = fresh[at]?.rest;
         // Of two with the same id, one was written.
-        if (seq === undefined || printed === undefined || !written.delete(id)) return undefined;
-        const whole = wholeDocument({ id, seq, printed });
+        if (seq === undefined || rest === undefined || !written.delete(id)) return undefined;
+        const whole = wholeDocument(id, seq, rest);
         unit.record('documentCreated', { by, resource: documentResource(collection, id), payload, announce: whole });
         return whole;
       });

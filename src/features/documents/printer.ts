@@ -16,7 +16,7 @@ export interface PrintedChange {
 }
 
 /**
- * Prints the documents of a collection as the wire shows them. Each row holds its document printed, all but id and sequence, so that reading
+ * Prints the documents of a collection as the wire shows them. Each row holds its document printed, so that reading
  * takes nothing apart and puts nothing together; whole numbers of 64 bits stay exact. A row that was printed for other attributes, as
  * its `shape` tells, is printed by the database when it is read. Keys are bound values there, never part of the SQL.
  */
@@ -29,19 +29,24 @@ export interface DocumentPrinter {
   selected(keys: readonly string[]): Fragment;
   /** What a row keeps printed after a change. */
   changed(change: PrintedChange): Fragment;
-  /** The same for a new row. */
-  fresh(created: {
+  /** The same for a new row, of its `id`, its `seq` and of what `rest` printed. */
+  readonly fresh: string;
+  /** A new document without its id and its sequence. */
+  rest(created: {
     readonly now: Instant;
     readonly permissions: readonly string[];
     readonly values: ReadonlyMap<number, unknown>;
   }): string;
 }
 
-/** A whole document, of what its row keeps printed. */
-export function wholeDocument({ id, seq, printed }: { id: string; seq: string; printed: string }): string {
+/** A new document as its row keeps it, of its id, its sequence and the rest. */
+export function wholeDocument(id: string, seq: string, rest: string): string {
   // Ids are of letters, digits, dots, dashes and underscores.
-  return `{"$id":"${id}","$sequence":"${seq}"${printed}`;
+  return `{"$id":"${id}","$sequence":"${seq}"${rest}`;
 }
+
+/** Names the way in which rows hold their documents; rows of another way are printed when they are read. */
+const way = 2;
 
 /** Makes the printer of a collection for a database. */
 export function createPrinter(collection: Collection, dialect: DialectName): DocumentPrinter {
@@ -49,7 +54,7 @@ export function createPrinter(collection: Collection, dialect: DialectName): Doc
   const ids = `,"$collectionId":${JSON.stringify(collection.id)},"$databaseId":${JSON.stringify(collection.databaseId)}`;
   const place = dialect === 'sqlite' ? '?' : 'cast(? as text)';
   const shape = shapeOf(collection);
-  const rest = (printed: readonly Attribute[], change?: PrintedChange): Fragment => {
+  const restOf = (printed: readonly Attribute[], change?: PrintedChange): Fragment => {
     const head = systemPart(ids, place, change);
     const values: Value[] = [...head.values];
     const sql = [head.sql];
@@ -66,25 +71,29 @@ export function createPrinter(collection: Collection, dialect: DialectName): Doc
     }
     return { sql: `${sql.join(' || ')} || '}'`, values };
   };
-  // Ids are of letters, digits, dots, dashes and underscores. Each `||` of SQLite is a copy, and concat() of Postgres looks up types.
-  const whole = (printed: string) =>
+  // Each `||` of SQLite is a copy, and concat() of Postgres looks up types.
+  const whole = (rest: string) =>
     dialect === 'sqlite'
-      ? `concat('{"$id":"', id, '","$sequence":"', seq, '"', ${printed})`
-      : `'{"$id":"' || id || '","$sequence":"' || seq || '"' || ${printed}`;
-  const fallback = rest(attributes);
+      ? `concat('{"$id":"', id, '","$sequence":"', seq, '"', ${rest})`
+      : `'{"$id":"' || id || '","$sequence":"' || seq || '"' || ${rest}`;
+  const fallback = restOf(attributes);
   const members = attributes.map((attribute) => ({ attribute, begin: `,${JSON.stringify(attribute.key)}:` }));
   return {
     shape,
     document: {
-      sql: whole(`case when shape = ${place} then printed else ${fallback.sql} end`),
+      sql: `case when shape = ${place} then printed else ${whole(fallback.sql)} end`,
       values: [shape, ...fallback.values],
     },
     selected: (keys) => {
-      const { sql, values } = rest(attributes.filter(({ key }) => keys.includes(key)));
+      const { sql, values } = restOf(attributes.filter(({ key }) => keys.includes(key)));
       return { sql: whole(sql), values };
     },
-    changed: (change) => rest(attributes, change),
-    fresh: ({ now, permissions, values }) => {
+    changed: (change) => {
+      const { sql, values } = restOf(attributes, change);
+      return { sql: whole(sql), values };
+    },
+    fresh: whole('printed'),
+    rest: ({ now, permissions, values }) => {
       const system = `${ids},"$createdAt":"${now}","$updatedAt":"${now}","$permissions":${JSON.stringify(permissions)}`;
       let printed = system;
       for (const { begin, attribute } of members)
@@ -104,7 +113,7 @@ export function printValue(attribute: Attribute, value: unknown): string {
 
 function shapeOf({ attributes }: Collection): string {
   const columns = attributes.map((attribute) => [attribute.number, attribute.key, columnKind(attribute)]);
-  return createHash('sha256').update(JSON.stringify(columns)).digest('base64url').slice(0, 16);
+  return createHash('sha256').update(JSON.stringify([way, ...columns])).digest('base64url').slice(0, 16);
 }
 
 function systemPart(ids: string, place: string, change: PrintedChange | undefined): Fragment {

@@ -26,10 +26,10 @@ export interface NewDocument {
   readonly values: StoredValues;
 }
 
-/** A new document with what its row keeps printed. */
+/** A new document, printed but for its id and its sequence. */
 interface FreshDocument extends NewDocument {
   readonly now: Instant;
-  readonly printed: string;
+  readonly rest: string;
 }
 
 /** Who may see which documents of a list: everything, or those that grant one of the roles to read. */
@@ -150,11 +150,11 @@ export function createDocumentStore(sql: Sql) {
       if (isUsual) sharedLists.set(asked, { count: page.count, query: shared });
       return shared;
     },
-    /** A new document with what its row is to keep printed. */
+    /** A new document, printed as far as it can be before it has a sequence. */
     fresh: (collection: Collection, document: NewDocument, now: Instant): FreshDocument => ({
       ...document,
       now,
-      printed: printerOf(collection).fresh({ ...document, now }),
+      rest: printerOf(collection).rest({ ...document, now }),
     }),
     /** Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
     insert: (collection: Collection, documents: readonly FreshDocument[]): Query => {
@@ -164,16 +164,19 @@ export function createDocumentStore(sql: Sql) {
         ...own.map((name) => ({ name, kind: 'text' as const })),
         ...attributes.map((attribute) => ({ name: attributeColumn(attribute.number), kind: columnKind(attribute) })),
       ];
-      const { shape } = printerOf(collection);
-      const rows = documents.map(({ id, now, permissions, printed, values }) => [
-        ...[id, now, now, JSON.stringify(permissions), shape, printed],
+      const { shape, fresh } = printerOf(collection);
+      const rows = documents.map(({ id, now, permissions, rest, values }) => [
+        ...[id, now, now, JSON.stringify(permissions), shape, rest],
         ...attributes.map(({ number }) => bind(values.get(number))),
       ]);
-      const given = givenRows(dialect, columns, rows);
+      const table = documentTable(collection.number);
+      const given = givenRows(dialect, table, columns, rows);
       const current = isCurrent(collection);
-      const list = columns.map(({ name }) => name).join(', ');
+      const list = columns.map(({ name }) => name);
+      const kept = list.map((name) => (name === 'printed' ? fresh : name));
+      const overriding = dialect === 'postgres' ? ' overriding system value' : '';
       return query({
-        sql: `insert into ${documentTable(collection.number)} (${list}) select * from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
+        sql: `insert into ${table} (seq, ${list.join(', ')})${overriding} select seq, ${kept.join(', ')} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
         values: [...given.values, ...current.values],
       });
     },
@@ -237,18 +240,27 @@ export function createDocumentStore(sql: Sql) {
   };
 }
 
-/** Rows as a table. SQLite has no exact way to read doubles from text, so there each value is bound. */
+/** New rows as a table, with the sequences that are next. SQLite has no exact way to read doubles from text, so there each value is bound. */
 function givenRows(
   dialect: DialectName,
+  table: string,
   columns: readonly { readonly name: string; readonly kind: ColumnKind }[],
   rows: readonly (readonly Value[])[],
 ): Fragment {
   if (dialect === 'postgres') {
     const typed = columns.map(({ name, kind }) => ({ name, type: castType(kind) }));
-    return { sql: recordset('?', typed), values: [toRecords(typed, rows)] };
+    return {
+      sql: `(select nextval('${table}_seq_seq') as seq, * from ${recordset('?', typed)}) as given`,
+      values: [toRecords(typed, rows)],
+    };
   }
-  const row = `(${columns.map(() => '?').join(', ')})`;
-  return { sql: `(values ${rows.map(() => row).join(', ')})`, values: rows.flat() };
+  const row = (_: unknown, at: number) => `(${[at + 1, ...columns.map(() => '?')].join(', ')})`;
+  const names = columns.map(({ name }, at) => `column${at + 2} as ${name}`);
+  const last = `coalesce((select seq from sqlite_sequence where name = '${table}'), 0)`;
+  return {
+    sql: `(select ${last} + column1 as seq, ${names.join(', ')} from (values ${rows.map(row).join(', ')}))`,
+    values: rows.flat(),
+  };
 }
 
 function printedValues({ attributes }: Collection, values: StoredValues): ReadonlyMap<number, string> {
