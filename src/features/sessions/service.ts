@@ -8,7 +8,6 @@ import type { Session } from '#src/contract/session.js';
 import { type Instant, toWireInstant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import { createLookup } from '#src/platform/db/batch.js';
-import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Platform } from '#src/platform/index.js';
@@ -73,24 +72,29 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
     return idleDays === null || clock.now() - millisecondsOf(session.accessedAt) < idleDays * dayMs;
   };
 
-  const load = async (reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, Row>> => {
+  const load = async (reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, Found>> => {
     const rows = await reader.all(store.withUsers({ ids: sql.list(ids) }));
-    return new Map(rows.map((row) => [String(row.id), row]));
+    return new Map(
+      rows.map((row) => [
+        String(row.id),
+        { session: sessions.decode(row, 'session'), account: users.decode(row, 'user') },
+      ]),
+    );
   };
   const lookup = createLookup(sql.dialect, (ids) => load(db, ids));
 
   /** The session a secret stands for, with its user; undefined where there is none. */
   const resolve = async (
-    find: (id: string) => Promise<Row | undefined>,
+    find: (id: string) => Promise<Found | undefined>,
     projectId: string,
     secret: string,
   ): Promise<Found | undefined> => {
     const [, id = '', random256 = ''] = /^ss_([0-9a-f]{20})\.([A-Za-z0-9_-]{43})$/.exec(secret) ?? [];
-    const row = id === '' ? undefined : await find(id);
-    if (row === undefined) return undefined;
-    const session = sessions.decode(row, 'session');
-    if (session.projectId !== projectId || !equalDigests(digest(random256), session.secretDigest)) return undefined;
-    return { session, account: users.decode(row, 'user') };
+    const found = id === '' ? undefined : await find(id);
+    if (found === undefined) return undefined;
+    const { session } = found;
+    const isRight = session.projectId === projectId && equalDigests(digest(random256), session.secretDigest);
+    return isRight ? found : undefined;
   };
 
   const isOlder = (instant: Instant | null, seconds: number): boolean =>
@@ -225,11 +229,11 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
     },
     /** The same for a JWT, which names its session and is proof of it; a login that lacks its second factor has none. */
     authenticateById: async (project: Project, userId: string, id: string): Promise<User | undefined> => {
-      const row = await lookup(id);
-      if (row === undefined) return undefined;
-      const session = sessions.decode(row, 'session');
+      const found = await lookup(id);
+      if (found === undefined) return undefined;
+      const { session } = found;
       if (session.projectId !== project.id || session.userId !== userId || session.pending) return undefined;
-      return admit(project, { session, account: users.decode(row, 'user') }, 'jwt');
+      return admit(project, found, 'jwt');
     },
     /**
      * Opens a session where the user has proved enough: refuses blocked users and whoever lacks the second factor, ends the session the
