@@ -113,7 +113,10 @@ export function printValue(attribute: Attribute, value: unknown): string {
 
 function shapeOf({ attributes }: Collection): string {
   const columns = attributes.map((attribute) => [attribute.number, attribute.key, columnKind(attribute)]);
-  return createHash('sha256').update(JSON.stringify([way, ...columns])).digest('base64url').slice(0, 16);
+  return createHash('sha256')
+    .update(JSON.stringify([way, ...columns]))
+    .digest('base64url')
+    .slice(0, 16);
 }
 
 function systemPart(ids: string, place: string, change: PrintedChange | undefined): Fragment {
