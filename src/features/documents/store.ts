@@ -1,4 +1,5 @@
 import type { Instant } from '#src/contract/shapes.js';
+import { toArrays, unnested } from '#src/platform/db/arrays.js';
 import type { SharedQuery } from '#src/platform/db/batch.js';
 import {
   attributeColumn,
@@ -8,7 +9,6 @@ import {
   readersTable,
 } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
-import { recordset, toRecords } from '#src/platform/db/recordset.js';
 import { type Collection, columnKind } from '../databases/index.js';
 import { bind, type Fragment, join, type Order } from '../lists/index.js';
 import { createPrinter, type DocumentPrinter, printValue } from './printer.js';
@@ -54,7 +54,7 @@ export function createDocumentStore(sql: Sql) {
     dialect === 'postgres' && kind !== 'text' && kind !== 'list' ? `cast(? as ${castType(kind)})` : '?';
   const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
   const textPlace = dialect === 'postgres' ? 'cast(? as text)' : '?';
-  const query = (fragment: Fragment): Query => sql.text(fragment.sql, fragment.values);
+  const query = (fragment: Pick<Query, 'sql' | 'values'>): Query => sql.text(fragment.sql, fragment.values);
   const texts = (fragment: Fragment): Query => ({ ...query(fragment), texts: true });
   const printers = new WeakMap<Collection, DocumentPrinter>();
   const printerOf = (collection: Collection): DocumentPrinter => {
@@ -246,12 +246,12 @@ function givenRows(
   table: string,
   columns: readonly { readonly name: string; readonly kind: ColumnKind }[],
   rows: readonly (readonly Value[])[],
-): Fragment {
+): Pick<Query, 'sql' | 'values'> {
   if (dialect === 'postgres') {
     const typed = columns.map(({ name, kind }) => ({ name, type: castType(kind) }));
     return {
-      sql: `(select nextval('${table}_seq_seq') as seq, * from ${recordset('?', typed)}) as given`,
-      values: [toRecords(typed, rows)],
+      sql: `(select nextval('${table}_seq_seq') as seq, * from ${unnested(typed, () => '?')}) as given`,
+      values: toArrays(typed, rows),
     };
   }
   const row = (_: unknown, at: number) => `(${[at + 1, ...columns.map(() => '?')].join(', ')})`;

@@ -1,5 +1,5 @@
-import type { DialectName, Query, Value } from './query.js';
-import { recordset, toRecords } from './recordset.js';
+import { toArrays, unnested } from './arrays.js';
+import type { Bound, DialectName, Query, Value } from './query.js';
 import type { Row } from './table.js';
 
 /** One connection, one statement at a time. */
@@ -55,25 +55,29 @@ function mergeInserts(inserts: readonly Insert[]): Insert[] {
 }
 
 /**
- * Inserts of any number of rows: each list of rows is one bound value, so the texts stay the same and prepared. All columns are text.
- * Postgres takes all tables in one statement, as each is a round trip; SQLite takes one a table.
+ * Inserts of any number of rows, whose texts stay the same and prepared. All columns are text. SQLite takes a statement for each table, with
+ * all rows as one value; Postgres takes one statement for all tables, as each is a round trip, with a value for each column.
  */
 export function bulkInserts(dialect: DialectName, inserts: readonly Insert[]): Query[] {
   const merged = mergeInserts(inserts);
-  const texted = (columns: readonly string[]) => columns.map((name) => ({ name, type: 'text' }));
-  const values = merged.map(({ columns, rows }) =>
-    dialect === 'sqlite' ? JSON.stringify(rows) : toRecords(texted(columns), rows),
-  );
-  const texts = merged.map(({ table, columns }, index) => {
-    const source =
-      dialect === 'sqlite'
-        ? `select ${columns.map((_, at) => `json_extract(value, '$[${at}]')`).join(', ')} from json_each(?)`
-        : `select * from ${recordset(`$${index + 1}`, texted(columns))}`;
-    return `insert into ${table} (${columns.join(', ')}) ${source}`;
+  const insertInto = ({ table, columns }: Insert) => `insert into ${table} (${columns.join(', ')})`;
+  if (dialect === 'sqlite')
+    return merged.map((insert) => {
+      const picked = insert.columns.map((_, at) => `json_extract(value, '$[${at}]')`);
+      return {
+        sql: `${insertInto(insert)} select ${picked.join(', ')} from json_each(?)`,
+        values: [JSON.stringify(insert.rows)],
+      };
+    });
+  const values: Bound[] = [];
+  const texts = merged.map((insert) => {
+    const columns = insert.columns.map((name) => ({ name, type: 'text' as const }));
+    const before = values.length;
+    values.push(...toArrays(columns, insert.rows));
+    return `${insertInto(insert)} select * from ${unnested(columns, (at) => `$${before + at + 1}`)}`;
   });
-  if (dialect === 'sqlite') return texts.map((sql, index) => ({ sql, values: values.slice(index, index + 1) }));
   const last = texts.pop();
   if (last === undefined) return [];
-  const before = texts.map((text, index) => `i${index} as (${text})`);
-  return [{ sql: before.length === 0 ? last : `with ${before.join(', ')} ${last}`, values }];
+  const others = texts.map((text, index) => `i${index} as (${text})`);
+  return [{ sql: others.length === 0 ? last : `with ${others.join(', ')} ${last}`, values }];
 }

@@ -7,10 +7,13 @@ export type DialectName = 'sqlite' | 'postgres';
 /** A value a statement can carry. */
 export type Value = string | number | null;
 
+/** What a statement is sent with; bytes are values in the binary format of Postgres. */
+export type Bound = Value | Buffer;
+
 /** SQL text with its values, ready for the driver. The text is the key of the prepared statement. */
 export interface Query {
   readonly sql: string;
-  readonly values: readonly Value[];
+  readonly values: readonly Bound[];
   /** Every column of the answer is text. Postgres then sends it as it stands, without looking for its end first. */
   readonly texts?: true;
 }
@@ -46,7 +49,7 @@ export interface Sql {
   isOneOf(column: string, list: Knex.Value): Knex.Raw;
   list(values: readonly string[]): string;
   /** A query of our own words with `?` for its values. Texts repeat, so their native form is kept. */
-  text(source: string, values: readonly Value[]): Query;
+  text(source: string, values: readonly Bound[]): Query;
   /** Compiles a query whose shape is known only now. */
   compile(builder: Builder): Query;
 }

@@ -7,7 +7,10 @@ interface RecordColumn {
   readonly type: string;
 }
 
-/** The rows that a bound text holds, as a table called `given`. Postgres takes the text apart once; picking members of it would read it again for each. */
+/**
+ * The rows that a bound text holds, as a table called `given`, for reads: for arrays of another length Postgres would plan anew. It takes the
+ * text apart once; picking members of it would read it again for each.
+ */
 export function recordset(place: string, columns: readonly RecordColumn[]): string {
   const list = columns.map(({ name, type }) => `${name} ${type}`);
   return `json_to_recordset(cast(${place} as json)) as given (${list.join(', ')})`;
