@@ -12,8 +12,8 @@ interface Elements {
 const elements = {
   text: {
     oid: 25,
-    bytes: (value) => Buffer.byteLength(value as string),
-    write: (target, value, at) => at + target.write(value as string, at),
+    bytes: (value) => Buffer.byteLength(String(value)),
+    write: (target, value, at) => at + target.write(String(value), at),
   },
   bigint: { oid: 20, bytes: () => 8, write: (target, value, at) => target.writeBigInt64BE(BigInt(value), at) },
   'double precision': {
