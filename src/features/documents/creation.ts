@@ -33,7 +33,7 @@ export function createCreation(
     db.work(creations[0].by, async (unit) => {
       const now = wireNow(unit);
       const fresh = creations.map(({ document }) => store.fresh(collection, document, now));
-      const rows = await fitting(() => unit.all(store.insert(collection, fresh)));
+      const rows = await fitting(() => unit.all(store.insert(collection, fresh, now)));
       if (rows.length === 0) throw await conflict(unit, store, collection, creations[0].document.id);
       const written = new Map(rows.map((row) => [String(row.id), String(row.seq)]));
       return creations.map(({ by, document: { id } }, at) => {

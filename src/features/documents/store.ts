@@ -28,7 +28,6 @@ export interface NewDocument {
 
 /** A new document, printed but for its id and its sequence. */
 interface FreshDocument extends NewDocument {
-  readonly now: Instant;
   readonly rest: string;
 }
 
@@ -153,31 +152,30 @@ export function createDocumentStore(sql: Sql) {
     /** A new document, printed as far as it can be before it has a sequence. */
     fresh: (collection: Collection, document: NewDocument, now: Instant): FreshDocument => ({
       ...document,
-      now,
       rest: printerOf(collection).rest({ ...document, now }),
     }),
     /** Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
-    insert: (collection: Collection, documents: readonly FreshDocument[]): Query => {
+    insert: (collection: Collection, documents: readonly FreshDocument[], now: Instant): Query => {
       const { attributes } = collection;
-      const own = ['id', 'created_at', 'updated_at', 'permissions', 'shape', 'printed'];
+      const { shape, fresh } = printerOf(collection);
       const columns = [
-        ...own.map((name) => ({ name, kind: 'text' as const })),
+        ...['id', 'permissions', 'printed'].map((name) => ({ name, kind: 'text' as const })),
         ...attributes.map((attribute) => ({ name: attributeColumn(attribute.number), kind: columnKind(attribute) })),
       ];
-      const { shape, fresh } = printerOf(collection);
-      const rows = documents.map(({ id, now, permissions, rest, values }) => [
-        ...[id, now, now, JSON.stringify(permissions), shape, rest],
+      const rows = documents.map(({ id, permissions, rest, values }) => [
+        ...[id, JSON.stringify(permissions), rest],
         ...attributes.map(({ number }) => bind(values.get(number))),
       ]);
       const table = documentTable(collection.number);
       const given = givenRows(dialect, table, columns, rows);
       const current = isCurrent(collection);
-      const list = columns.map(({ name }) => name);
-      const kept = list.map((name) => (name === 'printed' ? fresh : name));
+      const names = ['seq', ...columns.map(({ name }) => name)];
+      const same = [textPlace, textPlace, textPlace].join(', ');
+      const own = names.map((name) => (name === 'printed' ? fresh : name)).join(', ');
       const overriding = dialect === 'postgres' ? ' overriding system value' : '';
       return query({
-        sql: `insert into ${table} (seq, ${list.join(', ')})${overriding} select seq, ${kept.join(', ')} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
-        values: [...given.values, ...current.values],
+        sql: `insert into ${table} (created_at, updated_at, shape, ${names.join(', ')})${overriding} select ${same}, ${own} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
+        values: [now, now, shape, ...given.values, ...current.values],
       });
     },
     /** The permissions of a document that is about to change, held until the end of the unit. */

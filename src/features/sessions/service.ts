@@ -73,7 +73,7 @@ export function createSessions({ db, sql, clock, random, config }: Parts, doors:
   };
 
   const load = async (reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, Found>> => {
-    const rows = await reader.all(store.withUsers({ ids: sql.list(ids) }));
+    const rows = await reader.all({ ...store.withUsers({ ids: sql.list(ids) }), texts: true });
     return new Map(
       rows.map((row) => [
         String(row.id),
