@@ -59,7 +59,8 @@ test('deliveries that have ended and events are removed after 30 days; what wait
     `update deliveries set state = 'retrying', due_at = '2999-01-01T00:00:00.000Z' where event_id = ?`,
     [old[1] ?? ''],
   );
-  const prune = async () => assert.equal((await jobs.run('webhooks.prune'))?.outcome, 'ok');
+  // The server's own clock may be running the job already.
+  const prune = () => eventually(async () => assert.equal((await jobs.run('webhooks.prune'))?.outcome, 'ok'));
   await prune();
   assert.equal((await attemptsOf(key, webhook)).length, 2);
   target.clock.advance(webhookLimits.retentionDays * day + hour);
@@ -79,7 +80,10 @@ test('attempts, what waits and for how long are measured', async () => {
   const ok = 'svc_webhook_attempts_total{outcome="ok"}';
   const failed = 'svc_webhook_attempts_total{outcome="failed"}';
   const before = [await sample(ok), await sample(failed)];
-  assert.deepEqual([await sample('svc_webhook_backlog'), await sample('svc_webhook_oldest_seconds')], [0, 0]);
+  // The end of the last webhook is an event too, and has yet to be numbered.
+  await eventually(async () =>
+    assert.deepEqual([await sample('svc_webhook_backlog'), await sample('svc_webhook_oldest_seconds')], [0, 0]),
+  );
   receiver.answer = (response) => response.writeHead(500).end();
   const webhook = await aWebhook(key, receiver.origin);
   await anEvent(target);
