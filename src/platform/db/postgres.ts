@@ -28,8 +28,17 @@ interface PostgresOptions {
   readonly onChange: (up: boolean) => void;
 }
 
+const textOid = 25;
+/** pg takes binary values for UTF-8, which would quietly make another number of a number. */
+const refuseBinary = () => {
+  throw new Error('a query of texts has a column of another type');
+};
 /** The binary format of a text is the text itself; only as arrays does pg hand out such rows without a copy of each value. */
-const asTexts = { binary: true, rowMode: 'array', types: { getTypeParser: () => String } } as const;
+const asTexts = {
+  binary: true,
+  rowMode: 'array',
+  types: { getTypeParser: (oid: number) => (oid === textOid ? String : refuseBinary) },
+} as const;
 
 /** SQLSTATEs after which a prepared statement has to be made anew: the schema changed, or the statement is gone. */
 const staleStatement = new Set(['0A000', '26000']);
