@@ -8,7 +8,7 @@ import { startMailServer } from '../harness/mail-server.js';
 import { startReceiver } from '../harness/receiver.js';
 import { aGuardedUser, halfLogin, pendingOf, verify } from '../second-factor/people.js';
 import { eventually } from '../webhooks/setup.js';
-import { startSending } from './setup.js';
+import { messagesOf, startSending } from './setup.js';
 
 const mailServer = await startMailServer();
 const gateway = await startReceiver();
@@ -21,9 +21,15 @@ const target = await startSending(mailServer, {
 });
 const guest = createClient(target);
 
+/** Waits until everything left so far has arrived: only then is the next message the one of what is done next. */
+const quiet = () =>
+  eventually(async () => {
+    for (const { id, state } of await messagesOf(target)) assert.equal(state, 'sent', String(id));
+  });
 /** The text of the mail that an address gets next. */
 async function mailTo(address: string, act: () => Promise<unknown>): Promise<string> {
   const mine = () => mailServer.mails.filter(({ mail }) => mail.to?.some((one) => one.address === address));
+  await quiet();
   const before = mine().length;
   await act();
   await eventually(() => assert.equal(mine().length, before + 1));
@@ -33,6 +39,7 @@ async function mailTo(address: string, act: () => Promise<unknown>): Promise<str
 async function smsTo(number: string, act: () => Promise<unknown>): Promise<string> {
   const texts = () =>
     gateway.calls.map(({ body }) => JSON.parse(String(body))).filter(({ to }: { to: string }) => to === number);
+  await quiet();
   const before = texts().length;
   await act();
   await eventually(() => assert.equal(texts().length, before + 1));
