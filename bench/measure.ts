@@ -8,6 +8,7 @@ import { record } from './recording.js';
 import { type BenchRequest, toWire } from './request.js';
 import type { Row } from './row.js';
 import type {
+  CeilingScenario,
   ColdStartScenario,
   ComparisonScenario,
   Database,
@@ -24,7 +25,9 @@ import type { World } from './world.js';
 export function measure(scenario: Scenario, stage: Stage, database: Database, options: Options): Promise<Row[]> {
   switch (scenario.kind) {
     case 'throughput':
-      return measureThroughput(scenario, stage, scenario.target[database], options);
+      return measureThroughput(scenario, stage, stage.startReal(true), options, scenario.target[database]);
+    case 'ceiling':
+      return measureThroughput(scenario, stage, stage.startLeastCreate(), options);
     case 'comparison':
       return measureComparison(scenario, stage, options);
     case 'hash-bound':
@@ -39,12 +42,13 @@ export function measure(scenario: Scenario, stage: Stage, database: Database, op
 }
 
 async function measureThroughput(
-  scenario: ThroughputScenario,
+  scenario: ThroughputScenario | CeilingScenario,
   stage: Stage,
-  target: number,
+  starting: Promise<RunningServer>,
   options: Options,
+  target?: number,
 ): Promise<Row[]> {
-  return whileRunning(stage.startReal(true), async (real) => {
+  return whileRunning(starting, async (real) => {
     const answers = await record(scenario.requests(stage.world), real.port, scenario.status);
     return whileRunning(stage.startBare(answers), async (bare) => {
       const ours: LoadResult[] = [];
@@ -71,14 +75,15 @@ async function measureComparison(scenario: ComparisonScenario, stage: Stage, opt
   });
 }
 
-function throughputRows(ours: readonly LoadResult[], base: readonly LoadResult[], target: number): Row[] {
+function throughputRows(ours: readonly LoadResult[], base: readonly LoadResult[], target?: number): Row[] {
   const row = (measure: string, of: (result: LoadResult) => number): Row => ({
     measure,
     ours: ours.map(of),
     base: base.map(of),
   });
+  const judged = row('requests per CPU-second', perCpuSecond);
   return [
-    { ...row('requests per CPU-second', perCpuSecond), target: { of: 'ratio', bound: 'least', value: target } },
+    target === undefined ? judged : { ...judged, target: { of: 'ratio', bound: 'least', value: target } },
     row('requests per second', perSecond),
     row('p50 ms', ({ groups }) => groups[0]?.p50 ?? Number.NaN),
     row('p99 ms', ({ groups }) => groups[0]?.p99 ?? Number.NaN),

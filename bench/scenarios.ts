@@ -16,6 +16,15 @@ export interface ThroughputScenario {
   readonly target: Readonly<Record<Database, number>>;
 }
 
+/** A load on the least program that could answer it, held against bare Koa as well: about what any server on the same packages can reach. */
+export interface CeilingScenario {
+  readonly kind: 'ceiling';
+  readonly name: string;
+  readonly connections: number;
+  readonly requests: (world: World) => readonly BenchRequest[];
+  readonly status: number;
+}
+
 /** Two loads on the real server that ask for the same in different ways, one held against the other. */
 export interface ComparisonScenario {
   readonly kind: 'comparison';
@@ -69,6 +78,7 @@ export interface IdleMemoryScenario {
 /** Anything the benchmark can run. */
 export type Scenario =
   | ThroughputScenario
+  | CeilingScenario
   | ComparisonScenario
   | HashBoundScenario
   | InterferenceScenario
@@ -117,6 +127,13 @@ export const scenarios: readonly Scenario[] = [
     requests: createDocument,
     status: 201,
     target: { sqlite: 0.2, postgres: 0.12 },
+  },
+  {
+    kind: 'ceiling',
+    name: 'document create, rows alone',
+    connections: 32,
+    requests: createDocument,
+    status: 201,
   },
   {
     kind: 'comparison',

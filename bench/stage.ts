@@ -6,7 +6,7 @@ import { type Installation, install, plainEnvironment } from './installation.js'
 import type { LoadGroup, LoadPlan, LoadResult } from './load-plan.js';
 import type { Options } from './options.js';
 import { type RunningPostgres, startPostgres } from './postgres.js';
-import { compilePrograms, type Programs } from './programs.js';
+import { compilePrograms, type Programs, projectRoot } from './programs.js';
 import type { RecordedAnswer } from './recording.js';
 import type { Database } from './scenarios.js';
 import { createWorld, type World } from './world.js';
@@ -71,6 +71,15 @@ export class Stage {
     writeFileSync(file, JSON.stringify(answers));
     const env = plainEnvironment();
     return startServer([this.programs.bare, String(port), file], { cwd: this.directory, env, port });
+  }
+
+  /** Starts the least program that creates documents, on a database of its own or on tables of its own in Postgres. */
+  async startLeastCreate(): Promise<RunningServer> {
+    const port = await freePort();
+    const place = this.postgres?.url ?? join(this.directory, 'least.db');
+    const env = { ...plainEnvironment(), UV_THREADPOOL_SIZE: '16', NODE_ENV: 'production' };
+    const program = join(projectRoot, 'bench', 'least-create.ts');
+    return startServer(['--import', 'tsx', program, String(port), place], { cwd: projectRoot, env, port });
   }
 
   /** The processes whose CPU time a request on the real server costs: the server and the database. */
