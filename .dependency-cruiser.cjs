@@ -36,16 +36,40 @@ module.exports = {
       { path: '^src/(graphql|http|cli|client)/|^src/appliance' },
     ),
     rule(
+      'wings-meet-at-their-index',
+      'What a wing offers the others stands in its index.ts.',
+      { path: '^src/features/([^/]+)/' },
+      { path: '^src/features/[^/]+/.+/', pathNot: '^src/features/$1/' },
+    ),
+    rule(
+      'installation-is-the-lowest-wing',
+      'Projects, limits, mail and jobs know nothing of users, events and documents.',
+      { path: '^src/features/installation/' },
+      { path: '^src/features/(events|identity|data)/' },
+    ),
+    rule(
+      'events-below-identity',
+      'What has happened is told by names and payloads; the wing of events knows no user and no document.',
+      { path: '^src/features/events/' },
+      { path: '^src/features/(identity|data)/' },
+    ),
+    rule(
+      'identity-and-data-do-not-meet',
+      'Documents know callers by their roles only.',
+      { path: '^src/features/(identity|data)/' },
+      { path: '^src/features/(identity|data)/', pathNot: '^src/features/$1/' },
+    ),
+    rule(
       'features-meet-at-the-door',
       "Another feature's service and store are its own affair.",
-      { path: '^src/features/([^/]+)/' },
-      { path: '^src/features/[^/]+/', pathNot: ['^src/features/$1/', '/(index|api)[.]ts$'] },
+      { path: '^src/features/([^/]+)/([^/]+)/' },
+      { path: '^src/features/[^/]+/[^/]+/', pathNot: ['^src/features/$1/$2/', '/(index|api)[.]ts$'] },
     ),
     rule(
       'login-methods-do-not-meet',
       'Each way in can be removed without the others noticing.',
-      { path: '^src/features/login/([^/]+)/' },
-      { path: '^src/features/login/[^/]+/', pathNot: '^src/features/login/$1/' },
+      { path: '^src/features/identity/login/([^/]+)/' },
+      { path: '^src/features/identity/login/[^/]+/', pathNot: '^src/features/identity/login/$1/' },
     ),
     rule(
       'transport-uses-doors',
@@ -93,7 +117,7 @@ module.exports = {
     rule(
       'otp-only-in-factors',
       'Everybody else asks for a proof.',
-      { pathNot: '^src/features/factors/' },
+      { pathNot: '^src/features/identity/factors/' },
       { path: packages('otplib', '@otplib') },
     ),
     rule(
@@ -103,9 +127,9 @@ module.exports = {
       { path: packages('node-cron') },
     ),
     rule(
-      'bowser-only-in-sessions',
+      'bowser-only-in-activity',
       'One folder knows what browsers call themselves.',
-      { pathNot: '^src/features/sessions/' },
+      { pathNot: '^src/features/events/activity/' },
       { path: packages('bowser') },
     ),
     rule(

@@ -22,7 +22,7 @@ const schema = [
 type Writer = Awaited<ReturnType<typeof openWriter>>;
 
 async function openWriter(directory: string, largestGroup: number) {
-  const driver = await openSqlite(join(directory, `group-of-${largestGroup}.db`), largestGroup);
+  const driver = await openSqlite(join(directory, `group-of-${largestGroup}.db`), { largestGroup });
   for (const sql of schema)
     await driver.exclusive((connection) => connection.run({ sql, values: [] }).then(() => undefined));
   let last = 0;
@@ -50,7 +50,7 @@ async function openWriter(directory: string, largestGroup: number) {
         rows: [[id, 'created', String(row?.document)]],
       };
       return { value: undefined, inserts: [audit, event] };
-    });
+    }, Number.POSITIVE_INFINITY);
   };
   return { create, close: () => driver.close() };
 }

@@ -11,11 +11,15 @@ export interface Installation {
   serve(nodeFlags?: readonly string[]): Promise<RunningServer>;
 }
 
-const launcher = join(projectRoot, 'bin', 'svc');
 const project = 'bench';
 
-/** Runs the commands that make a fresh installation with one project and one server key. */
-export async function install(directory: string, databaseUrl: string | undefined): Promise<Installation> {
+/** Runs the commands that make a fresh installation, of the build below `root`, with one project and one server key. */
+export async function install(
+  directory: string,
+  databaseUrl: string | undefined,
+  root = projectRoot,
+): Promise<Installation> {
+  const launcher = join(root, 'bin', 'svc');
   mkdirSync(directory, { recursive: true });
   const port = await freePort();
   const env = operatorEnvironment(directory, port, databaseUrl);

@@ -1,7 +1,7 @@
 // What creating a document costs without the product: our drivers write the rows that a create leaves, in shared commits, and Node's server answers.
 // No framework, no login, no permission is looked at, nothing is validated, sealed or numbered. Arguments: port, and the file of SQLite or the URL of Postgres.
 import { createServer, type IncomingMessage } from 'node:http';
-import { createJoin } from '#src/platform/db/batch.js';
+import { createBatcher } from '#src/platform/db/batch.js';
 import type { Driver } from '#src/platform/db/driver.js';
 import { openPostgres } from '#src/platform/db/postgres.js';
 import { openSqlite } from '#src/platform/db/sqlite.js';
@@ -23,14 +23,14 @@ type Rows = Readonly<Record<Table, readonly string[]>>;
 const tables = Object.keys(columns) as Table[];
 
 const driver = place.includes('://')
-  ? await openPostgres({ url: place, prepared: true, onChange: () => {} })
+  ? await openPostgres({ url: place, prepared: true, statementMs: 10_000, onChange: () => {}, onWritable: () => {} })
   : await openSqlite(place);
 await prepare(driver);
 
-const write = createJoin<Rows, true>(
+const write = createBatcher<Rows, true>(
   async (group) => {
     const inserts = tables.map((table) => ({ table, columns: columns[table], rows: group.map((rows) => rows[table]) }));
-    await driver.transact(async () => ({ value: undefined, inserts }));
+    await driver.transact(async () => ({ value: undefined, inserts }), Number.POSITIVE_INFINITY);
     return group.map(() => true);
   },
   { most: 64, atOnce: 1 },

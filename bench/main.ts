@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { measureAgainst } from './against.js';
 import { listProfiles, summarizeProfile } from './cpu-profile.js';
 import { measure } from './measure.js';
 import { type Options, readOptions } from './options.js';
@@ -16,18 +17,24 @@ async function benchDatabase(database: Database, options: Options): Promise<Outc
   const outcomes: Outcome[] = [];
   try {
     const stage = await Stage.open(database, options, directory, postgresDirectory);
+    let other: Stage | undefined;
     try {
+      if (options.against !== undefined) other = await openOther(database, options, options.against);
       const chosen = scenarios.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
       for (const scenario of chosen) {
         process.stderr.write(`${database}: ${scenario.name} …\n`);
         try {
-          const rows = await measure(scenario, stage, database, options);
+          const rows =
+            other === undefined
+              ? await measure(scenario, stage, database, options)
+              : await measureAgainst(scenario, stage, other, options);
           outcomes.push({ database, scenario: scenario.name, rows });
         } catch (error) {
           outcomes.push({ database, scenario: scenario.name, rows: [], failure: textOf(error) });
         }
       }
     } finally {
+      await other?.close();
       await stage.close();
     }
   } catch (error) {
@@ -36,9 +43,20 @@ async function benchDatabase(database: Database, options: Options): Promise<Outc
   return outcomes;
 }
 
+function openOther(database: Database, options: Options, root: string): Promise<Stage> {
+  const directory = temporaryDirectory('svc-bench-against-');
+  const postgresDirectory = temporaryDirectory('svc-bench-against-postgres-');
+  return Stage.open(database, { ...options, profile: undefined }, directory, postgresDirectory, root);
+}
+
+const directories: string[] = [];
+process.once('exit', () => {
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
 function temporaryDirectory(prefix: string): string {
   const directory = mkdtempSync(join(tmpdir(), prefix));
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  directories.push(directory);
   return directory;
 }
 

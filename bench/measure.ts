@@ -75,7 +75,8 @@ async function measureComparison(scenario: ComparisonScenario, stage: Stage, opt
   });
 }
 
-function throughputRows(ours: readonly LoadResult[], base: readonly LoadResult[], target?: number): Row[] {
+/** The lines of a row about throughput, judged by requests per CPU-second. */
+export function throughputRows(ours: readonly LoadResult[], base: readonly LoadResult[], target?: number): Row[] {
   const row = (measure: string, of: (result: LoadResult) => number): Row => ({
     measure,
     ours: ours.map(of),
@@ -172,7 +173,8 @@ async function measureIdleMemory(scenario: IdleMemoryScenario, stage: Stage, opt
   ];
 }
 
-async function whileRunning<Result>(
+/** Stops the server when the work is done, also where it fails. */
+export async function whileRunning<Result>(
   starting: Promise<RunningServer>,
   work: (server: RunningServer) => Promise<Result>,
 ): Promise<Result> {
@@ -184,7 +186,8 @@ async function whileRunning<Result>(
   }
 }
 
-function group(
+/** The load of one scenario on a server. */
+export function group(
   load: { connections: number; requests: (world: World) => readonly BenchRequest[]; status: number },
   world: World,
   port: number,

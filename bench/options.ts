@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Database, scenarios } from './scenarios.js';
 
@@ -11,6 +12,8 @@ export interface Options {
   readonly assert: boolean;
   readonly json: string | undefined;
   readonly profile: string | undefined;
+  /** A checkout of another version, built, that is measured in the place of what rows are compared with. */
+  readonly against: string | undefined;
 }
 
 const usage = `npm run bench -- [options]
@@ -21,6 +24,7 @@ const usage = `npm run bench -- [options]
   --database NAME    sqlite or postgres; may be repeated (both, one after the other)
   --json FILE        also write every number to FILE
   --profile DIR      record a CPU profile of the server into DIR and list the hottest functions
+  --against DIR      compare with the build of another checkout instead, on a database of its own
   --assert           a missed target is exit code 1
 `;
 
@@ -35,6 +39,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
       database: { type: 'string', multiple: true, default: ['sqlite', 'postgres'] },
       json: { type: 'string' },
       profile: { type: 'string' },
+      against: { type: 'string' },
       assert: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -54,6 +59,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     assert: values.assert,
     json: values.json,
     profile: values.profile,
+    against: values.against === undefined ? undefined : resolve(values.against),
   };
 }
 

@@ -39,12 +39,18 @@ export class Stage {
     this.load = this.sideProcess(parts.programs.load);
   }
 
-  /** Installs the product on a fresh database below the directory and fills it. */
-  static async open(database: Database, options: Options, directory: string, postgresDirectory: string) {
+  /** Installs the product, as built below `root`, on a fresh database below the directory and fills it. */
+  static async open(
+    database: Database,
+    options: Options,
+    directory: string,
+    postgresDirectory: string,
+    root = projectRoot,
+  ): Promise<Stage> {
     mkdirSync(directory, { recursive: true });
     const postgres = database === 'postgres' ? await startPostgres(postgresDirectory) : undefined;
     try {
-      const installation = await install(join(directory, 'installation'), postgres?.url);
+      const installation = await install(join(directory, 'installation'), postgres?.url, root);
       const server = await installation.serve();
       const world = await createWorld(server.port, installation.project, installation.key).finally(server.stop);
       await postgres?.settle();

@@ -4,11 +4,11 @@ import { createApp } from '#src/http/app.js';
 import { describeApi } from '#src/http/openapi.js';
 import { type Listener, listen } from '#src/http/server.js';
 import type { Config } from '#src/platform/config/schema.js';
-import { createPlatform, type Platform, type Replacements } from '#src/platform/index.js';
+import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
 
 /** The whole service, wired: what the command line and the tests hold. */
 export interface Appliance {
-  readonly platform: Platform;
+  readonly runtime: Runtime;
   readonly features: Features;
   /** Listens, then runs the jobs; the port is the one in use where the configured one is 0. */
   serve(): Promise<Listener>;
@@ -19,17 +19,17 @@ export interface Appliance {
 
 /** Builds everything from the configuration. Throws DatabaseError where the database cannot be reached. */
 export async function createAppliance(config: Config, replacements: Replacements = {}): Promise<Appliance> {
-  const platform = await createPlatform(config, replacements);
-  const features = createFeatures(platform);
-  const { handler, state } = createApp(platform, features);
+  const runtime = await createRuntime(config, replacements);
+  const features = createFeatures(runtime);
+  const { app, state } = createApp(runtime, features);
   const workers = [features.worker, features.courier.worker];
   const stopAll = () => [features.jobs.stop(), ...workers.map((worker) => worker.stop())];
   return {
-    platform,
+    runtime,
     features,
     describe: (project) => describeApi(state.operations, project, config),
     serve: async () => {
-      const listener = await listen(handler, config, () => platform.random.id());
+      const listener = await listen(app.callback(), config, () => runtime.random.id());
       for (const worker of workers) worker.start();
       await features.jobs.start();
       return {
@@ -42,7 +42,7 @@ export async function createAppliance(config: Config, replacements: Replacements
     },
     close: async () => {
       await Promise.all(stopAll());
-      await platform.close();
+      await runtime.close();
     },
   };
 }

@@ -1,8 +1,10 @@
 import type { Appliance } from '#src/appliance.js';
+import type { Features } from '#src/features/index.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
-import type { By } from '#src/platform/db/ledger.js';
-import type { Platform } from '#src/platform/index.js';
-import type { Answer } from './answer.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { CommandResult } from './command-result.js';
 import type { Output } from './output.js';
 import type { Prompts } from './prompts.js';
 
@@ -28,8 +30,8 @@ interface ArgumentSpec {
   readonly optional?: true;
 }
 
-/** What was typed. Asking for a flag or argument the command does not declare is a defect and throws. */
-export interface Typed {
+/** The parsed arguments and flags. Asking for a flag or argument the command does not declare is a defect and throws. */
+export interface ParsedArgs {
   argument(name: string): string;
   /** An argument that may be left out. */
   optionalArgument(name: string): string | undefined;
@@ -41,16 +43,16 @@ export interface Typed {
   list(flag: `--${string}`): readonly string[];
 }
 
-/** What every command is handed. */
+/** The context that every command gets. */
 export interface Call {
-  readonly typed: Typed;
+  readonly args: ParsedArgs;
   readonly output: Output;
   readonly prompts: Prompts;
   readonly environment: NodeJS.ProcessEnv;
   /** `--config FILE`. */
   readonly configFile: string | undefined;
   /** Every command there is, for those that list them. */
-  readonly roster: readonly Command[];
+  readonly commands: readonly Command[];
 }
 
 interface ConfiguredCall extends Call {
@@ -58,14 +60,17 @@ interface ConfiguredCall extends Call {
 }
 
 interface DatabaseCall extends ConfiguredCall {
-  readonly platform: Platform;
+  readonly runtime: Runtime;
 }
 
-/** What a command is handed that works on the data of the installation. */
-export interface ApplianceCall extends ConfiguredCall {
+/** The context of a command that works on the data of the installation. */
+export interface ApplianceCall extends DatabaseCall {
   readonly appliance: Appliance;
-  /** In whose name changes are made; the audit log says so. */
-  by(projectId: string | null): By;
+  readonly features: Features;
+  /** The audit context of changes by this command. */
+  auditContext(projectId: string | null): AuditContext;
+  /** Runs a unit of work in this audit context. */
+  work<T>(projectId: string | null, body: (unit: Unit) => Promise<T>): Promise<T>;
 }
 
 interface CallOf {
@@ -79,7 +84,7 @@ interface CallOf {
   appliance: ApplianceCall;
 }
 
-/** What a command needs before it runs. */
+/** What has to be opened before a command runs. */
 export type Need = keyof CallOf;
 
 interface CommandSpec<N extends Need> {
@@ -88,15 +93,15 @@ interface CommandSpec<N extends Need> {
   readonly summary: string;
   readonly arguments?: readonly ArgumentSpec[];
   readonly options?: readonly OptionSpec[];
-  /** At least two; they run, in the order of the roster, against a fresh installation. */
+  /** At least two; they run, in the order of `svc commands`, against a fresh installation. */
   readonly examples: readonly [string, string, ...string[]];
   readonly needs: N;
   /** Whether this call may create the database where there is none; without it, its absence looks like an empty one. */
-  creates?(typed: Typed): boolean;
+  creates?(args: ParsedArgs): boolean;
   /** Runs when its group is called without a verb. */
   readonly isDefault?: true;
   /** Nothing where the command has printed by itself. */
-  run(call: CallOf[N]): Promise<Answer | undefined>;
+  run(call: CallOf[N]): Promise<CommandResult | undefined>;
 }
 
 /** A command as data. */

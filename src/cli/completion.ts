@@ -1,7 +1,7 @@
 import type { Command, OptionSpec } from './command.js';
 
-/** What may follow some words. */
-interface Place {
+/** The candidates that may follow some words of a command line. */
+interface CompletionPoint {
   /** The words so far; one that takes more words after it matches as a beginning. */
   readonly words: string;
   readonly isCommand: boolean;
@@ -12,25 +12,25 @@ interface Place {
 /** The shells that completion is written for. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
-/** A script that teaches a shell the commands and flags of the roster. */
+/** A script that teaches a shell all commands and flags. */
 export function completionScript(
   shell: (typeof shells)[number],
-  roster: readonly Command[],
+  commands: readonly Command[],
   globalOptions: readonly OptionSpec[],
 ): string {
-  const places = placesOf(roster);
+  const places = completionPoints(commands);
   return shell === 'fish' ? fish(places, globalOptions) : posix(shell, places, globalOptions);
 }
 
-function placesOf(roster: readonly Command[]): Place[] {
+function completionPoints(commands: readonly Command[]): CompletionPoint[] {
   const groups = [
-    ...new Set(roster.filter(({ path }) => path.includes(' ')).map(({ path }) => path.split(' ')[0] ?? '')),
+    ...new Set(commands.filter(({ path }) => path.includes(' ')).map(({ path }) => path.split(' ')[0] ?? '')),
   ];
   const verbs = (group: string) =>
-    roster.flatMap(({ path }) => (path.startsWith(`${group} `) ? [path.slice(group.length + 1)] : []));
-  const defaults = (group: string) => roster.find(({ path, isDefault }) => isDefault && path.startsWith(`${group} `));
+    commands.flatMap(({ path }) => (path.startsWith(`${group} `) ? [path.slice(group.length + 1)] : []));
+  const defaults = (group: string) => commands.find(({ path, isDefault }) => isDefault && path.startsWith(`${group} `));
   return [
-    ...roster.map(({ path, options = [], arguments: positional = [] }) => ({
+    ...commands.map(({ path, options = [], arguments: positional = [] }) => ({
       words: path,
       isCommand: true,
       candidates: positional.flatMap(({ choices = [] }) => choices),
@@ -45,24 +45,28 @@ function placesOf(roster: readonly Command[]): Place[] {
     {
       words: '',
       isCommand: false,
-      candidates: [...new Set(roster.map(({ path }) => path.split(' ')[0] ?? ''))],
+      candidates: [...new Set(commands.map(({ path }) => path.split(' ')[0] ?? ''))],
       options: [],
     },
   ];
 }
 
-function flagsWithValue(places: readonly Place[], globalOptions: readonly OptionSpec[]): string[] {
+function flagsWithValue(places: readonly CompletionPoint[], globalOptions: readonly OptionSpec[]): string[] {
   const all = [...globalOptions, ...places.flatMap(({ options }) => options)];
   return [...new Set(all.filter(({ value }) => value !== undefined).map(({ flag }) => flag))];
 }
 
 /** Bash and zsh read the same language here; they differ in where the words are and how candidates are handed over. */
-function posix(shell: 'bash' | 'zsh', places: readonly Place[], globalOptions: readonly OptionSpec[]): string {
+function posix(
+  shell: 'bash' | 'zsh',
+  places: readonly CompletionPoint[],
+  globalOptions: readonly OptionSpec[],
+): string {
   const isBash = shell === 'bash';
   const [word, first, current] = isBash ? ['COMP_WORDS', 1, 'COMP_CWORD'] : ['words', 2, 'CURRENT'];
   const everywhere = [...globalOptions.map(({ flag }) => flag), '--help'];
   const choices = places.flatMap(({ options }) => options.filter((option) => option.choices !== undefined));
-  const branch = (place: Place) => {
+  const branch = (place: CompletionPoint) => {
     const words = [...place.candidates, ...place.options.map(({ flag }) => flag), ...everywhere].join(' ');
     return `    '${place.words}'${place.isCommand ? ` | '${place.words} '*` : ''}) candidates="${words}" ;;`;
   };
@@ -91,9 +95,9 @@ function posix(shell: 'bash' | 'zsh', places: readonly Place[], globalOptions: r
   ].join('\n');
 }
 
-function fish(places: readonly Place[], globalOptions: readonly OptionSpec[]): string {
+function fish(places: readonly CompletionPoint[], globalOptions: readonly OptionSpec[]): string {
   const quote = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;
-  const when = ({ words, isCommand }: Place) =>
+  const when = ({ words, isCommand }: CompletionPoint) =>
     quote(`string match -qr -- "^${words}${isCommand ? '( |\\$)' : '\\$'}" (__svc_line)`);
   const option = ({ flag, value, summary, choices }: OptionSpec, condition = '') =>
     `complete -c svc${condition} -l ${flag.slice(2)}${value === undefined ? '' : ' -r'}` +

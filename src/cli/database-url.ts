@@ -6,7 +6,7 @@ export function maskUrl(url: string): string {
   return url.replace(/(:\/\/[^/?#]*?:).*@/, '$1***@').replace(/([?&](?:ssl)?password=)[^&#]*/gi, '$1***');
 }
 
-/** What people call a database: the file's name, or the database's on its server. */
+/** The display name of a database: the file name, or the name on its server. */
 export function databaseName(url: string): string {
   const { file } = parseDatabaseUrl(url);
   if (file !== null) return basename(file);

@@ -1,8 +1,9 @@
 import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { ConfigError } from '#src/platform/config/load.js';
+import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 
-/** What the process ends with; scripts and the systemd unit rely on the numbers. */
+/** The exit codes; scripts and the systemd unit rely on the numbers. */
 export const exitCodes = {
   ok: 0,
   failed: 1,
@@ -23,12 +24,15 @@ type Outcome = keyof typeof exitCodes;
 export class CommandError extends Error {
   readonly outcome: Outcome;
   readonly type: string;
+  /** The message, where it has several lines. */
+  readonly lines: readonly string[] | undefined;
   /** What to do next. */
   readonly fix: string;
 
-  constructor(outcome: Outcome, type: string, message: string, fix: string) {
-    super(message);
+  constructor(outcome: Outcome, type: string, message: string | readonly string[], fix: string) {
+    super(typeof message === 'string' ? message : message.join('\n'));
     this.name = 'CommandError';
+    this.lines = typeof message === 'string' ? undefined : message;
     this.outcome = outcome;
     this.type = type;
     this.fix = fix;
@@ -36,7 +40,7 @@ export class CommandError extends Error {
 }
 
 /** The command line itself is wrong. */
-export function usageError(message: string, fix = 'svc --help'): CommandError {
+export function usageError(message: string, fix: string): CommandError {
   return new CommandError('usage', 'usage_invalid', message, fix);
 }
 
@@ -45,6 +49,8 @@ export interface Explanation {
   readonly exitCode: number;
   readonly type: string;
   readonly message: string;
+  /** The message, where it has several lines. */
+  readonly lines?: readonly string[] | undefined;
   readonly fix: string;
 }
 
@@ -57,8 +63,8 @@ const byStatus: Readonly<Record<number, Outcome>> = {
   503: 'unreachable',
 };
 
-/** Where the words of the catalog are meant for clients, or a next step is known. */
-const forOperators: Partial<Record<ErrorType, { readonly message?: string; readonly fix: string }>> = {
+/** Messages and next steps for operators, where those of the catalog are for API clients. P, D, ID and the like are placeholders. */
+const operatorHints: Partial<Record<ErrorType, { readonly message?: string; readonly fix: string }>> = {
   project_not_found: { message: 'There is no such project.', fix: 'svc project list' },
   project_already_exists: { fix: 'choose another --id, or look at it with svc project show ID' },
   platform_not_found: { fix: 'svc platform list --project P' },
@@ -85,49 +91,68 @@ const forOperators: Partial<Record<ErrorType, { readonly message?: string; reado
   webhook_already_exists: { fix: 'choose another --id, or look at it with svc webhook show ID --project P' },
   webhook_delivery_not_found: { fix: 'svc webhook deliveries ID --project P' },
   webhook_disabled: { fix: 'svc webhook update ID --project P --enabled on' },
+  webhook_limit_exceeded: {
+    fix: 'svc webhook list --project P, then remove one with svc webhook remove ID --project P',
+  },
+  platform_limit_exceeded: { fix: 'svc platform list --project P, then remove one with svc platform remove ID' },
+  key_limit_exceeded: { fix: 'svc apikey list --project P, then revoke one with svc apikey revoke KEY --project P' },
+  attribute_limit_exceeded: { fix: 'remove an attribute first: svc collection show ID --project P --database D' },
+  attribute_default_unsupported: { fix: 'leave out --default, or leave out --required and --array' },
+  index_limit_exceeded: { fix: 'remove an index first: svc collection show ID --project P --database D' },
+  membership_not_found: { fix: 'svc team members TEAM --project P' },
+  membership_downgrade_prohibited: { fix: 'svc team add TEAM USER --project P --roles owner' },
+  team_limit_exceeded: { fix: 'remove the user from a team first: svc team remove TEAM USER --project P' },
+  user_email_already_exists: { fix: 'svc user list --project P --search ADDRESS' },
+  user_phone_already_exists: { fix: 'svc user list --project P --search NUMBER' },
+  user_session_not_found: { fix: 'svc user sessions USER --project P' },
+  general_unavailable: { fix: 'try again in a moment' },
   password_policy_violation: { fix: 'choose another password' },
 };
 
-/** How any error ends the process and what is said about it. Texts of the database are never among it. */
-export function explain(error: unknown): Explanation {
+/** Maps any error of a command to the exit code and the message that are printed. Texts of the database are never printed. */
+export function explain(error: unknown, command = 'svc'): Explanation {
   if (error instanceof CommandError) {
-    return { exitCode: exitCodes[error.outcome], type: error.type, message: error.message, fix: error.fix };
+    const { outcome, type, message, lines, fix } = error;
+    return { exitCode: exitCodes[outcome], type, message, lines, fix };
   }
   if (error instanceof ConfigError) {
-    const fix = 'correct the settings; svc config check looks at them again';
-    return { exitCode: exitCodes.unusable, type: 'configuration_invalid', message: error.message, fix };
+    const fix = 'correct the settings, then run svc config check';
+    const { message, problems: lines } = error;
+    return { exitCode: exitCodes.unusable, type: 'configuration_invalid', message, lines, fix };
   }
   if (error instanceof DatabaseError) return explainDatabase(error);
+  if (error instanceof Failure && error.cause instanceof DatabaseError) return explainDatabase(error.cause);
   if (error instanceof Failure) {
-    const own = error.type === 'general_unavailable' ? undefined : forOperators[error.type];
+    const own = operatorHints[error.type];
     return {
       exitCode: exitCodes[byStatus[error.status] ?? 'failed'],
       type: error.type,
       message: own?.message ?? error.message,
-      fix: own?.fix ?? 'svc --help',
+      fix: own?.fix ?? `correct the command; ${command} --help shows its arguments and flags`,
     };
   }
   const name = error instanceof Error ? error.name : 'unknown';
-  const message = `This is a defect of svc (${name}). Nothing of an unfinished change was kept.`;
-  return { exitCode: exitCodes.failed, type: 'internal', message, fix: 'run it again with --verbose and report it' };
+  const message = `Internal error (${name}). This is a bug in svc; unfinished changes were rolled back.`;
+  return {
+    exitCode: exitCodes.failed,
+    type: 'internal',
+    message,
+    fix: 'run the command again with --verbose and report the output',
+  };
 }
 
 function explainDatabase(error: DatabaseError): Explanation {
-  const refused = error.code.startsWith('28') || error.code.startsWith('3D');
-  if (refused || error.code === 'SQLITE_CANTOPEN' || failureOf(error) !== undefined) {
-    const what = refused ? 'refuses the connection' : 'cannot be reached';
-    return {
-      exitCode: exitCodes.unreachable,
-      type: 'database_unreachable',
-      message: `The database ${what} (${error.code}).`,
-      fix: 'is it running, and is SVC_DATABASE_URL right? svc config show --origin',
-    };
+  const { code } = error;
+  const condition = conditionOf(code);
+  if (condition !== undefined) {
+    const { type, message, next: fix, outcome = 'unreachable' } = condition;
+    return { exitCode: exitCodes[outcome], type, message: `${message} (${code}).`, fix };
   }
-  const damaged = error.code === 'SQLITE_CORRUPT' || error.code === 'SQLITE_NOTADB';
-  return {
-    exitCode: damaged ? exitCodes.unusable : exitCodes.failed,
-    type: damaged ? 'database_damaged' : 'database_failed',
-    message: `The database ${damaged ? 'file is damaged or not an SQLite file' : 'reports an error'} (${error.code}).`,
-    fix: damaged ? 'restore it from a backup, or correct SVC_DATABASE_URL' : 'look at the log of the database',
-  };
+  if (failureOf(error) !== undefined) {
+    const fix = 'check that the database is running; svc config show --origin shows SVC_DATABASE_URL';
+    const message = `The database cannot be reached (${code}).`;
+    return { exitCode: exitCodes.unreachable, type: 'database_unreachable', message, fix };
+  }
+  const message = `The database reports an error (${code}).`;
+  return { exitCode: exitCodes.failed, type: 'database_failed', message, fix: 'read the log of the database server' };
 }

@@ -22,51 +22,51 @@ export async function chooseSettings(call: Call): Promise<Record<string, string>
     ...database,
     ...(isInEnvironment(call, settings.masterKey) ? {} : { SVC_MASTER_KEY: newMasterKey() }),
     SVC_BASE_URL: baseUrl ?? local,
-    ...(await chooseDisclosure(call, baseUrl ?? local)),
+    ...(await chooseTokensInResponse(call, baseUrl ?? local)),
     SVC_PORT: port,
     ...(host === undefined || host === '' ? {} : { SVC_HOST: host }),
   };
 }
 
-/** Away from localhost somebody has to know who is answered the secrets that no mail carries; where nobody says, the default holds. */
-async function chooseDisclosure(call: Call, baseUrl: string): Promise<Record<string, string>> {
+/** Asks for SVC_TOKENS_IN_RESPONSE where it matters: away from localhost, without a mail server. */
+async function chooseTokensInResponse(call: Call, baseUrl: string): Promise<Record<string, string>> {
   const flag = '--tokens-in-response';
   const matters = !isOnLocalhost(baseUrl) && !isInEnvironment(call, settings.smtpUrl);
-  if (call.typed.text(flag) === undefined && (!matters || isInEnvironment(call, settings.tokensInResponse))) return {};
+  if (call.args.text(flag) === undefined && (!matters || isInEnvironment(call, settings.tokensInResponse))) return {};
   const message =
-    'Without mail, who is answered the secrets of verification and recovery: auto, any (whoever knows an address can take the account over), key or never';
+    'While no mail is configured, who gets the secrets of verification and recovery in responses: auto, any (anyone who knows an address can take over the account), key or never';
   const chosen = await choose(call, flag, settings.tokensInResponse, message, 'auto');
   return chosen === undefined || chosen === 'auto' ? {} : { SVC_TOKENS_IN_RESPONSE: chosen };
 }
 
 /** A value by flag, environment or answer; undefined where none of them gives one. */
 async function choose(
-  { typed, environment, prompts }: Call,
+  { args, environment, prompts }: Call,
   flag: `--${string}`,
   { key, schema }: Setting,
   message: string,
   initial: string,
 ): Promise<string | undefined> {
-  const given = typed.text(flag);
+  const given = args.text(flag);
   if (given !== undefined) {
     valid(schema, flag, given);
     return given;
   }
   if (environment[key]) return environment[key];
-  if (!prompts.possible || typed.isSet('--yes')) return undefined;
+  if (!prompts.possible || args.isSet('--yes')) return undefined;
   const problem = (answer: string) => schema.safeParse(answer).error?.issues[0]?.message;
   return prompts.ask({ message, initial, problem });
 }
 
 /** Secrets that the environment holds stay there; a URL without one is written down. */
 async function chooseDatabase(call: Call, dataDir: string): Promise<Record<string, string>> {
-  const { typed, environment, output } = call;
+  const { args, environment, output } = call;
   const fallback = `sqlite:${resolve(dataDir, 'svc.db')}`;
-  const isDash = typed.text('--database') === '-';
-  if (typed.text('--database') === undefined && isInEnvironment(call, settings.databaseUrl)) {
+  const isDash = args.text('--database') === '-';
+  if (args.text('--database') === undefined && isInEnvironment(call, settings.databaseUrl)) {
     const url = environment.SVC_DATABASE_URL;
     if (url === undefined || holdsPassword(url)) {
-      output.note('SVC_DATABASE_URL stays in the environment: its password is not copied to the file. Keep it set.');
+      output.note('SVC_DATABASE_URL holds a password and is not copied to the file. Keep it set in the environment.');
       return {};
     }
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import type { Typed } from './command.js';
+import { type Clock, instantOf } from '#src/platform/clock.js';
+import type { ParsedArgs } from './command.js';
 import { CommandError, usageError } from './exit.js';
 
 /** The value of a flag or argument in the form its schema gives it; exit 2 where it does not fit. */
@@ -23,9 +24,19 @@ export const duration = z
   .regex(/^\d{1,6}[smhd]$/, 'must be a number with s, m, h or d, such as 24h')
   .transform((text) => Number(text.slice(0, -1)) * (secondsIn[text.slice(-1)] ?? 0));
 
+/** A point in time, given as such or by how long ago it was, such as `2d`; in the form in which it is stored. */
+export const timeOrAge = (clock: Clock) =>
+  z.string().transform((text, context) => {
+    const [time, age] = [instant.safeParse(text), duration.safeParse(text)];
+    if (time.success) return time.data;
+    if (age.success) return instantOf(clock.now() - age.data * 1000);
+    context.addIssue('must be a time such as 2030-01-31T12:00:00Z, or a length of time such as 1h or 2d');
+    return z.NEVER;
+  });
+
 /** A whole number given by a flag. */
-export function wholeNumber(typed: Typed, flag: `--${string}`, fallback: number, max: number): number {
-  const text = typed.text(flag);
+export function wholeNumber(args: ParsedArgs, flag: `--${string}`, fallback: number, max: number): number {
+  const text = args.text(flag);
   if (text === undefined) return fallback;
   if (/^\d+$/.test(text) && Number(text) <= max) return Number(text);
   throw usageError(`${flag} must be a whole number up to ${max}.`, 'correct the value');
@@ -54,12 +65,12 @@ export function readSecretFile(file: string): string {
   }
 }
 
-/** Refuses URLs that carry a password: whoever lists processes reads the arguments. Exit 2, and the URL is not repeated. */
+/** Refuses URLs with a password, because every user can list the arguments of processes. Exit 2; the URL is not printed. */
 export function refuseSecretsIn(argv: readonly string[]): void {
   if (!argv.some(hasPassword)) return;
   throw usageError(
-    'An argument is a URL with a password; every user of this machine could read it.',
-    'set SVC_DATABASE_URL_FILE to the path of a file that holds the URL, or give - and the URL on stdin',
+    'An argument is a URL with a password. Every user of this machine can read the arguments of a process.',
+    'set SVC_DATABASE_URL_FILE to the path of a file with the URL, or give - instead and send the URL on stdin',
   );
 }
 
@@ -76,8 +87,8 @@ export function switchOption<const F extends `--${string}`>(flag: F, summary: st
 }
 
 /** The member of a body that such a flag sets, in camel case; nothing where it was not given. */
-export function onOrOff(typed: Typed, { flag }: { readonly flag: `--${string}` }): Record<string, boolean> {
-  const text = typed.text(flag);
+export function onOrOff(args: ParsedArgs, { flag }: { readonly flag: `--${string}` }): Record<string, boolean> {
+  const text = args.text(flag);
   const member = flag.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
   return text === undefined ? {} : { [member]: text === 'on' };
 }

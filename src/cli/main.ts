@@ -1,15 +1,16 @@
-import type { Call, Command, Typed } from './command.js';
+import type { Call, Command, ParsedArgs } from './command.js';
 import { serveCommand } from './commands/serve.js';
 import { explain } from './exit.js';
 import { refuseSecretsIn } from './input.js';
-import { runCommand } from './opening.js';
+import { Lines } from './lines.js';
 import { createOutput, type Output } from './output.js';
 import { parse } from './program.js';
 import { createPrompts } from './prompts.js';
+import { runCommand } from './run-command.js';
 
 /** Runs a command line. Sets the exit code and never rejects. */
 export async function main(argv: string[]): Promise<void> {
-  // Whatever svc writes holds somebody's data or keys.
+  // Files that svc writes hold data of users or keys.
   process.umask(0o077);
   endQuietly();
   process.on('uncaughtException', (error) => {
@@ -17,6 +18,7 @@ export async function main(argv: string[]): Promise<void> {
     process.exit(1);
   });
   let output = createOutput(readOutputFlags(argv));
+  let command = 'svc';
   try {
     refuseSecretsIn(argv);
     const commands = await commandsFor(argv);
@@ -25,15 +27,16 @@ export async function main(argv: string[]): Promise<void> {
       process.stdout.write(parsed.text);
       return;
     }
-    output = createOutput(outputFlags(parsed.typed));
-    const answer = await runCommand(parsed.command, callOf(parsed.typed, output, commands));
-    if (answer === undefined) return;
-    output.answer(answer);
-    process.exitCode = answer.exitCode ?? 0;
+    command = `svc ${parsed.command.path}`;
+    output = createOutput(outputFlags(parsed.args));
+    const result = await runCommand(parsed.command, callOf(parsed.args, output, commands));
+    if (result === undefined) return;
+    output.result(result);
+    process.exitCode = result.exitCode ?? 0;
   } catch (error) {
-    const explanation = explain(error);
+    const explanation = explain(error, command);
     output.failure(explanation);
-    if (error instanceof Error && explanation.type === 'internal') output.detail(traceOf(error));
+    if (error instanceof Error && explanation.type === 'internal') output.detail(Lines.text(traceOf(error)));
     process.exitCode = explanation.exitCode;
   }
 }
@@ -45,25 +48,25 @@ async function commandsFor([first]: readonly string[]): Promise<readonly Command
   return commands;
 }
 
-function callOf(typed: Typed, output: Output, roster: readonly Command[]): Call {
-  const possible = Boolean(process.stdin.isTTY && process.stderr.isTTY) && !output.json && !typed.isSet('--no-input');
+function callOf(args: ParsedArgs, output: Output, commands: readonly Command[]): Call {
+  const possible = Boolean(process.stdin.isTTY && process.stderr.isTTY) && !output.json && !args.isSet('--no-input');
   if (!output.color) process.env.NO_COLOR = '1';
   return {
-    typed,
+    args,
     output,
-    prompts: createPrompts({ possible, yes: typed.isSet('--yes') }),
+    prompts: createPrompts({ possible, yes: args.isSet('--yes') }),
     environment: process.env,
-    configFile: typed.text('--config'),
-    roster,
+    configFile: args.text('--config'),
+    commands,
   };
 }
 
-function outputFlags(typed: Typed) {
+function outputFlags(args: ParsedArgs) {
   return {
-    json: typed.isSet('--json'),
-    quiet: typed.isSet('--quiet'),
-    verbose: typed.isSet('--verbose'),
-    color: !typed.isSet('--no-color') && mayColor(),
+    json: args.isSet('--json'),
+    quiet: args.isSet('--quiet'),
+    verbose: args.isSet('--verbose'),
+    color: !args.isSet('--no-color') && mayColor(),
   };
 }
 
@@ -90,7 +93,7 @@ function traceOf({ stack = '' }: Error): string {
     .join('\n');
 }
 
-/** Whoever reads our output may stop reading, as `head` does; that is no failure. */
+/** A reader of the output may close it early, as `head` does; that is not an error. */
 function endQuietly(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? 0 : 1);

@@ -1,7 +1,9 @@
 import { styleText } from 'node:util';
+import { visible, visibleJson } from '#src/contract/visible.js';
 import { printJson } from '#src/platform/json.js';
-import type { Answer } from './answer.js';
+import type { CommandResult } from './command-result.js';
 import type { Explanation } from './exit.js';
+import { Lines } from './lines.js';
 
 /** How much and in which form is printed. */
 interface OutputOptions {
@@ -11,14 +13,14 @@ interface OutputOptions {
   readonly color: boolean;
 }
 
-/** Data to stdout, everything else to stderr. */
+/** Data to stdout, everything else to stderr. Control characters of any value are written out, in JSON too. */
 export interface Output extends OutputOptions {
-  /** Prints what a command gives. */
-  answer(answer: Answer): void;
-  /** Words on the way; not with `--json` or `--quiet`. */
-  note(text: string): void;
-  /** Words for `--verbose`. */
-  detail(text: string): void;
+  /** Prints the result of a command. */
+  result(result: CommandResult): void;
+  /** Prints a note on stderr; not with `--json` or `--quiet`. */
+  note(text: string | Lines): void;
+  /** Prints a note on stderr with `--verbose` only. */
+  detail(text: string | Lines): void;
   failure(explanation: Explanation): void;
 }
 
@@ -26,43 +28,50 @@ export interface Output extends OutputOptions {
 export function createOutput(options: OutputOptions): Output {
   const paint = (style: 'red' | 'dim', text: string) =>
     options.color && process.stderr.isTTY ? styleText(style, text) : text;
-  const note = (text: string) => {
-    if (!options.json && !options.quiet) process.stderr.write(`${text}\n`);
+  const print = (text: string | Lines) => (typeof text === 'string' ? visible(text) : text.toString());
+  const hint = (text: string) => {
+    if (!options.json && !options.quiet) process.stderr.write(`${paint('dim', visible(`next: ${text}`))}\n`);
   };
   return {
     ...options,
-    note,
-    answer: ({ value, text, next }) => {
-      if (options.json) process.stdout.write(`${printJson(value, 2)}\n`);
-      else if (text !== '') process.stdout.write(`${text}\n`);
-      if (next !== undefined) note(paint('dim', `next: ${next}`));
+    note: (text) => {
+      if (!options.json && !options.quiet) process.stderr.write(`${print(text)}\n`);
+    },
+    result: ({ value, text, next }) => {
+      if (options.json) process.stdout.write(`${visibleJson(printJson(value, 2))}\n`);
+      else if (text !== '') process.stdout.write(`${print(text)}\n`);
+      if (next !== undefined) hint(next);
     },
     detail: (text) => {
-      if (options.verbose) process.stderr.write(`${text}\n`);
+      if (options.verbose) process.stderr.write(`${print(text)}\n`);
     },
-    failure: ({ type, message, fix }) => {
-      if (options.json) process.stderr.write(`${JSON.stringify({ error: { type, message, fix } })}\n`);
-      else process.stderr.write(`${paint('red', 'error:')} ${message}\n${paint('dim', `next: ${fix}`)}\n`);
+    failure: ({ type, message, lines, fix }) => {
+      if (options.json) {
+        process.stderr.write(`${visibleJson(JSON.stringify({ error: { type, message, fix } }))}\n`);
+        return;
+      }
+      const shown = print(lines === undefined ? message : Lines.of(lines));
+      process.stderr.write(`${paint('red', 'error:')} ${shown}\n${paint('dim', visible(`next: ${fix}`))}\n`);
     },
   };
 }
 
 /** Rows in columns, with a heading. */
-export function columns(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [heading, ...rows];
+export function columns(heading: readonly string[], rows: readonly (readonly string[])[]): Lines {
+  const all = [heading, ...rows].map((row) => row.map(visible));
   const widths = heading.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
-  return all
-    .map((row) =>
+  return Lines.of(
+    all.map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))
         .join('  ')
         .trimEnd(),
-    )
-    .join('\n');
+    ),
+  );
 }
 
 /** Names and values, one a line. */
-export function pairs(entries: readonly (readonly [string, string])[]): string {
+export function pairs(entries: readonly (readonly [string, string])[]): Lines {
   const width = Math.max(0, ...entries.map(([name]) => name.length));
-  return entries.map(([name, value]) => `${name.padEnd(width)}  ${value}`.trimEnd()).join('\n');
+  return Lines.of(entries.map(([name, value]) => `${name.padEnd(width)}  ${value}`.trimEnd()));
 }

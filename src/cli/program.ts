@@ -1,19 +1,19 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
-import type { Command, OptionSpec, Typed } from './command.js';
+import type { Command, OptionSpec, ParsedArgs } from './command.js';
 import { usageError } from './exit.js';
 import { globalOptions } from './global-options.js';
-import { mistakeOf, unknownVerb } from './mistakes.js';
+import { unknownVerb, usageErrorOf } from './usage-errors.js';
 import { version } from './version.js';
 
-/** What the commands of a first word are about. */
+/** Descriptions of the command groups, by first word. */
 const groups: Readonly<Record<string, string>> = {
-  migrate: 'Moves the schema of the database',
+  migrate: 'Migrates the database schema',
   project: 'Manages projects and their settings',
   platform: 'Manages the web origins of a project',
   apikey: 'Manages the server keys of a project',
   user: 'Manages the users of a project',
   webhook: 'Manages the webhooks of a project and their deliveries',
-  mail: 'Shows mails and SMS, previews and checks their texts, and sends a test mail',
+  mail: 'Lists mails and SMS, previews and checks their templates, and sends a test mail',
   sms: 'Sends a test SMS',
   limits: 'Shows and resets the rate limits of a project',
   cron: 'Shows and runs the jobs of the installation',
@@ -22,7 +22,7 @@ const groups: Readonly<Record<string, string>> = {
 
 /** What a command line asks for: a command with its values, or text that answers it already. */
 type Parsed =
-  | { readonly kind: 'command'; readonly command: Command; readonly typed: Typed }
+  | { readonly kind: 'command'; readonly command: Command; readonly args: ParsedArgs }
   | { readonly kind: 'text'; readonly text: string };
 
 /** Reads a command line. Throws CommandError with exit 2 where it is wrong. */
@@ -32,14 +32,14 @@ export async function parse(argv: readonly string[], commands: readonly Command[
   const write = (text: string) => {
     printed += text;
   };
-  const program = createParser(commands, write, (command, typed) => {
-    found = { kind: 'command', command, typed };
+  const program = createParser(commands, write, (command, args) => {
+    found = { kind: 'command', command, args };
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw mistakeOf(error, argv, commands);
+    if (error.exitCode !== 0) throw usageErrorOf(error, argv, commands);
   }
   return found ?? { kind: 'text', text: printed };
 }
@@ -47,10 +47,10 @@ export async function parse(argv: readonly string[], commands: readonly Command[
 function createParser(
   commands: readonly Command[],
   write: (text: string) => void,
-  choose: (command: Command, typed: Typed) => void,
+  choose: (command: Command, args: ParsedArgs) => void,
 ): Parser {
   const program = new Parser('svc')
-    .description('Runs and manages svc: accounts, sessions, documents, files and signed webhooks for applications.')
+    .description('Runs and manages svc: accounts, sessions, documents and signed webhooks for applications.')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
@@ -88,7 +88,7 @@ function createGroup(program: Parser, name: string, commands: readonly Command[]
     );
     group.addHelpText(
       'after',
-      `\nWithout a command it is svc ${byDefault.path} and takes its flags: ${flags.join(', ')}`,
+      `\nWithout a subcommand this runs svc ${byDefault.path}, with its flags: ${flags.join(', ')}`,
     );
   }
   return group.addHelpText('after', examplesText(examples));
@@ -99,7 +99,7 @@ function addCommand(
   name: string,
   command: Command,
   commands: readonly Command[],
-  choose: (command: Command, typed: Typed) => void,
+  choose: (command: Command, args: ParsedArgs) => void,
 ): void {
   const parser = parent
     .command(name, { isDefault: command.isDefault ?? false })
@@ -113,11 +113,12 @@ function addCommand(
   parser.action(() => {
     const surplus = parser.args[command.arguments?.length ?? 0];
     if (surplus !== undefined) throw unknownVerb(surplus, command, commands);
-    const typed = typedOf(command, parser);
+    const args = parsedArgs(command, parser);
     // Not left to commander, which would look for these before it looks for mistyped flags.
-    const missing = (command.options ?? []).find(({ flag, required }) => required && typed.text(flag) === undefined);
-    if (missing !== undefined) throw usageError(`${missing.flag} is missing`, `svc ${command.path} --help`);
-    choose(command, typed);
+    const missing = (command.options ?? []).find(({ flag, required }) => required && args.text(flag) === undefined);
+    if (missing !== undefined)
+      throw usageError(`The flag ${missing.flag} is required.`, `svc ${command.path} --help shows examples`);
+    choose(command, args);
   });
 }
 
@@ -132,7 +133,7 @@ function toOption({ flag, value, summary, required, repeated, choices, group }: 
   return option;
 }
 
-function typedOf(command: Command, parser: Parser): Typed {
+function parsedArgs(command: Command, parser: Parser): ParsedArgs {
   const values: Record<string, unknown> = parser.optsWithGlobals();
   const declared = [...globalOptions, ...(command.options ?? [])];
   const get = (flag: string): unknown => {

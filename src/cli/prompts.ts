@@ -1,3 +1,4 @@
+import { visible } from '#src/contract/visible.js';
 import { CommandError, usageError } from './exit.js';
 
 /** A question for a line of text. */
@@ -10,7 +11,7 @@ interface Question {
 
 /** Questions to the operator, on stderr. Each has a flag that answers it beforehand. */
 export interface Prompts {
-  /** Whether anybody is there to answer. */
+  /** Whether there is a terminal to ask on. */
   readonly possible: boolean;
   ask(question: Question): Promise<string>;
   /** Asks without echo. */
@@ -28,18 +29,19 @@ interface PromptOptions {
   readonly yes: boolean;
 }
 
-type Shown =
+type InquirerQuestion =
   | { type: 'input'; message: string; default?: string; validate?: (answer: string) => true | string }
   | { type: 'password'; message: string; mask: boolean; toggleMask: boolean }
   | { type: 'confirm'; message: string; default: boolean };
 
 /** Asks through inquirer, which is loaded for the first question only. */
 export function createPrompts({ possible, yes }: PromptOptions): Prompts {
-  const put = async (question: Shown): Promise<unknown> => {
+  const put = async (question: InquirerQuestion): Promise<unknown> => {
     const { default: inquirer } = await import('inquirer');
     const prompt = inquirer.createPromptModule({ output: process.stderr });
     try {
-      const answers: Record<string, unknown> = await prompt([{ ...question, name: 'it' }]);
+      const message = visible(question.message);
+      const answers: Record<string, unknown> = await prompt([{ ...question, message, name: 'it' }]);
       return answers.it;
     } catch (error) {
       if (error instanceof Error && error.name === 'ExitPromptError') {
@@ -65,20 +67,20 @@ export function createPrompts({ possible, yes }: PromptOptions): Prompts {
     },
     confirm: async (message) => {
       if (yes) return;
-      if (!possible) throw refused(`${message} Nobody is there to confirm it.`, 'repeat it with --yes');
+      if (!possible) throw refused(`${message} There is no terminal to confirm it.`, 'repeat it with --yes');
       if ((await put({ type: 'confirm', message, default: false })) !== true)
-        throw refused('Not confirmed; nothing was changed.', 'repeat it and answer y');
+        throw refused('Not confirmed; nothing was changed.', 'repeat the command and answer y');
     },
     confirmByName: async (message, names, given) => {
       const [name = ''] = names;
-      const again = `repeat it with --confirm ${name}`;
+      const again = `repeat the command with --confirm ${name}`;
       if (given !== undefined) {
         if (names.includes(given)) return;
-        throw refused(`--confirm names something else: it must be ${names.join(' or ')}.`, again);
+        throw refused(`The value of --confirm is wrong: it must be ${names.join(' or ')}.`, again);
       }
-      if (!possible) throw refused(`${message} Nobody is there to confirm it.`, again);
-      const typed = await put({ type: 'input', message: `${message} Type ${name} to confirm:` });
-      if (!names.includes(String(typed))) throw refused('Not confirmed; nothing was changed.', again);
+      if (!possible) throw refused(`${message} There is no terminal to confirm it.`, again);
+      const answer = await put({ type: 'input', message: `${message} Type ${name} to confirm:` });
+      if (!names.includes(String(answer))) throw refused('Not confirmed; nothing was changed.', again);
     },
   };
 }

@@ -7,12 +7,8 @@ import { exitCodes } from './exit.js';
 const drainMs = 30_000;
 
 /** Keeps the server running until a signal ends it, or a defect; ends the process. The second signal ends it at once. */
-export function serveUntilSignal(
-  { platform, close }: Appliance,
-  listener: Listener,
-  pidfile: string | undefined,
-): void {
-  const { log } = platform;
+export function serveUntilSignal({ runtime, close }: Appliance, listener: Listener, pidfile: string | undefined): void {
+  const { log } = runtime;
   let draining = false;
   const end = (code: number): never => {
     if (pidfile !== undefined) rmSync(pidfile, { force: true });

@@ -13,17 +13,20 @@ const endOfLife: Readonly<Record<string, string>> = {
 };
 
 /** Tells the log what starts, on what, and which settings are not for production. */
-export async function reportStart({ platform }: Appliance): Promise<void> {
-  const { log, driver, config, clock } = platform;
+export async function reportStart({ runtime }: Appliance): Promise<void> {
+  const { log, driver, config, clock } = runtime;
   const node = process.versions.node;
   log.info('serve.starting', { version: version(), node, database: await driver.describe(), pid: process.pid });
   const ends = endOfLife[node.split('.')[0] ?? ''];
   if (ends !== undefined && Date.parse(ends) < clock.now())
     log.warn('node.end-of-life', { node, since: ends, next: 'install a supported version of Node.js' });
   const warn = (setting: string, meaning: string) => log.warn('config.not-for-production', { setting, meaning });
-  if (config.rateLimit === 'off') warn('SVC_RATE_LIMIT', 'nothing slows down the guessing of passwords');
+  if (config.rateLimit === 'off') warn('SVC_RATE_LIMIT', 'passwords can be guessed without a limit');
   if (config.tokensInResponse === 'any' && !isOnLocalhost(config.baseUrl))
-    warn('SVC_TOKENS_IN_RESPONSE', 'while no mail is configured, whoever knows an address can take the account over');
+    warn(
+      'SVC_TOKENS_IN_RESPONSE',
+      'while no mail is configured, anyone who knows an e-mail address can take over its account',
+    );
   if (config.allowInsecure)
     warn('SVC_WEBHOOK_ALLOW_INSECURE', 'outbound calls may use http and reach private addresses');
   if (config.egressAllow.length > 0) warn('SVC_EGRESS_ALLOW', 'outbound calls may reach addresses that are not public');

@@ -1,6 +1,6 @@
-import type { Account } from './account.js';
 import type { Session } from './session.js';
 import type { Instant } from './shapes.js';
+import type { UserRecord } from './user.js';
 
 /** What a server key may be allowed to do; docs/scopes.md lists them and a test compares. */
 export const scopes = [
@@ -38,7 +38,7 @@ export interface Guest {
 export interface User {
   readonly kind: 'user';
   readonly id: string;
-  readonly account: Account;
+  readonly account: UserRecord;
   readonly session: Session;
   /** How the credential travelled; a cookie needs the cross-site checks, and a JWT does not open everything. */
   readonly via: 'cookie' | 'header' | 'jwt';

@@ -3,34 +3,51 @@
  * A message never names internals; the private cause travels in `Failure.cause` and reaches the log only.
  */
 export const errorCatalog = {
-  attribute_already_exists: { status: 409, message: 'The collection has an attribute or index of that key already.' },
+  attribute_already_exists: { status: 409, message: 'The collection already has an attribute or index with this key.' },
   attribute_default_unsupported: { status: 400, message: 'A required attribute or an array cannot have a default.' },
-  attribute_limit_exceeded: { status: 400, message: 'The collection has as many attributes as it can have.' },
+  attribute_limit_exceeded: { status: 400, message: 'The collection has reached its maximum number of attributes.' },
   attribute_not_found: { status: 404, message: 'There is no such attribute.' },
-  attribute_type_invalid: { status: 400, message: 'The attribute is of another type.' },
+  attribute_type_invalid: { status: 400, message: 'The attribute has another type.' },
   attribute_unknown: { status: 400, message: 'The collection has no such attribute.' },
   attribute_value_invalid: { status: 400, message: 'A value does not fit the attribute.' },
-  collection_already_exists: { status: 409, message: 'A collection of that id exists already.' },
+  collection_already_exists: { status: 409, message: 'A collection with this id already exists.' },
   collection_not_found: { status: 404, message: 'There is no such collection.' },
-  database_already_exists: { status: 409, message: 'A database of that id exists already.' },
+  database_already_exists: { status: 409, message: 'A database with this id already exists.' },
   database_not_found: { status: 404, message: 'There is no such database.' },
-  document_already_exists: { status: 409, message: 'A document of that id exists already.' },
+  document_already_exists: { status: 409, message: 'A document with this id already exists.' },
   document_invalid_structure: { status: 400, message: 'The document does not fit the attributes of the collection.' },
   document_missing_data: { status: 400, message: 'The document has no data.' },
-  document_missing_payload: { status: 400, message: 'There is nothing to change: give data, permissions or both.' },
+  document_missing_payload: { status: 400, message: 'There is nothing to change. Send data, permissions or both.' },
   document_not_found: { status: 404, message: 'There is no such document.' },
   document_unique_constraint_violation: {
     status: 409,
-    message: 'Another document has these values in a unique index.',
+    message: 'Another document already has these values in a unique index.',
+  },
+  general_answer_too_large: {
+    status: 400,
+    message: 'The response would be too large. Request fewer entries with `limit`, or fewer attributes with `select`.',
   },
   general_argument_invalid: { status: 400, message: 'A parameter of the request is not valid.' },
   general_body_too_large: { status: 413, message: 'The body of the request is larger than this route accepts.' },
-  general_cursor_not_found: { status: 400, message: 'There is nothing in the list at the cursor.' },
+  general_cursor_not_found: { status: 400, message: 'The list has no entry with the id of the cursor.' },
   general_feature_unsupported: { status: 400, message: 'The service does not have this feature.' },
-  general_media_type_unsupported: { status: 415, message: 'This route takes uncompressed application/json in UTF-8.' },
-  general_method_unsupported: { status: 405, message: 'This address does not answer to that method.' },
-  general_phone_disabled: { status: 503, message: 'This installation sends no SMS.' },
+  general_headers_too_large: {
+    status: 431,
+    message: 'The headers of the request are too many or too large.',
+  },
+  general_host_unknown: {
+    status: 421,
+    message: 'This installation only answers requests for localhost. Set SVC_BASE_URL to the address that clients use.',
+  },
+  general_media_type_unsupported: {
+    status: 415,
+    message: 'This route only accepts uncompressed application/json in UTF-8.',
+  },
+  general_method_unsupported: { status: 405, message: 'This route does not support the method.' },
+  general_phone_disabled: { status: 503, message: 'This installation cannot send SMS.' },
   general_query_invalid: { status: 400, message: 'A query is not valid.' },
+  general_query_limit_exceeded: { status: 400, message: 'The list has too many queries or values.' },
+  general_query_timeout: { status: 503, message: 'The query took too long and was cancelled.' },
   general_rate_limit_exceeded: { status: 429, message: 'Too many requests. Please retry shortly.' },
   general_request_timeout: { status: 408, message: 'The request did not arrive completely in time.' },
   general_route_not_found: { status: 404, message: 'There is no such route.' },
@@ -45,77 +62,82 @@ export const errorCatalog = {
   graphql_method_unsupported: { status: 405, message: 'A mutation must be sent by POST.' },
   graphql_no_query: { status: 400, message: 'The request has no GraphQL query.' },
   graphql_too_many_queries: { status: 400, message: 'A batch has at most 10 operations.' },
-  index_already_exists: { status: 409, message: 'The collection has an index of that key already.' },
-  index_dependency: { status: 409, message: 'An index needs this attribute; remove the index first.' },
-  index_invalid: { status: 400, message: 'The index is not possible.' },
-  index_limit_exceeded: { status: 400, message: 'The collection has as many indexes as it can have.' },
+  index_already_exists: { status: 409, message: 'The collection already has an index with this key.' },
+  index_dependency: { status: 409, message: 'An index uses this attribute. Remove the index first.' },
+  index_invalid: { status: 400, message: 'The index is not valid.' },
+  index_limit_exceeded: { status: 400, message: 'The collection has reached its maximum number of indexes.' },
   index_not_found: { status: 404, message: 'There is no such index.' },
+  key_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of server keys.' },
   key_not_found: { status: 404, message: 'There is no such server key.' },
-  membership_already_confirmed: { status: 409, message: 'This user is a member of the team already.' },
+  membership_already_confirmed: { status: 409, message: 'This user is already a member of the team.' },
   membership_deletion_prohibited: { status: 400, message: 'The last owner cannot leave the team.' },
-  membership_downgrade_prohibited: { status: 400, message: 'The last owner cannot give the role up.' },
+  membership_downgrade_prohibited: { status: 400, message: 'The last owner cannot give up the role.' },
   membership_not_found: { status: 404, message: 'There is no such membership.' },
   password_policy_violation: { status: 400, message: 'The password does not satisfy the password policy.' },
-  platform_already_exists: { status: 409, message: 'The project has a platform of that hostname already.' },
+  platform_already_exists: { status: 409, message: 'The project already has a platform with this hostname.' },
+  platform_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of platforms.' },
   platform_not_found: { status: 404, message: 'There is no such platform.' },
-  project_already_exists: { status: 409, message: 'A project of that id exists already.' },
+  project_already_exists: { status: 409, message: 'A project with this id already exists.' },
   project_key_expired: { status: 401, message: 'The server key has expired.' },
   project_not_found: { status: 404, message: 'There is no such project. Check the project header.' },
   signing_key_not_found: { status: 404, message: 'There is no such signing key.' },
-  team_already_exists: { status: 409, message: 'A team of that id exists already.' },
+  team_already_exists: { status: 409, message: 'A team with this id already exists.' },
   team_invalid_secret: { status: 401, message: 'The secret of the invitation is not valid.' },
   team_invite_mismatch: { status: 401, message: 'The invitation is for another user.' },
   team_invite_not_found: { status: 404, message: 'There is no such membership or invitation.' },
-  team_limit_exceeded: { status: 400, message: 'The user is in as many teams as a user can be in.' },
-  team_membership_mismatch: { status: 404, message: 'The membership is one of another team.' },
+  team_limit_exceeded: {
+    status: 400,
+    message: 'The user has reached the maximum number of teams, or of roles in teams.',
+  },
+  team_membership_mismatch: { status: 404, message: 'The membership belongs to another team.' },
   team_not_found: { status: 404, message: 'There is no such team.' },
-  user_already_exists: { status: 409, message: 'A user with this id or e-mail address exists already.' },
+  user_already_exists: { status: 409, message: 'A user with this id or e-mail address already exists.' },
   user_api_key_and_session_set: {
     status: 403,
     message: 'A server key cannot be combined with a session or a JWT. Send exactly one credential.',
   },
   user_authenticator_already_verified: {
     status: 409,
-    message: 'The account has an authenticator already. Remove it first.',
+    message: 'The account already has an authenticator. Remove it first.',
   },
   user_authenticator_not_found: { status: 404, message: 'The account has no such authenticator.' },
   user_blocked: { status: 403, message: 'This user is blocked.' },
   user_challenge_required: {
     status: 401,
-    message: 'This operation needs a login or a challenge not older than 20 minutes.',
+    message: 'This operation requires a login or a challenge within the last 20 minutes.',
   },
   user_email_already_exists: { status: 409, message: 'Another user has this e-mail address.' },
-  user_email_already_verified: { status: 409, message: 'The e-mail address is verified already.' },
+  user_email_already_verified: { status: 409, message: 'The e-mail address is already verified.' },
   user_email_not_found: { status: 400, message: 'The user has no e-mail address.' },
   user_identity_not_found: { status: 404, message: 'There is no such identity.' },
   user_email_not_verified: { status: 400, message: 'The e-mail address of the account is not verified.' },
   user_invalid_credentials: { status: 401, message: 'The credentials are not valid.' },
-  user_invalid_token: { status: 401, message: 'The secret is not valid: wrong, used, or expired.' },
+  user_invalid_token: { status: 401, message: 'The secret is wrong, already used, or expired.' },
   user_jwt_and_cookie_set: {
     status: 403,
     message: 'A JWT cannot be combined with a session. Send exactly one credential.',
   },
   user_jwt_creation_denied: { status: 403, message: 'A JWT cannot make another JWT. Use the session itself.' },
   user_jwt_invalid: { status: 401, message: 'The JWT is not valid.' },
-  user_more_factors_required: { status: 401, message: 'The login lacks its second factor.' },
+  user_more_factors_required: { status: 401, message: 'The login requires a second factor.' },
   user_not_found: { status: 404, message: 'There is no such user.' },
   user_phone_already_exists: { status: 409, message: 'Another user has this phone number.' },
-  user_phone_already_verified: { status: 409, message: 'The phone number is verified already.' },
+  user_phone_already_verified: { status: 409, message: 'The phone number is already verified.' },
   user_phone_not_found: { status: 400, message: 'The user has no phone number.' },
   user_phone_not_verified: { status: 400, message: 'The phone number of the account is not verified.' },
   user_recovery_codes_already_exists: {
     status: 409,
-    message: 'The account has recovery codes already. Replace them instead.',
+    message: 'The account already has recovery codes. Replace them instead.',
   },
   user_recovery_codes_not_found: { status: 404, message: 'The account has no recovery codes.' },
   user_session_not_found: { status: 404, message: 'There is no such session.' },
-  user_target_already_exists: { status: 409, message: 'The user has this target already.' },
+  user_target_already_exists: { status: 409, message: 'The user already has this target.' },
   user_target_not_found: { status: 404, message: 'There is no such target.' },
-  user_unauthorized: { status: 401, message: 'You do not have the permission that this needs.' },
-  webhook_already_exists: { status: 409, message: 'A webhook of that id exists already.' },
+  user_unauthorized: { status: 401, message: 'You do not have the permission for this operation.' },
+  webhook_already_exists: { status: 409, message: 'A webhook with this id already exists.' },
   webhook_delivery_not_found: { status: 404, message: 'The webhook has no such delivery.' },
   webhook_disabled: { status: 409, message: 'The webhook is disabled. Enable it first.' },
-  webhook_limit_exceeded: { status: 400, message: 'The project has as many webhooks as it can have.' },
+  webhook_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of webhooks.' },
   webhook_not_found: { status: 404, message: 'There is no such webhook.' },
 } as const satisfies Record<string, { status: number; message: string }>;
 
@@ -131,7 +153,7 @@ interface PendingSession {
 }
 
 /** What may accompany a Failure. */
-interface FailureOptions {
+export interface FailureOptions {
   /** Public text instead of the catalog's; must name no internals. */
   readonly message?: string;
   /** Seconds for `Retry-After`. */
@@ -146,7 +168,12 @@ interface FailureOptions {
   readonly cause?: unknown;
 }
 
-/** The only thing thrown on purpose: an error of the catalog. Returned from a unit of work it commits first (see `platform/db/unit.ts`). */
+/** Whether an error is the service's own affair, such as 503: it says nothing of what the caller tried, which was never judged. */
+export function isOurFault(error: unknown): boolean {
+  return !(error instanceof Failure) || error.status >= 500;
+}
+
+/** The only thing thrown on purpose: an error of the catalog. A unit of work that commits before it fails throws one by `unit.refuse` (see `platform/db/unit.ts`). */
 export class Failure extends Error {
   readonly type: ErrorType;
   readonly status: number;

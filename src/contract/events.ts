@@ -11,13 +11,19 @@ interface EventDefinition {
   readonly announced: boolean;
   /** Payload members that are personal: the audit row keeps a salted commitment, the value stands apart and can be erased. */
   readonly personal: readonly string[];
+  /** Whether the audit row keeps the address and the user agent of the request too; they are personal. */
+  readonly client: boolean;
 }
 
 const define = <P extends z.ZodObject, const K extends keyof z.output<P> & string>(
   announced: boolean,
   payload: P,
   personal: readonly K[] = [],
-) => ({ payload, announced, personal }) as const satisfies EventDefinition;
+  { client = true } = {},
+) => ({ payload, announced, personal, client }) as const satisfies EventDefinition;
+
+/** For what has them in its payload, or happens too often for them and is in no log of a user. */
+const withoutClient = { client: false };
 
 /** A session as the wire shows it, never with its secret. */
 const sessionPayload = z.strictObject({
@@ -70,7 +76,7 @@ const webhookTarget = webhook.extend({ host: z.string(), events: z.array(z.strin
  * docs/events.md lists them and a test compares.
  */
 export const events = {
-  sessionCreated: define(true, sessionPayload, sessionPersonal),
+  sessionCreated: define(true, sessionPayload, sessionPersonal, withoutClient),
   sessionDeleted: define(true, sessionPayload, sessionPersonal),
   sessionUpdated: define(false, sessionPayload, sessionPersonal),
   accountCreated: define(false, account.extend({ email: z.string(), name: z.string() }), ['email', 'name']),
@@ -90,7 +96,12 @@ export const events = {
   accountPhoneUnverified: define(false, account),
   accountLabelsChanged: define(false, account.extend({ labels: z.array(z.string()) })),
   accountPrefsChanged: define(false, account),
+  accountClaimed: define(false, account.extend({ contact: z.enum(['email', 'phone']) })),
   accountTokenCreated: define(false, account),
+  accountJwtCreated: define(
+    false,
+    account.extend({ sessionId: z.string(), alg: z.enum(signingAlgorithms), duration: z.int() }),
+  ),
   mfaEnabled: define(false, account),
   mfaDisabled: define(false, account),
   targetCreated: define(false, target, ['identifier']),
@@ -131,9 +142,9 @@ export const events = {
   attributeDeleted: define(false, z.strictObject({ key: z.string() })),
   indexCreated: define(false, z.strictObject({ key: z.string() })),
   indexDeleted: define(false, z.strictObject({ key: z.string() })),
-  documentCreated: define(true, document),
-  documentUpdated: define(true, document),
-  documentDeleted: define(true, document),
+  documentCreated: define(true, document, [], withoutClient),
+  documentUpdated: define(true, document, [], withoutClient),
+  documentDeleted: define(true, document, [], withoutClient),
   projectCreated: define(false, z.strictObject({ name: z.string() })),
   projectUpdated: define(false, z.strictObject({ name: z.string(), settings: z.array(z.string()) })),
   projectDeleted: define(false, z.strictObject({ name: z.string() })),

@@ -18,7 +18,7 @@ export interface LimitClass {
   readonly summary: string;
 }
 
-/** Every limit class. `data` is counted in memory per process, the others in the database for all processes at once. */
+/** Every limit class; those of `countedInMemory` are counted per process, the others in the database for all processes at once. */
 export const limitClasses = {
   data: {
     key: { count: 600, seconds: 60 },
@@ -35,7 +35,14 @@ export const limitClasses = {
     account: { count: 5, seconds: 900 },
     summary: 'Wrong codes of authenticators and wrong recovery codes of a user; a right one gives the tries back',
   },
-  'unknown-route': { address: { count: 300, seconds: 60 }, summary: 'Requests for addresses that do not exist' },
+  refused: {
+    address: { count: 100, seconds: 60 },
+    summary: 'Refused credentials: unknown keys, sessions, JWTs, projects and routes',
+  },
+  operations: {
+    address: { count: 1200, seconds: 60 },
+    summary: 'Health, metrics, published keys, preflights: what needs no project in a header',
+  },
   signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts' },
   anonymous: { address: { count: 30, seconds: 3600 }, summary: 'Anonymous logins, each a new account' },
   send: {
@@ -49,11 +56,44 @@ export const limitClasses = {
   jwt: { account: { count: 60, seconds: 3600 }, summary: 'JWTs made from a session' },
 } as const satisfies Record<string, LimitClass>;
 
+/** Classes that each process counts for itself. */
+export const countedInMemory: ReadonlySet<string> = new Set(['data', 'refused', 'operations']);
+
 /** The name of a limit class. */
 export type LimitName = keyof typeof limitClasses;
 
 /** Sizes of request bodies in bytes, by the kind of route. `SVC_BODY_MAX_BYTES` replaces the general one. */
 export const bodySizes = { account: 65_536, prefs: 81_920, documents: 4_194_304 } as const;
+
+/**
+ * Bytes of bodies that are being read at once, beyond what each has for itself: in a process, and for an address. Thousands of connections
+ * may each send a large one, slowly.
+ */
+export const bodyRoom = { own: 65_536, all: 134_217_728, perAddress: 33_554_432, retrySeconds: 5 } as const;
+
+/** Answers under way in a process; sizes in bytes. `SVC_ANSWER_MAX_BYTES` says how large one may be. */
+export const answerLimits = {
+  /** What a read of an answer may have at once while large answers take the rest, and for all such reads together. */
+  few: 131_072,
+  fewAtOnce: 67_108_864,
+  /** Answers of the largest size that may be under way at once, and of these for one user, server key, or address of guests. */
+  manyAtOnce: 4,
+  manyOfAccount: 2,
+  /** How long a read waits for room, how many wait, and when to come again. */
+  waitMs: 5000,
+  waiting: 2048,
+  retrySeconds: 2,
+  /** How often something that grows meanwhile is looked at. */
+  attempts: 4,
+  /** A document up to this size is read together with others. */
+  together: 65_536,
+  documentsTogether: 128,
+  /** An answer larger than this is watched until it has left, and cut off where its reader takes longer than so many milliseconds. */
+  watched: 65_536,
+  leaveMs: 120_000,
+  /** Rows of a list of the service's own things have at most so many bytes, unless the list says otherwise. */
+  rowBytes: 262_144,
+} as const;
 
 /** How deep JSON of a request may nest, and how many keys it may have in all. */
 export const jsonLimits = { depth: 64, keys: 10_000 } as const;
@@ -89,7 +129,7 @@ export const userLimits = {
   tokenMostSeconds: 31_536_000,
 } as const;
 
-/** Bounds of the queries of a list; `usual` is the page where no limit is given. */
+/** Bounds of the queries of a list, `queries` and `values` of all of them together; `usual` is the page where no limit is given. */
 export const queryBounds = {
   queries: 100,
   characters: 4096,
@@ -99,6 +139,25 @@ export const queryBounds = {
   depth: 10,
   search: 256,
 } as const;
+
+/** Bounds of the schema of a collection; Postgres has at most 1600 columns in a table, counting dropped ones. */
+export const schemaLimits = {
+  attributes: 500,
+  indexes: 64,
+  indexedAttributes: 16,
+  indexedCharacters: 768,
+  /** Of an enum, and characters of each. */
+  elements: 100,
+  element: 255,
+  /** Attributes with their defaults and elements, and indexes, as JSON: every request that touches the collection reads them. */
+  bytes: 1_048_576,
+} as const;
+
+/** Entries of a list of permissions, of a document as of a collection. */
+export const permissionLimits = { entries: 100 } as const;
+
+/** Of a project. */
+export const projectLimits = { platforms: 200, keys: 500 } as const;
 
 /** Preferences of a user, as JSON, in bytes. */
 export const prefsBytes = 65_535;
@@ -146,8 +205,11 @@ export const signingKeyLife = {
   overlapSeconds: 4200,
   mostOverlapSeconds: 2_592_000,
 } as const;
-/** Characters of a team's name and of a role, roles of a member, and teams a user can be in. */
-export const teamLimits = { name: 128, role: 81, roles: 100, perUser: 500 } as const;
+/** Characters of a team's name and of a role, roles of a member, and teams a user can be in with the roles in all of them. */
+export const teamLimits = { name: 128, role: 81, roles: 100, perUser: 500, rolesPerUser: 1000 } as const;
+
+/** The longest life of a session, whatever the settings say. */
+export const sessionMaxDays = 365;
 
 /** How exactly the last use of a session is recorded, and that of an account. */
 export const accessGranularitySeconds = { session: 3600, account: 86_400 } as const;
@@ -180,6 +242,12 @@ export const connectionLimits = {
 
 /** Connections at once, and headers of one request. */
 export const serverLimits = { connections: 2048, headers: 100 } as const;
+
+/**
+ * Seconds by which the clocks of processes may differ. A stored time that lies further ahead than this, and than what it stands for can
+ * last, was written before the clock was set back, and counts as none.
+ */
+export const clockSkewSeconds = 900;
 
 /** Leases of jobs, what one step of a job takes, and how long a server that ends waits for its jobs. */
 export const jobLimits = { leaseSeconds: 60, renewSeconds: 20, batch: 200, endSeconds: 20 } as const;

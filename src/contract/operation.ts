@@ -1,25 +1,28 @@
 import type { z } from 'zod';
 import type { Actor, Guest, Operator, Scope, ServerKey, User, WireActor } from './actor.js';
+import type { AnswerRoom } from './answer-room.js';
 import { type ErrorType, Failure } from './errors.js';
 import type { LimitName } from './limits.js';
 import type { Project } from './project.js';
 import type { RawJson } from './raw-json.js';
+import type { Reading } from './reading.js';
 import type { WithSession } from './with-session.js';
 
-/** How an operation answers: a JSON value, nothing at all, text of a given type, or a page for people. */
+/** How an operation replies: with a JSON value or JSON text, with nothing at all, text of a given type, or a page for people. */
 export type Reply<S extends z.ZodType = z.ZodType> =
-  | { readonly kind: 'json'; readonly schema: S }
+  | { readonly kind: 'json'; readonly schema: S; readonly raw?: true }
   | { readonly kind: 'empty' }
   | { readonly kind: 'text'; readonly contentType: string }
   | { readonly kind: 'page' };
 
-/** A JSON answer of this shape; the handler returns what goes into the schema. */
+/** A JSON reply of this shape; the handler returns what goes into the schema. */
 export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema }) as const;
-/** An answer without a body (204). */
+/** A JSON reply of this shape that the handler returns as text already, as `RawJson`. */
+export const rawJson = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema, raw: true }) as const;
+/** A reply without a body (204). */
 export const empty = { kind: 'empty' } as const;
-/** A text answer; the handler returns the text. */
+/** A text reply; the handler returns the text. */
 export const text = (contentType: string) => ({ kind: 'text', contentType }) as const;
-
 /** A page for people; the handler returns a `Page`. */
 export const page = { kind: 'page' } as const;
 
@@ -32,7 +35,7 @@ export interface Page {
 type ActorKind = WireActor['kind'];
 
 /**
- * Everything the outside may know of an operation. From this one object come the route, validation, handler type, OpenAPI entry,
+ * Everything that clients may know of an operation. From this one object come the route, validation, handler type, OpenAPI entry,
  * metrics label, rate-limit bucket and cookies.
  */
 export interface Declaration {
@@ -46,19 +49,23 @@ export interface Declaration {
   readonly summary: string;
   /** The first segment of the OpenAPI tag list. */
   readonly tag: string;
-  /** False for operations of the installation, which take no project header; `path` where the path names it and anybody may read. */
+  /** False for operations of the installation, which take no project header; `path` where the path names the project and anyone may read. */
   readonly project?: false | 'path';
+  /** For operations without a project: pages of every platform may read the response. */
+  readonly readableByPlatforms?: true;
   /** Answer at the root too, not only below `/v1`. */
   readonly atRoot?: true;
   /** Which kinds of actor may call. */
   readonly auth: readonly ActorKind[];
-  /** A login that lacks its second factor may call it too. */
+  /** Sessions that lack their second factor may call it too. */
   readonly pending?: true;
-  /** Not for users who are known by a JWT. */
+  /** False refuses users who authenticate with a JWT. */
   readonly jwt?: false;
-  /** What a server key must hold. */
+  /** The scopes that a server key needs. */
   readonly scopes?: readonly Scope[];
   readonly limit: LimitName | 'none';
+  /** The operation always calls `request.charge` with the number of calls that its content makes. */
+  readonly charges?: true;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
@@ -66,13 +73,18 @@ export interface Declaration {
   readonly bodyBytes?: number;
   readonly status: number;
   readonly reply: Reply;
-  /** JSON answers of other statuses that are not the error envelope. */
+  /**
+   * The bound of a reply that is a list: the room of the request, through which its rows are read, or the largest number of entries and their
+   * largest size. Every operation that replies with a list has one.
+   */
+  readonly bound?: 'room' | { readonly entries: number; readonly bytes: number };
+  /** JSON replies of other statuses that are not the error envelope. */
   readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
   /** Errors beyond those that auth, limit and validation imply. */
   readonly errors: readonly ErrorType[];
-  /** For how long anybody may keep the answer; it must not be kept where absent. */
+  /** For how long caches may keep the response; not at all where absent. */
   readonly cacheSeconds?: number;
-  /** Whether the answer sets or clears the session cookie; one that `renews` may be `WithSession`. */
+  /** Whether the response sets or clears the session cookie; the result of one that `renews` may be `WithSession`. */
   readonly session?: 'opens' | 'closes' | 'renews';
 }
 
@@ -81,19 +93,31 @@ export function declare<const T extends Record<string, Declaration>>(table: T): 
   return table;
 }
 
-/** What the transport knows of a request besides its content. */
+/** The time that a request may still wait for the database, over all its units of work. */
+export interface Waits {
+  /** When waiting ends, on the clock of `performance`; set by the first unit. */
+  until?: number;
+}
+
+/** Facts of a request besides its content, from the transport. */
 export interface RequestFacts {
   readonly id: string;
+  /** Shared by all units of work of the request; absent where each has its own time. */
+  readonly waits?: Waits | undefined;
   readonly ip: string;
   readonly userAgent: string;
-  /** The session secret the caller's browser holds, whoever it belongs to; a login ends that session. */
+  /** The session secret that the caller's browser holds, of any user; a login ends that session. */
   readonly presentedSession: string | null;
-  /** The language asked for, as a BCP 47 tag. */
+  /** The requested language, as a BCP 47 tag. */
   readonly locale: string | null;
-  /** Whether the peer is on this machine and speaks for nobody else. */
+  /** Whether the peer is on this machine and is no proxy. */
   readonly isLocal: boolean;
-  /** Counts further calls within the same request. Throws Failure 429. */
+  /** The share of the database in which the lists of the request are read, and until when. */
+  readonly reading: Reading;
+  /** Counts further calls within the same request, all or none. Throws Failure 429, and 400 for more than there can ever be. */
   readonly charge: (calls: number) => void;
+  /** The memory that the response may take. */
+  readonly answer: AnswerRoom;
 }
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -113,18 +137,19 @@ export interface Call<D extends Declaration = Declaration> {
 }
 
 /** What a handler returns for a declared reply. */
-type Answer<D extends Declaration> = D['reply'] extends { readonly kind: 'json'; readonly schema: infer S }
-  ? S extends z.ZodType
-    ? z.input<S> | RawJson | (D extends { readonly session: 'renews' } ? WithSession<z.input<S>> : never)
-    : never
-  : D['reply'] extends { readonly kind: 'text' }
-    ? string
-    : D['reply'] extends { readonly kind: 'page' }
-      ? Page
-      : unknown;
+export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly raw: true }
+  ? RawJson
+  : D['reply'] extends { readonly kind: 'json'; readonly schema: infer S extends z.ZodType }
+    ? z.input<S> | (D extends { readonly session: 'renews' } ? WithSession<z.input<S>> : never)
+    : D['reply'] extends { readonly kind: 'text' }
+      ? string
+      : D['reply'] extends { readonly kind: 'page' }
+        ? Page
+        : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
+          void;
 
 /** The code behind a declaration. */
-type Handler<D extends Declaration> = (call: Call<D>) => Promise<Answer<D>> | Answer<D>;
+type Handler<D extends Declaration> = (call: Call<D>) => Promise<HandlerResult<D>> | HandlerResult<D>;
 
 /** A declaration together with its code. */
 export interface Operation {
@@ -132,7 +157,7 @@ export interface Operation {
   readonly handle: (call: Call) => unknown;
 }
 
-/** Binds handlers to declarations; a missing handler or a wrong answer does not compile. */
+/** Binds handlers to declarations; a missing handler or a result of the wrong type does not compile. */
 export function implement<const T extends Record<string, Declaration>>(
   table: T,
   handlers: { readonly [K in keyof T]: Handler<T[K]> },
@@ -154,7 +179,7 @@ export interface RawCall {
   readonly request: RequestFacts;
 }
 
-/** The one door into the domain: authorises, validates, then runs the handler. Throws Failure. */
+/** Authorises and validates a call, then runs its handler: the only way into the domain. Throws Failure. */
 export async function invoke(operation: Operation, call: RawCall): Promise<unknown> {
   const { declaration } = operation;
   authorise(declaration, call.actor);
@@ -170,7 +195,7 @@ export async function invoke(operation: Operation, call: RawCall): Promise<unkno
   return operation.handle(valid as unknown as Call);
 }
 
-/** Who makes a call, for this operation: a login that lacks its second factor is nobody yet where guests are welcome. */
+/** The actor of a call to this operation: a session that lacks its second factor counts as a guest where guests are allowed. */
 export function actingOn(declaration: Declaration, actor: WireActor): WireActor {
   const isLacking = actor.kind === 'user' && actor.session.pending && declaration.pending !== true;
   return isLacking && declaration.auth.includes('guest') ? { kind: 'guest' } : actor;
@@ -222,16 +247,28 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** On whose behalf and for which request a call works, as every unit of work wants to know it. */
-export function by(call: {
+/** The length to which user agents are cut. */
+const userAgentCharacters = 512;
+
+/** The audit context of a call, for its units of work. */
+export function auditContextOf(call: {
   readonly project?: Project | undefined;
   readonly actor: Actor;
-  readonly request: { readonly id: string };
+  readonly request: {
+    readonly id: string;
+    readonly ip?: string;
+    readonly userAgent?: string;
+    readonly waits?: Waits | undefined;
+  };
 }) {
   const { kind } = call.actor;
+  const { id: requestId, ip = '', userAgent = '' } = call.request;
   return {
     projectId: call.project?.id ?? null,
     actor: { kind, id: call.actor.kind === 'guest' ? '' : call.actor.id },
-    requestId: call.request.id,
+    requestId,
+    // Commands have no address; their actor is the operator.
+    ...(ip === '' ? {} : { client: { ip, userAgent: userAgent.slice(0, userAgentCharacters) } }),
+    waits: call.request.waits,
   };
 }

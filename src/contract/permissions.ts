@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Account } from './account.js';
 import type { WireActor } from './actor.js';
 import { Failure } from './errors.js';
-import { teamLimits } from './limits.js';
+import { permissionLimits, teamLimits } from './limits.js';
+import type { UserRecord } from './user.js';
 
 /** What a permission allows. */
 export const permissionActions = ['read', 'create', 'update', 'delete'] as const;
@@ -16,7 +16,6 @@ export const teamRole = z
   .string()
   .regex(new RegExp(`^${teamRolePattern}$`, 'u'), `must be 1 to ${teamLimits.role} characters without / and "`);
 
-const mostPermissions = 100;
 const id = '[A-Za-z0-9][A-Za-z0-9._-]{0,35}';
 const status = '(?:/(?:verified|unverified))?';
 const roleForms = [
@@ -33,7 +32,7 @@ const permissionForm = new RegExp(`^(read|create|update|delete|write)\\("(${role
 /** A list of permission strings, such as `read("any")` or `write("user:ada")`. */
 export const permissionList = z
   .array(z.string().regex(permissionForm, 'must be a permission such as read("any") or update("user:ID")'))
-  .max(mostPermissions)
+  .max(permissionLimits.entries)
   .meta({
     description:
       'Permissions: read, create, update, delete or write of a role: any, guests, users, user:ID, team:ID, team:ID/ROLE, member:ID, label:NAME',
@@ -68,7 +67,7 @@ export function rolesOf(actor: WireActor): readonly string[] {
   return actor.kind === 'user' ? rolesOfUser(actor.account) : ['any', 'guests'];
 }
 
-function rolesOfUser({ id: userId, emailVerification, phoneVerification, labels, memberships }: Account): string[] {
+function rolesOfUser({ id: userId, emailVerification, phoneVerification, labels, memberships }: UserRecord): string[] {
   const state = emailVerification || phoneVerification ? 'verified' : 'unverified';
   const roles = ['any', 'users', `users/${state}`, `user:${userId}`, `user:${userId}/${state}`];
   for (const { id, teamId, roles: held } of memberships) {

@@ -13,6 +13,12 @@ export const projectSettings = z.object({
     .nullable()
     .default(null)
     .describe('Days a session lives; null: SVC_SESSION_DAYS'),
+  'session.maxDays': z
+    .int()
+    .min(1)
+    .max(3650)
+    .default(365)
+    .describe('Days after its beginning at which a session ends, however often it is extended'),
   'session.idleDays': z
     .int()
     .min(1)
@@ -32,7 +38,9 @@ export const projectSettings = z.object({
   'signup.hideExisting': z
     .boolean()
     .default(false)
-    .describe('Answer a sign-up with a taken address like a successful one instead of 409'),
+    .describe(
+      'Answer a sign-up with a taken address like a successful one instead of 409, and tell the address by mail',
+    ),
   'teams.hideMembers': z
     .boolean()
     .default(false)

@@ -1,6 +1,6 @@
-/** An answer that is JSON text already; what a database has printed is not parsed only to be printed again. */
+/** A JSON reply that is text already: what a database has printed is sent without being parsed and printed again. */
 export class RawJson {
-  /** The text in pieces: a long one is copied when it is joined with what stands around it, and once more when it is sent. */
+  /** The text in pieces, as joining a long one with the text around it would copy it once more. */
   readonly parts: readonly string[];
   /** Instead of the declared status. */
   readonly status: number | undefined;

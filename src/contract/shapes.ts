@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { onlyVisible } from './visible.js';
 
 /** A point in time as stored: `YYYY-MM-DDTHH:mm:ss.sssZ`, which sorts as text. */
 export type Instant = string;
@@ -11,6 +12,9 @@ export const customId = z
     'must be 1 to 36 characters of A-Z a-z 0-9 . _ - and start with a letter or digit',
   )
   .meta({ description: 'An id of 1 to 36 characters A-Z a-z 0-9 . _ -, not starting with . _ -' });
+
+/** Names by which careless code reaches the prototype of an object: no body may hold such a member. */
+export const refusedMembers: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** The literal by which a caller asks the service to make an id. */
 export const uniqueId = 'unique()';
@@ -38,8 +42,15 @@ export const otpText = z
 /** The address of a page of the application, as far as its form says; `demandOwnUrl` judges the rest. */
 export const pageUrl = z.string().min(1).max(2048).meta({ description: 'A page on a platform of the project' });
 
+/** A name of at most so many characters; what could steer a terminal or a page is no part of it. */
+export const visibleText = (max: number) =>
+  z.string().max(max).regex(onlyVisible, 'must not hold control characters or line breaks');
+
 /** A display name. */
-export const displayName = z.string().max(128);
+export const displayName = visibleText(128);
+
+/** A name where one is required: white space alone is none. */
+export const required = (name: z.ZodString) => name.regex(/\S/, 'must not be empty');
 
 /** An instant on the wire: ISO 8601 with milliseconds and offset, always UTC. */
 export const wireInstant = z.iso.datetime({ offset: true }).meta({ description: 'ISO 8601, UTC, with milliseconds' });

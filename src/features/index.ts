@@ -1,84 +1,136 @@
-import type { Platform } from '#src/platform/index.js';
-import { createAccounts } from './accounts/index.js';
-import { createActivity } from './activity/index.js';
-import { createCourier } from './courier/index.js';
-import { createDatabasesFeature } from './databases/index.js';
-import { createDocumentsFeature } from './documents/index.js';
-import { createFactors } from './factors/index.js';
-import { createJobsFeature } from './jobs/index.js';
-import { createLimits } from './limits/index.js';
-import { createLists } from './lists/index.js';
-import { createLogins } from './login/index.js';
-import { createOneTimeSecrets } from './one-time-secrets/index.js';
-import { createProjectsFeature } from './projects/index.js';
-import { createRecovery } from './recovery/index.js';
-import { createSecondFactor } from './second-factor/index.js';
-import { createSelfService } from './self-service/index.js';
-import { createSessionsFeature } from './sessions/index.js';
-import { createSigningKeysFeature } from './signing-keys/index.js';
-import { createTeamsFeature } from './teams/index.js';
-import { createTokensFeature } from './tokens/index.js';
-import { createUserManagement } from './user-management/index.js';
-import { createUsers } from './users/index.js';
-import { createVerification } from './verification/index.js';
-import { createWebhooksFeature } from './webhooks/index.js';
+import type { Runtime } from '#src/platform/index.js';
+import { createLists } from '../platform/list-query/index.js';
+import { createDatabasesFeature } from './data/databases/index.js';
+import { createDocumentsFeature } from './data/documents/index.js';
+import { createActivity } from './events/activity/index.js';
+import { createEventOutbox } from './events/outbox/index.js';
+import { createWebhooksFeature, sealedWebhooks } from './events/webhooks/index.js';
+import { createClaims } from './identity/claims/index.js';
+import { createFactors, sealedSeeds } from './identity/factors/index.js';
+import { createLogins, loginMethods } from './identity/login/index.js';
+import { createOneTimeSecrets } from './identity/one-time-secrets/index.js';
+import { createRecovery } from './identity/recovery/index.js';
+import { createSecondFactor } from './identity/second-factor/index.js';
+import { createSelfService } from './identity/self-service/index.js';
+import { createSessionsFeature } from './identity/sessions/index.js';
+import { createSigningKeysFeature, sealedSecrets } from './identity/signing-keys/index.js';
+import { createTakenIds } from './identity/taken-ids/index.js';
+import { createTeamsFeature } from './identity/teams/index.js';
+import { createTokensFeature } from './identity/tokens/index.js';
+import { createUserManagement } from './identity/user-management/index.js';
+import { createUserChanges, createUsers, sealedPasswords } from './identity/users/index.js';
+import { createVerification } from './identity/verification/index.js';
+import { createCourier, sealedMessages } from './installation/courier/index.js';
+import { createJobsFeature } from './installation/jobs/index.js';
+import { createLimits } from './installation/limits/index.js';
+import { createProjectsFeature } from './installation/projects/index.js';
 
-export { labelList, passwordText, toUser } from './accounts/index.js';
-export type { ListedMail, ShownMail } from './courier/index.js';
-export { createTexts, lintTexts, messageNames, sampleVariables } from './courier/index.js';
-export { attributesApi, databasesApi } from './databases/index.js';
-export type { JobState } from './jobs/index.js';
-export type { LimitCounter, LimitSelection, Limits } from './limits/index.js';
-export { searchParameter } from './lists/index.js';
-export type { ProjectPlatform, Projects } from './projects/index.js';
-export { toKey, toPlatform, toProject } from './projects/index.js';
-export { toSession } from './sessions/index.js';
-export type { SigningKeyStatus } from './signing-keys/index.js';
-export { membershipsApi, teamsApi } from './teams/index.js';
-export { webhooksApi } from './webhooks/index.js';
+export { searchParameter } from '../platform/list-query/index.js';
+export { attributesApi, databasesApi } from './data/databases/index.js';
+export { webhooksApi } from './events/webhooks/index.js';
+export { toSession } from './identity/sessions/index.js';
+export type { SigningKeyStatus } from './identity/signing-keys/index.js';
+export { membershipsApi, teamsApi } from './identity/teams/index.js';
+export { labelList, passwordText, toUser } from './identity/users/index.js';
+export type { ListedMail, ShownMail } from './installation/courier/index.js';
+export { createTexts, lintTexts, messageNames, sampleVariables } from './installation/courier/index.js';
+export type { JobState } from './installation/jobs/index.js';
+export type { LimitCounter, LimitSelection, Limits } from './installation/limits/index.js';
+export type { ProjectPlatform, Projects } from './installation/projects/index.js';
+export { toKey, toPlatform, toProject } from './installation/projects/index.js';
+
+/** Every column that holds sealed values. */
+export const sealedColumns = [
+  sealedPasswords,
+  sealedSeeds,
+  sealedSecrets,
+  ...Object.values(sealedMessages),
+  ...Object.values(sealedWebhooks),
+];
 
 /** Builds every feature, each after those it leans on. */
-export function createFeatures(platform: Platform) {
-  const limits = createLimits(platform);
-  const lists = createLists(platform);
-  const { projects, serverKeys, operations: projectOperations } = createProjectsFeature(platform);
-  const courier = createCourier(platform, projects);
-  const accounts = createAccounts(platform, lists);
-  const secrets = createOneTimeSecrets(platform);
-  const factors = createFactors(platform, { limits, courier });
-  const activity = createActivity(platform);
+export function createFeatures(runtime: Runtime) {
+  createEventOutbox(runtime);
+  const limits = createLimits(runtime);
+  const lists = createLists(runtime);
+  const { projects, serverKeys, operations: projectOperations, rebinding } = createProjectsFeature(runtime);
+  const courier = createCourier(runtime, projects);
+  const takenIds = createTakenIds(runtime);
+  const secrets = createOneTimeSecrets(runtime);
+  const users = createUsers(runtime, { lists, takenIds });
+  const factors = createFactors(runtime, { users, limits, courier });
+  const activity = createActivity(runtime);
   const {
     sessions,
     operations: sessionOperations,
     jobs: sessionJobs,
-  } = createSessionsFeature(platform, { accounts, activity, courier, projects, factors });
-  const { signingKeys, operations: keyOperations, jobs: keyJobs } = createSigningKeysFeature(platform, projects);
-  const { tokens, operations: tokenOperations } = createTokensFeature(platform, {
-    ...{ accounts, sessions, signingKeys, limits },
+  } = createSessionsFeature(runtime, {
+    users,
+    activity,
+    courier,
+    projects,
+    factors,
+    quietProviders: new Set(loginMethods.filter(({ alerts }) => !alerts).map(({ provider }) => provider)),
   });
-  const users = createUsers(platform, { accounts, sessions, secrets, courier });
-  const selfService = createSelfService(platform, { accounts, sessions, users, limits, activity });
-  const verification = createVerification(platform, { accounts, secrets, courier, limits, projects });
-  const recovery = createRecovery(platform, { accounts, users, secrets, courier, limits, projects });
-  const secondFactor = createSecondFactor(platform, { accounts, factors, sessions, secrets, courier, limits });
-  const userManagement = createUserManagement(platform, {
-    ...{ accounts, sessions, secrets, users, lists, tokens, activity, factors },
+  const {
+    signingKeys,
+    operations: keyOperations,
+    jobs: keyJobs,
+    settle: settleKeys,
+  } = createSigningKeysFeature(runtime, projects);
+  const { tokens, operations: tokenOperations } = createTokensFeature(runtime, {
+    users,
+    sessions,
+    signingKeys,
+    limits,
+  });
+  // Linked identities and passkeys add what tells of theirs to `otherWaysIn`.
+  const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn: [] });
+  const userChanges = createUserChanges(runtime, { limits, users, sessions, secrets, courier });
+  const selfService = createSelfService(runtime, { users, sessions, userChanges, limits, activity });
+  const verification = createVerification(runtime, { users, claims, secrets, sessions, courier, limits, projects });
+  const recovery = createRecovery(runtime, { users, claims, userChanges, secrets, courier, limits, projects });
+  const secondFactor = createSecondFactor(runtime, { users, factors, sessions, secrets, courier, limits });
+  const userManagement = createUserManagement(runtime, {
+    users,
+    sessions,
+    secrets,
+    userChanges,
+    lists,
+    tokens,
+    activity,
+    factors,
     secondFactor: secondFactor.service,
   });
-  const teams = createTeamsFeature(platform, { lists, projects, courier, accounts, sessions, limits });
-  const { databases, operations: databaseOperations } = createDatabasesFeature(platform);
+  const teams = createTeamsFeature(runtime, {
+    lists,
+    projects,
+    courier,
+    users,
+    claims,
+    sessions,
+    limits,
+    takenIds,
+  });
+  const { databases, operations: databaseOperations } = createDatabasesFeature(runtime, lists);
   projects.beforeRemoval(databases.dropTables);
-  const documents = createDocumentsFeature(platform, databases);
-  const logins = createLogins(platform, { accounts, sessions, limits, secrets, courier, projects });
-  const hooks = createWebhooksFeature(platform, projects);
-  const { jobs } = createJobsFeature(platform, [
-    ...limits.jobs,
-    ...courier.jobs,
-    ...secrets.jobs,
-    ...sessionJobs,
-    ...keyJobs,
-    ...hooks.jobs,
-  ]);
+  const documents = createDocumentsFeature(runtime, databases);
+  const loginDeps = { users, claims, sessions, limits, secrets, courier, projects };
+  const logins = createLogins(runtime, loginDeps, loginMethods);
+  const hooks = createWebhooksFeature(runtime, projects, lists);
+  const { jobs } = createJobsFeature(
+    runtime,
+    [
+      ...limits.jobs,
+      ...courier.jobs,
+      ...secrets.jobs,
+      ...sessionJobs,
+      ...keyJobs,
+      ...hooks.jobs,
+      rebinding(sealedColumns),
+    ],
+    [limits.settle, courier.settle, settleKeys, hooks.settle],
+  );
   return {
     limits,
     projects,
@@ -88,7 +140,9 @@ export function createFeatures(platform: Platform) {
     signingKeys,
     tokens,
     users,
+    userChanges,
     secondFactor: secondFactor.service,
+    teams: { withoutOwner: teams.withoutOwner },
     databases,
     webhooks: hooks.webhooks,
     worker: hooks.worker,
@@ -109,6 +163,8 @@ export function createFeatures(platform: Platform) {
       ...documents.operations,
       ...hooks.operations,
     ],
+    /** Operations without routes, which GraphQL calls. */
+    valueOperations: documents.valueOperations,
   };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { declare, implement, json, type Operation } from '#src/contract/operation.js';
-import type { Platform } from '#src/platform/index.js';
-import { lazily } from '#src/platform/lazily.js';
+import { declare, implement, type Operation, rawJson } from '#src/contract/operation.js';
+import type { Runtime } from '#src/platform/index.js';
+import { lazy } from '#src/platform/lazy.js';
 import type { Engine } from './engine.js';
 
 const response = z
@@ -12,15 +12,23 @@ const response = z
       .optional(),
   })
   .meta({ id: 'GraphqlResponse' });
-const answer = z.union([response, z.array(response)]);
+const responses = z.union([response, z.array(response)]);
 const common = {
   tag: 'graphql',
   auth: ['guest', 'user', 'key'],
   limit: 'data',
+  charges: true,
   status: 200,
-  reply: json(answer),
-  alsoReplies: { 400: answer },
-  errors: ['graphql_no_query', 'graphql_too_many_queries', 'graphql_method_unsupported', 'general_argument_invalid'],
+  reply: rawJson(responses),
+  bound: 'room',
+  alsoReplies: { 400: responses },
+  errors: [
+    'graphql_no_query',
+    'graphql_too_many_queries',
+    'graphql_limit_exceeded',
+    'graphql_method_unsupported',
+    'general_argument_invalid',
+  ],
 } as const;
 const body = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]);
 
@@ -48,11 +56,11 @@ const graphqlApi = declare({
   },
 });
 
-/** The GraphQL endpoint. Its engine, which knows the language, is loaded for the first call: many installations never see one. */
-export function createGraphql(platform: Pick<Platform, 'log'>, operations: readonly Operation[]): readonly Operation[] {
-  const engine = lazily(async () => {
+/** The GraphQL endpoint. Its engine is loaded at the first call, as many installations never have one. */
+export function createGraphql(runtime: Pick<Runtime, 'log'>, operations: readonly Operation[]): readonly Operation[] {
+  const engine = lazy(async () => {
     const { createEngine } = await import('./engine.js');
-    return createEngine(platform, operations);
+    return createEngine(runtime, operations);
   });
   const post = async (call: Parameters<Engine['post']>[0]) => (await engine.get()).post(call);
   return implement(graphqlApi, {

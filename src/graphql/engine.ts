@@ -4,51 +4,54 @@ import { Failure } from '#src/contract/errors.js';
 import { graphqlLimits } from '#src/contract/limits.js';
 import type { Operation } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
-import type { Platform } from '#src/platform/index.js';
+import type { Runtime } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
-import { describe } from './errors.js';
-import { createPreparing, type PreparedOperation } from './prepared.js';
-import { type Request, requestOf } from './request.js';
+import { createDocumentCache, type PreparedOperation } from './document-cache.js';
+import { formatError } from './errors.js';
+import { type GraphqlRequest, parseRequest } from './request.js';
 import { type Caller, createResolvers } from './resolvers.js';
 import { createSchema } from './schema.js';
 
-/** A request with the operation that it asks for, where there is one. */
-interface Asked {
+/** A request with its operation, which is undefined where the document has none of that name or is not valid. */
+interface PreparedRequest {
   readonly method: 'GET' | 'POST';
-  readonly request: Request;
+  readonly request: GraphqlRequest;
   readonly operation: PreparedOperation | undefined;
 }
 
-/** An answer as JSON text. */
-interface Answer {
+/** The result of a request as JSON text, and its HTTP status. */
+interface PrintedResult {
   readonly status: number;
   readonly text: string;
 }
 
-/** Executes what clients ask in GraphQL, in the name of whoever calls. */
-export function createEngine({ log }: Pick<Platform, 'log'>, operations: readonly Operation[]) {
+/** Executes GraphQL requests with the rights of their caller. */
+export function createEngine({ log }: Pick<Runtime, 'log'>, operations: readonly Operation[]) {
   const resolvers = createResolvers(operations);
   const schema = createSchema(resolvers);
-  const prepared = createPreparing(schema, resolvers);
+  const documentOf = createDocumentCache(schema, resolvers);
 
-  const describeAll = (errors: readonly GraphQLError[], caller: Caller) =>
-    errors.map((error) => describe(error, caller, log));
-  /** By its plan; undefined where there is none, or where graphql-js has to say what is wrong. */
-  const executePlan = async ({ method, request, operation }: Asked, caller: Caller): Promise<Answer | undefined> => {
+  const formatErrors = (errors: readonly GraphQLError[], caller: Caller) =>
+    errors.map((error) => formatError(error, caller, log));
+  /** Executes a request by its plan; undefined where there is none, or where graphql-js has to report what is wrong. */
+  const executePlan = async (
+    { method, request, operation }: PreparedRequest,
+    caller: Caller,
+  ): Promise<PrintedResult | undefined> => {
     if (operation?.plan === undefined || (operation.isMutation && method === 'GET')) return undefined;
-    const outcome = await operation.plan(request.variables, caller);
-    if (outcome === undefined) return undefined;
-    const { data, errors } = outcome;
-    const before = errors.length === 0 ? '' : `"errors":${printJson(describeAll(errors, caller))},`;
-    return { status: 200, text: `{${before}"data":${data}}` };
+    const result = await operation.plan(request.variables, caller);
+    if (result === undefined) return undefined;
+    const { data, errors } = result;
+    const errorsMember = errors.length === 0 ? '' : `"errors":${printJson(formatErrors(errors, caller))},`;
+    return { status: 200, text: `{${errorsMember}"data":${data}}` };
   };
-  const executeByLibrary = async ({ method, request }: Asked, caller: Caller): Promise<Answer> => {
+  const executeByLibrary = async ({ method, request }: PreparedRequest, caller: Caller): Promise<PrintedResult> => {
     const result = await processRequest<Caller>({
       schema,
       ...request,
       request: { method, headers: {}, body: undefined, query: undefined },
-      parse: (query) => prepared(query).document,
-      // The document has been validated already, once for each text.
+      parse: (query) => documentOf(query).document,
+      // The cache holds validated documents only.
       validate: () => [],
       contextFactory: () => caller,
     });
@@ -56,49 +59,54 @@ export function createEngine({ log }: Pick<Platform, 'log'>, operations: readonl
     if (result.status === 405) throw new Failure('graphql_method_unsupported', { headers: { Allow: 'POST' } });
     const { errors, data } = result.payload;
     if (errors === undefined) return { status: 200, text: printJson(result.payload) };
-    const payload = { ...result.payload, errors: describeAll(errors, caller) };
+    const payload = { ...result.payload, errors: formatErrors(errors, caller) };
     return { status: data === undefined ? 400 : 200, text: printJson(payload) };
   };
-  const execute = async (asked: Asked, caller: Caller): Promise<Answer> =>
-    (await executePlan(asked, caller)) ?? executeByLibrary(asked, caller);
+  const execute = async (request: PreparedRequest, caller: Caller): Promise<PrintedResult> =>
+    (await executePlan(request, caller)) ?? executeByLibrary(request, caller);
 
-  const ask = (method: 'GET' | 'POST', given: unknown): Asked => {
-    const request = requestOf(given);
+  const prepare = (method: 'GET' | 'POST', input: unknown): PreparedRequest => {
+    const request = parseRequest(input);
     try {
-      return { method, request, operation: prepared(request.query).operation(request.operationName) };
+      return { method, request, operation: documentOf(request.query).operation(request.operationName) };
     } catch (error) {
       if (error instanceof GraphQLError) return { method, request, operation: undefined };
       throw error;
     }
   };
-  /**
-   * Counts a call for each root field, and one where nothing can be executed, before the first is made: nothing has happened yet where they
-   * are too many.
-   */
-  const charge = (all: readonly Asked[], caller: Caller) =>
-    caller.request.charge(all.reduce((sum, { operation }) => sum + (operation?.rootFields ?? 1), 0) - 1);
-  const one = async (asked: Asked, caller: Caller): Promise<RawJson> => {
-    charge([asked], caller);
-    const { status, text } = await execute(asked, caller);
+  /** Counts a call for each root field, and one for a request without an operation, before anything is executed. */
+  const charge = (requests: readonly PreparedRequest[], caller: Caller) => {
+    const calls = requests.reduce((sum, { operation }) => sum + (operation?.rootFields ?? 1), 0);
+    caller.request.charge(calls - 1);
+    caller.request.answer.share(calls);
+  };
+  const executeOne = async (request: PreparedRequest, caller: Caller): Promise<RawJson> => {
+    charge([request], caller);
+    const { status, text } = await execute(request, caller);
     return new RawJson(text, status);
   };
-
-  /** A request, a batch of them, or either wrapped once more as the Appwrite SDKs do. */
-  const post = async (call: Caller & { readonly body: unknown }): Promise<RawJson> => {
-    const wrapped =
-      typeof call.body === 'object' && call.body !== null && 'query' in call.body ? call.body.query : undefined;
-    const given = typeof wrapped === 'object' && wrapped !== null ? wrapped : call.body;
-    if (!Array.isArray(given)) return one(ask('POST', given), call);
-    if (given.length > graphqlLimits.batch) throw new Failure('graphql_too_many_queries');
-    if (given.length === 0) throw new Failure('graphql_no_query');
-    const all = given.map((each) => ask('POST', each));
-    charge(all, call);
-    const answers: string[] = [];
-    for (const asked of all) answers.push((await execute(asked, call)).text);
-    return new RawJson(`[${answers.join(',')}]`, 200);
+  const executeBatch = async (inputs: readonly unknown[], caller: Caller): Promise<RawJson> => {
+    if (inputs.length > graphqlLimits.batch) throw new Failure('graphql_too_many_queries');
+    if (inputs.length === 0) throw new Failure('graphql_no_query');
+    const requests = inputs.map((input) => prepare('POST', input));
+    charge(requests, caller);
+    const results: string[] = [];
+    for (const request of requests) results.push((await execute(request, caller)).text);
+    return new RawJson(`[${results.join(',')}]`, 200);
   };
-  return { post, get: (caller: Caller, query: unknown) => one(ask('GET', query), caller) };
+
+  return {
+    /** Executes a request or a batch of them; the Appwrite SDKs wrap either in a `query` member. */
+    post: async (call: Caller & { readonly body: unknown }): Promise<RawJson> => {
+      const { body } = call;
+      const wrapped = typeof body === 'object' && body !== null && 'query' in body ? body.query : undefined;
+      const input = typeof wrapped === 'object' && wrapped !== null ? wrapped : body;
+      return Array.isArray(input) ? executeBatch(input, call) : executeOne(prepare('POST', input), call);
+    },
+    /** Executes the request of a query string. */
+    get: (caller: Caller, query: unknown) => executeOne(prepare('GET', query), caller),
+  };
 }
 
-/** What executes GraphQL. */
+/** Executes GraphQL. */
 export type Engine = ReturnType<typeof createEngine>;

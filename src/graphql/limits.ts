@@ -19,9 +19,9 @@ interface Size {
 
 const nothing: Size = { depth: 0, introspectionDepth: 0, aliases: 0, fields: 0 };
 
-/** An error that says which bound was passed. */
-export function limitExceeded(what: string, most: number): GraphQLError {
-  return new GraphQLError(`The request has more than ${most} ${what}.`, {
+/** The error of a request that exceeds a limit. */
+export function limitExceeded(what: string, max: number): GraphQLError {
+  return new GraphQLError(`The request has more than ${max} ${what}.`, {
     extensions: { code: 400, type: 'graphql_limit_exceeded' },
   });
 }
@@ -29,7 +29,7 @@ export function limitExceeded(what: string, most: number): GraphQLError {
 const opening: readonly string[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
 const closing: readonly string[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
 
-/** Throws GraphQLError where a text has too many tokens, or nests them too deep, to be parsed. */
+/** Throws GraphQLError for a text with too many tokens, or with brackets nested too deep, before it is parsed. */
 export function demandFewTokens(query: string): void {
   const lexer = new Lexer(new Source(query));
   let depth = 0;
@@ -42,7 +42,7 @@ export function demandFewTokens(query: string): void {
   }
 }
 
-/** Throws GraphQLError where a document passes a bound. Each fragment is measured once, so the measuring itself is bounded. */
+/** Throws GraphQLError for a document that exceeds a limit. Each fragment is measured once, which bounds the time of the check. */
 export function demandWithinLimits(document: DocumentNode): void {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {
@@ -115,7 +115,7 @@ function measureFragment(
   if (known !== undefined) return known;
   const fragment = fragments.get(name);
   if (fragment === undefined) return nothing;
-  // A fragment that contains itself is refused by validation; here it only must not run for ever.
+  // Validation refuses a fragment that contains itself; until then it counts as empty, so that the recursion ends.
   measured.set(key, nothing);
   const size = measure(fragment.selectionSet, fragments, measured, inIntrospection);
   measured.set(key, size);
@@ -131,7 +131,7 @@ function countDirectives(node: unknown): number {
   );
 }
 
-/** How many root fields an operation has, fragments spelled out: what a request costs. */
+/** Counts the root fields of an operation, with its fragments: each is one call for the rate limits. */
 export function countRootFields(
   operation: { readonly selectionSet: SelectionSetNode },
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,

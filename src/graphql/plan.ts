@@ -9,16 +9,16 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
-import type { Request } from './request.js';
+import type { GraphqlRequest } from './request.js';
 import type { Caller, Resolvers } from './resolvers.js';
 import { type Fragments, fieldsOf } from './selection.js';
 import { type Selected, writerOf } from './writer.js';
 
-/** Runs an operation; undefined where its variables do not fit, and nothing has happened then. */
-export type Plan = (given: Request['variables'], caller: Caller) => Promise<Outcome | undefined>;
+/** Executes an operation; undefined, before any resolver runs, where its variables are not valid. */
+export type Plan = (input: GraphqlRequest['variables'], caller: Caller) => Promise<PlanResult | undefined>;
 
-/** What an operation comes to: its data as JSON text. */
-interface Outcome {
+/** The result of an operation, with its data as JSON text. */
+interface PlanResult {
   readonly data: string;
   readonly errors: readonly GraphQLError[];
 }
@@ -30,49 +30,54 @@ interface Run {
   readonly errors: GraphQLError[];
 }
 
-/** A root field: `"name":`, and what finds its value as JSON text. */
+/** A root field: `"name":`, and the function that resolves its value as JSON text. */
 interface RootField {
   readonly label: string;
-  readonly value: (run: Run) => Promise<string> | string;
+  readonly resolve: (run: Run) => Promise<string> | string;
 }
 
 /**
- * Makes the plan of an operation in a document that is validated and has no directives. It answers what graphql-js would, byte by byte, but
- * copies text that the domain has printed, where graphql-js wants values, takes each through its type and leaves them to be printed again.
- * What only graphql-js knows, such as introspection, has no plan.
+ * Plans an operation of a validated document without directives. A plan answers byte for byte what graphql-js would, but copies the text that
+ * the domain has printed; graphql-js needs parsed values, completes each by its type, and the result is printed again. Operations that only
+ * graphql-js can execute, such as introspection, have no plan.
  */
 export function createPlanner(schema: GraphQLSchema, resolvers: Resolvers) {
   return (operation: OperationDefinitionNode, fragments: Fragments): Plan | undefined => {
     const root = schema.getRootType(operation.operation);
     const fields: RootField[] = [];
     for (const [name, nodes] of fieldsOf([operation.selectionSet], fragments)) {
-      const value = root && rootValue(root, resolvers, { nodes, fragments, path: [name] });
-      if (!value) return undefined;
-      fields.push({ label: `"${name}":`, value });
+      const resolve = root && rootResolver(root, resolvers, { nodes, fragments, path: [name] });
+      if (!resolve) return undefined;
+      fields.push({ label: `"${name}":`, resolve });
     }
-    const values = operation.operation === OperationTypeNode.MUTATION ? oneByOne : together;
-    return async (given = {}, caller) => {
-      const { coerced: variables } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
+    const resolveAll = operation.operation === OperationTypeNode.MUTATION ? resolveInSeries : resolveInParallel;
+    return async (input = {}, caller) => {
+      const { coerced: variables } = getVariableValues(schema, operation.variableDefinitions ?? [], input);
       if (variables === undefined) return undefined;
       const run: Run = { variables, caller, errors: [] };
-      const found = await values(fields, run);
-      return { data: `{${fields.map(({ label }, at) => label + found[at]).join(',')}}`, errors: run.errors };
+      const values = await resolveAll(fields, run);
+      return { data: `{${fields.map(({ label }, at) => label + values[at]).join(',')}}`, errors: run.errors };
     };
   };
 }
 
-function rootValue(root: GraphQLObjectType, resolvers: Resolvers, selected: Selected): RootField['value'] | undefined {
+function rootResolver(
+  root: GraphQLObjectType,
+  resolvers: Resolvers,
+  selected: Selected,
+): RootField['resolve'] | undefined {
   const { nodes, path } = selected;
   const name = nodes[0].name.value;
   if (name === '__typename') return () => `"${root.name}"`;
   const field = root.getFields()[name];
   const resolve = resolvers[root.name as keyof Resolvers]?.[name];
-  // A field that may be null keeps its errors to itself.
+  // Root fields are nullable, so an error of one leaves the others as they are.
   const write = field !== undefined && isObjectType(field.type) ? writerOf(field.type, selected) : undefined;
   if (field === undefined || resolve === undefined || write === undefined) return undefined;
   return async ({ variables, caller, errors }) => {
     try {
-      return write(await resolve(undefined, getArgumentValues(field, nodes[0], variables), caller));
+      const source = await resolve(undefined, getArgumentValues(field, nodes[0], variables), caller);
+      return write(source, caller.request.answer);
     } catch (error) {
       errors.push(locatedError(error, nodes, path));
       return 'null';
@@ -80,12 +85,12 @@ function rootValue(root: GraphQLObjectType, resolvers: Resolvers, selected: Sele
   };
 }
 
-function together(fields: readonly RootField[], run: Run): Promise<string[]> {
-  return Promise.all(fields.map(({ value }) => value(run)));
+function resolveInParallel(fields: readonly RootField[], run: Run): Promise<string[]> {
+  return Promise.all(fields.map(({ resolve }) => resolve(run)));
 }
 
-async function oneByOne(fields: readonly RootField[], run: Run): Promise<string[]> {
+async function resolveInSeries(fields: readonly RootField[], run: Run): Promise<string[]> {
   const values: string[] = [];
-  for (const { value } of fields) values.push(await value(run));
+  for (const { resolve } of fields) values.push(await resolve(run));
   return values;
 }

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { parseJson } from '#src/platform/json.js';
 
-/** One operation as a client sends it. */
-export interface Request {
+/** A GraphQL request as a client sends it. */
+export interface GraphqlRequest {
   readonly query: string;
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>> | undefined;
@@ -12,13 +12,13 @@ export interface Request {
 const requestShape = z.object({
   query: z.string().min(1),
   operationName: z.string().nullish(),
-  // In a query string they are text; some clients send text in a body too.
+  // A query string has them as text; some clients send text in a body too.
   variables: z.preprocess(fromText, z.record(z.string(), z.unknown()).nullish()),
 });
 
-/** Reads an operation from a body or a query string. Throws Failure. */
-export function requestOf(given: unknown): Request {
-  const parsed = requestShape.safeParse(given);
+/** Parses a request from a body or a query string. Throws Failure. */
+export function parseRequest(input: unknown): GraphqlRequest {
+  const parsed = requestShape.safeParse(input);
   if (!parsed.success) {
     const queryMissing = parsed.error.issues.some(({ path }) => path.length === 0 || path[0] === 'query');
     throw queryMissing
@@ -29,12 +29,12 @@ export function requestOf(given: unknown): Request {
   return { query, operationName: operationName ?? undefined, variables: variables ?? undefined };
 }
 
-/** Read by us, whole numbers of 64 bits stay exact. What is not JSON is left as it is, and refused as that. */
-function fromText(given: unknown): unknown {
-  if (typeof given !== 'string') return given;
+/** Parses JSON text with exact 64-bit integers. Text that is not JSON stays text, which the schema then refuses. */
+function fromText(input: unknown): unknown {
+  if (typeof input !== 'string') return input;
   try {
-    return given === '' ? undefined : parseJson(given);
+    return input === '' ? undefined : parseJson(input);
   } catch {
-    return given;
+    return input;
   }
 }

@@ -12,10 +12,10 @@ import {
   type ValueNode,
 } from 'graphql';
 import { parseJson } from '#src/platform/json.js';
-import type { Resolvers, Source } from './resolvers.js';
+import type { Caller, Resolvers, Source } from './resolvers.js';
 import { sdl } from './sdl.js';
 
-/** The executable schema: the words of the SDL with the resolvers bound to its root fields. */
+/** The executable schema: the SDL with the resolvers bound to its root fields. */
 export function createSchema(resolvers: Resolvers): GraphQLSchema {
   const schema = buildSchema(sdl);
   for (const type of Object.values(schema.getTypeMap())) {
@@ -40,14 +40,19 @@ export function createSchema(resolvers: Resolvers): GraphQLSchema {
   return schema;
 }
 
-/** Sources have JSON text for what has no fields of its own. */
+/** Parses scalar fields, which sources hold as JSON text. */
 function parseLeaves(type: GraphQLObjectType): void {
   for (const field of Object.values(type.getFields())) {
-    if (isLeafType(getNamedType(field.type))) field.resolve = (source: Source) => parseJson(String(source[field.name]));
+    if (isLeafType(getNamedType(field.type)))
+      field.resolve = (source: Source, _args, { request }: Caller) => {
+        const text = String(source[field.name]);
+        request.answer.write(text);
+        return parseJson(text);
+      };
   }
 }
 
-/** A literal in the text of a query; whole numbers beyond 2^53 stay exact. */
+/** The value of a literal in a query; integers beyond 2^53 stay exact. */
 function literal(node: ValueNode, variables?: Readonly<Record<string, unknown>> | null): unknown {
   switch (node.kind) {
     case Kind.INT:

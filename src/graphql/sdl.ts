@@ -54,5 +54,5 @@ const text = /* GraphQL */ `
   }
 `;
 
-/** The schema of the GraphQL endpoint; each field has its row in `resolvers.ts`. */
+/** The schema of the GraphQL endpoint; `resolvers.ts` has a row for each root field. */
 export const sdl = text.replace(/^ {2}/gm, '').trim();

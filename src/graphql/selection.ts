@@ -8,7 +8,7 @@ import {
   visit,
 } from 'graphql';
 
-/** Fields of one response name, of which the first says what is asked. */
+/** Fields with the same response name; validation has checked that they ask for the same. */
 export type SameFields = readonly [FieldNode, ...FieldNode[]];
 
 /** The fragments of a document by name. */
@@ -23,8 +23,8 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
   );
 }
 
-/** Whether what a document selects is the same for all variables, as no directive makes it depend on them. */
-export function isFixed(document: DocumentNode): boolean {
+/** Whether a document has no directives, by which variables could change what it selects. */
+export function hasNoDirectives(document: DocumentNode): boolean {
   let hasDirective = false;
   visit(document, {
     Directive: () => {
@@ -36,8 +36,8 @@ export function isFixed(document: DocumentNode): boolean {
 }
 
 /**
- * The fields that sets select together, by response name in the order of the answer: "Field Collection" of the GraphQL specification, for a
- * validated document without directives over object types.
+ * Collects the fields of selection sets by response name, in the order of the response (GraphQL specification, "Field Collection"). The
+ * document is validated, has no directives, and selects from object types only.
  */
 export function fieldsOf(sets: readonly SelectionSetNode[], fragments: Fragments): ReadonlyMap<string, SameFields> {
   const fields = new Map<string, [FieldNode, ...FieldNode[]]>();

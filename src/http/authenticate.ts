@@ -1,14 +1,15 @@
-import type { ServerKey, User, WireActor } from '#src/contract/actor.js';
-import { Failure } from '#src/contract/errors.js';
+import type { User, WireActor } from '#src/contract/actor.js';
+import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { type CredentialHeaders, credentialHeaders } from '#src/contract/headers.js';
 import { actingOn } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Features } from '#src/features/index.js';
 import type { Cookies } from './cookies.js';
-import type { Exchange } from './exchange.js';
+import type { RequestLimit } from './limit.js';
 import type { Origins } from './origins.js';
+import type { RequestContext } from './request-context.js';
 
-/** What a request claims before anything is looked up. */
+/** The credentials of a request, before anything is looked up. */
 interface Claims {
   readonly key: string | undefined;
   readonly jwt: string | undefined;
@@ -18,34 +19,41 @@ interface Claims {
 
 const guest = { kind: 'guest' } as const;
 
-/** Finds out which project a request is for and who makes it. Exactly one of key, session and JWT counts. */
+/** Errors of an unknown key, JWT or project. */
+const unknownCredentials: ReadonlySet<ErrorType> = new Set([
+  'project_not_found',
+  'general_unauthorized_scope',
+  'project_key_expired',
+  'user_jwt_invalid',
+]);
+
+/** Finds the project and the actor of a request, which presents one of key, session and JWT at most. */
 export function createAuthentication(
   { projects, serverKeys, sessions, tokens }: Pick<Features, 'projects' | 'serverKeys' | 'sessions' | 'tokens'>,
-  cookies: Cookies,
-  origins: Origins,
+  { cookies, origins, limit }: { cookies: Cookies; origins: Origins; limit: RequestLimit },
   aliases: readonly string[],
 ) {
   const names: CredentialHeaders = credentialHeaders(aliases);
-  /** The first filled header of a role; SDKs send an empty one where nothing is set. */
-  const header = ({ req }: Exchange, role: keyof CredentialHeaders): string | undefined => {
+  /** The first header of a role that is not empty; SDKs send empty ones for what is not set. */
+  const header = ({ req }: RequestContext, role: keyof CredentialHeaders): string | undefined => {
     for (const name of names[role]) {
       const value = req.headers[name];
       if (typeof value === 'string' && value !== '') return value;
     }
     return undefined;
   };
-  const claims = (exchange: Exchange, project: Project): Claims => {
-    const fromHeader = header(exchange, 'session') ?? cookies.readFallback(exchange, project.id);
-    const fromCookie = fromHeader === undefined ? cookies.read(exchange, project.id) : undefined;
+  const claims = (context: RequestContext, project: Project): Claims => {
+    const fromHeader = header(context, 'session') ?? cookies.readFallback(context, project.id);
+    const fromCookie = fromHeader === undefined ? cookies.read(context, project.id) : undefined;
     return {
-      key: header(exchange, 'key'),
-      jwt: header(exchange, 'jwt'),
+      key: header(context, 'key'),
+      jwt: header(context, 'jwt'),
       session: fromHeader ?? fromCookie,
       via: fromCookie === undefined ? 'header' : 'cookie',
     };
   };
   const identify = async (
-    exchange: Exchange,
+    context: RequestContext,
     project: Project,
     { key, jwt, session, via }: Claims,
   ): Promise<WireActor> => {
@@ -55,37 +63,50 @@ export function createAuthentication(
     if (jwt !== undefined) return tokens.authenticate(project, jwt);
     if (key !== undefined) return serverKeys.authenticate(project, key);
     if (session === undefined) return guest;
-    if (via === 'cookie') origins.demandOwn(exchange, header(exchange, 'project') !== undefined);
+    if (via === 'cookie') origins.demandOwn(context, header(context, 'project') !== undefined);
     try {
-      return (await sessions.authenticate(project, session, via)) ?? guest;
+      const user = await sessions.authenticate(project, session, via);
+      if (user === undefined) limit.demandFewRefused(context);
+      return user ?? guest;
     } catch (error) {
-      // A page cannot drop the cookie of a user who was blocked meanwhile; somebody else must be able to log in from that browser.
-      const takesGuests = exchange.operation?.declaration.auth.includes('guest') === true;
+      // A page cannot drop the cookie of a user who has been blocked since; another user must be able to log in from that browser.
+      const takesGuests = context.operation?.declaration.auth.includes('guest') === true;
       if (takesGuests && error instanceof Failure && error.type === 'user_blocked') return guest;
       throw error;
     }
   };
+  const countRefusal = (context: RequestContext, error: unknown): void => {
+    if (error instanceof Failure && unknownCredentials.has(error.type)) limit.demandFewRefused(context);
+  };
   return {
     /** The project of the request; `?project=` serves URLs that a browser opens. Throws Failure `project_not_found`. */
-    project: (exchange: Exchange): Promise<Project> => {
-      const { ctx, params, operation } = exchange;
+    project: async (context: RequestContext): Promise<Project> => {
+      const { ctx, params, operation } = context;
       const id =
         operation?.declaration.project === 'path'
           ? params.projectId
-          : (header(exchange, 'project') ?? [ctx.query.project].flat()[0]);
-      if (id === undefined || id === '') throw new Failure('project_not_found');
-      return projects.current(id);
+          : (header(context, 'project') ?? [ctx.query.project].flat()[0]);
+      try {
+        if (id === undefined || id === '') throw new Failure('project_not_found');
+        return await projects.current(id);
+      } catch (error) {
+        countRefusal(context, error);
+        throw error;
+      }
     },
-    /** The actor, and the session secret the caller holds. Throws Failure. */
-    actor: async (
-      exchange: Exchange,
-      project: Project,
-    ): Promise<{ actor: WireActor | ServerKey; presentedSession: string | null }> => {
-      const claimed = claims(exchange, project);
-      const known = await identify(exchange, project, claimed);
-      const { operation } = exchange;
-      const actor = operation === undefined ? known : actingOn(operation.declaration, known);
-      return { actor, presentedSession: claimed.session ?? null };
+    /** Adds the actor, and the session secret that the caller holds, to the context. Throws Failure. */
+    actor: async (context: RequestContext, project: Project): Promise<void> => {
+      const presented = claims(context, project);
+      const actor = await identify(context, project, presented).catch((error: unknown) => {
+        countRefusal(context, error);
+        throw error;
+      });
+      const { operation } = context;
+      context.actor = operation === undefined ? actor : actingOn(operation.declaration, actor);
+      context.presentedSession = presented.session ?? null;
     },
   };
 }
+
+/** Finds project and actor of requests. */
+export type Authentication = ReturnType<typeof createAuthentication>;

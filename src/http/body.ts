@@ -1,39 +1,56 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '#src/contract/errors.js';
 import { jsonLimits } from '#src/contract/limits.js';
-import { parseJson } from '#src/platform/json.js';
-import { isJson } from './origins.js';
+import { refusedMembers } from '#src/contract/shapes.js';
+import { NumberTooLarge, parseJson } from '#src/platform/json.js';
+import type { BodyShare } from './body-room.js';
 
-/** Keys that reach the prototype of an object when they are assigned carelessly. */
-const refusedKeys = new Set(['__proto__', 'constructor', 'prototype']);
+/** Whether a request carries a body (RFC 9112 §6). */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': transfer } = headers;
+  return (length !== undefined && length !== '0') || transfer !== undefined;
+}
 
-/** Reads a JSON body of at most so many bytes; undefined where there is none. Throws Failure. */
-export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  const {
-    'content-length': length,
-    'transfer-encoding': transfer,
-    'content-type': type = '',
-    'content-encoding': encoding,
-  } = request.headers;
-  if ((length === undefined || length === '0') && transfer === undefined) return undefined;
+/** Whether a Content-Type is JSON in UTF-8. */
+export function isJson(contentType: string): boolean {
+  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType);
+}
+
+/** Reads a JSON body of at most `maxBytes`; undefined where there is none. Throws Failure. */
+export async function readJsonBody(request: IncomingMessage, maxBytes: number, share: BodyShare): Promise<unknown> {
+  const { 'content-length': length, 'content-type': type = '', 'content-encoding': encoding } = request.headers;
+  if (!hasBody(request)) return undefined;
   if (!isJson(type) || (encoding !== undefined && encoding !== 'identity'))
     throw new Failure('general_media_type_unsupported');
   if (Number(length ?? 0) > maxBytes) throw new Failure('general_body_too_large');
-  return parseBody(await readBytes(request, maxBytes));
+  try {
+    return parseBody(await readBytes(request, maxBytes, share));
+  } finally {
+    share.release();
+  }
 }
 
-function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+function readBytes(request: IncomingMessage, maxBytes: number, share: BodyShare): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    const refuse = (error: unknown): void => {
+      request.removeAllListeners('data');
+      request.resume();
+      chunks.length = 0;
+      reject(error);
+    };
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > maxBytes) {
-        request.removeAllListeners('data');
-        request.resume();
-        reject(new Failure('general_body_too_large'));
-      } else {
+        refuse(new Failure('general_body_too_large'));
+        return;
+      }
+      try {
+        share.grow(size);
         chunks.push(chunk);
+      } catch (error) {
+        refuse(error);
       }
     });
     request.on('end', () =>
@@ -54,21 +71,25 @@ function parseBody(bytes: Buffer): unknown {
     text = decoder.decode(bytes);
     if (text.trim() === '') return undefined;
     value = parseJson(text);
-  } catch {
-    throw refused('The body is not valid JSON in UTF-8.');
+  } catch (error) {
+    throw refused(
+      error instanceof NumberTooLarge
+        ? 'The body has a number that cannot be kept: at most 1000 digits, and not beyond the largest double.'
+        : 'The body is not valid JSON in UTF-8.',
+    );
   }
-  // JSON and UTF-8 refuse NUL and lone surrogates as they stand; only an escape can bring them in.
+  // JSON and UTF-8 refuse NUL and lone surrogates unless they are escaped.
   inspect(value, 1, { keys: 0, escapes: text.includes('\\u') });
   return value;
 }
 
-/** How many members were seen, and whether texts may hold what was escaped. */
+/** The number of members so far, and whether texts may hold escaped characters. */
 interface Seen {
   keys: number;
   readonly escapes: boolean;
 }
 
-/** Walks the whole value once: bounded depth and number of keys, no key that reaches a prototype, no text a database refuses. */
+/** Walks the whole value once and bounds its depth and number of keys; refuses keys that reach a prototype, and text that a database refuses. */
 function inspect(value: unknown, depth: number, seen: Seen): void {
   if (typeof value === 'string') inspectText(value, seen);
   if (typeof value !== 'object' || value === null) return;
@@ -82,7 +103,7 @@ function inspect(value: unknown, depth: number, seen: Seen): void {
   }
   for (const key of Object.keys(value)) {
     count(seen);
-    if (refusedKeys.has(key)) throw refused(`The body has a member that is not allowed: ${key}.`);
+    if (refusedMembers.has(key)) throw refused(`The body has a member that is not allowed: ${key}.`);
     inspectText(key, seen);
     inspect((value as Record<string, unknown>)[key], depth + 1, seen);
   }

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** IPv4 as it is, where it was written as IPv6. */
+/** An IPv4 address that is mapped into IPv6, as IPv4. */
 function plain(address: string): string {
   return address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.)/i, '') : address;
 }
 
-/** Finds a client's address: the peer, or what a trusted proxy says of it, counted from the right of X-Forwarded-For. */
+/** Finds a client's address: the peer's or, behind trusted proxies, the last one of `X-Forwarded-For` that is no trusted proxy. */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const trusted = new BlockList();
   for (const cidr of trustedProxies) {
@@ -30,7 +30,7 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
 
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
-/** Whether a request comes from this machine itself and not through a proxy on it, as far as headers tell. */
+/** Whether a request comes from this machine and, as far as headers tell, not through a proxy on it. */
 export function isLocal({ socket, headers }: IncomingMessage): boolean {
   const peer = plain(socket.remoteAddress ?? '');
   return (peer === '::1' || peer.startsWith('127.')) && !forwarding.some((name) => headers[name] !== undefined);

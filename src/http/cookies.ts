@@ -1,16 +1,16 @@
 import { sessionCookieName } from '#src/contract/headers.js';
 import type { Project } from '#src/contract/project.js';
-import type { Exchange } from './exchange.js';
+import type { RequestContext } from './request-context.js';
 
 const fallbackHeader = 'X-Fallback-Cookies';
 const fallbackRequestHeader = fallbackHeader.toLowerCase();
 
-/** Session cookies, and the header by which the Appwrite web SDK replaces them where browsers block third-party cookies. */
+/** Session cookies, and the header that the Appwrite web SDK uses instead where browsers block third-party cookies. */
 export function createCookies(baseUrl: string) {
   const base = new URL(baseUrl);
   const secure = base.protocol === 'https:';
 
-  const set = ({ answer }: Exchange, project: Project, value: string, maxAgeSeconds: number) => {
+  const set = ({ response }: RequestContext, project: Project, value: string, maxAgeSeconds: number) => {
     const crossSite = project.settings['cookie.sameSite'] === 'none' && secure;
     const parts = [
       `${sessionCookieName(project.id, secure)}=${value}`,
@@ -20,13 +20,13 @@ export function createCookies(baseUrl: string) {
       `SameSite=${crossSite ? 'None' : 'Lax'}`,
       ...(secure ? ['Secure'] : []),
     ];
-    answer.append('Set-Cookie', parts.join('; '));
+    response.append('Set-Cookie', parts.join('; '));
   };
   /**
-   * Pages of the same site keep the cookie, and then a secret that scripts can read would only weaken it. Browsers say themselves what a
-   * site is (Fetch Metadata, `Sec-Fetch-Site`): siblings such as app. and api. cannot be told from host names without a list of suffixes.
+   * Pages of the same site keep the cookie, and a secret that scripts can read would only weaken it. Browsers report the site themselves
+   * (Fetch Metadata, `Sec-Fetch-Site`): host names alone, without a list of public suffixes, do not show whether app. and api. are one site.
    */
-  const keepsCookie = ({ ctx }: Exchange): boolean => {
+  const keepsCookie = ({ ctx }: RequestContext): boolean => {
     const site = ctx.get('Sec-Fetch-Site');
     if (site !== '') return site === 'same-origin' || site === 'same-site';
     const { origin } = ctx.req.headers;
@@ -38,12 +38,12 @@ export function createCookies(baseUrl: string) {
   };
   return {
     /** The session secret in the request's cookie. */
-    read: ({ req }: Exchange, projectId: string): string | undefined => {
+    read: ({ req }: RequestContext, projectId: string): string | undefined => {
       const { cookie } = req.headers;
       return cookie === undefined ? undefined : cookieValue(cookie, sessionCookieName(projectId, secure));
     },
     /** The session secret in the fallback header. */
-    readFallback: ({ req }: Exchange, projectId: string): string | undefined => {
+    readFallback: ({ req }: RequestContext, projectId: string): string | undefined => {
       const header = req.headers[fallbackRequestHeader];
       if (typeof header !== 'string' || header.length > 4096) return undefined;
       try {
@@ -53,17 +53,17 @@ export function createCookies(baseUrl: string) {
         return undefined;
       }
     },
-    /** Gives the caller a session. */
-    open: (exchange: Exchange, project: Project, secret: string, lifeSeconds: number): void => {
-      set(exchange, project, secret, lifeSeconds);
-      if (!keepsCookie(exchange)) {
-        exchange.answer.set(fallbackHeader, JSON.stringify({ [sessionCookieName(project.id, secure)]: secret }));
+    /** Sets the session cookie. */
+    open: (context: RequestContext, project: Project, secret: string, lifeSeconds: number): void => {
+      set(context, project, secret, lifeSeconds);
+      if (!keepsCookie(context)) {
+        context.response.set(fallbackHeader, JSON.stringify({ [sessionCookieName(project.id, secure)]: secret }));
       }
     },
-    /** Takes the caller's session away. */
-    close: (exchange: Exchange, project: Project): void => {
-      set(exchange, project, '', 0);
-      exchange.answer.set(fallbackHeader, '[]');
+    /** Clears the session cookie. */
+    close: (context: RequestContext, project: Project): void => {
+      set(context, project, '', 0);
+      context.response.set(fallbackHeader, '[]');
     },
   };
 }

@@ -3,8 +3,10 @@ import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
 import { credentialHeaders } from '#src/contract/headers.js';
 import type { Declaration, Operation } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
+import { RawJson } from '#src/contract/raw-json.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { wireVersion } from './envelope.js';
+import { isList } from './query.js';
 
 type Json = Record<string, unknown>;
 
@@ -13,6 +15,7 @@ export function describeApi(
   operations: readonly Operation[],
   project: Project | undefined,
   config: Pick<Config, 'baseUrl'>,
+  title = titleOf(project),
 ): Json {
   const schemas: Json = { Error: errorShape };
   const paths: Record<string, Json> = {};
@@ -34,7 +37,7 @@ export function describeApi(
   return {
     openapi: '3.1.0',
     info: {
-      title: project === undefined ? 'svc' : project.name,
+      title,
       version: wireVersion,
       description: 'Accounts and sessions of one project. Operations of the installation answer at the root too.',
     },
@@ -54,12 +57,37 @@ export function describeApi(
   };
 }
 
+/** The placeholder of the project's title. */
+const titleMark = '<the title of the project>';
+
+/** The description as JSON text, cached: making it takes as long as hundreds of requests, and projects differ only in its title. */
+export function createApiText(
+  operations: () => readonly Operation[],
+  config: Pick<Config, 'baseUrl'>,
+): (project: Project | undefined) => RawJson {
+  let cached: readonly string[] | undefined;
+  return (project) => {
+    cached ??= JSON.stringify(describeApi(operations(), undefined, config, titleMark)).split(JSON.stringify(titleMark));
+    const [before = '', after = ''] = cached;
+    return new RawJson([before, JSON.stringify(titleOf(project)), after]);
+  };
+}
+
+function titleOf(project: Project | undefined): string {
+  return project === undefined ? 'svc' : project.name;
+}
+
 /** Errors that follow from what an operation declares. */
 function impliedErrors(declaration: Declaration): ErrorType[] {
-  const input = declaration.params || declaration.query || declaration.body;
   return [
     'general_unknown',
     'general_unavailable',
+    'general_host_unknown',
+    'general_query_timeout',
+    ...('queries' in (declaration.query?.shape ?? {}) ? (['general_query_limit_exceeded'] as const) : []),
+    // Of any request: a head that is not plain.
+    'general_argument_invalid',
+    'general_headers_too_large',
     ...(declaration.project === false ? [] : (['project_not_found'] as const)),
     ...(declaration.project !== undefined
       ? []
@@ -75,14 +103,10 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
     ...(declaration.auth.includes('user') && !declaration.auth.includes('guest')
       ? (['user_more_factors_required'] as const)
       : []),
-    ...(declaration.session === 'opens'
-      ? (['user_more_factors_required', 'user_invalid_token', 'general_rate_limit_exceeded'] as const)
-      : []),
-    ...(declaration.limit === 'none' ? [] : (['general_rate_limit_exceeded'] as const)),
-    ...(input ? (['general_argument_invalid'] as const) : []),
-    ...(declaration.method === 'GET'
-      ? []
-      : (['general_argument_invalid', 'general_body_too_large', 'general_media_type_unsupported'] as const)),
+    ...(declaration.session === 'opens' ? (['user_more_factors_required', 'user_invalid_token'] as const) : []),
+    ...(declaration.bound === 'room' ? (['general_answer_too_large'] as const) : []),
+    'general_rate_limit_exceeded',
+    ...(declaration.method === 'GET' ? [] : (['general_body_too_large', 'general_media_type_unsupported'] as const)),
   ];
 }
 
@@ -128,7 +152,7 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
   };
 }
 
-/** What to send along: one of these sets of headers. */
+/** The sets of credentials that an operation takes. */
 function securityOf({ project, auth, jwt }: Declaration): Json[] {
   if (project !== undefined) return [{}];
   const sets = { guest: [{}], user: [{ session: [] }, ...(jwt === false ? [] : [{ jwt: [] }])], key: [{ key: [] }] };
@@ -142,18 +166,20 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodObject | undefined, 
     name,
     in: place,
     required: place === 'path' || (object.required ?? []).includes(name),
+    // Explicit although it is the default: the name is repeated for each element, and a single one is a list of one.
+    ...(isList(schema.shape[name]) ? { style: 'form', explode: true } : {}),
     schema: shape,
   }));
 }
 
-/** zod → JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named shapes move to the components; answers may grow new members. */
+/** zod → JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named shapes move to the components; replies may get new members. */
 function convert(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
   const converted = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-      // The pattern says again, at length, what the format says.
+      // The format says the same in one word.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
     },
   }) as Json;

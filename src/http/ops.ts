@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
-import { declare, implement, json, type Operation, text } from '#src/contract/operation.js';
-import type { Platform } from '#src/platform/index.js';
-import { describeApi } from './openapi.js';
+import { declare, implement, json, type Operation, rawJson, text } from '#src/contract/operation.js';
+import type { Runtime } from '#src/platform/index.js';
+import { createApiText } from './openapi.js';
 
 const common = {
   tag: 'operations',
@@ -27,9 +27,12 @@ const opsApi = declare({
     ...common,
     id: 'operations.ready',
     path: '/readyz',
-    summary: 'Readiness: the database answers and the server is not going down.',
+    summary:
+      'Readiness: the database answers and the server is not going down. Readers are served while `writable` is false.',
     project: false,
-    reply: json(z.object({ status: z.literal('ok'), checks: z.object({ database: z.literal('ok') }) })),
+    reply: json(
+      z.object({ status: z.literal('ok'), checks: z.object({ database: z.literal('ok'), writable: z.boolean() }) }),
+    ),
     errors: ['general_unavailable'],
   },
   metrics: {
@@ -46,7 +49,7 @@ const opsApi = declare({
     path: '/openapi.json',
     summary: 'This description, for the project of the request.',
     limit: 'data',
-    reply: json(z.record(z.string(), z.unknown())),
+    reply: rawJson(z.record(z.string(), z.unknown())),
   },
   ping: {
     ...common,
@@ -54,17 +57,19 @@ const opsApi = declare({
     path: '/ping',
     summary: 'Answers Pong!',
     project: false,
+    readableByPlatforms: true,
     reply: text('text/plain; charset=utf-8'),
   },
 });
 
-/** Operations for whoever runs the installation. */
+/** Operations for operators of the installation. */
 export function createOps(
-  { driver, metrics, config }: Pick<Platform, 'driver' | 'metrics' | 'config'>,
+  { driver, writability, metrics, config }: Pick<Runtime, 'driver' | 'writability' | 'metrics' | 'config'>,
   state: ServerState,
 ): readonly Operation[] {
   const unready = (checks: Record<string, string>, cause?: unknown) =>
     new Failure('general_unavailable', { retryAfter: 1, members: { status: 'unavailable', checks }, cause });
+  const description = createApiText(() => state.operations, config);
   const operations: readonly Operation[] = implement(opsApi, {
     health: () => ({ status: 'ok' as const }),
     ready: async () => {
@@ -72,18 +77,18 @@ export function createOps(
       await driver.ping().catch((error: unknown) => {
         throw unready({ database: 'unavailable' }, error);
       });
-      return { status: 'ok' as const, checks: { database: 'ok' as const } };
+      return { status: 'ok' as const, checks: { database: 'ok' as const, writable: writability.isWritable() } };
     },
     metrics: () => metrics.render(),
-    openapi: ({ project }) => describeApi(state.operations, project, config),
+    openapi: ({ project }) => description(project),
     ping: () => 'Pong!',
   });
   return operations;
 }
 
-/** What the operations of the server know of it. */
+/** The state of the server that its own operations report. */
 export interface ServerState {
   draining: boolean;
-  /** All operations, these here too. */
+  /** All operations, including these. */
   operations: readonly Operation[];
 }

@@ -1,52 +1,94 @@
 import { Failure } from '#src/contract/errors.js';
 import { corsRequestHeaders, corsResponseHeaders } from '#src/contract/headers.js';
+import type { Declaration } from '#src/contract/operation.js';
 import type { Projects } from '#src/features/index.js';
-import type { Platform } from '#src/platform/index.js';
-import type { Exchange } from './exchange.js';
+import type { Runtime } from '#src/platform/index.js';
+import { hasBody, isJson } from './body.js';
+import type { RequestContext } from './request-context.js';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 const preflightSeconds = 600;
+/** The number of granted origins that are cached, and the length of one. */
+const maxCached = { origins: 1000, characters: 300 };
+/** Errors after which no query is made: the database is unavailable, or the caller has used up its limit. */
+const withoutQuery = new Set<string | undefined>(['general_unavailable', 'general_rate_limit_exceeded']);
 
-/** Judges where requests of browsers come from (CORS and cross-site request forgery). */
-export function createOrigins({ db, config }: Pick<Platform, 'db' | 'config'>, projects: Projects) {
+/** Checks the origins of browsers' requests (CORS and cross-site request forgery). */
+export function createOrigins({ db, config }: Pick<Runtime, 'db' | 'config'>, projects: Projects) {
   const allowHeaders = corsRequestHeaders(config.headerAliases).join(', ');
   const exposeHeaders = corsResponseHeaders(config.headerAliases).join(', ');
 
-  const grant = ({ answer }: Exchange, origin: string) => {
-    answer.set('Access-Control-Allow-Origin', origin);
-    answer.set('Access-Control-Allow-Credentials', 'true');
+  const granted = new Set<string>();
+
+  const grant = ({ response }: RequestContext, origin: string) => {
+    response.set('Access-Control-Allow-Origin', origin);
+    response.set('Access-Control-Allow-Credentials', 'true');
+    if (origin.length > maxCached.characters || granted.has(origin)) return;
+    if (granted.size >= maxCached.origins) granted.clear();
+    granted.add(origin);
+  };
+  /** Whether a preflight would be granted to the origin. */
+  const isSomePlatform = async (context: RequestContext, origin: string): Promise<boolean> => {
+    if (projects.isOwnOrigin(origin)) return true;
+    if (withoutQuery.has(context.errorType)) return granted.has(origin);
+    // The response stands without these headers too; the page only cannot read it.
+    return projects.anyAllowsOrigin(db, origin).catch(() => granted.has(origin));
   };
   return {
-    /** Answers a preflight. It names no project, so any project's platform will do; the request itself is judged by its own. */
-    preflight: async (exchange: Exchange): Promise<void> => {
-      const { req, answer } = exchange;
+    /** Answers a preflight. It names no project, so a platform of any project is granted; the request itself is checked by its project. */
+    preflight: async (context: RequestContext): Promise<void> => {
+      const { ctx, req, response } = context;
       const { origin } = req.headers;
-      answer.status = 204;
-      answer.set('Vary', 'Origin');
+      ctx.status = 204;
+      response.body = [];
+      response.set('Vary', 'Origin');
       if (origin === undefined || !(await projects.anyAllowsOrigin(db, origin))) return;
-      grant(exchange, origin);
-      answer.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE');
-      answer.set('Access-Control-Allow-Headers', allowHeaders);
-      answer.set('Access-Control-Max-Age', String(preflightSeconds));
+      grant(context, origin);
+      response.set('Access-Control-Allow-Methods', 'GET, POST, PUT, PATCH, DELETE');
+      response.set('Access-Control-Allow-Headers', allowHeaders);
+      response.set('Access-Control-Max-Age', String(preflightSeconds));
     },
     /** Adds the CORS headers where the project allows the origin. */
-    admit: (exchange: Exchange): void => {
-      const { origin } = exchange.req.headers;
-      exchange.answer.set('Vary', 'Origin');
-      if (origin === undefined || exchange.project === undefined || !projects.allowsOrigin(exchange.project, origin))
+    admit: (context: RequestContext): void => {
+      const { origin } = context.req.headers;
+      context.response.set('Vary', 'Origin');
+      if (origin === undefined || context.project === undefined || !projects.allowsOrigin(context.project, origin))
         return;
-      exchange.allowedOrigin = origin;
-      grant(exchange, origin);
-      exchange.answer.set('Access-Control-Expose-Headers', exposeHeaders);
+      context.allowedOrigin = origin;
+      grant(context, origin);
+      context.response.set('Access-Control-Expose-Headers', exposeHeaders);
     },
-    /** Lets every page read a public document; credentials do not count there, and are not asked for. */
-    admitAnybody: ({ answer }: Exchange): void => answer.set('Access-Control-Allow-Origin', '*'),
     /**
-     * A cookie travels without the page's doing, so with it the origin must be one of the project's. Unsafe methods must also show what no
-     * foreign form can send: JSON and the project header. Throws Failure.
+     * Adds the CORS headers to a response without a project: an error before the project was found, or an operation that takes none. Without
+     * them a browser shows a mistyped project id as a failed fetch.
      */
-    demandOwn: (exchange: Exchange, projectInHeader: boolean): void => {
-      const { ctx, allowedOrigin, project } = exchange;
+    admitWithoutProject: async (context: RequestContext): Promise<void> => {
+      const { req, response } = context;
+      if (response.get('Access-Control-Allow-Origin') !== undefined) return;
+      response.set('Vary', 'Origin');
+      const { origin } = req.headers;
+      if (origin === undefined || !(await isSomePlatform(context, origin))) return;
+      grant(context, origin);
+      response.set('Access-Control-Expose-Headers', exposeHeaders);
+    },
+    /**
+     * Refuses foreign pages, scripts and forms alike, for operations that set the session cookie: they would log the browser in (login CSRF).
+     * Other clients than browsers send neither header. Throws Failure.
+     */
+    demandForSession: ({ req, allowedOrigin }: RequestContext, { session }: Declaration): void => {
+      if (session !== 'opens' && session !== 'renews') return;
+      if (allowedOrigin !== undefined) return;
+      if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site')
+        throw new Failure('general_unknown_origin');
+    },
+    /** Lets every page read a public document, for which credentials are ignored. */
+    admitAnybody: ({ response }: RequestContext): void => response.set('Access-Control-Allow-Origin', '*'),
+    /**
+     * Browsers send a cookie whatever page makes the request, so the origin must be one of the project's. Unsafe methods also need what no
+     * foreign form can send: the project header, and JSON where there is a body. Throws Failure.
+     */
+    demandOwn: (context: RequestContext, projectInHeader: boolean): void => {
+      const { ctx, allowedOrigin, project } = context;
       const { origin } = ctx.req.headers;
       const strict = project?.settings['cookie.sameSite'] === 'none';
       if (origin !== undefined && allowedOrigin === undefined) throw new Failure('general_unknown_origin');
@@ -62,15 +104,10 @@ export function createOrigins({ db, config }: Pick<Platform, 'db' | 'config'>, p
         throw new Failure('general_unknown_origin', {
           message: 'With a session cookie the project must be named in a header.',
         });
-      if (!isJson(ctx.get('Content-Type'))) throw new Failure('general_media_type_unsupported');
+      if (hasBody(ctx.req) && !isJson(ctx.get('Content-Type'))) throw new Failure('general_media_type_unsupported');
     },
   };
 }
 
 /** The origin rules of an installation. */
 export type Origins = ReturnType<typeof createOrigins>;
-
-/** Whether a Content-Type is JSON in UTF-8. */
-export function isJson(contentType: string): boolean {
-  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType);
-}

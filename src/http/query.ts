@@ -1,7 +1,32 @@
 import { unescape as decodePercent } from 'node:querystring';
+import { z } from 'zod';
+
+/** Reads the query of a request as its operation declares it. */
+export type QueryReader = (search: string) => Record<string, string | string[]>;
+
+/** A parameter that is declared as a list and stands once is a list of one, as OpenAPI's `form` style with `explode` has it. */
+export function createQueryReader(declared: z.ZodObject | undefined): QueryReader {
+  const lists = Object.entries(declared?.shape ?? {}).flatMap(([name, schema]) => (isList(schema) ? [name] : []));
+  return (search) => {
+    const query = parseQuery(search);
+    for (const name of lists) {
+      const value = query[name];
+      if (typeof value === 'string') query[name] = [value];
+    }
+    return query;
+  };
+}
+
+/** Whether a schema is one of a list, with a default or without. */
+export function isList(schema: unknown): boolean {
+  if (schema instanceof z.ZodArray) return true;
+  const isWrapped =
+    schema instanceof z.ZodDefault || schema instanceof z.ZodOptional || schema instanceof z.ZodNullable;
+  return isWrapped && isList(schema.unwrap());
+}
 
 /** The parameters of a query string; `name[]=`, `name[0]=` and repeated names make lists, in the order they stand. */
-export function parseQuery(search: string): Record<string, string | string[]> {
+function parseQuery(search: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);
   for (const part of search.split('&')) {
     if (part === '') continue;

@@ -1,68 +1,87 @@
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
 import type { Declaration, Page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
-import { RawJson } from '#src/contract/raw-json.js';
+import type { RawJson } from '#src/contract/raw-json.js';
 import { WithSession } from '#src/contract/with-session.js';
 import { millisecondsOf } from '#src/platform/clock.js';
-import type { Platform } from '#src/platform/index.js';
+import type { Runtime } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
 import type { Cookies } from './cookies.js';
-import type { Exchange } from './exchange.js';
+import type { RequestContext } from './request-context.js';
 import { pagePolicy } from './security-headers.js';
 
-/** Writes what an operation returned. */
-export function createReply({ clock, config }: Pick<Platform, 'clock' | 'config'>, cookies: Cookies) {
-  const namesOfSession = sessionHeaders(config.headerAliases);
+/** Answers with the result of an operation. */
+export function createReply({ clock, config }: Pick<Runtime, 'clock' | 'config'>, cookies: Cookies) {
+  const sessionHeaderNames = sessionHeaders(config.headerAliases);
   const projectHeaders = credentialHeaders(config.headerAliases).project;
-  /** Where a header names the project, one address has an answer for each. */
-  const letKeep = ({ answer }: Exchange, { project }: Declaration, seconds: number) => {
-    answer.set('Cache-Control', `public, max-age=${seconds}`);
-    if (project === undefined) answer.set('Vary', [answer.get('Vary'), ...projectHeaders].join(', '));
+  /** Lets caches keep the response; where a header names the project, one address has a response for each. */
+  const allowCaching = ({ response }: RequestContext, { project }: Declaration, seconds: number) => {
+    response.set('Cache-Control', `public, max-age=${seconds}`);
+    if (project === undefined) response.set('Vary', [response.get('Vary'), ...projectHeaders].join(', '));
   };
-  const openSession = (exchange: Exchange, project: Project, session: { secret: string; expire: string }) => {
+  const openSession = (context: RequestContext, project: Project, session: { secret: string; expire: string }) => {
     const life = Math.max(0, Math.floor((millisecondsOf(session.expire) - clock.now()) / 1000));
-    cookies.open(exchange, project, session.secret, life);
+    cookies.open(context, project, session.secret, life);
   };
-  /** Whoever keeps the secret itself finds the new one where it sent the old one. */
-  const renewSession = (exchange: Exchange, project: Project, session: WithSession['session']) => {
-    openSession(exchange, project, session);
-    const { answer, actor } = exchange;
+  /** A caller that sent the old secret in a header finds the new one in the same header. */
+  const renewSession = (context: RequestContext, project: Project, session: WithSession['session']) => {
+    openSession(context, project, session);
+    const { response, actor } = context;
     if (actor?.kind !== 'user' || actor.via !== 'header') return;
-    for (const name of namesOfSession) answer.set(name, session.secret);
+    for (const name of sessionHeaderNames) response.set(name, session.secret);
   };
   /** Ending another session than the one of this request leaves the caller's cookie alone. */
-  const endsOwnSession = ({ params, actor }: Exchange): boolean => {
+  const endsOwnSession = ({ params, actor }: RequestContext): boolean => {
     const { sessionId } = params;
     return (
       sessionId === undefined || sessionId === 'current' || (actor?.kind === 'user' && actor.session.id === sessionId)
     );
   };
-  const writeBody = ({ answer }: Exchange, { reply }: Declaration, value: unknown): void => {
-    if (reply.kind === 'empty') return;
-    if (reply.kind === 'page') {
-      const { html, nonce } = value as Page;
-      answer.set('Content-Type', 'text/html; charset=utf-8');
-      answer.set('Content-Security-Policy', pagePolicy(nonce));
-      answer.body = [html];
-      return;
-    }
-    const isText = reply.kind === 'text';
-    answer.set('Content-Type', isText ? reply.contentType : 'application/json; charset=utf-8');
-    if (isText) answer.body = [String(value)];
-    else answer.body = value instanceof RawJson ? value.parts : [printJson(value)];
-  };
   return {
-    write: (exchange: Exchange, declaration: Declaration, given: unknown): void => {
-      const { answer, project } = exchange;
-      const value = given instanceof WithSession ? given.answer : given;
-      answer.status = (value instanceof RawJson ? value.status : undefined) ?? declaration.status;
+    write: (context: RequestContext, declaration: Declaration, result: unknown): void => {
+      const { ctx, project } = context;
+      const value = result instanceof WithSession ? result.answer : result;
+      ctx.status = declaration.status;
       if (project !== undefined && declaration.session === 'opens')
-        openSession(exchange, project, value as { secret: string; expire: string });
-      if (project !== undefined && given instanceof WithSession) renewSession(exchange, project, given.session);
-      if (project !== undefined && declaration.session === 'closes' && endsOwnSession(exchange))
-        cookies.close(exchange, project);
-      if (declaration.cacheSeconds !== undefined) letKeep(exchange, declaration, declaration.cacheSeconds);
-      writeBody(exchange, declaration, value);
+        openSession(context, project, value as { secret: string; expire: string });
+      if (project !== undefined && result instanceof WithSession) renewSession(context, project, result.session);
+      if (project !== undefined && declaration.session === 'closes' && endsOwnSession(context))
+        cookies.close(context, project);
+      if (declaration.cacheSeconds !== undefined) allowCaching(context, declaration, declaration.cacheSeconds);
+      writeBody(context, declaration, value);
     },
   };
+}
+
+/** Answers with results of operations. */
+export type Reply = ReturnType<typeof createReply>;
+
+/** Writes the body that the declaration says; the types of `implement` have checked that the handler returns it. */
+function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, value: unknown): void {
+  switch (reply.kind) {
+    case 'empty':
+      response.body = [];
+      break;
+    case 'text':
+      response.set('Content-Type', reply.contentType);
+      response.body = [String(value)];
+      break;
+    case 'page': {
+      const { html, nonce } = value as Page;
+      response.set('Content-Type', 'text/html; charset=utf-8');
+      response.set('Content-Security-Policy', pagePolicy(nonce));
+      response.body = [html];
+      break;
+    }
+    case 'json': {
+      response.set('Content-Type', 'application/json; charset=utf-8');
+      if (reply.raw !== true) {
+        response.body = [printJson(value)];
+        break;
+      }
+      const { parts, status } = value as RawJson;
+      response.body = parts;
+      if (status !== undefined) ctx.status = status;
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import { requestIdPattern } from '#src/contract/headers.js';
 import type { Random } from '#src/platform/random.js';
 
-/** The caller's request id where it is well formed, else a new one. */
-export function requestId(given: string | undefined, random: Random): string {
-  return given !== undefined && requestIdPattern.test(given) ? given : random.id();
+/** The request id of the caller's header where it is well formed, otherwise a new one. */
+export function requestId(header: string | string[] | undefined, random: Random): string {
+  return typeof header === 'string' && requestIdPattern.test(header) ? header : random.id();
 }

@@ -1,12 +1,12 @@
 import type { Config } from '#src/platform/config/schema.js';
 
-/** What a page of ours may do: run what carries its nonce, and call the service. */
+/** The policy of pages: they may run what carries their nonce, and call the service. */
 export function pagePolicy(nonce: string): string {
   const own = [`script-src 'nonce-${nonce}'`, `style-src 'nonce-${nonce}'`, "connect-src 'self'", "form-action 'none'"];
   return ["default-src 'none'", ...own, "frame-ancestors 'none'", "base-uri 'none'"].join('; ');
 }
 
-/** What every answer carries; an API's answers are neither framed nor cached nor sniffed. */
+/** The headers of every response, which is not to be framed, cached or sniffed. */
 export function securityHeaders({ baseUrl }: Pick<Config, 'baseUrl'>): readonly (readonly [string, string])[] {
   return [
     ['X-Content-Type-Options', 'nosniff'],

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
@@ -15,25 +15,26 @@ export interface Listener {
   drain(): Promise<void>;
 }
 
-/** Listens on the configured address, over https where a certificate is configured. `newId` names what is no request yet. */
+/** Listens on the configured address, over https where a certificate is configured. `newId` makes ids for requests that Node's parser refuses. */
 export async function listen(
   handler: RequestListener,
   config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'baseUrl'>,
   newId: () => string,
 ): Promise<Listener> {
-  // Node would refuse a request without Host by itself, without a request id; we never look at Host.
+  // Node would refuse a request without Host by itself, without a request id.
   const options = { ...connectionLimits, requireHostHeader: false };
   const server: Server =
     config.tlsCert !== undefined && config.tlsKey !== undefined
       ? createHttpsServer({ ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) }, handler)
       : createHttpServer(options, handler);
-  server.maxHeadersCount = serverLimits.headers;
+  // Node drops further headers silently; one more than allowed is read, so that `request-head.ts` can refuse the request.
+  server.maxHeadersCount = serverLimits.headers + 1;
   server.maxConnections = serverLimits.connections;
   const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
   server.on('clientError', (error, socket: Socket) =>
     refuse(error, socket, `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`),
   );
-  // Expectations other than 100-continue mean nothing to us, and are no reason for an answer past the handler.
+  // Expectations other than 100-continue are ignored; Node would answer them itself.
   server.on('checkExpectation', handler);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -54,20 +55,33 @@ export async function listen(
   };
 }
 
-/** Answers what Node's parser refused; no request object exists then. */
+/** Errors by the codes of Node's parser; any other code is a malformed request. */
+const parserErrors: Readonly<Record<string, ErrorType>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'general_request_timeout',
+  HPE_HEADER_OVERFLOW: 'general_headers_too_large',
+};
+
+/** How long input of a refused client is discarded: a reset of the connection would discard the response. */
+const lingerMs = 1000;
+const refused = new WeakSet<Socket>();
+
+/** Answers a request that Node's parser refused, for which there is no request object. The parser fails again at further input. */
 function refuse(error: Error & { code?: string }, socket: Socket, headers: string): void {
+  if (refused.has(socket)) return;
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const type: ErrorType =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'general_request_timeout' : 'general_argument_invalid';
+  refused.add(socket);
+  const parserError = parserErrors[error.code ?? ''];
+  const type = parserError ?? 'general_argument_invalid';
   const { status } = errorCatalog[type];
   const message =
-    type === 'general_request_timeout' ? errorCatalog[type].message : 'The request is not well-formed HTTP.';
+    parserError === undefined ? 'The request is not well-formed HTTP.' : errorCatalog[parserError].message;
   const body = JSON.stringify({ message, code: status, type, version: wireVersion });
   socket.end(
-    `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : 'Bad Request'}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n${headers}Connection: close\r\n\r\n${body}`,
   );
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }

@@ -26,6 +26,9 @@ const specialIPv4 = [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  // Public by number, but answered inside Azure (WireServer) and Equinix Metal (metadata) by the host itself.
+  ['168.63.129.16', 32],
+  ['192.80.8.124', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
@@ -45,6 +48,7 @@ const specialIPv6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
+  ['2620:4f:8000::', 48],
   ['3fff::', 20],
 ] as const;
 
@@ -67,4 +71,29 @@ export function addressRule({ allow, allowInsecure }: EgressOptions): (address: 
     if (special.check(address, family)) return false;
     return family === 'ipv4' || routed.check(address, 'ipv6');
   };
+}
+
+/**
+ * Domains that lead inside a network or a machine: special-use names (RFC 6761, 6762, 7686, 8375, 9476), those that ICANN keeps free for
+ * private use, what routers, Kubernetes and Consul hand out, and names that clouds give their metadata.
+ */
+const innerDomains = new Set([
+  ...['localhost', 'local', 'localdomain', 'localdomain6', 'internal', 'arpa', 'onion', 'alt', 'invalid'],
+  ...['home', 'corp', 'mail', 'lan', 'localnet', 'intranet', 'intra', 'private', 'svc', 'cluster', 'consul', 'docker'],
+  ...['metadata.goog', 'metadata.packet.net', 'metadata.platformequinix.com', 'metadata.tencentyun.com'],
+  'metadata.cloud.ibm.com',
+]);
+
+/** Whether a host name, as a parsed URL has it, is one of the public DNS. */
+export function isPublicName(hostname: string): boolean {
+  const labels = hostname.replace(/\.$/, '').split('.');
+  if (labels.length < 2 || hostname.length > 254) return false;
+  if (!labels.every((label) => /^[a-z0-9_-]{1,63}$/.test(label))) return false;
+  return !labels.some((_, at) => innerDomains.has(labels.slice(at).join('.')));
+}
+
+/** Whether a URL is written so that every reader finds the same host in it; parsers disagree about the rest. */
+export function isPlainlyWritten(url: string): boolean {
+  const [, authority] = /^[a-z]+:\/\/([^/?#]+)/i.exec(url) ?? [];
+  return authority !== undefined && !/[@%\\]/.test(authority) && !/[\\\p{Cc}\p{Z}]/u.test(url);
 }

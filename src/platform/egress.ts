@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { Failure } from '#src/contract/errors.js';
 import type { EgressRequest, EgressResponse } from './egress-client.js';
-import { addressRule, type EgressOptions, EgressRefused } from './egress-rules.js';
-import { lazily } from './lazily.js';
+import { addressRule, type EgressOptions, EgressRefused, isPlainlyWritten, isPublicName } from './egress-rules.js';
+import { lazy } from './lazy.js';
 import type { Metrics } from './metrics.js';
 
 /** The one way out: public addresses over https only, no redirects, bounded in time and size. */
@@ -17,7 +17,7 @@ export interface Egress {
 /** Creates the guarded egress. Literal addresses never reach a DNS hook, so they are judged in the URL and again on the connected socket. */
 export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
   const isAllowed = addressRule(options);
-  const client = lazily(async () => {
+  const client = lazy(async () => {
     const { createEgressClient } = await import('./egress-client.js');
     return createEgressClient(isAllowed, options);
   });
@@ -28,15 +28,12 @@ export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
     if (protocol !== 'https:' && !(options.allowInsecure && protocol === 'http:')) return 'only https is allowed';
     if (username !== '' || password !== '') return 'it must not hold a user name or password';
     if (hash !== '') return 'it must not hold a fragment';
+    if (!isPlainlyWritten(url)) return 'it must not hold a backslash, white space, or a host that is encoded';
     if (port !== '' && !['443', '8443'].includes(port) && Number(port) < 1024)
       return 'the port must be 443, 8443 or 1024 and above';
     const address = hostname.replace(/^\[|\]$/g, '');
     if (isIP(address) !== 0) return isAllowed(address) ? undefined : 'the address is not public';
-    if (options.allowInsecure) return undefined;
-    const name = hostname.replace(/\.$/, '');
-    if (!name.includes('.') || /\.(localhost|local|internal|home\.arpa)$/.test(name))
-      return 'the host name is not public';
-    return undefined;
+    return options.allowInsecure || isPublicName(hostname) ? undefined : 'the host name is not public';
   };
 
   const call = async (given: EgressRequest): Promise<EgressResponse> => {

@@ -3,7 +3,7 @@ import Scrypt from 'scrypt-kdf';
 import { Failure } from '#src/contract/errors.js';
 import type { Clock } from './clock.js';
 import { parseForeign } from './foreign-hashes/hash.js';
-import { lazily } from './lazily.js';
+import { lazy } from './lazy.js';
 import type { Metrics } from './metrics.js';
 
 /** Cost of scrypt: N = 2^logN. */
@@ -57,8 +57,8 @@ const highestLogN = 18;
 /** Creates the hasher of one process; `parallel` hashes run at once. */
 export function createHashing(parameters: HashParameters, parallel: number, clock: Clock, metrics: Metrics): Hashing {
   const queue = createQueue(parallel, clock, metrics);
-  const argon2 = lazily(() => import('@node-rs/argon2'));
-  const foreign = lazily(async () => (await import('./foreign-hashes/verify.js')).createForeignVerifier());
+  const argon2 = lazy(() => import('@node-rs/argon2'));
+  const foreign = lazy(async () => (await import('./foreign-hashes/verify.js')).createForeignVerifier());
   const make = async (password: string): Promise<string> => {
     if (parameters.algorithm === 'argon2id') {
       const { hash } = await argon2.get();

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { Answers } from './answers.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Config } from './config/schema.js';
 import { type OpenDatabase, openDatabase } from './db/index.js';
@@ -16,7 +17,7 @@ import { createSms, type Sms } from './sms.js';
 import { createTemplates, type Templates } from './templates.js';
 
 /** Every machine the features may use. */
-export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'migrator'> {
+export interface Runtime extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'migrator' | 'writability' | 'outbox'> {
   readonly config: Config;
   readonly clock: Clock;
   readonly random: Random;
@@ -31,6 +32,7 @@ export interface Platform extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | '
   readonly metrics: Metrics;
   readonly scheduler: Scheduler;
   readonly pages: Pages;
+  readonly answers: Answers;
   close(): Promise<void>;
 }
 
@@ -46,7 +48,7 @@ export interface Replacements {
 }
 
 /** Builds the machines from the configuration. Throws DatabaseError where the database cannot be reached. */
-export async function createPlatform(config: Config, replacements: Replacements = {}): Promise<Platform> {
+export async function createRuntime(config: Config, replacements: Replacements = {}): Promise<Runtime> {
   const clock = replacements.clock ?? systemClock;
   const random = replacements.random ?? createRandom(clock);
   const log = createLog({
@@ -57,9 +59,12 @@ export async function createPlatform(config: Config, replacements: Replacements 
   });
   const metrics = createMetrics();
   metrics.databaseUp(true);
+  metrics.databaseWritable(true);
   const masterKey =
     config.masterKey === undefined ? random.bytes(32) : Buffer.from(config.masterKey.reveal(), 'base64url');
-  const sealing = createSealing(masterKey, random);
+  const sealing = createSealing(masterKey, random, (project, { column, row }) =>
+    log.error('sealing.unreadable', { project, table: column.table, column: column.column, row }),
+  );
   const egress = createEgress(
     { allow: config.egressAllow, allowInsecure: config.allowInsecure, longestMs: replacements.longestCallMs },
     metrics,
@@ -68,13 +73,16 @@ export async function createPlatform(config: Config, replacements: Replacements 
   const parameters = replacements.hashParameters ?? { ...defaultHashParameters, algorithm: config.passwordHash };
   const database = await openDatabase(config, {
     clock,
-    random,
     metrics,
-    sealing,
     onChange: (up) => {
       metrics.databaseUp(up);
       if (up) log.info('database.back');
       else log.error('database.away');
+    },
+    onWritable: (isWritable, code) => {
+      metrics.databaseWritable(isWritable);
+      if (isWritable) log.info('database.writable');
+      else log.error('database.not-writable', { code });
     },
   });
   return {
@@ -91,8 +99,9 @@ export async function createPlatform(config: Config, replacements: Replacements 
     templates: createTemplates(config),
     log,
     metrics,
-    scheduler: replacements.scheduler ?? createScheduler(),
+    scheduler: replacements.scheduler ?? createScheduler(clock),
     pages: createPages(random),
+    answers: new Answers(config.answerMaxBytes),
     close: async () => {
       await mailer.close();
       await egress.close();

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { JWSHeaderParameters, JWTPayload } from 'jose';
 import { kidPattern, type SigningAlgorithm } from '#src/contract/signing-key.js';
 import type { Clock } from './clock.js';
-import { lazily } from './lazily.js';
+import { lazy } from './lazy.js';
 
 /** A key with the one algorithm that it serves. */
 export interface JwtKey {
@@ -39,14 +39,14 @@ const ownHeader: readonly string[] = ['alg', 'kid', 'typ'];
 
 /** Creates the room of the package that knows the format; it is loaded with the first token. */
 export function createJwt(clock: Clock): Jwt {
-  const jose = lazily(() => import('jose'));
+  const jose = lazy(() => import('jose'));
   return {
     sign: async ({ kid, alg, key }, claims) => {
       const { SignJWT } = await jose.get();
       return new SignJWT(claims).setProtectedHeader({ alg, kid, typ: 'JWT' }).sign(key);
     },
     verify: async (token, { issuer, audience, requiredClaims, longestSeconds, toleranceSeconds }, find) => {
-      if (!form.test(token)) return undefined;
+      if (!form.test(token) || !token.split('.').every(isCanonical)) return undefined;
       const { errors, jwtVerify } = await jose.get();
       const keyOf = async (header: JWSHeaderParameters): Promise<KeyObject> => {
         const { kid, alg } = header;
@@ -58,8 +58,14 @@ export function createJwt(clock: Clock): Jwt {
       };
       try {
         const { payload } = await jwtVerify(token, keyOf, {
-          ...{ issuer, audience, typ: 'JWT', requiredClaims: [...requiredClaims], algorithms: ['HS256', 'RS256'] },
-          ...{ maxTokenAge: longestSeconds, clockTolerance: toleranceSeconds, currentDate: new Date(clock.now()) },
+          issuer,
+          audience,
+          typ: 'JWT',
+          requiredClaims: [...requiredClaims],
+          algorithms: ['HS256', 'RS256'],
+          maxTokenAge: longestSeconds,
+          clockTolerance: toleranceSeconds,
+          currentDate: new Date(clock.now()),
         });
         return payload;
       } catch (error) {
@@ -68,4 +74,9 @@ export function createJwt(clock: Clock): Jwt {
       }
     },
   };
+}
+
+/** Whether bytes are spelled as an encoder spells them: the last character can have bits to spare (RFC 4648 §3.5). */
+function isCanonical(segment: string): boolean {
+  return Buffer.from(segment, 'base64url').toString('base64url') === segment;
 }

@@ -13,23 +13,30 @@ export interface LimitState {
   readonly windowSeconds: number;
 }
 
-/** Where GCRA stands after one more call: the new theoretical arrival time, or the old one when the call is refused. */
+/** Intervals are fractions of milliseconds: a sum of them that is as long as the window may come out longer by less than this. */
+const roundingMs = 0.01;
+
+/**
+ * Where GCRA stands after so many more calls, which are taken together or not at all: the new theoretical arrival time, or the old one when
+ * they are refused. A negative number gives calls back.
+ */
 export function advance(
   arrival: number,
   now: number,
   rate: Rate,
+  calls = 1,
 ): { readonly arrival: number; readonly state: LimitState } {
   const windowMs = rate.seconds * 1000;
   const intervalMs = windowMs / rate.count;
-  const next = Math.max(arrival, now) + intervalMs;
-  const allowed = next - now <= windowMs;
+  const next = Math.max(arrival, now) + calls * intervalMs;
+  const allowed = next - now <= windowMs + roundingMs;
   const used = allowed ? next : Math.max(arrival, now);
   return {
     arrival: used,
     state: {
       allowed,
       limit: rate.count,
-      remaining: allowed ? Math.floor((windowMs - (used - now)) / intervalMs + 1e-6) : 0,
+      remaining: allowed ? Math.max(0, Math.floor((windowMs - (used - now)) / intervalMs + 1e-6)) : 0,
       retryAfter: allowed ? 0 : Math.max(1, Math.ceil((next - now - windowMs) / 1000)),
       resetSeconds: Math.ceil((used - now) / 1000),
       windowSeconds: rate.seconds,
@@ -41,11 +48,11 @@ export function advance(
 const capacity = 100_000;
 
 /** Counts in memory: one number a key, per process, for the data plane. */
-export function createMemoryLimiter(now: () => number): (key: string, rate: Rate) => LimitState {
+export function createMemoryLimiter(now: () => number): (key: string, rate: Rate, calls?: number) => LimitState {
   const arrivals = new Map<string, number>();
-  return (key, rate) => {
+  return (key, rate, calls = 1) => {
     const at = now();
-    const { arrival, state } = advance(arrivals.get(key) ?? 0, at, rate);
+    const { arrival, state } = advance(arrivals.get(key) ?? 0, at, rate, calls);
     if (arrivals.size >= capacity) {
       // Entries of the past stand for full buckets; a map keeps insertion order, so the first are the oldest.
       for (const oldest of arrivals.keys()) {

@@ -1,3 +1,5 @@
+import { visible } from '#src/contract/visible.js';
+
 /** Severity, lowest first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 type Level = (typeof logLevels)[number];
@@ -72,5 +74,5 @@ function prettyLine(time: string, level: Level, event: string, fields: LogFields
     .map(
       ([name, value]) => `${name}=${typeof value === 'string' && /[\s"=]/.test(value) ? JSON.stringify(value) : value}`,
     );
-  return [time.slice(11, 19), level.toUpperCase().padEnd(5), event, ...rest].join(' ');
+  return visible([time.slice(11, 19), level.toUpperCase().padEnd(5), event, ...rest].join(' '));
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import type { Transporter } from 'nodemailer';
 import { courierLimits } from '#src/contract/limits.js';
-import { accepted, type Carried, unanswered } from './carried.js';
 import type { Config } from './config/schema.js';
 import { isMailAddress, parseSender, type Sender } from './config/sender.js';
-import { lazily } from './lazily.js';
+import { lazy } from './lazy.js';
+import { accepted, type SendResult, unanswered } from './send-result.js';
 
 /** A mail to one person. */
 export interface Mail {
@@ -22,7 +22,7 @@ export interface Mail {
 export interface Mailer {
   readonly isConfigured: boolean;
   /** Whatever goes wrong is an outcome. */
-  send(mail: Mail): Promise<Carried>;
+  send(mail: Mail): Promise<SendResult>;
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const aboutSession = [503, 530];
 /** Speaks SMTP over a few connections that are kept while there is something to send. */
 export function createMailer({ smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'mailFrom'>): Mailer {
   const from = mailFrom === undefined ? undefined : parseSender(mailFrom);
-  const transporter = lazily(async () => {
+  const transporter = lazy(async () => {
     const { createTransport } = await import('nodemailer');
     return createTransport(connectionOf(new URL(smtpUrl?.reveal() ?? '')));
   });
@@ -64,18 +64,28 @@ function connectionOf({ protocol, hostname, port, username, password, searchPara
   return {
     host: hostname.replace(/^\[|\]$/g, ''),
     ...(port === '' ? {} : { port: Number(port) }),
-    ...{ secure, requireTLS: hasCredentials && !secure },
+    secure,
+    requireTLS: hasCredentials && !secure,
     ...(hasCredentials ? { auth: { user, pass } } : {}),
     tls: {
       rejectUnauthorized: secure || hasCredentials || ca !== null,
       ...(ca === null ? {} : { ca: readFileSync(ca) }),
     },
-    ...{ pool: true as const, maxConnections: courierLimits.atOnce, maxRequeues: 1, idleTimeout: idleMs, ...timeouts },
-    ...{ disableFileAccess: true, disableUrlAccess: true },
+    pool: true as const,
+    maxConnections: courierLimits.atOnce,
+    maxRequeues: 1,
+    idleTimeout: idleMs,
+    ...timeouts,
+    disableFileAccess: true,
+    disableUrlAccess: true,
   };
 }
 
-async function hand(connect: () => Promise<Pick<Transporter, 'sendMail'>>, from: Sender, mail: Mail): Promise<Carried> {
+async function hand(
+  connect: () => Promise<Pick<Transporter, 'sendMail'>>,
+  from: Sender,
+  mail: Mail,
+): Promise<SendResult> {
   const { id, to, subject, text, html, writtenAt } = mail;
   const domain = from.address.slice(from.address.lastIndexOf('@') + 1);
   try {
@@ -94,7 +104,7 @@ async function hand(connect: () => Promise<Pick<Transporter, 'sendMail'>>, from:
 }
 
 /** A refusal of the mail or its recipient (5xx) is final; one of the login or the greeting is about the settings, and may be gone later. */
-function outcomeOf(error: unknown): Carried {
+function outcomeOf(error: unknown): SendResult {
   if (!(error instanceof Error)) return unanswered(error);
   const {
     responseCode: status,
@@ -111,10 +121,11 @@ function outcomeOf(error: unknown): Carried {
   const what = code === 'EAUTH' ? 'the mail server refuses the login' : 'the mail server answered';
   return {
     ...refused(`${what} ${[status, enhanced].filter(Boolean).join(' ')}`),
-    ...{ isFinal: isAboutMail && status >= 500 && !aboutSession.includes(status), answer: response },
+    isFinal: isAboutMail && status >= 500 && !aboutSession.includes(status),
+    answer: response,
   };
 }
 
-function refused(error: string): Carried {
+function refused(error: string): SendResult {
   return { ok: false, isFinal: false, isAnswered: true, error, answer: '' };
 }

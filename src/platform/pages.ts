@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from '#src/contract/operation.js';
-import { lazily } from './lazily.js';
+import { lazy } from './lazy.js';
 import { packageFile } from './package-root.js';
 import type { Random } from './random.js';
 import { escapeHtml } from './templates.js';
 
 /** Fills the pages of `templates/pages/`; each is read at its first use. */
 export function createPages(random: Random) {
-  const templates = new Map<string, ReturnType<typeof lazily<string>>>();
+  const templates = new Map<string, ReturnType<typeof lazy<string>>>();
   const template = (name: string): Promise<string> => {
-    const known = templates.get(name) ?? lazily(() => readFile(packageFile(`templates/pages/${name}.html`), 'utf8'));
+    const known = templates.get(name) ?? lazy(() => readFile(packageFile(`templates/pages/${name}.html`), 'utf8'));
     templates.set(name, known);
     return known.get();
   };

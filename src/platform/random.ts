@@ -58,8 +58,13 @@ function hex(value: number, digits: number): string {
 
 const scatter = 0.2;
 
+/** The most that `scattered` makes of so many milliseconds. */
+export function mostScattered(milliseconds: number): number {
+  return Math.ceil(milliseconds * (1 + scatter));
+}
+
 /** A fifth more or less by chance, so that what failed together does not come back together. */
-export function scattered(milliseconds: number, random: Random): number {
+export function withJitter(milliseconds: number, random: Random): number {
   const chance = random.bytes(4).readUInt32BE() / 0xffff_ffff;
   return Math.round(milliseconds * (1 - scatter + 2 * scatter * chance));
 }

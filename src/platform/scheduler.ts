@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
-import { createTask, parse, type ScheduledTask, schedule } from 'node-cron';
+import { createTask, parse } from 'node-cron';
+import type { Clock } from './clock.js';
 
 /** Work that comes back by the clock. */
 export interface Job {
@@ -12,6 +13,9 @@ export interface Job {
   /** Does the work; throws where it stops early because of the signal. May be run again after a crash, so twice must do no harm. */
   run(signal: AbortSignal): Promise<void>;
 }
+
+/** Puts right what was stored before the clock was set back and would wait until it has caught up. Twice must do no harm. */
+export type Settle = (signal: AbortSignal) => Promise<void>;
 
 /** Something to be called at the times of a schedule. */
 interface Tick {
@@ -40,22 +44,75 @@ const timezone = 'UTC';
 const dayMs = 86_400_000;
 /** February 29 comes back after eight years at the latest. */
 const mostDays = 8 * 366;
-/** Whoever is called reports by itself what goes wrong. */
-const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
+/** How often the calendar is looked at, so that a clock that was set is noticed; a slot that is nearer is waited for exactly. */
+const lookMs = 5000;
 
-/** Ticks by the machine's own clock; a tick is left out while its last call is still under way. */
-export function createScheduler(): Scheduler {
-  const tasks: ScheduledTask[] = [];
+/**
+ * Ticks by timers, which no change of the clock moves; a tick is left out while its last call is still under way. node-cron reads the
+ * calendar and runs nothing itself: its own loop walks through every slot between two looks at the clock, which takes minutes after a
+ * month and does not end after years.
+ */
+export function createScheduler(clock: Clock): Scheduler {
+  const stops: (() => void)[] = [];
   return {
     owner: `${hostname()}:${process.pid}`,
     start: (ticks) => {
-      for (const { name, schedule: expression, run } of ticks)
-        tasks.push(schedule(expression, run, { name, timezone, noOverlap: true, unref: true, logger: silent }));
+      for (const { schedule, run } of ticks) {
+        const everyMs = intervalOf(schedule);
+        const once = alone(run);
+        stops.push(everyMs === undefined ? followCalendar(schedule, once, clock) : repeat(everyMs, once));
+      }
     },
     stop: () => {
-      for (const task of tasks.splice(0)) task.destroy();
+      for (const stop of stops.splice(0)) stop();
     },
   };
+}
+
+/** The milliseconds between the times of a schedule of seconds; undefined where it has a calendar. */
+function intervalOf(expression: string): number | undefined {
+  const { second, minute, hour, dayOfMonth, month, dayOfWeek } = parse(expression);
+  const sizes = [minute, hour, dayOfMonth, month, dayOfWeek].map(({ length }) => length);
+  const isEveryMinute = sizes.every((size, at) => size === [60, 24, 31, 12, 7][at]);
+  return isEveryMinute && second.length > 1 ? 60_000 / second.length : undefined;
+}
+
+/** Leaves calls out while one is under way. Whoever is called reports by itself what goes wrong. */
+function alone(run: () => Promise<void>): () => void {
+  let underWay = false;
+  return () => {
+    if (underWay) return;
+    underWay = true;
+    const done = () => {
+      underWay = false;
+    };
+    run().then(done, done);
+  };
+}
+
+function repeat(everyMs: number, run: () => void): () => void {
+  const timer = setInterval(run, everyMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** Calls once where the latest slot is another one than at the last look, however many lie between them. */
+function followCalendar(schedule: string, run: () => void, clock: Clock): () => void {
+  const { previous, next } = createTimetable(schedule);
+  let latest = previous(clock.now());
+  let timer: NodeJS.Timeout;
+  const look = () => {
+    const slot = previous(clock.now());
+    const isNew = slot !== latest;
+    latest = slot;
+    wait();
+    if (isNew) run();
+  };
+  const wait = () => {
+    const now = clock.now();
+    timer = setTimeout(look, Math.min(next(now) - now, lookMs)).unref();
+  };
+  wait();
+  return () => clearTimeout(timer);
 }
 
 /** Reads a schedule. Throws where it is none. */

@@ -1,14 +1,35 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import type { Random } from './random.js';
 
+/** A column that holds sealed values. */
+export interface SealedColumn {
+  readonly table: string;
+  readonly column: string;
+  /** The column that identifies a row within its project. */
+  readonly key: string;
+  /** The primary key, in its order. */
+  readonly order: readonly string[];
+  /** What values of the first version are bound to: the row itself is no part of it. */
+  readonly before: (row: string) => string;
+}
+
+/** A sealed value stands in one row of one column; moved anywhere else it does not open. */
+export interface SealedPlace {
+  readonly column: SealedColumn;
+  /** The value of the column's `key`. */
+  readonly row: string;
+}
+
 /** Encrypts values at rest (AES-256-GCM, random 96-bit nonces, the row's identity as additional data). */
 export interface Sealing {
   /** A fresh data key for a project, wrapped by the master key. */
   newDataKey(projectId: string): string;
-  /** Seals with a project's wrapped data key. */
-  seal(projectId: string, wrappedKey: string, place: string, value: string): string;
-  /** Opens what `seal` made; throws when key, place or text do not fit. */
-  open(projectId: string, wrappedKey: string, place: string, sealed: string): string;
+  /** Seals with a project's wrapped data key, for one place. */
+  seal(projectId: string, wrappedKey: string, place: SealedPlace, value: string): string;
+  /** Opens what `seal` made, in the version before too; throws when key, place or text do not fit. */
+  open(projectId: string, wrappedKey: string, place: SealedPlace, sealed: string): string;
+  /** The same where one broken row must not break more than itself: undefined, and reported, where it does not open. */
+  tryOpen(projectId: string, wrappedKey: string, place: SealedPlace, sealed: string): string | undefined;
   /** A value that only this master key gives; stored once to notice a wrong key at start. */
   readonly keyCheck: string;
   /** HMAC of an audit row by this installation. */
@@ -17,46 +38,74 @@ export interface Sealing {
   derive(purpose: string): Buffer;
 }
 
+/** Labels of derived keys, and what data keys are wrapped in. */
 const version = 'v1';
+/** Values whose additional data names table, column, project and row. */
+const boundVersion = 'v2';
+/** How values begin that are not bound to their row yet. */
+export const unboundPrefix = `${version}.`;
 
 /** Derives every key from the master key of 32 bytes (HKDF-SHA-256, one label each). */
-export function createSealing(masterKey: Buffer, random: Random): Sealing {
+export function createSealing(
+  masterKey: Buffer,
+  random: Random,
+  report: (projectId: string, place: SealedPlace) => void = () => {},
+): Sealing {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, '', `svc/${version}/${purpose}`, 32));
   const wrapKey = derive('wrap');
   const auditKey = derive('audit');
   const dataKeys = new Map<string, Buffer>();
 
-  const encrypt = (key: Buffer, place: string, value: Buffer): string => {
+  const encrypt = (key: Buffer, form: string, aad: string, value: Buffer): string => {
     const nonce = random.bytes(12);
-    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(place));
+    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(aad));
     const text = Buffer.concat([cipher.update(value), cipher.final()]);
-    return [version, Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url')].join('.');
+    return [form, Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url')].join('.');
   };
-  const decrypt = (key: Buffer, place: string, sealed: string): Buffer => {
+  const decrypt = (key: Buffer, form: string, aad: string, sealed: string): Buffer => {
     const [seen, body] = sealed.split('.');
-    if (seen !== version || body === undefined) throw new Error('sealed value of unknown version');
+    if (seen !== form || body === undefined) throw new Error('sealed value of unknown version');
     const bytes = Buffer.from(body, 'base64url');
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 })
-      .setAAD(Buffer.from(place))
+      .setAAD(Buffer.from(aad))
       .setAuthTag(bytes.subarray(12, 28));
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
   };
   const dataKey = (projectId: string, wrapped: string): Buffer => {
     const known = dataKeys.get(wrapped);
     if (known !== undefined) return known;
-    const key = decrypt(wrapKey, `project:${projectId}`, wrapped);
+    const key = decrypt(wrapKey, version, `project:${projectId}`, wrapped);
     if (dataKeys.size > 1000) dataKeys.clear();
     dataKeys.set(wrapped, key);
     return key;
   };
-  return {
-    newDataKey: (projectId) => encrypt(wrapKey, `project:${projectId}`, random.bytes(32)),
+  const sealing: Sealing = {
+    newDataKey: (projectId) => encrypt(wrapKey, version, `project:${projectId}`, random.bytes(32)),
     seal: (projectId, wrapped, place, value) =>
-      encrypt(dataKey(projectId, wrapped), `${projectId}|${place}`, Buffer.from(value)),
-    open: (projectId, wrapped, place, sealed) =>
-      decrypt(dataKey(projectId, wrapped), `${projectId}|${place}`, sealed).toString('utf8'),
+      encrypt(dataKey(projectId, wrapped), boundVersion, boundTo(projectId, place), Buffer.from(value)),
+    open: (projectId, wrapped, place, sealed) => {
+      const key = dataKey(projectId, wrapped);
+      const isUnbound = sealed.startsWith(unboundPrefix);
+      const opened = isUnbound
+        ? decrypt(key, version, `${projectId}|${place.column.before(place.row)}`, sealed)
+        : decrypt(key, boundVersion, boundTo(projectId, place), sealed);
+      return opened.toString('utf8');
+    },
+    tryOpen: (projectId, wrapped, place, sealed) => {
+      try {
+        return sealing.open(projectId, wrapped, place, sealed);
+      } catch {
+        report(projectId, place);
+        return undefined;
+      }
+    },
     keyCheck: derive('check').toString('base64url'),
     auditMac: (text) => createHmac('sha256', auditKey).update(text).digest('base64url'),
     derive,
   };
+  return sealing;
+}
+
+function boundTo(projectId: string, { column, row }: SealedPlace): string {
+  return [column.table, column.column, projectId, row].join('|');
 }

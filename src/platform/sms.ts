@@ -1,9 +1,9 @@
 import { courierLimits } from '#src/contract/limits.js';
-import { accepted, type Carried, unanswered } from './carried.js';
 import type { Config } from './config/schema.js';
 import { basicAuthorization, parseSmsGateway, type SmsGateway } from './config/sms-gateway.js';
 import type { Egress } from './egress.js';
 import type { EgressRequest, EgressResponse } from './egress-client.js';
+import { accepted, type SendResult, unanswered } from './send-result.js';
 
 /** A short message to one number. */
 export interface ShortMessage {
@@ -17,7 +17,7 @@ export interface ShortMessage {
 export interface Sms {
   readonly isConfigured: boolean;
   /** Whatever goes wrong is an outcome. */
-  send(message: ShortMessage): Promise<Carried>;
+  send(message: ShortMessage): Promise<SendResult>;
 }
 
 const twilioApi = 'https://api.twilio.com';
@@ -44,7 +44,8 @@ type Sent = Pick<EgressRequest, 'url' | 'headers' | 'body'>;
 
 function plainCall({ url, authorization }: SmsGateway & { kind: 'http' }, { id, to, body }: ShortMessage): Sent {
   const headers = {
-    ...{ 'content-type': 'application/json', 'idempotency-key': id },
+    'content-type': 'application/json',
+    'idempotency-key': id,
     ...(authorization === null ? {} : { authorization }),
   };
   return { url, headers, body: JSON.stringify({ to, body }) };
@@ -63,7 +64,7 @@ function twilioCall(gateway: SmsGateway & { kind: 'twilio' }, { to, body }: Shor
   };
 }
 
-function outcomeOf({ status, body }: EgressResponse): Carried {
+function outcomeOf({ status, body }: EgressResponse): SendResult {
   const answer = `${status} ${body.toString('utf8').replaceAll(/\p{Cc}+/gu, ' ')}`.trim();
   if (status >= 200 && status < 300) return accepted(answer);
   const error = `the gateway answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}`;

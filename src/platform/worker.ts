@@ -1,3 +1,5 @@
+import { createNotice } from './notice.js';
+
 /** Changes of a moment are worked off together. */
 const gatherMs = 10;
 
@@ -17,7 +19,7 @@ interface Work {
   round(again: () => void): Promise<boolean>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
-  /** A round failed: told once, until one succeeds or fails otherwise. The next nudge tries again. */
+  /** A round failed: told once, until one succeeds or fails otherwise, and once a minute at most. The next nudge tries again. */
   onTrouble(error: string): void;
 }
 
@@ -28,18 +30,17 @@ export function createWorker({ round, idle, onTrouble }: Work): Worker {
   /** When the next round is to begin, on the clock of `performance`; infinite where nothing asks for one. */
   let dueAt = Number.POSITIVE_INFINITY;
   let running: Promise<void> | undefined;
-  let trouble = '';
+  const notice = createNotice();
 
   /** Tells whether another round is to follow at once. */
   const once = async (): Promise<boolean> => {
     try {
       const more = await round(() => look(0));
-      trouble = '';
+      notice.over();
       return more;
     } catch (error) {
       const name = nameOf(error);
-      if (name !== trouble) onTrouble(name);
-      trouble = name;
+      if (notice.isNews(name)) onTrouble(name);
       return false;
     }
   };

@@ -129,6 +129,23 @@ test('a page of a foreign site is refused', (t) =>
     assert.equal((await read(page)).value?.$id, 'anna');
   }));
 
+test('a page reads what went wrong before its project was known, pings, and logs out by a bare fetch', (t) =>
+  scene(t, 'localhost', async ({ service, browser, open, endpoint }) => {
+    const page = await open('localhost');
+    const mistyped = `new Appwrite.Client().setEndpoint('${endpoint}').setProject('mistyped')`;
+    const outcome = await page.evaluate(`attempt(() => new Appwrite.Account(${mistyped}).get())`);
+    assert.deepEqual(outcome, { error: { name: 'AppwriteException', code: 404, type: 'project_not_found' } });
+    assert.deepEqual(await page.evaluate(`attempt(() => client.ping())`), { value: { message: 'Pong!' } });
+
+    await signUp(page);
+    await logIn(page);
+    const headers = `{ 'X-Appwrite-Project': '${service.project.id}' }`;
+    const options = `{ method: 'DELETE', credentials: 'include', headers: ${headers} }`;
+    const bare = `fetch('${endpoint}/account/sessions/current', ${options}).then((answer) => answer.status)`;
+    assert.equal(await page.evaluate(bare), 204);
+    assert.deepEqual(await browser.cookies(), []);
+  }));
+
 test('where the browser drops the cookie as cross-site, the SDK keeps the session itself', (t) =>
   scene(t, 'localhost', async ({ service, browser, open }) => {
     const page = await open('127.0.0.1');

@@ -18,19 +18,19 @@ const main = [...shop, '--database', 'main'];
 const leftOver = `select (select count(*) from webhooks) as webhooks, (select count(*) from api_keys) as keys,
   (select count(*) from collections) as collections, (select count(*) from users) as users`;
 
-/** The commands of one turn, those of the second loop with other ids and another job. */
-function turnOf(loop: number, receiver: string): (readonly string[])[] {
-  const [id, email] = [`loop${loop}`, `loop${loop}@example.com`];
+/** The commands of one turn, those of the second loop with other ids and another job. No user gets an id that one had before. */
+function turnOf(loop: number, turn: number, receiver: string): (readonly string[])[] {
+  const [id, user, email] = [`loop${loop}`, `loop${loop}-${turn}`, `loop${loop}@example.com`];
   const job = loop === 0 ? 'database.optimize' : 'webhooks.prune';
   return [
     ['webhook', 'add', ...shop, '--id', id, '--name', id, '--url', receiver, '--events', 'documentCreated'],
-    ['user', 'create', ...shop, '--id', id, '--email', email, '--password-stdin'],
+    ['user', 'create', ...shop, '--id', user, '--email', email, '--password-stdin'],
     ['webhook', 'list', ...shop],
     ['collection', 'add-attribute', 'orders', id, ...main, '--type', 'string', '--size', '20'],
     ['collection', 'add-index', 'orders', id, ...main, '--attributes', id],
     ['project', 'update', 'shop', '--name', `Shop ${loop}`, '--set', `session.limit=${20 + loop}`],
     ['webhook', 'test', id, ...shop],
-    ['user', 'block', id, ...shop],
+    ['user', 'block', user, ...shop],
     ['apikey', 'create', ...shop, '--name', id, '--scopes', 'all'],
     ['collection', 'remove-index', 'orders', id, ...main],
     ['collection', 'remove-attribute', 'orders', id, ...main, '--yes'],
@@ -38,17 +38,17 @@ function turnOf(loop: number, receiver: string): (readonly string[])[] {
     ['cron', 'run', job],
     ['apikey', 'revoke', id, ...shop, '--yes'],
     ['collection', 'delete', id, ...main, '--confirm', id],
-    ['user', 'delete', id, ...shop, '--yes'],
+    ['user', 'delete', user, ...shop, '--yes'],
     ['webhook', 'remove', id, ...shop, '--yes'],
   ];
 }
 
 /** Runs whole turns until the time is over; returns how many. */
-async function loop(place: Installation, commands: (readonly string[])[]): Promise<number> {
+async function loop(place: Installation, commandsOf: (turn: number) => (readonly string[])[]): Promise<number> {
   const until = performance.now() + seconds * 1000;
   for (let turns = 0; ; turns++) {
     if (performance.now() > until) return turns;
-    for (const args of commands) {
+    for (const args of commandsOf(turns)) {
       const { code, err } = await place.svc(args, { input: 'correct horse battery\n' });
       assert.equal(code, 0, `svc ${args.join(' ')}: ${err}`);
     }
@@ -65,12 +65,11 @@ test(`two loops of commands for ${seconds} s beside a loaded server: no request 
   const [before] = await place.sql(leftOver);
 
   const alone = await load.run(sleep(aloneSeconds * 1000));
-  const commands = [0, 1].map((number) => turnOf(number, receiver.origin));
-  const loops = Promise.all(commands.map((one) => loop(place, one)));
+  const loops = Promise.all([0, 1].map((number) => loop(place, (turn) => turnOf(number, turn, receiver.origin))));
   const beside = await load.run(loops);
   const turns = (await loops).reduce((sum, one) => sum + one, 0);
   const told = ({ requests, p99 }: typeof alone) => `${requests} requests, p99 ${p99.toFixed(1)} ms`;
-  t.diagnostic(`alone: ${told(alone)}; with ${turns * (commands[0]?.length ?? 0)} commands beside: ${told(beside)}`);
+  t.diagnostic(`alone: ${told(alone)}; with ${turns * turnOf(0, 0, '').length} commands beside: ${told(beside)}`);
 
   assert.deepEqual([alone.failures, beside.failures], [[], []]);
   assert.ok(beside.p99 < 20 * Math.max(leastP99, alone.p99), told(beside));

@@ -79,13 +79,13 @@ test('the link of a mail that nobody sends works when the operator passes it on'
   const shown = await place.json<{ to: string; links: string[] }>(['mail', 'show', '--last']);
   assert.deepEqual([shown.to, shown.links.length], [email, 1]);
   const { userId, secret } = Object.fromEntries(new URL(shown.links[0] ?? '').searchParams);
-  assert.deepEqual([userId, asked.secret], ['eve', secret]);
+  assert.deepEqual([asked.userId, asked.secret], [userId, secret]);
   await call(server, 'PUT', '/account/recovery', { userId, secret, password: 'battery staple' });
   await call(server, 'POST', '/account/sessions/email', { email, password: 'battery staple' });
 
-  await call(server, 'POST', '/account/tokens/email', { userId: 'unique()', email });
+  const token = await call(server, 'POST', '/account/tokens/email', { userId: 'unique()', email });
   const { code } = await place.json<{ code: string }>(['mail', 'show', '--last']);
-  const session = await call(server, 'POST', '/account/sessions/token', { userId, secret: code });
+  const session = await call(server, 'POST', '/account/sessions/token', { userId: token.userId, secret: code });
   assert.equal(session.userId, 'eve');
   server.signal('SIGTERM');
   await server.ended;
@@ -113,7 +113,7 @@ test('a mail that a killed server was sending goes out by the next one', async (
   });
   assert.deepEqual([sent.to, sent.subject, sent.text, sent.links], ['bob@example.com', '', '', []]);
   assert.equal(sent.attempts, 2);
-  assert.match((await place.svc(['mail', 'show', '--last'])).out, /Its text is no longer kept\.\n$/);
+  assert.match((await place.svc(['mail', 'show', '--last'])).out, /The text is no longer stored\.\n$/);
   second.signal('SIGTERM');
   await second.ended;
   assert.equal(mailServer.mails.length, 1);
@@ -190,7 +190,7 @@ test('a text with a fault is named with file and line', async () => {
   }
   assert.equal((await place.svc(['mail', 'preview', 'magic-link'])).code, 0);
   rmSync(join(place.dir, 'data/templates'), { recursive: true });
-  assert.equal((await place.svc(['mail', 'check'])).out, 'The texts are sound (de, en, es).\n');
+  assert.equal((await place.svc(['mail', 'check'])).out, 'The templates are valid (de, en, es).\n');
   const german = await place.json<Json>(['mail', 'preview', 'email-code', '--locale', 'de-AT']);
   assert.deepEqual([german.locale, german.subject], ['de', 'Ihr Code für Shop']);
   assert.match((await place.svc(['mail', 'preview', 'email-code', '--html'])).out, /^<!doctype html>[\s\S]*123456/);

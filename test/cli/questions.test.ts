@@ -20,7 +20,7 @@ test('init asks for what neither flags nor the environment say, and checks the a
       ...(env.SVC_DATABASE_URL === undefined ? [['Database', '\r'] as const] : []),
       ['Port to listen on', 'abc\r'],
       ['must be a whole number', '\u007f\u007f\u007f8123\r'],
-      ['who is answered the secrets', 'everybody\r'],
+      ['who gets the secrets', 'everybody\r'],
       ['Invalid', `${'\u007f'.repeat('everybody'.length)}any\r`],
       ['Name of a first project', 'My app\r'],
     ],

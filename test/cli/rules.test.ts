@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
+import { code, readTable } from '../harness/markdown.js';
 
 const password = 'correct horse battery';
 let place: Installation;
@@ -34,6 +35,11 @@ test('exit codes, the same with and without --json', async () => {
       'usage_invalid',
       ['apikey', 'create', '--project', 'shop', '--name', 'a', '--scopes', 'all', '--expires', 'soon'],
     ],
+    [
+      2,
+      'usage_invalid',
+      ['apikey', 'create', '--project', 'shop', '--name', 'a', '--scopes', 'all', '--expires', '2020-01-01T00:00:00Z'],
+    ],
     [2, 'usage_invalid', ['user', 'create', '--project', 'shop', '--email', 'nobody', '--password-stdin'], password],
     [2, 'usage_invalid', ['user', 'create', '--project', 'shop', '--email', 'a@example.com']],
     [
@@ -44,6 +50,8 @@ test('exit codes, the same with and without --json', async () => {
     ],
     [2, 'usage_invalid', ['user', 'list', '--project', 'shop', '--limit', 'all']],
     [2, 'usage_invalid', ['limits', 'show', '--project', 'shop', '--ip', '::1', '--user', 'a@example.com']],
+    [2, 'usage_invalid', ['limits', 'show', '--ip', '::1']],
+    [2, 'usage_invalid', ['limits', 'reset']],
     [3, 'project_not_found', ['project', 'show', 'none']],
     [3, 'project_not_found', ['user', 'list', '--project', 'none']],
     [3, 'user_not_found', ['user', 'block', 'none@example.com', '--project', 'shop']],
@@ -167,3 +175,20 @@ function read(file: string): string {
     return '';
   }
 }
+
+test('limits show lists the classes, and the counters of a project where one is given', async () => {
+  const { classes, ...rest } = await place.json<{ classes: { class: string }[] }>(['limits', 'show']);
+  assert.deepEqual(rest, {});
+  const documented = readTable('docs/limits.md', 'class').map(([name]) => code(name));
+  assert.deepEqual(new Set(classes.map((one) => one.class)), new Set(documented));
+  const ofShop = await place.json<object>(['limits', 'show', '--project', 'shop']);
+  assert.deepEqual(Object.keys(ofShop), ['limits', 'classes']);
+});
+
+test('openapi prints the same JSON with and without --json', async () => {
+  const [plain, json] = [
+    await place.svc(['openapi', '--project', 'shop']),
+    await place.json(['openapi', '--project', 'shop']),
+  ];
+  assert.deepEqual(JSON.parse(plain.out), json);
+});

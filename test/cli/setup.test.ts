@@ -100,7 +100,7 @@ test('init says where it cannot write, and writes where --config and SVC_CONFIG 
   assert.equal((await svc(['project', 'list', '--config', 'etc/a.env'])).code, 0);
   const missing = await svc(['project', 'list', '--config', 'etc/b.env']);
   assert.equal(missing.code, 7);
-  assert.match(missing.err, /does not exist; next: svc init/);
+  assert.match(missing.err, /does not exist\. Create it with svc init/);
 });
 
 test('the schema is planned, applied, taken back and applied again', async () => {

@@ -45,13 +45,13 @@ test('what commands do to a team a running server knows at once, and shows as th
   await place.json(['team', 'update', 'drivers', ...scope, '--name', 'All drivers']);
   await place.json(['team', 'create', 'Other', ...scope, '--id', 'other']);
   const found = await place.json<{ teams: Json[] }>(['team', 'list', ...scope, '--search', 'DRIV']);
-  assert.deepEqual(found, await rest('/teams?search=driv'));
+  assert.deepEqual(found, { ...(await rest('/teams?search=driv')), withoutOwner: [] });
   assert.deepEqual(
     found.teams.map(({ $id, name, total }) => [$id, name, total]),
     [['drivers', 'All drivers', 2]],
   );
   const page = await place.svc(['team', 'list', ...scope, '--limit', '1', '--offset', '1']);
-  assert.match(page.out, /^other +Other +0 +20/m);
+  assert.match(page.out, /^other +Other +0 +none +20/m);
   assert.match(page.err, /1 of 2/);
 
   await place.json(['team', 'remove', 'drivers', 'bob@example.com', ...scope]);
@@ -100,4 +100,34 @@ test('mistakes end with the code that scripts expect, and a next step', async ()
     assert.deepEqual([error.type, run.out], [type, ''], args.join(' '));
     assert.ok(error.message !== '' && error.fix !== '');
   }
+});
+
+test('a team that has lost its owner is named by the list, with what gives it another one', async () => {
+  const ofList = async () =>
+    (await place.json<{ withoutOwner: string[] }>(['team', 'list', ...scope, '--limit', '5000'])).withoutOwner;
+  await place.json(
+    ['user', 'create', ...scope, '--email', 'eve@example.com', '--id', 'eve', '--password-stdin'],
+    'long password\n',
+  );
+  await place.json(['team', 'create', 'Lost', ...scope, '--id', 'lost']);
+  await place.json(['team', 'create', 'Kept', ...scope, '--id', 'kept']);
+  assert.ok((await ofList()).includes('lost'), 'without members');
+  for (const team of ['lost', 'kept']) await place.json(['team', 'add', team, 'eve', ...scope, '--roles', 'owner']);
+  await place.json(['team', 'add', 'kept', 'ada', ...scope, '--roles', 'owner']);
+  await place.json(['team', 'add', 'lost', 'ada', ...scope, '--roles', 'co-owner,owners']);
+  assert.deepEqual(
+    (await ofList()).filter((id) => ['lost', 'kept'].includes(id)),
+    [],
+  );
+  await place.json(['user', 'delete', 'eve', ...scope, '--yes']);
+  assert.deepEqual(
+    (await ofList()).filter((id) => ['lost', 'kept'].includes(id)),
+    ['lost'],
+  );
+  const { out, err } = await place.svc(['team', 'list', ...scope, '--search', 'Lost']);
+  assert.match(out, /^ID +NAME +MEMBERS +OWNER +CREATED$/m);
+  assert.match(out, /^lost +Lost +1 +none +20/m);
+  assert.match(err, /svc team add lost USER --project shop --roles owner/);
+  await place.json(['team', 'add', 'lost', 'bob', ...scope, '--roles', 'owner']);
+  assert.ok(!(await ofList()).includes('lost'));
 });

@@ -139,6 +139,14 @@ test('completion knows every command, and bash can read it', async () => {
   assert.equal((await complete('project create Shop --i', 4)).out, '--id\n');
 });
 
+test('what is printed for a file is what the file should hold', async () => {
+  const { out } = await place.svc(['openapi', '--project', 'shop']);
+  assert.equal(JSON.parse(out).openapi, '3.1.0');
+  assert.ok(out.split('\n').length > 100, 'it has lines');
+  const schema = await place.svc(['graphql', 'schema', '--project', 'shop']);
+  assert.match(schema.out, /^type Query \{$/m);
+});
+
 test('a reader that stops reading is no failure', async () => {
   const { code, err } = await place.shell(
     'svc commands --json | head -n 1; svc openapi --project shop | head -c 1 > /dev/null',

@@ -1,8 +1,8 @@
 // The tables of docs/ against the code: every row is true, and nothing is left out.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { createAppliance } from '#src/appliance.js';
 import { exitCodes } from '#src/cli/exit.js';
@@ -11,8 +11,13 @@ import { errorCatalog } from '#src/contract/errors.js';
 import { events } from '#src/contract/events.js';
 import * as limits from '#src/contract/limits.js';
 import { projectSettings } from '#src/contract/project.js';
+import { createDeliveryMetrics } from '#src/features/events/webhooks/deliveries/metrics.js';
+import { createKeyAge } from '#src/features/identity/signing-keys/jobs.js';
+import { createMessageMetrics } from '#src/features/installation/courier/sending/metrics.js';
+import { createJobMetrics } from '#src/features/installation/jobs/running/metrics.js';
 import { loadConfig } from '#src/platform/config/load.js';
 import { type Setting, settings } from '#src/platform/config/schema.js';
+import { conditions } from '#src/platform/db/conditions.js';
 import { createMetrics } from '#src/platform/metrics.js';
 import { root } from '../harness/checkout.js';
 import { code, codes, readTable } from '../harness/markdown.js';
@@ -97,7 +102,7 @@ async function anAppliance() {
 
 test('operations.md lists the jobs', async () => {
   const { appliance, dispose } = await anAppliance();
-  await appliance.platform.migrator.up();
+  await appliance.runtime.migrator.up();
   const jobs = await appliance.features.jobs.list();
   await dispose();
   const runners = { process: 'every process', database: 'one process' };
@@ -159,7 +164,42 @@ test('limits.md lists every size and time', () => {
   );
 });
 
-test('operations.md lists the metrics with their labels', async () => {
+/** Groups of the table of sizes that a caller can multiply: each of their bounds stands in a product. */
+const multiplied = [
+  'queryBounds',
+  'schemaLimits',
+  'permissionLimits',
+  'projectLimits',
+  'bodyRoom',
+  'jsonLimits',
+  'serverLimits',
+];
+/** These bound nothing by themselves. */
+const single = ['bodyRoom.retrySeconds'];
+
+test('limits.md bounds every product of sizes, by limits and settings there are and tests that show it', () => {
+  const rows = readTable('docs/limits.md', 'product');
+  const parts = (group: string) => Object.keys(Object.entries(limits).find(([name]) => name === group)?.[1] ?? {});
+  const isLimit = (name: string) => {
+    const [group = '', part = ''] = name.split('.');
+    return part === '' ? group in limits : parts(group).includes(part);
+  };
+  const isSetting = (name: string) =>
+    Object.values(settings).some(({ key }) => key === name) || name in projectSettings.shape;
+  for (const [product = '', bound, shown] of rows) {
+    for (const name of codes(bound)) assert.ok(isLimit(name) || isSetting(name), `${product}: there is no ${name}`);
+    assert.ok(bound !== '' && existsSync(join(root, code(shown))), `${product}: there is no ${shown}`);
+  }
+  const named = rows.flatMap(([, bound]) => codes(bound));
+  const all = multiplied.flatMap((group) => parts(group).map((part) => `${group}.${part}`));
+  assert.deepEqual(
+    all.filter((name) => !named.includes(name) && !single.includes(name)),
+    [],
+  );
+});
+
+/** The metrics after a sample of each. */
+function renderSamples(): Promise<string> {
   const metrics = createMetrics();
   metrics.request('GET', 'a', 200, 1);
   metrics.failure('a');
@@ -167,13 +207,54 @@ test('operations.md lists the metrics with their labels', async () => {
   metrics.databaseUp(true);
   metrics.hashQueue(1, 1);
   metrics.egress('a', 'ok');
-  metrics.cronRun('a', 'ok', 1);
-  metrics.cronJobs([{ job: 'a', secondsSinceSuccess: 1, isHeld: true }]);
-  metrics.delivery('ok', 1);
-  metrics.signingKeys([{ alg: 'a', ageSeconds: 1 }]);
-  metrics.messages('email', 'sent', 1);
-  metrics.messageBacklog([{ channel: 'email', waiting: 1, oldestSeconds: 1 }]);
-  const lines = (await metrics.render()).split('\n');
+  const jobs = createJobMetrics({ metrics });
+  jobs.run('a', 'ok', 1);
+  jobs.state([{ job: 'a', secondsSinceSuccess: 1, isHeld: true }]);
+  const deliveries = createDeliveryMetrics({ metrics });
+  deliveries.attempt('ok', 1);
+  deliveries.backlog(1, 1);
+  createKeyAge(metrics).set({ alg: 'a' }, 1);
+  const messages = createMessageMetrics({ metrics });
+  messages.outcome('email', 'sent', 1);
+  messages.backlog([{ channel: 'email', waiting: 1, oldestSeconds: 1 }]);
+  return metrics.render();
+}
+
+/** The names, types and help texts, by name. */
+const published = [
+  'counter svc_http_requests_total Requests answered',
+  'histogram svc_http_request_duration_seconds Time from the first byte of a request to its answer',
+  'counter svc_http_errors_total Error answers by type',
+  'histogram svc_db_unit_duration_seconds Units of work (write) and snapshots (read)',
+  'gauge svc_db_up 1 while the database answers',
+  'gauge svc_db_writable 1 while the database takes writes',
+  'gauge svc_hash_queue Password hashes',
+  'counter svc_egress_requests_total Outbound HTTP calls',
+  'counter svc_cron_runs_total Runs of jobs by this process',
+  'histogram svc_cron_run_duration_seconds Time that runs of jobs by this process took',
+  'gauge svc_cron_seconds_since_success Time since the last success of a job in any process, or since the job is known',
+  'gauge svc_cron_lease_held 1 while some process runs the job',
+  'counter svc_webhook_attempts_total Attempts to deliver an event to a webhook',
+  'histogram svc_webhook_attempt_duration_seconds Time an attempt took',
+  'gauge svc_webhook_backlog Deliveries that wait or are under way',
+  'gauge svc_webhook_oldest_seconds Age of the oldest event that a webhook still waits for',
+  'gauge svc_signing_key_age_seconds Age of the oldest key that signs JWTs',
+  'counter svc_messages_total Attempts to send a mail or an SMS, by what came of the message',
+  'gauge svc_messages_backlog Messages that wait',
+  'gauge svc_messages_oldest_seconds Age of the oldest message that waits',
+];
+
+test('names, types and help texts of the metrics stay as they are', async () => {
+  const lines = (await renderSamples()).split('\n');
+  const words = (kind: string) =>
+    lines.flatMap((line) => (line.startsWith(`# ${kind} svc_`) ? [line.slice(kind.length + 3)] : []));
+  const types = new Map(words('TYPE').map((line) => line.split(' ') as [string, string]));
+  const actual = words('HELP').map((line) => `${types.get(line.split(' ')[0] ?? '')} ${line}`);
+  assert.deepEqual(actual.sort(), [...published].sort());
+});
+
+test('operations.md lists the metrics with their labels', async () => {
+  const lines = (await renderSamples()).split('\n');
   const actual = lines.flatMap((line) => {
     const [, name = '', type] = /^# TYPE (svc_\S+) (\S+)$/.exec(line) ?? [];
     if (name === '') return [];
@@ -198,6 +279,13 @@ test('operations.md lists the exit codes', () => {
   );
 });
 
+test('cli.md lists what a database may say', () => {
+  assert.deepEqual(
+    readTable('docs/cli.md', 'database error').map(([type, codes, message]) => [code(type), codes, message]),
+    conditions.map(({ type, codes, message }) => [type, codes.map((one) => `\`${one}\``).join(', '), message]),
+  );
+});
+
 test('operations.md lists what the log may say', () => {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
     path.endsWith('.ts'),
@@ -213,4 +301,32 @@ test('operations.md lists what the log may say', () => {
     readTable('docs/operations.md', 'event').map(([event, level]) => [code(event), level]),
     said,
   );
+});
+
+test('the links of every page lead to a file and a heading', () => {
+  const folder = (path: string) => readdirSync(join(root, path)).filter((name) => name.endsWith('.md'));
+  const pages = ['docs', 'docs/decisions'].flatMap((path) => folder(path).map((name) => `${path}/${name}`));
+  const anchorOf = (head: string) =>
+    head
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-');
+  for (const page of pages) {
+    for (const [, path = '', anchor] of readFileSync(join(root, page), 'utf8').matchAll(
+      /\]\(([^)#]*)(?:#([^)]+))?\)/g,
+    )) {
+      if (path.startsWith('http')) continue;
+      const target = join(root, path === '' ? page : join(dirname(page), path));
+      assert.ok(existsSync(target), `${page}: ${path}`);
+      if (anchor === undefined) continue;
+      const heads = [...readFileSync(target, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, head = '']) => anchorOf(head));
+      assert.ok(heads.includes(anchor), `${page}: ${path}#${anchor}`);
+    }
+  }
+});
+
+test('decisions/README.md lists every decision', () => {
+  const listed = readTable('docs/decisions/README.md', 'page').map(([cell]) => /\]\((.+)\)/.exec(cell ?? '')?.[1]);
+  const there = readdirSync(join(root, 'docs/decisions')).filter((name) => name !== 'README.md');
+  assert.deepEqual(listed.sort(), there.sort());
 });

@@ -22,23 +22,31 @@ test('the floors are what stands in src', () => {
   );
 });
 
-test('the features are what stands in src/features, in the order in which they are built', () => {
-  assert.deepEqual(
-    firstCells('feature').sort(),
-    entries('src/features')
+test('the features are what stands in the wings, in the order in which each wing is built', () => {
+  const wings = entries('src/features').filter((name) => name !== 'index.ts');
+  assert.deepEqual(firstCells('wing').sort(), wings.map((wing) => `features/${wing}`).sort());
+  const standing = wings.flatMap((wing) =>
+    entries(`src/features/${wing}`)
       .filter((name) => name !== 'index.ts')
-      .sort(),
+      .map((name) => wing + name),
   );
+  assert.deepEqual(firstCells('feature').sort(), standing.sort());
   const doors = readFileSync(join(root, 'src/features/index.ts'), 'utf8');
   const calls = doors.slice(doors.indexOf('export function createFeatures'));
+  // A feature that is built in several steps stands where its first step stands.
   const factories = new Map(
-    [...doors.matchAll(/import \{ (create\w+) \} from '\.\/([\w-]+)\/index\.js'/g)].map(([, name = '', folder]) => [
-      calls.indexOf(`${name}(`),
-      `${folder}/`,
-    ]),
+    [...doors.matchAll(/import \{\s*([^}]*\bcreate\w+[^}]*) \} from '\.\/([\w/-]+)\/index\.js'/g)].map(
+      ([, names = '', folder]) => [
+        Math.min(...[...names.matchAll(/\bcreate\w+/g)].map(([name]) => calls.indexOf(`${name}(`))),
+        `${folder}/`,
+      ],
+    ),
   );
   const built = [...factories.entries()].sort(([a], [b]) => a - b).map(([, folder]) => folder);
-  assert.deepEqual(firstCells('feature'), built);
+  for (const wing of wings) {
+    const ofWing = (names: (string | undefined)[]) => names.filter((name) => name?.startsWith(wing));
+    assert.deepEqual(ofWing(firstCells('feature')), ofWing(built), wing);
+  }
 });
 
 test('every path in it exists', () => {
@@ -46,8 +54,16 @@ test('every path in it exists', () => {
   const named = [...new Set(codes(text).filter((one) => one.includes('/') && !one.startsWith('@')))];
   assert.ok(named.length > 10);
   for (const path of named) {
-    const real = path.replace('<feature>', 'sessions');
-    const places = ['src', 'src/features', '.'].map((folder) => join(root, folder, real));
+    const real = path.replace('<wing>', 'identity').replace('<feature>', 'sessions');
+    const places = [
+      'src',
+      'src/features',
+      'src/features/identity',
+      'src/features/data',
+      'src/features/events',
+      'src/features/installation',
+      '.',
+    ].map((folder) => join(root, folder, real));
     assert.ok(
       places.some((place) => existsSync(place)),
       path,

@@ -112,7 +112,8 @@ export async function teamWalk(target: TestAppliance): Promise<Step[]> {
   const [guests, url] = [aPerson().email, 'http://localhost/join'];
   (await client.post('/teams', { teamId: 'crew', name: 'Crew' })).expect(201);
   (await client.post('/teams/crew/memberships', { email: guests, roles: [], url })).expect(201);
-  const { searchParams } = new URL(String((await lastMessageTo(target, guests)).locals.link));
+  const mail = await lastMessageTo(target, guests);
+  const { searchParams } = new URL(String(mail.locals.link));
   const { userId, secret, membershipId } = Object.fromEntries(searchParams);
   const invited = `/teams/crew/memberships/${membershipId}`;
   const invitation = { email: aPerson().email, roles: ['reader'], url };
@@ -128,7 +129,7 @@ export async function teamWalk(target: TestAppliance): Promise<Step[]> {
     ['teams_updateMembershipStatus', 'PATCH', `${invited}/status`, { userId, secret }],
     ['teams_getMembership', 'GET', invited, undefined, client],
     ['teams_updateMembership', 'PATCH', invited, { roles: ['reader'] }, client],
-    ['users_listMemberships', 'GET', `/users/${userId}/memberships`, undefined, (await aServerKey(target)).client],
+    ['users_listMemberships', 'GET', `/users/${mail.userId}/memberships`, undefined, (await aServerKey(target)).client],
     ['teams_deleteMembership', 'DELETE', invited, undefined, client],
     ['teams_delete', 'DELETE', '/teams/crew', undefined, client],
   ];

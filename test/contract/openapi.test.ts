@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { pathsOf } from '#src/http/mount.js';
+import { pathsOf } from '#src/http/routes.js';
 import { aLoggedInUser, aPerson, aServerKey, aUser, signUpBody } from '../harness/actors.js';
 import { createJudge, type RecordedAnswer } from '../harness/answers.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
+import { runSql } from '../harness/database.js';
 import { aGuardedUser } from '../second-factor/people.js';
 import { secondFactorWalk } from '../second-factor/walk.js';
 import { documentWalk, loginWalk, neverGranted, proofWalk, teamWalk, userWalk, webhookWalk } from './openapi-walks.js';
@@ -160,7 +161,11 @@ test('every operation succeeds as described', async () => {
   for (const [id, method, path, body, caller = guest] of walk) {
     const answer = await caller.request(method, path.replace('LAST', made), body);
     if (id === 'users_createSession') made = answer.string('$id');
-    if (id === 'webhooks_test') made = (answer.body.delivery as { deliveryId: string }).deliveryId;
+    if (id === 'webhooks_test') {
+      made = (answer.body.delivery as { deliveryId: string }).deliveryId;
+      // Only a delivery of an event can be replayed, and no server delivers here.
+      await runSql(target, 'update deliveries set test = 0');
+    }
     // No way in makes identities yet, so there is none to delete.
     const isDone = id.endsWith('deleteIdentity') ? answer.status === 404 : answer.status < 300;
     assert.ok(isDone, `${id}: ${answer.status} ${answer.text}`);

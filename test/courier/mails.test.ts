@@ -1,7 +1,7 @@
 // What arrives: through a real mail server, in the language of its reader, and nothing in it that its sender did not write.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { messageNames, messages, sampleVariables } from '#src/features/courier/messages.js';
+import { messageNames, messages, sampleVariables } from '#src/features/installation/courier/messages.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { recordedBy, runSql } from '../harness/database.js';
 import { startMailServer } from '../harness/mail-server.js';
@@ -106,12 +106,12 @@ test('an address that is none is refused here, at once', async () => {
 });
 
 test('what a rolled-back unit wanted to say is never sent', async () => {
-  const { platform, features } = target.appliance;
+  const { runtime, features } = target.appliance;
   const count = mailServer.mails.length;
   const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
   const letter = { message: 'account-exists', to: 'x@example.com', userId: null, name: '', locale: null } as const;
   await assert.rejects(
-    platform.db.work(by, async (unit) => {
+    runtime.db.work(by, async (unit) => {
       features.courier.send(unit, target.project, { ...letter, variables: {} });
       throw new Error('no');
     }),

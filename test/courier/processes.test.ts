@@ -32,7 +32,7 @@ test('two servers share the work, and each message goes once', async () => {
   });
   const counted = await Promise.all(
     [first, second].map(async ({ appliance }) => {
-      const text = await appliance.platform.metrics.render();
+      const text = await appliance.runtime.metrics.render();
       return Number(/^svc_messages_total\{channel="email",outcome="sent"\} (\d+)$/m.exec(text)?.[1] ?? 0);
     }),
   );

@@ -1,6 +1,6 @@
 // Messages for tests: a server that sends through a mail server of this machine, letters to be sent, and what became of them.
 import assert from 'node:assert/strict';
-import type { Courier } from '#src/features/courier/index.js';
+import type { Courier } from '#src/features/installation/courier/index.js';
 import { type ApplianceOptions, startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { rowsOf } from '../harness/database.js';
 import type { MailServer, ReceivedMail } from '../harness/mail-server.js';
@@ -29,7 +29,7 @@ let letters = 0;
 
 /** Leaves a message as a feature does; returns the id of its row. */
 export async function send(target: TestAppliance, given: Partial<Letter> = {}): Promise<string> {
-  const { platform, features } = target.appliance;
+  const { runtime, features } = target.appliance;
   letters += 1;
   const letter = {
     ...{ message: 'password-changed', to: `person-${letters}@example.com`, userId: null, name: 'Ada', locale: null },
@@ -37,7 +37,7 @@ export async function send(target: TestAppliance, given: Partial<Letter> = {}): 
   } as Letter;
   const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
   const before = new Set((await messagesOf(target)).map(({ id }) => id));
-  await platform.db.work(by, async (unit) => features.courier.send(unit, target.project, letter));
+  await runtime.db.work(by, async (unit) => features.courier.send(unit, target.project, letter));
   const [made] = (await messagesOf(target)).filter(({ id }) => !before.has(id));
   assert.ok(made);
   return String(made.id);
@@ -80,7 +80,7 @@ export async function arrived({ mails }: MailServer, count: number): Promise<Rec
 
 /** The value of a measurement; 0 where there is none yet. */
 export async function sample({ appliance }: TestAppliance, name: string): Promise<number> {
-  const text = await appliance.platform.metrics.render();
+  const text = await appliance.runtime.metrics.render();
   const line = text.split('\n').find((one) => one.startsWith(`${name} `));
   return line === undefined ? 0 : Number(line.slice(name.length + 1));
 }

@@ -97,7 +97,7 @@ test('without a gateway an SMS is kept', async () => {
   const target = await startAppliance();
   const id = await send(target, code);
   assert.equal((await messageOf(target, id)).state, 'kept');
-  const { platform, features } = target.appliance;
-  const shown = await features.courier.mailbox.find(platform.db, target.project.id, id);
+  const { runtime, features } = target.appliance;
+  const shown = await features.courier.mailbox.find(runtime.db, target.project.id, id);
   assert.deepEqual([shown?.to, shown?.code, shown?.links, shown?.html], [number, '161803', [], '']);
 });

@@ -4,8 +4,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeF
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
-import { createTexts, lintTexts, messageNames } from '#src/features/courier/index.js';
-import { messages, sampleVariables } from '#src/features/courier/messages.js';
+import { createTexts, lintTexts, messageNames } from '#src/features/installation/courier/index.js';
+import { messages, sampleVariables } from '#src/features/installation/courier/messages.js';
 import { createTemplates, type Fault } from '#src/platform/templates.js';
 import { root } from '../harness/checkout.js';
 import { startMailServer } from '../harness/mail-server.js';

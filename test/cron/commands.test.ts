@@ -45,7 +45,7 @@ test('an unknown job is exit 3, with those there are', async () => {
   assert.deepEqual([code, out], [3, '']);
   const { error } = JSON.parse(err);
   assert.equal(error.type, 'job_not_found');
-  assert.match(error.message, /sessions\.expired; there are: .*limits\.prune/);
+  assert.match(error.message, /no job sessions\.expired\. The jobs are: .*limits\.prune/);
   assert.equal(error.fix, 'svc cron list');
 });
 

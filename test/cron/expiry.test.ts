@@ -43,14 +43,14 @@ test('an expired session is refused, then deleted with one event; the others of 
 test('two processes that look at once announce each of many sessions once', async () => {
   const target = await startAppliance();
   const sibling = await target.startSibling();
-  const { platform } = target.appliance;
+  const { runtime } = target.appliance;
   const [user] = [await aLoggedInUser(target), await aLoggedInUser(target)];
   const [row] = await rowsOf(target, 'sessions');
   const many = Array.from({ length: 450 }, (_, index) => ({ ...row, id: `copy-${index}` }));
   const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
   for (let at = 0; at < many.length; at += 50) {
-    const copies = platform.sql.knex('sessions').insert(many.slice(at, at + 50));
-    await platform.db.work(by, (unit) => unit.run(platform.sql.compile(copies)));
+    const copies = runtime.sql.knex('sessions').insert(many.slice(at, at + 50));
+    await runtime.db.work(by, (unit) => unit.run(runtime.sql.compile(copies)));
   }
   target.clock.advance(30 * day + minute);
   const { recorded } = await recordedBy(target, () => Promise.all([expire(target), expire(sibling), expire(target)]));

@@ -1,6 +1,7 @@
 // Processes that run jobs of a test over one database.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createJobsFeature } from '#src/features/jobs/index.js';
+import { createJobsFeature } from '#src/features/installation/jobs/index.js';
+import { createMetrics } from '#src/platform/metrics.js';
 import type { Job } from '#src/platform/scheduler.js';
 import type { TestAppliance } from '../harness/appliance.js';
 
@@ -11,7 +12,8 @@ export function aJob(name: string, run: Job['run']): Job {
 
 /** The jobs service of a process, with jobs of the test. */
 export function jobsOf({ appliance }: TestAppliance, ...jobs: readonly Job[]) {
-  return createJobsFeature(appliance.platform, jobs).jobs;
+  // The jobs of the appliance have registered their measurements already.
+  return createJobsFeature({ ...appliance.runtime, metrics: createMetrics() }, jobs).jobs;
 }
 
 /** A job that runs until it is let go, and how often it was begun. */

@@ -57,7 +57,7 @@ test('a holder that is gone is replaced when its lease is over, and not before',
   first.clock.advance(57_000);
   await here.sweep();
   assert.equal(await here.run(job.name), undefined);
-  assert.equal((await state())?.owner, dying.appliance.platform.scheduler.owner);
+  assert.equal((await state())?.owner, dying.appliance.runtime.scheduler.owner);
   assert.equal((await state())?.lastSuccess, null);
   first.clock.advance(3000);
   assert.equal((await state())?.owner, null);
@@ -104,7 +104,7 @@ test('who has lost the lease is told to end, and its result is dropped', async (
   first.clock.advance(day);
   const run = here.run(slow.name);
   await until(async () => (await rowOf(slow.name))?.owner !== null);
-  await first.appliance.platform.db.work(
+  await first.appliance.runtime.db.work(
     { projectId: null, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' },
     (unit) => unit.run({ sql: `update cron_jobs set lease_until = '2000' where name = 'test.lost'`, values: [] }),
   );

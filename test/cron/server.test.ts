@@ -19,7 +19,7 @@ async function holdSessions({ appliance }: TestAppliance): Promise<() => Promise
   });
   let holding: Promise<void> = Promise.resolve();
   await new Promise<void>((resolve) => {
-    holding = appliance.platform.driver.exclusive(async (connection) => {
+    holding = appliance.runtime.driver.exclusive(async (connection) => {
       if (databaseUnderTest === 'postgres') await connection.run({ sql: 'lock table sessions', values: [] });
       resolve();
       await end;

@@ -8,53 +8,53 @@ import { createMigrator, loadMigrations } from '#src/platform/db/migrations.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { rowsOf } from '../harness/database.js';
-import { schemaOf, startPlatform, statement, tablesOf } from '../harness/platform.js';
+import { schemaOf, startRuntime, statement, tablesOf } from '../harness/platform.js';
 
 test('up, all the way down and up again on an empty database', async () => {
-  const { platform } = await startPlatform();
-  const { migrator } = platform;
+  const { runtime } = await startRuntime();
+  const { migrator } = runtime;
   const names = migrator.migrations.map(({ name }) => name);
   assert.deepEqual(await migrator.status(), { applied: [], pending: names, unknown: [] });
-  assert.equal((await tablesOf(platform)).size, 0);
+  assert.equal((await tablesOf(runtime)).size, 0);
 
   assert.deepEqual(await migrator.up(), names);
-  const schema = await schemaOf(platform);
+  const schema = await schemaOf(runtime);
   assert.deepEqual(await migrator.status(), { applied: names, pending: [], unknown: [] });
   assert.deepEqual(await migrator.up(), []);
 
   for (const name of [...names].reverse()) assert.equal(await migrator.down(), name);
   assert.equal(await migrator.down(), undefined);
-  assert.deepEqual([...(await tablesOf(platform)).keys()], ['schema_migrations']);
+  assert.deepEqual([...(await tablesOf(runtime)).keys()], ['schema_migrations']);
   assert.deepEqual((await migrator.status()).pending, names);
 
   assert.deepEqual(await migrator.up(), names);
-  assert.deepEqual(await schemaOf(platform), schema);
+  assert.deepEqual(await schemaOf(runtime), schema);
 });
 
 test('one step at a time ends in the same schema', async () => {
-  const { platform } = await startPlatform();
-  const { platform: atOnce } = await startPlatform();
+  const { runtime } = await startRuntime();
+  const { runtime: atOnce } = await startRuntime();
   await atOnce.migrator.up();
-  for (const { name } of platform.migrator.migrations) assert.deepEqual(await platform.migrator.up(name), [name]);
-  assert.deepEqual(await schemaOf(platform), await schemaOf(atOnce));
+  for (const { name } of runtime.migrator.migrations) assert.deepEqual(await runtime.migrator.up(name), [name]);
+  assert.deepEqual(await schemaOf(runtime), await schemaOf(atOnce));
 });
 
 test('down and up on a database in use', async () => {
   const target = await startAppliance();
   await aLoggedInUser(target);
-  const { platform } = target.appliance;
-  const schema = await schemaOf(platform);
-  while ((await platform.migrator.down()) !== undefined);
-  await platform.migrator.up();
-  assert.deepEqual(await schemaOf(platform), schema);
+  const { runtime } = target.appliance;
+  const schema = await schemaOf(runtime);
+  while ((await runtime.migrator.down()) !== undefined);
+  await runtime.migrator.up();
+  assert.deepEqual(await schemaOf(runtime), schema);
   assert.deepEqual(await rowsOf(target, 'users'), []);
 });
 
 test('a migration that fails leaves the old schema', async () => {
-  const { platform } = await startPlatform();
-  const { driver, migrator } = platform;
+  const { runtime } = await startRuntime();
+  const { driver, migrator } = runtime;
   await migrator.up();
-  const schema = await schemaOf(platform);
+  const schema = await schemaOf(runtime);
   const broken = {
     name: '9999_broken',
     up: () =>
@@ -63,15 +63,15 @@ test('a migration that fails leaves the old schema', async () => {
   };
   const next = createMigrator(driver, [...migrator.migrations, broken], () => '2026-01-01T00:00:00.000Z');
   await assert.rejects(next.up(), { name: 'DatabaseError' });
-  assert.deepEqual(await schemaOf(platform), schema);
+  assert.deepEqual(await schemaOf(runtime), schema);
   assert.deepEqual((await next.status()).pending, ['9999_broken']);
 });
 
 test('processes that start together migrate once', async () => {
-  const { platform, another } = await startPlatform();
+  const { runtime, another } = await startRuntime();
   const others = [await another(), await another()];
-  const applied = await Promise.all([platform, ...others].map(({ migrator }) => migrator.up()));
-  const names = platform.migrator.migrations.map(({ name }) => name);
+  const applied = await Promise.all([runtime, ...others].map(({ migrator }) => migrator.up()));
+  const names = runtime.migrator.migrations.map(({ name }) => name);
   assert.deepEqual(
     applied.filter((list) => list.length > 0),
     [names],
@@ -79,16 +79,16 @@ test('processes that start together migrate once', async () => {
 });
 
 test('what a newer version applied is called unknown', async () => {
-  const { platform } = await startPlatform();
-  await platform.migrator.up();
+  const { runtime } = await startRuntime();
+  await runtime.migrator.up();
   const row = ['9999_of_the_future', '2030-01-01T00:00:00.000Z'];
-  await platform.db.all(statement(platform, 'insert into schema_migrations (name, applied_at) values (?, ?)', row));
-  assert.deepEqual((await platform.migrator.status()).unknown, ['9999_of_the_future']);
+  await runtime.db.all(statement(runtime, 'insert into schema_migrations (name, applied_at) values (?, ?)', row));
+  assert.deepEqual((await runtime.migrator.status()).unknown, ['9999_of_the_future']);
 });
 
 test('a directory without migrations is a mistake, not an empty schema', async (t) => {
-  const { platform } = await startPlatform();
+  const { runtime } = await startRuntime();
   const empty = mkdtempSync(join(tmpdir(), 'svc-none-'));
   t.after(() => rmSync(empty, { recursive: true }));
-  await assert.rejects(loadMigrations(empty, platform.sql), /no migrations/);
+  await assert.rejects(loadMigrations(empty, runtime.sql), /no migrations/);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startAppliance } from '../harness/appliance.js';
-import { runSql } from '../harness/database.js';
+import { rowsOf, runSql } from '../harness/database.js';
 import { crew, someCallers } from './callers.js';
 import { graphqlCalls, restCalls } from './calls.js';
 import { aBackend, type TestCollection } from './setup.js';
@@ -164,15 +164,63 @@ test('a disabled database or collection exists for server keys only', async () =
   }
 });
 
-test('an update that changes nothing shows nothing to whom may not read, and leaves no trace', async () => {
-  const collection = await aCollection({ permissions: ['update("any")'], documentSecurity: true, attributes });
+/** The system members of a document. */
+const systemOf = (body: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(body).filter(([name]) => name.startsWith('$')));
+
+test('who may change a document but not read it is shown none of its attributes', async () => {
+  const secret = { n: 7 };
+  for (const [documentSecurity, permissions, own] of [
+    [false, ['update("any")', 'delete("any")'], []],
+    [true, ['update("any")', 'delete("any")'], []],
+    [true, [], ['update("any")', 'delete("any")']],
+    [true, ['update("any")'], ['delete("any")']],
+  ] as const) {
+    const collection = await aCollection({ permissions: [...permissions], documentSecurity, attributes });
+    const path = `${collection.documents}/one`;
+    const create = () => key.post(collection.documents, { documentId: 'one', data: secret, permissions: own });
+    (await create()).expect(201);
+    (await ada.client.get(path)).refused(404, 'document_not_found');
+    // The right value and a wrong one are answered alike.
+    for (const data of [{}, { n: 7 }, { n: 8 }, { $id: 'two' }]) {
+      const before = (await key.get(path)).body.$updatedAt;
+      const answer = (await ada.client.patch(path, { data })).expect(200).body;
+      const stored = (await key.get(path)).body;
+      assert.deepEqual(answer, systemOf(stored));
+      assert.ok(String(stored.$updatedAt) > String(before));
+    }
+    const graphql = async (field: string, more = '') => {
+      const of = `databaseId: "${databaseId}", collectionId: "${collection.id}", documentId: "one"`;
+      const { body } = await ada.client.post('/graphql', { query: `mutation { ${field}(${of}${more}) { id data } }` });
+      return body;
+    };
+    const shown = { id: 'one', data: {} };
+    assert.deepEqual(await graphql('documentUpdate', ', data: {n: 9}'), { data: { documentUpdate: shown } });
+    assert.equal((await key.get(path)).body.n, 9);
+    assert.deepEqual(await graphql('documentDelete'), { data: { documentDelete: shown } });
+    (await create()).expect(201);
+    assert.equal((await ada.client.delete(path)).expect(204).text, '');
+  }
+});
+
+test('what is announced of a change holds the attributes all the same', async () => {
+  const collection = await aCollection({ permissions: ['update("any")', 'delete("any")'], attributes });
+  (await key.post(collection.documents, { documentId: 'told', data: { n: 7 } })).expect(201);
+  (await ada.client.patch(`${collection.documents}/told`, { data: {} })).expect(200);
+  (await ada.client.delete(`${collection.documents}/told`)).expect(204);
+  const told = (await rowsOf(target, 'events', target.project.id)).filter(({ data }) => String(data).includes('told'));
+  assert.deepEqual(
+    told.map(({ data }) => JSON.parse(String(data)).n),
+    [7, 7, 7],
+  );
+});
+
+test('for who may read, an update that changes nothing leaves no trace', async () => {
+  const collection = await aCollection({ permissions: ['update("any")', 'read("any")'], attributes });
   const path = `${collection.documents}/one`;
   const made = (await key.post(collection.documents, { documentId: 'one', data: { n: 7 } })).expect(201).body;
-  for (const same of [{ data: {} }, { data: { n: 7 } }, { data: { $id: 'two' }, permissions: [] }]) {
-    (await ada.client.patch(path, same)).refused(401, 'user_unauthorized');
-    assert.deepEqual((await key.patch(path, same)).expect(200).body, made);
-  }
-  (await ada.client.patch(path, { data: { n: 8 } })).expect(200);
+  for (const same of [{ data: {} }, { data: { n: 7 } }, { data: { $id: 'two' } }])
+    for (const client of [ada.client, key]) assert.deepEqual((await client.patch(path, same)).expect(200).body, made);
 });
 
 test('whoever may not change a document learns nothing of the attributes by trying', async () => {
@@ -180,8 +228,11 @@ test('whoever may not change a document learns nothing of the attributes by tryi
   const path = `${collection.documents}/one`;
   (await key.post(collection.documents, { documentId: 'one', data: { n: 7 } })).expect(201);
   const select = `${path}?queries[]=${encodeURIComponent('{"method":"select","values":["guess"]}')}`;
-  for (const data of [{ n: 'x' }, { guess: 1 }, { n: 1 }])
-    (await ada.client.patch(path, { data })).refused(401, 'user_unauthorized');
+  for (const data of [{ n: 'x' }, { guess: 1 }, { n: 1 }, { n: 7 }, {}])
+    for (const one of [path, `${path}-that-is-not-there`])
+      (await ada.client.patch(one, { data })).refused(404, 'document_not_found');
+  for (const one of [path, `${path}-that-is-not-there`])
+    (await ada.client.delete(one)).refused(404, 'document_not_found');
   (await ada.client.post(collection.documents, { documentId: 'x', data: { guess: 1 } })).refused(
     401,
     'user_unauthorized',

@@ -198,3 +198,45 @@ test('each root field costs one call', async () => {
   assert.ok(Number(refused.headers.get('retry-after')) >= 1);
   assert.equal(refused.headers.get('x-ratelimit-remaining'), '0');
 });
+
+test('a query that finds too few calls left takes none of them, and finds enough when Retry-After has passed', async () => {
+  // Seven calls do not divide a minute into whole milliseconds.
+  for (const [rate, fields] of [
+    ['data=4/60', 4],
+    ['data=7/60', 7],
+    ['data=30/60', 4],
+  ] as const) {
+    const limited = await startAppliance({ settings: { SVC_RATE_LIMITS: rate } });
+    const { client } = await aServerKey(limited);
+    const ask = () => client.post('/graphql', { query: `{ ${many(fields, (at) => `a${at}: __typename`)} }` });
+    while ((await client.get('/databases')).status === 200);
+    for (let round = 0; round < 3; round++) {
+      // Whoever asks in between takes nothing away either.
+      for (let second = 0; second < 3; second++) {
+        (await ask()).refused(429, 'general_rate_limit_exceeded');
+        limited.clock.advance(1000);
+      }
+      const refused = (await ask()).refused(429, 'general_rate_limit_exceeded');
+      limited.clock.advance(Number(refused.headers.get('retry-after')) * 1000);
+      (await ask()).expect(200);
+    }
+    // Nothing left at all, and a request that cannot be read.
+    while ((await client.get('/databases')).status === 200);
+    for (const body of ['[]', '{', '{"query":7}', '[{}]'])
+      (await client.post('/graphql', body)).refused(429, 'general_rate_limit_exceeded');
+  }
+});
+
+test('what costs more calls than there can ever be is refused as such, alone and in a batch', async () => {
+  const limited = await startAppliance({ settings: { SVC_RATE_LIMITS: 'data=5/60' } });
+  const { client } = await aServerKey(limited);
+  const six = { query: `{ ${many(6, (at) => `a${at}: __typename`)} }` };
+  const one = { query: '{ __typename }' };
+  (await client.post('/graphql', six)).refused(400, 'graphql_limit_exceeded');
+  limited.clock.advance(60_000);
+  (await client.post('/graphql', Array(6).fill(one))).refused(400, 'graphql_limit_exceeded');
+  limited.clock.advance(60_000);
+  (await client.post('/graphql', Array(5).fill(one))).expect(200);
+  const unlimited = await startAppliance({ settings: { SVC_RATE_LIMITS: 'data=5/60', SVC_RATE_LIMIT: 'off' } });
+  (await createClient(unlimited).post('/graphql', six)).expect(200);
+});

@@ -1,9 +1,11 @@
 // A query without directives is answered by its plan, the same with a directive by graphql-js. Both answers must be the same, byte by byte, but for
 // whole doubles that the database has printed: a plan shows them as REST does, 1.0, where graphql-js prints 1.
+
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { execute } from 'graphql';
-import { createPreparing } from '#src/graphql/prepared.js';
+import { operatorReading } from '#src/contract/reading.js';
+import { createDocumentCache } from '#src/graphql/document-cache.js';
 import { type Caller, createResolvers } from '#src/graphql/resolvers.js';
 import { createSchema } from '#src/graphql/schema.js';
 import { parseJson, printJson } from '#src/platform/json.js';
@@ -20,8 +22,9 @@ const guest = createClient(target);
 const { client: user } = await aLoggedInUser(target);
 const { key, databaseId, collection } = await aBackend(target);
 const random = createRandom(seed);
-const resolvers = createResolvers(target.appliance.features.operations);
-const prepared = createPreparing(createSchema(resolvers), resolvers);
+const { features } = target.appliance;
+const resolvers = createResolvers([...features.valueOperations, ...features.operations]);
+const prepared = createDocumentCache(createSchema(resolvers), resolvers);
 
 /** What a reader of printed documents could stumble over. */
 const stones = [
@@ -130,9 +133,10 @@ test('a number beyond 32 bits is an error in its place', async () => {
   };
   const schema = createSchema(much);
   const query = '{ first: documentList(databaseId: "a", collectionId: "b") { all: total } kind: __typename }';
-  const { document, operation } = createPreparing(schema, much)(query);
-  const { data, errors } = (await operation(undefined)?.plan?.(undefined, {} as Caller)) ?? {};
-  const executed = await execute({ schema, document });
+  const { document, operation } = createDocumentCache(schema, much)(query);
+  const caller = { request: { answer: target.appliance.runtime.answers.open(operatorReading) } } as unknown as Caller;
+  const { data, errors } = (await operation(undefined)?.plan?.(undefined, caller)) ?? {};
+  const executed = await execute({ schema, document, contextValue: caller });
   assert.match(JSON.stringify(executed), /"path":\["first","all"\]/);
   assert.equal(`{"errors":${JSON.stringify(errors)},"data":${data}}`, JSON.stringify(executed));
 });

@@ -109,7 +109,7 @@ test('introspection tells the schema with the standard query, by GET too, and ea
     Query: Object.keys(schema.getQueryType()?.getFields() ?? {}),
     Mutation: Object.keys(schema.getMutationType()?.getFields() ?? {}),
   };
-  const rows = createResolvers(target.appliance.features.operations);
+  const rows = createResolvers(target.appliance.features.valueOperations.concat(target.appliance.features.operations));
   assert.deepEqual(names, { Query: Object.keys(rows.Query), Mutation: Object.keys(rows.Mutation) });
   assert.deepEqual(graphqlAnswer(await guest.get(byGet(query))).data, data);
   (await guest.with({ project: null }).post('/graphql', { query })).refused(404, 'project_not_found');

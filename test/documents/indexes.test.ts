@@ -138,7 +138,7 @@ test('a value that is too long for an index is refused in words, and a list is n
 test('a collection whose table has had as many columns as it may says so', async () => {
   const { id, attributes } = await aCollection();
   const [row] = await runSql(target, 'select number from collections where id = ?', [id]);
-  const isPostgres = target.appliance.platform.sql.dialect === 'postgres';
+  const isPostgres = target.appliance.runtime.sql.dialect === 'postgres';
   const churn = `do $$ begin for i in 1..1588 loop
     execute 'alter table d_${row?.number} add column x' || i || ' int';
     execute 'alter table d_${row?.number} drop column x' || i;

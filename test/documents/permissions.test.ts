@@ -42,9 +42,16 @@ async function* everything(calls: Calls, place: PlaceWithPath, caller: Caller): 
   const sees = may('read', '') === 'ok' ? ['one'] : [];
   const listed = scopeless ? 'general_unauthorized_scope' : allowsList(caller, place) ? 'ok' : 'user_unauthorized';
   yield ['list', await calls.list(client), listed, listed === 'ok' ? sees : []];
-  yield ['update', await calls.update(client, 'one', { n: fresh }), may('update', 'user_unauthorized')];
+  // What one may neither read nor change does not exist.
+  const refused = onDocument.some((action) => allowed(caller, action, place))
+    ? 'user_unauthorized'
+    : 'document_not_found';
+  const nothing = scopeless ? 'general_unauthorized_scope' : 'document_not_found';
+  yield ['update of none', await calls.update(client, 'none', { n: fresh }), nothing];
+  yield ['delete of none', await calls.delete(client, 'none'), nothing];
+  yield ['update', await calls.update(client, 'one', { n: fresh }), may('update', refused)];
   const deleted = await calls.delete(client, 'one');
-  yield ['delete', deleted, may('delete', 'user_unauthorized')];
+  yield ['delete', deleted, may('delete', refused)];
   if (deleted.type === 'ok') await addDocument(place);
 }
 

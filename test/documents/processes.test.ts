@@ -82,7 +82,7 @@ test('permissions of a collection hold at the next request, given and taken', as
     assert.ok((await ask(given.documents, guestThere)) < 300, `${name} given`);
     const taken = await known({ documentSecurity: true });
     (await key.put(taken.path, { permissions: [] })).expect(200);
-    const refused = { get: [404], list: [200], cursor: [400] }[name] ?? [401];
+    const refused = { get: [404], list: [200], cursor: [400], update: [404], delete: [404] }[name] ?? [401];
     assert.deepEqual([await ask(taken.documents, guestThere)], refused, `${name} taken`);
   }
 });

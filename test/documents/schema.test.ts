@@ -72,15 +72,15 @@ test('keys may be words of SQL, of the tables and of JavaScript', async () => {
   ];
   words.push('toString', 'hasOwnProperty', 'valueOf', 'rowid', 'oid', 'ctid', 'xmin', '1', 'a.b-c', 'data');
   const collection = await aCollection({
-    attributes: Object.fromEntries([...words, 'constructor'].map((word) => [word, { type: 'string', size: 20 }])),
+    attributes: Object.fromEntries(words.map((word) => [word, { type: 'string', size: 20 }])),
   });
   const data = Object.fromEntries(words.map((word) => [word, `of ${word}`]));
   const shown = (body: Record<string, unknown>) =>
     Object.fromEntries(Object.entries(body).filter(([name]) => !name.startsWith('$')));
   const empty = (await key.post(collection.documents, { documentId: 'empty', data: {} })).expect(201).body;
-  assert.deepEqual(shown(empty), Object.fromEntries([...words, 'constructor'].map((word) => [word, null])));
+  assert.deepEqual(shown(empty), Object.fromEntries(words.map((word) => [word, null])));
   const full = (await key.post(collection.documents, { documentId: 'full', data })).expect(201).body;
-  assert.deepEqual(shown(full), { ...data, constructor: null });
+  assert.deepEqual(shown(full), data);
   assert.deepEqual(
     (await key.patch(`${collection.documents}/full`, { data: { id: 'new' } })).expect(200).body.id,
     'new',
@@ -92,6 +92,35 @@ test('keys may be words of SQL, of the tables and of JavaScript', async () => {
     const list = (await key.get(`${collection.documents}${queryString(queries)}`)).expect(200).list('documents');
     assert.deepEqual(list.map(shown), [{ [word]: word === 'id' ? 'new' : `of ${word}` }]);
   }
+});
+
+test('a key that no body may hold is refused, at first and as a new name; so are two equal elements', async () => {
+  const { attributes, documents } = await aCollection({
+    attributes: { n: { type: 'integer' }, kind: { type: 'enum', elements: ['a', 'b'] } },
+  });
+  const refused = 'general_argument_invalid';
+  const integer = { required: false, default: null };
+  for (const word of ['constructor', 'prototype', '__proto__']) {
+    (await key.post(`${attributes}/integer`, { ...integer, key: word })).refused(400, refused);
+    (await key.patch(`${attributes}/integer/n`, { ...integer, newKey: word })).refused(400, refused);
+  }
+  const twice = { required: false, default: null, elements: ['a', 'b', 'a'] };
+  (await key.post(`${attributes}/enum`, { ...twice, key: 'other' })).refused(400, refused);
+  (await key.patch(`${attributes}/enum/kind`, twice)).refused(400, refused);
+  (await key.post(`${attributes}/enum`, { ...twice, key: 'case', elements: ['a', 'A'] })).expect(202);
+  (await key.post(documents, { documentId: 'as-before', data: { n: 1, kind: 'b' } })).expect(201);
+});
+
+test('the attributes of a collection are never more than every request on its documents should read', async () => {
+  const { attributes } = await aCollection();
+  const add = (name: string, length: number) =>
+    key.post(`${attributes}/string`, { key: name, size: 1_000_000, required: false, default: 'x'.repeat(length) });
+  (await add('a', 500_000)).expect(202);
+  (await add('b', 500_000)).expect(202);
+  (await add('c', 50_000)).refused(400, 'attribute_limit_exceeded');
+  const change = { required: false, default: 'x'.repeat(900_000) };
+  (await key.patch(`${attributes}/string/a`, change)).refused(400, 'attribute_limit_exceeded');
+  (await add('c', 10)).expect(202);
 });
 
 test('a name changes with everything that refers to it; bounds and defaults hold for what is written next', async () => {

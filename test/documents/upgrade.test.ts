@@ -9,7 +9,7 @@ import { schemaOf } from '../harness/platform.js';
 import { aBackend } from './setup.js';
 
 const target = await startAppliance();
-const { platform } = target.appliance;
+const { runtime } = target.appliance;
 
 /** The readers of the first collection as they were made before 0012_writes. */
 const before = {
@@ -40,7 +40,7 @@ const before = {
 const partsOf = async (number: number): Promise<Row[]> => {
   const own = new RegExp(`\\b([dr])_${number}(?=\\b|_)`, 'g');
   const text = (value: unknown) => String(value).replaceAll(own, '$1_N').replaceAll('"', '');
-  const rows = (await schemaOf(platform)).filter((row) => /\b[dr]_\d+(\b|_)/.test(`${row.name} ${row.text}`));
+  const rows = (await schemaOf(runtime)).filter((row) => /\b[dr]_\d+(\b|_)/.test(`${row.name} ${row.text}`));
   return rows
     .filter((row) => `${row.name} ${row.text}`.search(own) >= 0)
     .map((row) => ({ type: String(row.type), name: text(row.name), text: text(row.text) }));
@@ -60,11 +60,12 @@ test('readers of documents are kept as for a new collection, and no more is seen
       .list('documents')
       .map(({ $id }) => $id);
 
-  assert.equal(await platform.migrator.down(), '0012_writes');
+  // As if it had not run yet: the tables of readers are all that it changed here, and the later ones are needed by the server.
+  await runSql(target, "delete from schema_migrations where name = '0012_writes'");
   for (const sql of before) await runSql(target, sql.replaceAll('?', '\\?'));
   (await create('mine')).expect(201);
   (await create('everybody', ['read("any")', 'delete("users")'])).expect(201);
-  assert.deepEqual(await platform.migrator.up(), ['0012_writes']);
+  assert.deepEqual(await runtime.migrator.up(), ['0012_writes']);
   await collection(made);
   assert.deepEqual(await partsOf(1), await partsOf(2));
   assert.ok((await partsOf(1)).length >= 5);

@@ -57,16 +57,43 @@ test('a first password needs a login not older than 20 minutes instead', async (
   (await guest.post('/account/sessions/email', { email: fresh.email, ...body })).expect(201);
 });
 
+test('an account without a password gets an address with its first password by a fresh login only', async () => {
+  const change = { email: 'fresh@mail.example', password: 'the first password' };
+  const user = await aLoggedInUser(target);
+  await runSql(target, 'update users set password_hash = null where id = ?', [user.id]);
+  target.clock.advance(21 * minute);
+  for (const [path, body] of [
+    ['/account/email', change],
+    ['/account/phone', { phone: '+14155550188', password: '' }],
+    ['/account/password', { password: change.password }],
+  ] as const) {
+    const { value, recorded } = await recordedBy(target, () => user.client.patch(path, body));
+    value.refused(401, 'user_challenge_required');
+    assert.deepEqual(recorded, nothing);
+  }
+  const fresh = await aLoggedInUser(target);
+  await runSql(target, 'update users set password_hash = null where id = ?', [fresh.id]);
+  (await fresh.client.patch('/account/email', change)).expect(200);
+});
+
+test('an anonymous account is upgraded by an old login too', async () => {
+  const opened = (await guest.post('/account/sessions/anonymous', {})).expect(201);
+  const { client } = { client: createClient(target, { session: opened.string('secret') }) };
+  target.clock.advance(21 * minute);
+  const change = { email: 'upgraded.late@mail.example', password: 'the first password' };
+  (await client.patch('/account/email', change)).expect(200);
+});
+
 test('messages hold neither address nor name in the clear', async () => {
   const { client, email, name, password } = await aLoggedInUser(target, { name: 'Unmistakable Name' });
   (await client.patch('/account/password', { password: 'the new password', oldPassword: password })).expect(200);
   const messages = await rowsOf(target, 'messages', target.project.id);
   const text = JSON.stringify(messages);
   assert.ok(!text.includes(email) && !text.includes(name));
-  const { platform, features } = target.appliance;
-  const opened = await features.courier.mailbox.list(platform.db, target.project.id, messages.length);
+  const { runtime, features } = target.appliance;
+  const opened = await features.courier.mailbox.list(runtime.db, target.project.id, messages.length);
   assert.ok(opened.some(({ $id, to }) => to === email && messages.some(({ id }) => id === $id)));
-  const [last] = await Promise.all(opened.map(({ $id }) => features.courier.mailbox.find(platform.db, null, $id)));
+  const [last] = await Promise.all(opened.map(({ $id }) => features.courier.mailbox.find(runtime.db, null, $id)));
   assert.ok(last?.text.includes(`Hello ${name},`));
 });
 

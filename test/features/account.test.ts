@@ -138,7 +138,8 @@ test('deleting the account ends everything of it and nothing of others', async (
   for (const { client } of [user, second]) (await client.get('/account')).refused(401, 'general_unauthorized_scope');
   const { email, password } = user;
   (await guest.post('/account/sessions/email', { email, password })).refused(401, 'user_invalid_credentials');
-  (await guest.post('/account', signUpBody(user))).expect(201);
+  (await guest.post('/account', signUpBody(user))).refused(409, 'user_already_exists');
+  (await guest.post('/account', signUpBody({ ...user, id: `${user.id}-again` }))).expect(201);
   (await stranger.client.get('/account')).expect(200);
   assert.ok(!(await rowsOf(target, 'sessions')).some((row) => row.user_id === user.id));
 });

@@ -42,11 +42,11 @@ test('a row says who did what to whom in which request', async () => {
 });
 
 test('what an operator does is recorded too', async () => {
-  const { platform, features } = target.appliance;
+  const { runtime, features } = target.appliance;
   const { projects, serverKeys, limits } = features;
   const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'root@host' }, requestId: 'by-hand' };
   const expire = '2030-01-01T00:00:00.000Z';
-  await platform.db.work(by, async (unit) => {
+  await runtime.db.work(by, async (unit) => {
     await projects.update(unit, target.project.id, { name: 'Renamed', settings: { 'session.limit': 10 } });
     const { id } = await serverKeys.create(unit, target.project.id, { name: 'ci', scopes: ['all'], expire });
     await serverKeys.revoke(unit, id);
@@ -106,7 +106,7 @@ test('one address gives two rows that nobody can tell to be of one person', asyn
 });
 
 const mac = (entry: Row) =>
-  target.appliance.platform.sealing.auditMac(JSON.stringify(columns.map((column) => entry[column])));
+  target.appliance.runtime.sealing.auditMac(JSON.stringify(columns.map((column) => entry[column])));
 
 test('every row carries the mark of this installation over all it says', async () => {
   const all = await rowsOf(target, 'audit_entries');

@@ -72,9 +72,9 @@ test('a known password is refused on every way to set one', async () => {
     assert.equal(receiver.calls.filter(({ url }) => url.endsWith(sha1(known).slice(0, 5))).length, 1, name);
     assert.ok(!answer.text.includes(known));
   }
-  const { users } = target.appliance.features;
+  const { userChanges } = target.appliance.features;
   const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'x' };
-  await assert.rejects(users.signUp(by, target.project, { ...aPerson(), password: known }), { type: violation });
+  await assert.rejects(userChanges.signUp(by, target.project, { ...aPerson(), password: known }), { type: violation });
 });
 
 test('nobody is asked for a password that is refused anyway, nor at a login', async () => {

@@ -17,7 +17,8 @@ const ada = await aLoggedInUser(target);
 const bob = await aLoggedInUser(target);
 const key = await aServerKey(target);
 const foreignKey = await aServerKey(target, { projectId: target.neighbour.id });
-const expired = await aServerKey(target, { expire: instantOf(target.clock.now() - 1000) });
+const expired = await aServerKey(target, { expire: instantOf(target.clock.now() + 60_000) });
+target.clock.advance(60_000);
 const revoked = await aServerKey(target);
 await runSql(target, 'delete from api_keys where id = ?', [revoked.id]);
 const unknownKey = () => {

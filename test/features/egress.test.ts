@@ -12,7 +12,7 @@ const listed = await target.startSibling({ settings: { SVC_EGRESS_ALLOW: '127.0.
 const receiver = await startReceiver();
 const receiver6 = await startReceiver('::1').catch(() => undefined);
 const call = (url: string, of = target) =>
-  of.appliance.platform.egress.request({ method: 'GET', url, purpose: 'test', timeoutMs: 3000, maxBytes: 1000 });
+  of.appliance.runtime.egress.request({ method: 'GET', url, purpose: 'test', timeoutMs: 3000, maxBytes: 1000 });
 
 const hosts = [
   '127.0.0.1',
@@ -45,6 +45,42 @@ const hosts = [
   'db.internal',
   'router.home.arpa',
   'intranet',
+  'localhost.localdomain',
+  'localhost.localdomain.',
+  'localhost6.localdomain6',
+  'LocalHost.LocalDomain',
+  'api.default.svc',
+  'api.default.svc.',
+  'kubernetes.default.svc.cluster.local',
+  'vault.service.consul',
+  'metadata.google.internal',
+  'metadata.google.internal.',
+  'METADATA.GOOGLE.INTERNAL',
+  'metadata.goog',
+  'host.docker.internal',
+  'printer.lan',
+  'nas.home',
+  'mail.corp',
+  '1.0.0.127.in-addr.arpa',
+  'hidden.onion',
+  'db.internal..',
+  'hooks..example.com',
+  '.example.com',
+  'db.intern%61l',
+  'hooks%2eexample.com',
+  'hooks.example.com\\.internal',
+  'hooks.example.com\\@127.0.0.1',
+  '127.0.0.1\\.example.com',
+  '@hooks.example.com',
+  `${'a'.repeat(64)}.example.com`,
+  `${'a.'.repeat(130)}example.com`,
+  "it's.example.com",
+  '168.63.129.16',
+  '0xa83f8110',
+  '100.100.100.200',
+  '192.0.0.192',
+  '[fd00:ec2::254]',
+  '[fd20:ce::254]',
 ];
 for (const host of hosts) {
   test(`a call to ${host} is refused before anything is connected`, async () => {
@@ -52,7 +88,7 @@ for (const host of hosts) {
       const before = [receiver.connections(), receiver6?.connections()];
       await assert.rejects(call(`https://${host}:${port}/`), { name: 'EgressRefused' });
       assert.deepEqual([receiver.connections(), receiver6?.connections()], before);
-      assert.throws(() => target.appliance.platform.egress.check(`https://${host}:${port}/`), Failure);
+      assert.throws(() => target.appliance.runtime.egress.check(`https://${host}:${port}/`), Failure);
     }
   });
 }
@@ -80,7 +116,7 @@ const literals: [string, boolean][] = [
 ];
 for (const [address, isPublic] of literals) {
   test(`${address} is ${isPublic ? '' : 'not '}a public address`, () => {
-    const check = () => target.appliance.platform.egress.check(`https://${address}/hook`);
+    const check = () => target.appliance.runtime.egress.check(`https://${address}/hook`);
     if (isPublic) check();
     else assert.throws(check, (error) => error instanceof Failure && /not public/.test(error.message));
   });
@@ -97,12 +133,23 @@ const forms: [string, RegExp | undefined][] = [
   ['https://hooks.example.com/#part', /fragment/],
   ['https://hooks.example.com:22/', /port/],
   ['https://hooks.example.com:80/', /port/],
+  ['https://hooks.example.com/in\\side', /backslash/],
+  ['https://hooks.example.com/in side', /white space/],
+  ['https://hooks.example.com/\tin', /white space/],
+  [' https://hooks.example.com/', /white space/],
+  ['https:\\\\hooks.example.com/', /backslash/],
+  ['https:hooks.example.com/', /backslash/],
+  ['https:/hooks.example.com/', /backslash/],
+  ['https:///hooks.example.com/', /backslash/],
+  ['https://hooks.example.com/in?at=%5C%20@', undefined],
+  ['https://HOOKS.example.com./in', undefined],
+  ['https://b\u00fccher.example/in', undefined],
   ['not a url', /not a URL/],
   ['https://', /not a URL/],
 ];
 for (const [url, rule] of forms) {
   test(`the URL ${url} is ${rule === undefined ? 'accepted' : `refused: ${rule.source}`}`, () => {
-    const check = () => target.appliance.platform.egress.check(url);
+    const check = () => target.appliance.runtime.egress.check(url);
     if (rule === undefined) check();
     else assert.throws(check, (error) => error instanceof Failure && error.status === 400 && rule.test(error.message));
   });

@@ -127,7 +127,6 @@ test('request ids of the service differ', async () => {
 
 const malformed: [string, string][] = [
   ['no HTTP at all', 'good morning\r\n\r\n'],
-  ['a header block of 17 KiB', requestText('GET', '/v1/account', [`X-Large: ${'x'.repeat(17_000)}`])],
   [
     'a length and chunks',
     requestText('POST', '/v1/account', ['Content-Length: 5', 'Transfer-Encoding: chunked'], '0\r\n\r\n'),
@@ -145,6 +144,58 @@ for (const [name, bytes] of malformed) {
   });
 }
 
+const header = (bytes: number) => requestText('GET', '/v1/account', [`X-Large: ${'x'.repeat(bytes)}`]);
+for (const [name, bytes] of [
+  ['17 KiB', header(17_000)],
+  ['2 MiB', header(2_000_000)],
+  ['17 KiB without an end', header(17_000).slice(0, -8)],
+  [
+    'many small fields',
+    requestText(
+      'GET',
+      '/v1/account',
+      Array.from({ length: 2000 }, (_, at) => `X-${at}: ${at}`),
+    ),
+  ],
+] as const) {
+  test(`a header block of ${name} is answered 431 with the envelope, and the connection closes`, async () => {
+    const started = performance.now();
+    const answer = parseAnswer(await exchangeBytes(target, bytes)).refused(431, 'general_headers_too_large');
+    assert.match(answer.headers.get('X-Request-Id') ?? '', /^[0-9a-f]{20}$/);
+    assert.equal(answer.headers.get('Connection'), 'close');
+    assert.ok(performance.now() - started < 10_000);
+  });
+}
+
+test('of more than 100 headers none is left out in silence', async () => {
+  const fields = (count: number) => Array.from({ length: count - 2 }, (_, at) => `X-${at}: ${at}`);
+  const path = '/v1/healthz';
+  parseAnswer(await exchangeBytes(target, requestText('GET', path, fields(100)))).expect(200);
+  for (const count of [101, 102, 300]) {
+    const answer = parseAnswer(await exchangeBytes(target, requestText('GET', path, fields(count))));
+    answer.refused(431, 'general_headers_too_large');
+    assert.equal(answer.headers.get('Connection'), 'close');
+  }
+  target.verifyAnswers();
+});
+
+const hosts: [string, string[]][] = [
+  ['two hosts', ['Host: localhost', 'Host: other.example']],
+  ['the same host twice', ['Host: localhost', 'Host: localhost']],
+  ['two hosts in other letters, far apart', ['hOST: localhost', ...Array(50).fill('X-A: b'), 'HOST: localhost']],
+];
+for (const [name, lines] of hosts) {
+  test(`a request with ${name} is answered 400, and the connection closes`, async () => {
+    for (const path of ['/v1/healthz', '/v1/account']) {
+      const text = [`GET ${path} HTTP/1.1`, ...lines, project, '', ''].join('\r\n');
+      const answer = parseAnswer(await exchangeBytes(target, text)).refused(400, 'general_argument_invalid');
+      assert.match(answer.string('message'), /more than one Host/);
+      assert.equal(answer.headers.get('Connection'), 'close');
+    }
+    target.verifyAnswers();
+  });
+}
+
 test('a request without a host or with an odd expectation is answered like any other', async () => {
   const bare = `GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n`;
   parseAnswer(await exchangeBytes(target, bare)).expect(200);
@@ -154,7 +205,7 @@ test('a request without a host or with an odd expectation is answered like any o
 
 test('requests sent ahead on one connection are answered in their order', async () => {
   const socket = await openSocket(target);
-  const first = `GET /nothing HTTP/1.1\r\nHost: a\r\nX-Request-Id: one\r\n\r\n`;
+  const first = `GET /nothing HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: one\r\n\r\n`;
   socket.write(first + requestText('GET', '/healthz', ['X-Request-Id: two']));
   const text = await received(socket);
   assert.match(text, /404 Not Found[\s\S]*X-Request-Id: one[\s\S]*200 OK[\s\S]*X-Request-Id: two/);

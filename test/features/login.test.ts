@@ -1,4 +1,5 @@
 // Login by e-mail address and password.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aLoggedInUser, aServerKey, aUser, logIn } from '../harness/actors.js';
@@ -6,6 +7,7 @@ import { cheapHashes, startAppliance, type TestAppliance } from '../harness/appl
 import { type Answer, createClient } from '../harness/client.js';
 import { recordedBy, rowsOf, runSql } from '../harness/database.js';
 import { asOperator } from '../harness/project.js';
+import { openSealed } from '../harness/sealed.js';
 
 const target = await startAppliance();
 const guest = createClient(target);
@@ -120,9 +122,7 @@ test('an over-long password or a missing one is refused before anything is hashe
 test('a login with new hash parameters replaces the hash, once, and so does another algorithm', async () => {
   const stored = async (id: string) => {
     const row = (await rowsOf(target, 'users', target.project.id)).find((user) => user.id === id);
-    const { sealing } = target.appliance.platform;
-    const { project } = target;
-    return sealing.open(project.id, project.dataKey, 'users|password_hash', String(row?.password_hash));
+    return openSealed(target, target.project, ['users', 'password_hash', id], row?.password_hash);
   };
   const stronger = { ...cheapHashes, scrypt: { logN: 11, r: 8, p: 2 } };
   const steps: [string, RegExp, TestAppliance][] = [

@@ -14,7 +14,7 @@ test('liveness, readiness and ping answer without any header, at the root and un
   for (const base of ['//', '/']) {
     assert.deepEqual((await bare.get(`${base}healthz`)).expect(200).body, { status: 'ok' });
     const ready = (await bare.get(`${base}readyz`)).expect(200);
-    assert.deepEqual(ready.body, { status: 'ok', checks: { database: 'ok' } });
+    assert.deepEqual(ready.body, { status: 'ok', checks: { database: 'ok', writable: true } });
     const pong = (await bare.get(`${base}ping`)).expect(200);
     assert.deepEqual([pong.text, pong.headers.get('Content-Type')], ['Pong!', 'text/plain; charset=utf-8']);
   }

@@ -66,6 +66,27 @@ for (const [origin, own, some] of origins) {
     assert.equal(/DELETE/.test(answer.headers.get('Access-Control-Allow-Methods') ?? ''), some);
     assert.ok(!allowed.includes('*'));
   });
+  test(`a page of ${origin} may ${some ? '' : 'not '}read answers that belong to no project`, async () => {
+    const nowhere = guest.with({ project: 'no-such-project' });
+    const asked: [Promise<Answer>, number][] = [
+      [nowhere.get('/account', { Origin: origin }), 404],
+      [nowhere.post('/account/sessions/email', {}, { Origin: origin }), 404],
+      [guest.with({ project: null }).get('/account', { Origin: origin }), 404],
+      [guest.get('/no-such-route', { Origin: origin }), 404],
+      [guest.request('PUT', '/account', {}, { Origin: origin }), 405],
+      [guest.get('/ping', { Origin: origin }), 200],
+      [guest.with({ project: null }).get('//ping', { Origin: origin }), 200],
+    ];
+    for (const [asking, status] of asked) {
+      const answer = (await asking).expect(status);
+      assert.equal(granted(answer), some ? origin : null);
+      assert.equal(answer.headers.get('Access-Control-Allow-Credentials'), some ? 'true' : null);
+      assert.match(answer.headers.get('Vary') ?? '', /\bOrigin\b/);
+      assert.equal(/X-Request-Id/.test(answer.headers.get('Access-Control-Expose-Headers') ?? ''), some);
+    }
+    for (const path of ['//healthz', '//readyz', '//metrics'])
+      assert.equal(granted((await guest.get(path, { Origin: origin })).expect(200)), null, path);
+  });
   test(`a page of ${origin} may ${own ? '' : 'not '}act with a cookie`, async () => {
     const { secret } = await aLoggedInUser(target);
     const headers = { Cookie: `svc_main=${secret}`, Origin: origin, 'Content-Type': 'application/json' };
@@ -114,6 +135,24 @@ for (const [name, headers, unsafe, read] of cookieRequests) {
     const change = await guest.request('PATCH', '/account/name', JSON.stringify({ name: 'Changed' }), all);
     assert.equal(change.status, unsafe, change.text);
     (await guest.get('/account', all)).expect(read);
+  });
+}
+
+/** [what the browser sends beside the cookie and the project, answer] */
+const logouts: [string, Record<string, string>, number][] = [
+  ['an origin of a platform', { Origin: page }, 204],
+  ['the word that it is the same origin', { 'Sec-Fetch-Site': 'same-origin' }, 204],
+  ['the media type of what is not there', { Origin: page, 'Content-Type': 'text/plain' }, 204],
+  ['an empty body', { Origin: page, 'Content-Length': '0' }, 204],
+  ['a foreign origin', { Origin: 'https://evil.example' }, 403],
+  ['no origin', {}, 403],
+];
+for (const [name, headers, status] of logouts) {
+  test(`logout by cookie, without a body, with ${name}: ${status}`, async () => {
+    const { secret } = await aLoggedInUser(target);
+    const cookie = { Cookie: `svc_main=${secret}` };
+    (await guest.delete('/account/sessions/current', { ...cookie, ...headers })).expect(status);
+    (await guest.get('/account', cookie)).expect(status === 204 ? 401 : 200);
   });
 }
 

@@ -139,3 +139,26 @@ test('the last use of a session is kept to the hour, that of a user to the day',
   await alive(user);
   assert.ok((await user.client.get('/account')).string('accessedAt') > accessed);
 });
+
+test('extending a session never takes it past a year from its beginning, or past what the project says', async () => {
+  const own = await startAppliance();
+  const first = await aLoggedInUser(own);
+  const extended = async ({ client }: LoggedInUser) => {
+    const { expire, $createdAt } = (await client.patch('/account/sessions/current')).expect(200).body;
+    return (Date.parse(String(expire)) - Date.parse(String($createdAt))) / day;
+  };
+  for (let days = 20; days < 360; days += 20) {
+    own.clock.advance(20 * day);
+    assert.ok((await extended(first)) <= 365);
+  }
+  assert.equal(await extended(first), 365);
+  own.clock.advance(25 * day);
+  (await first.client.get('/account')).refused(401, unauthorised);
+  const second = await logIn(own, first);
+  await changeSettings(own, { 'session.maxDays': 40 });
+  own.clock.advance(25 * day);
+  assert.equal(await extended(second), 40);
+  await changeSettings(own, { 'session.maxDays': 10 });
+  const { expire, $createdAt } = (await (await logIn(own, first)).client.get('/account/sessions/current')).body;
+  assert.equal(Date.parse(String(expire)) - Date.parse(String($createdAt)), 10 * day);
+});

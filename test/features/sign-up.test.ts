@@ -6,6 +6,7 @@ import { aLoggedInUser, aPerson, aServerKey, aUser, signUpBody } from '../harnes
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { nothing, recordedBy, rowsOf } from '../harness/database.js';
+import { messagesTo } from '../harness/messages.js';
 import { changeSettings } from '../harness/project.js';
 
 const target = await startAppliance();
@@ -132,7 +133,7 @@ test('a project may hide that an address is taken', async () => {
   };
   const { value: hidden, recorded } = await recordedBy(own, () => client.post('/account', attempt));
   hidden.expect(201);
-  assert.deepEqual(recorded, nothing);
+  assert.deepEqual(recorded, { ...nothing, messages: ['account-exists'] });
   assert.deepEqual(Object.keys(hidden.body), Object.keys(honest.body));
   const names = (answer: typeof hidden) => [...answer.headers.keys()].sort();
   assert.deepEqual(names(hidden), names(honest));
@@ -143,4 +144,65 @@ test('a project may hide that an address is taken', async () => {
     'user_invalid_credentials',
   );
   assert.equal((await rowsOf(own, 'users')).length, 2);
+});
+
+test('where taken addresses are hidden, a taken id is not: nobody is told of an account that was never made', async () => {
+  const own = await startAppliance();
+  const [person, other] = [await aUser(own), await aUser(own)];
+  await changeSettings(own, { 'signup.hideExisting': true });
+  const client = createClient(own);
+  const signUp = (id: string, email: string) =>
+    client.post('/account', { ...signUpBody(aPerson()), userId: id, email });
+  const table: [string, string, string, number, string[]][] = [
+    ['both free', 'fresh-1', 'fresh1@mail.example', 201, []],
+    ['the address taken', 'fresh-2', person.email, 201, ['account-exists']],
+    ['the address taken, in other letters', 'fresh-3', person.email.toUpperCase(), 201, ['account-exists']],
+    ['the address taken, no id chosen', 'unique()', person.email, 201, ['account-exists']],
+    ['the id taken', other.id, 'fresh2@mail.example', 409, []],
+    ['both taken, by two users', other.id, person.email, 409, []],
+    ['both taken, by one user', person.id, person.email, 409, []],
+  ];
+  for (const [name, id, email, status, messages] of table) {
+    const { value, recorded } = await recordedBy(own, () => signUp(id, email));
+    if (status === 409) value.refused(409, 'user_already_exists');
+    else value.expect(201);
+    assert.deepEqual(recorded.messages, messages, name);
+    if (status === 201) assert.equal(value.body.email, email.toLowerCase(), name);
+  }
+  // Whether the address is taken cannot be told from the refusal of the id.
+  const refusals = [await signUp(other.id, 'fresh3@mail.example'), await signUp(other.id, person.email)];
+  assert.equal(refusals[0]?.text, refusals[1]?.text);
+  assert.equal((await rowsOf(own, 'users')).length, 3);
+  const mail = (await messagesTo(own, person.email)).findLast(({ template }) => template === 'account-exists');
+  assert.equal(mail?.locals.name, person.name);
+});
+
+test('mails about sign-ups with a taken address are few, and do not use up those that their holder asks for', async () => {
+  const own = await startAppliance({ settings: { SVC_RATE_LIMITS: 'signup=1000/60' } });
+  const person = await aUser(own);
+  await changeSettings(own, { 'signup.hideExisting': true });
+  const client = createClient(own);
+  const attempt = () => client.post('/account', { ...signUpBody(aPerson()), email: person.email });
+  const { recorded } = await recordedBy(own, async () => {
+    for (let count = 0; count < 8; count++) (await attempt()).expect(201);
+  });
+  assert.deepEqual(recorded, { ...nothing, messages: ['account-exists', 'account-exists', 'account-exists'] });
+  const url = 'http://localhost:3000/reset';
+  for (let count = 0; count < 3; count++)
+    (await client.post('/account/recovery', { email: person.email, url })).expect(201);
+});
+
+test('of sign-ups with one address at the same moment one makes the account, and all look alike', async () => {
+  const own = await startAppliance();
+  const sibling = await own.startSibling();
+  await changeSettings(own, { 'signup.hideExisting': true });
+  const email = 'at-once@mail.example';
+  const answers = await Promise.all(
+    [own, sibling, own, sibling, own, sibling].map((of) =>
+      createClient(of).post('/account', { ...signUpBody(aPerson()), email }),
+    ),
+  );
+  for (const answer of answers) answer.expect(201);
+  assert.equal((await rowsOf(own, 'users')).length, 1);
+  await sibling.close();
 });

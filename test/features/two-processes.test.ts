@@ -69,9 +69,9 @@ test('both count the same guesses', async () => {
   }
   assert.deepEqual(statuses, [...Array(10).fill(401), 429, 429]);
   (await createClient(first).post('/account/sessions/email', { email, password })).expect(429);
-  const { platform, features } = second.appliance;
+  const { runtime, features } = second.appliance;
   const by = { projectId: first.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
-  await platform.db.work(by, (unit) => features.limits.reset(unit, { projectId: first.project.id }));
+  await runtime.db.work(by, (unit) => features.limits.reset(unit, { projectId: first.project.id }));
   await logIn(first, { ...(await aUser(second)), email, password });
 });
 
@@ -79,9 +79,9 @@ test('a server key that is revoked on one is refused by the other', async () => 
   const key = await aServerKey(first);
   const there = createClient(second, { key: key.secret });
   (await there.get('/project/platforms')).expect(200);
-  const { platform, features } = first.appliance;
+  const { runtime, features } = first.appliance;
   const by = { projectId: first.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
-  await platform.db.work(by, (unit) => features.serverKeys.revoke(unit, key.id));
+  await runtime.db.work(by, (unit) => features.serverKeys.revoke(unit, key.id));
   (await there.get('/project/platforms')).refused(401, unauthorised);
 });
 

@@ -80,9 +80,9 @@ export async function aServerKey(
   given: { scopes?: readonly string[]; expire?: Instant | null; projectId?: string } = {},
 ): Promise<TestKey> {
   const { scopes = ['all'], expire = null, projectId = target.project.id } = given;
-  const { platform, features } = target.appliance;
+  const { runtime, features } = target.appliance;
   const by = { projectId, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
-  const { id, secret } = await platform.db.work(by, (unit) =>
+  const { id, secret } = await runtime.db.work(by, (unit) =>
     features.serverKeys.create(unit, projectId, { name: 'test', scopes, expire }),
   );
   return { id, secret, client: createClient(target, { project: projectId, key: secret }) };

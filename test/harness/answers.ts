@@ -31,6 +31,7 @@ type OpenApiDocument = {
 const outsideOperations: Readonly<Record<number, string>> = {
   404: 'general_route_not_found',
   405: 'general_method_unsupported',
+  421: 'general_host_unknown',
   429: 'general_rate_limit_exceeded',
 };
 

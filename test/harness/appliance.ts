@@ -24,6 +24,8 @@ export interface ApplianceOptions {
   readonly databaseUrl?: string;
   /** Jobs run by the machine's clock; otherwise only when the test says so. */
   readonly ticking?: boolean;
+  /** A clock of a sibling's own. */
+  readonly clock?: TestClock;
   /** Cuts the time limits of outbound calls down. */
   readonly longestCallMs?: number;
 }
@@ -59,7 +61,19 @@ export const databaseUnderTest = process.env.SVC_TEST_DATABASE === 'postgres' ? 
 export const cheapHashes: HashParameters = { ...defaultHashParameters, scrypt: { logN: 10, r: 8, p: 1 } };
 
 /** Limits no test meets by accident; a test of the limits sets `SVC_RATE_LIMITS` to the empty text, which means the product's own. */
-const generousLimits = ['data', 'login', 'signup', 'anonymous', 'send', 'send-daily', 'send-mail', 'send-sms', 'jwt']
+const generousLimits = [
+  'data',
+  'refused',
+  'operations',
+  'login',
+  'signup',
+  'anonymous',
+  'send',
+  'send-daily',
+  'send-mail',
+  'send-sms',
+  'jwt',
+]
   .map((name) => `${name}=1000000/60`)
   .join();
 const masterKey = randomBytes(32).toString('base64url');
@@ -120,7 +134,7 @@ async function start(
     writeLog: (text) => lines.push(text),
     ...(options.longestCallMs === undefined ? {} : { longestCallMs: options.longestCallMs }),
   });
-  await appliance.platform.migrator.up();
+  await appliance.runtime.migrator.up();
   const project = await ensureProject(appliance, 'main');
   const neighbour = await ensureProject(appliance, 'neighbour');
   const listener = await appliance.serve();
@@ -140,7 +154,7 @@ async function start(
     clock,
     databaseUrl,
     log: () => {
-      appliance.platform.log.flush();
+      appliance.runtime.log.flush();
       return lines.join('');
     },
     answers: recorder.answers,
@@ -152,7 +166,7 @@ async function start(
       if (problems.length > 0) throw new Error(`answers that /openapi.json does not describe:\n${problems.join('\n')}`);
     },
     startSibling: async (given = {}) => {
-      const sibling = await start({ ...options, ...given, databaseUrl }, clock, directory);
+      const sibling = await start({ ...options, ...given, databaseUrl }, given.clock ?? clock, directory);
       siblings.push(sibling);
       return sibling;
     },
@@ -172,9 +186,9 @@ async function closeAll(started: TestAppliance, siblings: readonly TestAppliance
   started.verifyAnswers();
 }
 
-async function ensureProject({ platform, features }: Appliance, id: string): Promise<Project> {
+async function ensureProject({ runtime, features }: Appliance, id: string): Promise<Project> {
   const by = { projectId: id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
-  return platform.db.work(by, async (unit) => {
+  return runtime.db.work(by, async (unit) => {
     const known = (await features.projects.list(unit)).find((project) => project.id === id);
     return known ?? features.projects.create(unit, { id, name: `Project ${id}` });
   });

@@ -17,6 +17,8 @@ export type Run = { code: number | null; out: string; err: string };
 /** A server that runs; `ended` resolves with its exit code. */
 export type Server = {
   url: string;
+  /** Of the process; the tests look at its memory. */
+  pid: number;
   signal(name: NodeJS.Signals): void;
   ended: Promise<number | null>;
   /** Everything on stderr so far. */
@@ -106,7 +108,7 @@ async function ready(child: ChildProcess): Promise<Server> {
   }
   const { url, pid } = JSON.parse(out());
   assert.equal(pid, child.pid);
-  return { url, signal: (name) => child.kill(name), ended, log: err };
+  return { url, pid: Number(pid), signal: (name) => child.kill(name), ended, log: err };
 }
 
 function collect(stream: NodeJS.ReadableStream | null): () => string {

@@ -1,8 +1,11 @@
 import type { Clock } from '#src/platform/clock.js';
 
-/** A clock that runs like the machine's own and can be moved ahead. */
+/** A clock that runs like the machine's own and can be set. */
 export interface TestClock extends Clock {
+  /** Lets so much time pass. */
   advance(milliseconds: number): void;
+  /** Sets the clock, ahead or back, while no time passes: what only ever grows stays where it is. */
+  step(milliseconds: number): void;
 }
 
 /** Milliseconds of a minute, an hour and a day. */
@@ -12,12 +15,16 @@ export const day = 24 * hour;
 
 /** Creates a clock that starts at the machine's time. */
 export function createTestClock(): TestClock {
-  let ahead = 0;
+  let passed = 0;
+  let stepped = 0;
   return {
-    now: () => Date.now() + ahead,
-    monotonic: () => performance.now() + ahead,
+    now: () => Date.now() + passed + stepped,
+    monotonic: () => performance.now() + passed,
     advance: (milliseconds) => {
-      ahead += milliseconds;
+      passed += milliseconds;
+    },
+    step: (milliseconds) => {
+      stepped += milliseconds;
     },
   };
 }

@@ -11,7 +11,7 @@ interface Recorded {
 
 /** Every row of a table of the test's database, or those of one project. */
 export async function rowsOf({ appliance }: TestAppliance, table: string, projectId?: string): Promise<Row[]> {
-  const { db, sql } = appliance.platform;
+  const { db, sql } = appliance.runtime;
   const all = sql.knex(table).select('*');
   return db.all(sql.compile(projectId === undefined ? all : all.where('project_id', projectId)));
 }
@@ -22,7 +22,7 @@ export async function runSql(
   text: string,
   values: (string | number | null)[] = [],
 ): Promise<Row[]> {
-  const { db, sql } = appliance.platform;
+  const { db, sql } = appliance.runtime;
   return db.all(sql.compile(sql.knex.raw(text, values)));
 }
 

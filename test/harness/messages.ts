@@ -1,7 +1,9 @@
 // Messages to people, as whoever they are sent to would read them.
+
 import assert from 'node:assert/strict';
 import type { TestAppliance } from './appliance.js';
 import { rowsOf } from './database.js';
+import { openSealed } from './sealed.js';
 
 /** A message that was left for somebody. */
 export interface TestMessage {
@@ -19,9 +21,8 @@ export async function messagesTo(
   whom: string,
   project = target.project,
 ): Promise<TestMessage[]> {
-  const { sealing } = target.appliance.platform;
-  const open = (place: string, sealed: unknown) =>
-    sealing.open(project.id, project.dataKey, `messages|${place}`, String(sealed));
+  const open = (column: 'recipient' | 'sealed', row: Record<string, unknown>) =>
+    openSealed(target, project, ['messages', column, String(row.id)], row[column]);
   const rows = await rowsOf(target, 'messages', project.id);
   return rows
     .sort((a, b) => (`${a.created_at} ${a.id}` < `${b.created_at} ${b.id}` ? -1 : 1))
@@ -29,9 +30,9 @@ export async function messagesTo(
       template: String(row.template),
       userId: row.user_id === null ? null : String(row.user_id),
       locale: String(row.locale),
-      to: open('recipient', row.recipient),
+      to: open('recipient', row),
       // Wiped where it was sent, or too old to be.
-      locals: row.sealed === '' ? {} : JSON.parse(open('sealed', row.sealed)),
+      locals: row.sealed === '' ? {} : JSON.parse(open('sealed', row)),
     }))
     .filter(({ to, userId }) => to === whom || userId === whom);
 }

@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import type { Query } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
-import { createPlatform, type Platform } from '#src/platform/index.js';
+import { createRuntime, type Runtime } from '#src/platform/index.js';
 import { cheapHashes, databaseUnderTest, freshDatabase, testConfig } from './appliance.js';
 
 /** Opens an empty database; `another` opens the same one as a second process would. */
-export async function startPlatform(): Promise<{ platform: Platform; another(): Promise<Platform> }> {
+export async function startRuntime(): Promise<{ runtime: Runtime; another(): Promise<Runtime> }> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-test-'));
   const config = testConfig(directory, await freshDatabase(directory));
-  const opened: Platform[] = [];
+  const opened: Runtime[] = [];
   const open = async () => {
-    const platform = await createPlatform(config, { hashParameters: cheapHashes, writeLog: () => {} });
+    const platform = await createRuntime(config, { hashParameters: cheapHashes, writeLog: () => {} });
     opened.push(platform);
     return platform;
   };
@@ -22,15 +22,11 @@ export async function startPlatform(): Promise<{ platform: Platform; another(): 
     for (const platform of opened) await platform.close();
     rmSync(directory, { recursive: true, force: true });
   });
-  return { platform: await open(), another: open };
+  return { runtime: await open(), another: open };
 }
 
 /** A statement as knex writes it, with `?` for values. */
-export function statement(
-  { sql }: Pick<Platform, 'sql'>,
-  text: string,
-  values: (string | number | null)[] = [],
-): Query {
+export function statement({ sql }: Pick<Runtime, 'sql'>, text: string, values: (string | number | null)[] = []): Query {
   return sql.compile(sql.knex.raw(text, values));
 }
 
@@ -42,12 +38,12 @@ interface Column {
 }
 
 /** Every table of a database with its columns, in the words both databases share. */
-export async function tablesOf(platform: Platform): Promise<Map<string, Column[]>> {
+export async function tablesOf(runtime: Runtime): Promise<Map<string, Column[]>> {
   const sqlite = `select t.name as "table", c.name as name, lower(c.type) as type, c."notnull" = 0 as nullable
     from sqlite_master t join pragma_table_info(t.name) c where t.type = 'table' and t.name not like 'sqlite\\_%' escape '\\'`;
   const postgres = `select table_name as "table", column_name as name, data_type as type, (is_nullable = 'YES')::int as nullable
     from information_schema.columns where table_schema = 'public'`;
-  const rows = await platform.db.all({ sql: databaseUnderTest === 'sqlite' ? sqlite : postgres, values: [] });
+  const rows = await runtime.db.all({ sql: databaseUnderTest === 'sqlite' ? sqlite : postgres, values: [] });
   const tables = new Map<string, Column[]>();
   for (const { table, name, type, nullable } of rows) {
     const columns = tables.get(String(table)) ?? [];
@@ -58,7 +54,7 @@ export async function tablesOf(platform: Platform): Promise<Map<string, Column[]
 }
 
 /** Everything a schema consists of, as rows that can be compared. */
-export async function schemaOf(platform: Platform): Promise<Row[]> {
+export async function schemaOf(runtime: Runtime): Promise<Row[]> {
   const sqlite = `select type, name, sql as text from sqlite_master where name not like 'sqlite\\_%' escape '\\' order by type, name`;
   const postgres = `select 'column' as type, table_name || '.' || column_name as name, data_type || is_nullable as text
       from information_schema.columns where table_schema = 'public'
@@ -67,5 +63,5 @@ export async function schemaOf(platform: Platform): Promise<Row[]> {
     union all select 'constraint', conname, pg_get_constraintdef(oid) from pg_constraint where connamespace = 'public'::regnamespace
     union all select 'function', proname, prosrc from pg_proc where pronamespace = 'public'::regnamespace
     order by 1, 2`;
-  return platform.db.all({ sql: databaseUnderTest === 'sqlite' ? sqlite : postgres, values: [] });
+  return runtime.db.all({ sql: databaseUnderTest === 'sqlite' ? sqlite : postgres, values: [] });
 }

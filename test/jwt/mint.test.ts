@@ -11,7 +11,7 @@ import { nothing, recordedBy, runSql } from '../harness/database.js';
 import { aBearer, decode, mint } from './setup.js';
 
 const target = await startAppliance();
-const issuer = `${target.appliance.platform.config.baseUrl}/projects/main`;
+const issuer = `${target.appliance.runtime.config.baseUrl}/projects/main`;
 
 for (const alg of ['HS256', 'RS256'] as const) {
   test(`a token by ${alg} names its key and holds exactly the documented claims`, async () => {
@@ -148,6 +148,21 @@ test('a user of so many labels that the token would exceed its size is told so',
   await labelled(150);
   const refused = (await client.post('/account/jwts')).refused(400, 'general_argument_invalid');
   assert.match(refused.string('message'), /more than 4096 bytes: the user has too many teams/);
+});
+
+test('a user of so many roles in teams that the token would exceed its size has one without them, which says so', async () => {
+  const { client, id } = await aLoggedInUser(target);
+  const roles = Array.from({ length: 100 }, (_, at) => `role${String(at).padStart(76, '0')}`);
+  const memberships = JSON.stringify([{ id: 'm1', teamId: 'crew', roles }]);
+  await runSql(target, 'update users set memberships = ? where id = ?', [memberships, id]);
+  const jwt = await mint(client, { alg: 'RS256' });
+  const claims = decode(jwt).claims;
+  assert.deepEqual([claims.rolesTruncated, claims.teams], [true, ['crew']]);
+  assert.deepEqual(
+    (claims.roles as string[]).filter((role) => role.startsWith('team:') || role.startsWith('member:')),
+    [],
+  );
+  (await createClient(target, { jwt }).get('/account')).expect(200);
 });
 
 test('a session makes sixty tokens an hour; another session of the user is counted for itself', async () => {

@@ -120,7 +120,7 @@ test('a token counts as a use of its session, as a request with the session does
 /** A token as a server key has it made for a user without a session. */
 async function withoutSession({ id }: { id: string }): Promise<{ jwt: string; client: Client }> {
   const { features } = first.appliance;
-  const account = await features.users.find(first.project, id);
+  const account = await features.users.getByIdOrEmail(first.project.id, id);
   const jwt = await features.tokens.mint(first.project, account, null, { alg: 'HS256', duration: 900 });
   return { jwt, client: createClient(second, { jwt }) };
 }

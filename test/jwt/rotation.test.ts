@@ -1,4 +1,5 @@
 // Keys come and go while everybody goes on verifying: two servers on one database, and somebody who keeps the published keys for as long as allowed.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
@@ -8,6 +9,7 @@ import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { day, minute } from '../harness/clock.js';
 import { nothing, recordedBy, rowsOf } from '../harness/database.js';
+import { openSealed } from '../harness/sealed.js';
 import { aBearer, decode, mint } from './setup.js';
 
 const operator = { projectId: 'main', actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
@@ -222,7 +224,7 @@ test('a rotation that breaks off has changed nothing', async () => {
   const target = await startAppliance();
   const user = await aBearer(target);
   const before = await rowsOf(target, 'signing_keys');
-  const { db } = target.appliance.platform;
+  const { db } = target.appliance.runtime;
   const { work } = db;
   const broken: typeof work = (by, body) =>
     work(by, async (unit) => {
@@ -244,14 +246,13 @@ test('what is secret of a key is sealed, and bound to its row', async () => {
   for (const alg of ['HS256', 'RS256']) await mint(client, { alg });
   const rows = await rowsOf(target, 'signing_keys');
   for (const row of rows) {
-    assert.match(String(row.secret), /^v1\.[\w-]+$/);
+    assert.match(String(row.secret), /^v2\.[\w-]+$/);
     assert.doesNotMatch(JSON.stringify(row), /PRIVATE|"d"/);
   }
-  const { sealing } = target.appliance.platform;
   const [one, other] = rows;
-  const place = `signing_keys|secret|${one?.kid}`;
-  sealing.open('main', target.project.dataKey, place, String(one?.secret));
-  assert.throws(() => sealing.open('main', target.project.dataKey, place, String(other?.secret)));
+  const place = ['signing_keys', 'secret', String(one?.kid)] as const;
+  openSealed(target, target.project, place, one?.secret);
+  assert.throws(() => openSealed(target, target.project, place, other?.secret));
 });
 
 test('the age of the oldest key is measured', async () => {

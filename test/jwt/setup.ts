@@ -1,9 +1,11 @@
 // What the tests of JWTs share: minting, taking apart, and forging with the keys of the database.
+
 import { createHmac, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { aLoggedInUser, type LoggedInUser } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
 import { rowsOf } from '../harness/database.js';
+import { openSealed } from '../harness/sealed.js';
 
 /** The header or the claims of a token. */
 export type Part = Record<string, unknown>;
@@ -57,14 +59,13 @@ export async function keyOf(
   alg: 'HS256' | 'RS256',
   projectId = 'main',
 ): Promise<{ kid: string; signer: Exclude<Signer, undefined> }> {
-  const { platform, features } = appliance;
-  const project = await features.projects.get(platform.db, projectId);
+  const { runtime, features } = appliance;
+  const project = await features.projects.get(runtime.db, projectId);
   const rows = (await rowsOf({ appliance } as TestAppliance, 'signing_keys', projectId)).filter(
     (row) => row.alg === alg,
   );
   const kid = String(rows.at(-1)?.kid);
-  const place = `signing_keys|secret|${kid}`;
-  const opened = platform.sealing.open(project.id, project.dataKey, place, String(rows.at(-1)?.secret));
+  const opened = openSealed({ appliance }, project, ['signing_keys', 'secret', kid], rows.at(-1)?.secret);
   return {
     kid,
     signer: alg === 'HS256' ? { secret: Buffer.from(opened, 'base64url') } : { key: createPrivateKey(opened) },

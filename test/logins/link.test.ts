@@ -12,8 +12,8 @@ import { aContact, redeemPath } from './setup.js';
 const target = await startAppliance({ settings: { SVC_BASE_URL: 'https://api.shop.example/v1' } });
 const guest = createClient(target);
 const path = '/account/tokens/magic-url';
-const { platform, features } = target.appliance;
-await platform.db.work(
+const { runtime, features } = target.appliance;
+await runtime.db.work(
   { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' },
   (unit) =>
     features.projects.addPlatform(unit, target.project.id, { id: 'web', name: '', hostname: 'app.shop.example' }),

@@ -1,7 +1,7 @@
 // Redeeming: five tries, one use, and only by the purpose, the project and the request that the secret was made for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createOneTimeSecrets } from '#src/features/one-time-secrets/index.js';
+import { createOneTimeSecrets } from '#src/features/identity/one-time-secrets/index.js';
 import { aUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -105,11 +105,11 @@ const purposes = [
 ] as const;
 for (const purpose of purposes) {
   test(`a ${purpose} secret ${purpose === 'server-token' ? 'logs in' : 'does not log in'}`, async () => {
-    const { platform } = target.appliance;
-    const secrets = createOneTimeSecrets(platform);
+    const { runtime } = target.appliance;
+    const secrets = createOneTimeSecrets(runtime);
     const { id: userId, email } = await aUser(target);
     const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
-    const { secret } = await platform.db.work(by, (unit) =>
+    const { secret } = await runtime.db.work(by, (unit) =>
       secrets.issue(unit, target.project, {
         ...{ purpose, subject: userId, userId, lifeSeconds: 600 },
         ...(purpose === 'server-token' ? { recipient: '', form: { length: 6 } } : { recipient: email, form: 'code' }),

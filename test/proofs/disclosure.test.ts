@@ -30,7 +30,7 @@ for (const [value, further, here, behindProxy, byKey] of table) {
   test(`${value} with ${also} set: here ${here}, behind a proxy ${behindProxy}, server key ${byKey}`, async () => {
     const target = await startAppliance({ settings: { SVC_TOKENS_IN_RESPONSE: value, ...further } });
     const { client: key } = await aServerKey(target);
-    const own = new URL(String(target.appliance.platform.config.baseUrl)).origin;
+    const own = new URL(String(target.appliance.runtime.config.baseUrl)).origin;
     const url = further.SVC_BASE_URL === undefined ? page : `${own}/proof`;
     const guest = createClient(target);
     const user = await aLoggedInUser(target);

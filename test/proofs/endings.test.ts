@@ -24,14 +24,14 @@ const not = (those: readonly string[]) => purposes.filter((purpose) => !those.in
 
 /** One open secret of every purpose, as each way in leaves them; whether they are redeemed well is tested with those ways. */
 async function openEverything(user: Person): Promise<void> {
-  const { platform } = target.appliance;
+  const { runtime } = target.appliance;
   const far = new Date(target.clock.now() + 3_600_000).toISOString();
   for (const purpose of purposes) {
     const recipient = byMail.includes(purpose) ? user.email : byPhone.includes(purpose) ? user.phone : '';
-    const row = { project_id: target.project.id, purpose, subject: user.id, id: platform.random.id() };
+    const row = { project_id: target.project.id, purpose, subject: user.id, id: runtime.random.id() };
     const rest = { user_id: user.id, alias: user.id, recipient, digest: 'x', length: 43, expire: far, created_at: far };
-    const insert = platform.sql.knex('one_time_secrets').insert({ ...row, ...rest });
-    await platform.db.all(platform.sql.compile(insert));
+    const insert = runtime.sql.knex('one_time_secrets').insert({ ...row, ...rest });
+    await runtime.db.all(runtime.sql.compile(insert));
   }
 }
 async function openOf({ id }: Person): Promise<string[]> {
@@ -115,12 +115,12 @@ for (const [name, act, ...counts] of proofs) {
 
 test('what waits at an address for somebody yet to sign up goes with the address', async () => {
   const user = await aUserWithPhone(target);
-  const { platform } = target.appliance;
+  const { runtime } = target.appliance;
   const far = new Date(target.clock.now() + 3_600_000).toISOString();
-  const row = { project_id: target.project.id, purpose: 'email-code', subject: user.email, id: platform.random.id() };
+  const row = { project_id: target.project.id, purpose: 'email-code', subject: user.email, id: runtime.random.id() };
   const rest = { user_id: null, alias: 'nobody-yet', recipient: user.email, digest: 'x', length: 6, tries_left: 5 };
-  const insert = platform.sql.knex('one_time_secrets').insert({ ...row, ...rest, expire: far, created_at: far });
-  await platform.db.all(platform.sql.compile(insert));
+  const insert = runtime.sql.knex('one_time_secrets').insert({ ...row, ...rest, expire: far, created_at: far });
+  await runtime.db.all(runtime.sql.compile(insert));
   await changeEmail(user);
   assert.deepEqual(await runSql(target, 'select id from one_time_secrets where id = ?', [row.id]), []);
 });

@@ -1,13 +1,13 @@
 // Reading a user's log goes by the indexes: a long audit log costs what a short one does.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createActivityStore } from '#src/features/activity/store.js';
+import { createActivityStore } from '#src/features/events/activity/store.js';
 import type { Query } from '#src/platform/db/query.js';
 import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
 import { runSql } from '../harness/database.js';
 
 const target = await startAppliance();
-const { db, sql } = target.appliance.platform;
+const { db, sql } = target.appliance.runtime;
 const rows = 30_000;
 const [first, source] =
   databaseUnderTest === 'sqlite'

@@ -38,7 +38,8 @@ test('a phone number is set and changed, unverified, and the user is told by mai
       String(entry.id),
     ]);
     const values = Object.fromEntries(kept.map(({ field, value: text }) => [String(field), text]));
-    assert.deepEqual(values, previous === '' ? { phone } : { phone, previous });
+    const client = { 'client.ip': '127.0.0.1', 'client.userAgent': 'node' };
+    assert.deepEqual(values, { ...client, phone, ...(previous === '' ? {} : { previous }) });
   }
   assert.equal((await messagesTo(target, user.email)).filter(({ template }) => template === 'phone-changed').length, 2);
   assert.equal(await isVerified(target, user.id, 'phone'), false);

@@ -36,16 +36,16 @@ for (const brand of brands) {
   };
 
   test(`node-appwrite verifies address and number by X-${brand.name} headers`, async () => {
-    const { email, guest, account } = await signUp('verify');
+    const { email, account } = await signUp('verify');
     const asked = await account.createEmailVerification({ url: page });
     const proof = await proofOf(target, email, 'email-verification');
     assert.deepEqual(proof, { userId: asked.userId, secret: asked.secret });
-    assert.equal((await guest.updateEmailVerification(proof)).$id, asked.$id);
+    assert.equal((await account.updateEmailVerification(proof)).$id, asked.$id);
     const phone = aNumber();
     assert.equal((await account.updatePhone({ phone, password })).phone, phone);
     const { userId } = await account.createPhoneVerification();
     const secret = String((await lastMessage(target, phone, 'phone-verification')).locals.code);
-    await guest.updatePhoneVerification({ userId, secret });
+    await account.updatePhoneVerification({ userId, secret });
     const { emailVerification, phoneVerification } = await account.get();
     assert.deepEqual([emailVerification, phoneVerification], [true, true]);
   });
@@ -54,7 +54,7 @@ for (const brand of brands) {
     const { email, guest, account } = await signUp('old');
     await account.createVerification({ url: page });
     const proof = await proofOf(target, email, 'email-verification');
-    await guest.updateVerification(proof);
+    await account.updateVerification(proof);
     assert.equal((await account.get()).emailVerification, true);
     const again = await guest.updateVerification(proof).catch((error: unknown) => error);
     assert.ok(again instanceof AppwriteException);

@@ -75,7 +75,7 @@ test('the commands work in the order of the page', async () => {
   for (const expected of [
     '"email":"anna@example.com"',
     'logged in: ben@example.com',
-    '"providerUid":"dora@example.com"',
+    '"providerUid":"emil@example.com"',
     '1 order of Ben: a bell',
     'secret    whsec_',
     'https://hooks.example.com/svc  documentCreated',

@@ -1,6 +1,7 @@
 // {password, magic link, e-mail code, phone code} × the second factor: no way in leads around it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { operatorReading } from '#src/contract/reading.js';
 import type { Session } from '#src/contract/session.js';
 import { aLoggedInUser, aServerKey, type LoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
@@ -226,12 +227,17 @@ const channels: [string[], string, Standing[], 'password' | 'none', Outcome][] =
 
 /** Opens a session as a way in does that has proved these factors. */
 async function open(user: LoggedInUser, provider: string, factors: string[]): Promise<{ session: Session }> {
-  const { platform, features } = target.appliance;
+  const { runtime, features } = target.appliance;
   const by = { projectId: 'main', actor: { kind: 'guest', id: '' }, requestId: 'test' };
   const facts = { id: 'test', ip: '127.0.0.1', userAgent: '', presentedSession: null, locale: null, isLocal: true };
-  const account = await features.users.find(target.project, user.id);
-  const request = { ...facts, charge: () => {} };
-  return platform.db.work(by, (unit) =>
+  const account = await features.users.getByIdOrEmail(target.project.id, user.id);
+  const request = {
+    ...facts,
+    reading: operatorReading,
+    charge: () => {},
+    answer: runtime.answers.open(operatorReading),
+  };
+  return runtime.db.work(by, (unit) =>
     features.sessions.open(unit, target.project, account, { provider, providerUid: '', factors, request }),
   );
 }

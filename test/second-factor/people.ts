@@ -5,6 +5,7 @@ import type { TestAppliance } from '../harness/appliance.js';
 import { type Answer, type Client, createClient } from '../harness/client.js';
 import { rowsOf, runSql } from '../harness/database.js';
 import { messagesTo } from '../harness/messages.js';
+import { vouchFor } from '../proofs/proofs.js';
 
 /** An authenticator app: another implementation of RFC 6238 than the server's. */
 export type App = {
@@ -33,10 +34,11 @@ export function scan({ clock }: TestAppliance, uri: string): App {
   };
 }
 
-/** Enrols an app by the seed's two calls. */
+/** Enrols an app by the seed's two calls; the address counts as set by the application, so that proving it leaves the app where it is. */
 export async function aGuardedUser(target: TestAppliance): Promise<Guarded> {
   const user = await aLoggedInUser(target);
   const app = scan(target, (await user.client.post('/account/mfa/totp')).expect(200).string('uri'));
+  await vouchFor(target, user.id);
   const confirmed = (await user.client.put('/account/mfa/totp', { otp: app.code() })).expect(200);
   return { ...user, app, recoveryCodes: confirmed.body.recoveryCodes as string[] };
 }

@@ -1,9 +1,11 @@
 // Users of other products: their passwords fit, once by the foreign hash and from then on by ours; hostile hashes stay outside.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aServerKey, aUser } from '../harness/actors.js';
 import { createClient } from '../harness/client.js';
 import { nothing, recordedBy, rowsOf } from '../harness/database.js';
+import { openSealed } from '../harness/sealed.js';
 import { aManagedUser, managed, tryLogin } from './setup.js';
 import { type Vector, vectors } from './vectors.js';
 
@@ -19,8 +21,7 @@ async function take({ route, body }: Pick<Vector, 'route' | 'body'>) {
 /** What the database holds of a password, opened. */
 async function stored(userId: string): Promise<string> {
   const row = (await rowsOf(target, 'users')).find(({ id }) => id === userId);
-  const { id, dataKey } = target.project;
-  return target.appliance.platform.sealing.open(id, dataKey, 'users|password_hash', String(row?.password_hash));
+  return openSealed(target, target.project, ['users', 'password_hash', userId], row?.password_hash);
 }
 
 for (const vector of vectors) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Query } from 'node-appwrite';
+import type { ErrorType } from '#src/contract/errors.js';
 import { aServerKey } from '../harness/actors.js';
 import type { Answer } from '../harness/client.js';
 import { managed } from './setup.js';
@@ -131,7 +132,7 @@ test('pages by cursor, there and back, hold everybody once in every order', asyn
 });
 
 const many = Array.from({ length: 101 }, () => Query.limit(1));
-const wrong: [name: string, queries: string[], more?: Record<string, string>, type?: 'general_cursor_not_found'][] = [
+const wrong: [name: string, queries: string[], more?: Record<string, string>, type?: ErrorType][] = [
   ['no JSON', ['limit(1)']],
   ['null', ['null']],
   ['an unknown method', [JSON.stringify({ method: 'sleep', values: [1] })]],
@@ -149,7 +150,13 @@ const wrong: [name: string, queries: string[], more?: Record<string, string>, ty
   ['a negative offset', [Query.offset(-1)]],
   ['a NUL', [Query.equal('name', ['a\0b'])]],
   ['a lone surrogate', [JSON.stringify({ method: 'equal', attribute: 'name', values: ['\ud800'] })]],
-  ['too many queries', many],
+  ['too many queries', many, {}, 'general_query_limit_exceeded'],
+  [
+    'too many words',
+    Array.from({ length: 9 }, () => Query.search('name', 'w '.repeat(56))),
+    {},
+    'general_query_limit_exceeded',
+  ],
   ['a query too long', [Query.equal('name', ['x'.repeat(4096)])]],
   ['a search too long', [], { search: 'x'.repeat(257) }],
   ['a search with a NUL', [], { search: 'a\0' }],

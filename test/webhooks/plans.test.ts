@@ -1,15 +1,15 @@
 // Looking for what is due goes by the index: a long queue costs what a short one does.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createEventStore } from '#src/features/webhooks/deliveries/event-store.js';
-import { createDeliveryStore } from '#src/features/webhooks/deliveries/store.js';
+import { createEventStore } from '#src/features/events/webhooks/deliveries/event-store.js';
+import { createDeliveryStore } from '#src/features/events/webhooks/deliveries/store.js';
 import type { Query } from '#src/platform/db/query.js';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { runSql } from '../harness/database.js';
 import { aKey, aWebhook, startOpen } from './setup.js';
 
 const target = await startOpen();
-const { db, sql } = target.appliance.platform;
+const { db, sql } = target.appliance.runtime;
 const rows = 30_000;
 const [first, source] =
   databaseUnderTest === 'sqlite'
@@ -36,7 +36,7 @@ test('neither claiming nor fanning out reads what is not due', async () => {
   const webhook = { projectId: 'main', id: one ?? '' };
   const queries: Record<string, Query> = {
     webhooks: store.waitingWebhooks({ now }),
-    claim: store.claim({ ...webhook, now, until: now, owner: 'o', most: 4 }),
+    claim: store.claim({ project_id: 'main', webhook_id: webhook.id }, { owner: 'o', now, until: now }, 4),
     projects: createEventStore(sql).waitingProjects(),
     events: createEventStore(sql).number('main', { last: 0, now, most: 100, returned: true }),
     attempts: store.attempts(webhook, { limit: 20, offset: 0 }),

@@ -97,13 +97,11 @@ test('a server that ends finishes what it is posting', async () => {
 });
 
 test('the events of a project go with it, and one of the same id begins at one', async () => {
-  const { platform, features } = first.appliance;
+  const { runtime, features } = first.appliance;
   const by = { projectId: 'brief', actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
   const life = async (): Promise<number> => {
-    const project = await platform.db.work(by, (unit) =>
-      features.projects.create(unit, { id: 'brief', name: 'Brief' }),
-    );
-    await platform.db.work(by, async (unit) => {
+    const project = await runtime.db.work(by, (unit) => features.projects.create(unit, { id: 'brief', name: 'Brief' }));
+    await runtime.db.work(by, async (unit) => {
       const payload = { attributes: [], permissions: false };
       unit.record('documentCreated', { resource: 'x', payload, announce: '{}' });
     });
@@ -112,7 +110,7 @@ test('the events of a project go with it, and one of the same id begins at one',
       assert.ok(event?.sequence);
       return Number(event.sequence);
     });
-    await platform.db.work(by, (unit) => features.projects.remove(unit, project.id));
+    await runtime.db.work(by, (unit) => features.projects.remove(unit, project.id));
     for (const table of ['events', 'event_sequences', 'webhooks'])
       assert.deepEqual(await rowsOf(first, table, project.id), [], table);
     return sequence;

@@ -29,12 +29,12 @@ test('what was given up is delivered once more since a time or by its event, and
     target.clock.advance((deliveryDelays[attempt - 1] ?? 0) * 1200 + 1000);
     worker.nudge();
   }
-  const stored = await webhooks.get(target.appliance.platform.db, target.project.id, webhook.id);
+  const stored = await webhooks.get(target.appliance.runtime.db, target.project.id, webhook.id);
   assert.equal(stored.attempts, 20);
   const since = new Date(target.clock.now() + day).toISOString();
-  assert.equal(await webhooks.replaySome(by, stored, { since }), 0);
+  assert.equal(await webhooks.replaySome(by, stored, { since, all: false }), 0);
   target.clock.advance(6 * day);
-  assert.equal(await webhooks.replaySome(by, stored, { since: '2000-01-01T00:00:00.000Z' }), 2);
+  assert.equal(await webhooks.replaySome(by, stored, { since: '2000-01-01T00:00:00.000Z', all: false }), 2);
   worker.nudge();
   await attempted(key, webhook, 22);
   const { attempts, enabled } = (await key.get(webhook.path)).body;
@@ -42,11 +42,11 @@ test('what was given up is delivered once more since a time or by its event, and
 
   receiver.answer = (response) => response.end();
   const before = receiver.calls.length;
-  assert.equal(await webhooks.replaySome(by, stored, { event: made[0] ?? '' }), 1);
+  assert.equal(await webhooks.replayEvent(by, stored, made[0] ?? ''), 1);
   worker.nudge();
   const calls = await called(receiver, before + 1);
   assert.equal(bodyOf(calls.at(-1) ?? { body: Buffer.from('{}') }).id, made[0]);
-  await assert.rejects(webhooks.replaySome(by, stored, { event: 'none' }), { type: 'webhook_delivery_not_found' });
+  await assert.rejects(webhooks.replayEvent(by, stored, 'none'), { type: 'webhook_delivery_not_found' });
   (await key.delete(webhook.path)).expect(204);
 });
 

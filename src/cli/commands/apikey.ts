@@ -1,17 +1,19 @@
 import { toKey } from '#src/features/index.js';
-import type { Answer } from '../answer.js';
+import { millisecondsOf } from '#src/platform/clock.js';
 import { command, projectOption } from '../command.js';
+import type { CommandResult } from '../command-result.js';
+import { usageError } from '../exit.js';
 import { instant, valid } from '../input.js';
 import { columns, pairs } from '../output.js';
 
 const create = command({
   path: 'apikey create',
-  summary: 'Creates a server key of a project; its secret is printed this once',
+  summary: 'Creates a server key of a project and prints its secret, which is never shown again',
   options: [
     projectOption,
-    { flag: '--name', value: 'NAME', summary: 'what it is for', required: true },
-    { flag: '--scopes', value: 'SCOPES', summary: 'what it may do: names separated by commas, or all', required: true },
-    { flag: '--expires', value: 'TIME', summary: 'when it ends, such as 2030-01-31T12:00:00Z (default: never)' },
+    { flag: '--name', value: 'NAME', summary: 'name of the key, such as backend', required: true },
+    { flag: '--scopes', value: 'SCOPES', summary: 'scopes separated by commas, or all', required: true },
+    { flag: '--expires', value: 'TIME', summary: 'expiry, such as 2030-01-31T12:00:00Z (default: never)' },
   ],
   examples: [
     'svc apikey create --project shop --name backend --scopes all --json',
@@ -19,18 +21,21 @@ const create = command({
     'svc apikey create --project shop --name old --scopes sessions.write',
   ],
   needs: 'appliance',
-  run: async ({ typed, appliance: { platform, features }, by }) => {
-    const project = await features.projects.get(platform.db, typed.required('--project'));
-    const expires = typed.text('--expires');
+  run: async ({ args, runtime, features, work }) => {
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const expires = args.text('--expires');
+    const expire = expires === undefined ? null : valid(instant, '--expires', expires);
+    if (expire !== null && millisecondsOf(expire) <= runtime.clock.now())
+      throw usageError(`--expires must lie in the future; it is ${expire}.`, 'give a later time, or leave it out');
     const given = {
-      name: typed.required('--name'),
-      scopes: typed
+      name: args.required('--name'),
+      scopes: args
         .required('--scopes')
         .split(',')
         .map((scope) => scope.trim()),
-      expire: expires === undefined ? null : valid(instant, '--expires', expires),
+      expire,
     };
-    const key = await platform.db.work(by(project.id), (unit) => features.serverKeys.create(unit, project.id, given));
+    const key = await work(project.id, (unit) => features.serverKeys.create(unit, project.id, given));
     const text = pairs([
       ['id', key.id],
       ['name', key.name],
@@ -38,7 +43,11 @@ const create = command({
       ['expires', key.expire ?? 'never'],
       ['secret', key.secret],
     ]);
-    return { value: { ...toKey(key), secret: key.secret }, text, next: 'keep the secret; it cannot be shown again' };
+    return {
+      value: { ...toKey(key), secret: key.secret },
+      text,
+      next: 'keep the secret; it cannot be shown again',
+    };
   },
 });
 
@@ -48,9 +57,9 @@ const list = command({
   options: [projectOption],
   examples: ['svc apikey list --project shop', 'svc apikey list --project shop --json'],
   needs: 'appliance',
-  run: async ({ typed, appliance: { platform, features } }) => {
-    const project = await features.projects.get(platform.db, typed.required('--project'));
-    const keys = await features.serverKeys.list(platform.db, project.id);
+  run: async ({ args, runtime, features }) => {
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const keys = await features.serverKeys.list(runtime.db, project.id);
     return {
       value: { total: keys.length, keys: keys.map(toKey) },
       text: columns(
@@ -63,15 +72,15 @@ const list = command({
 
 const revoke = command({
   path: 'apikey revoke',
-  summary: 'Revokes a server key; a running server refuses it at the next request',
-  arguments: [{ name: 'KEY', summary: 'its id or, with --project, its name' }],
-  options: [{ flag: '--project', value: 'ID', summary: 'the project, where KEY is a name' }],
+  summary: 'Revokes a server key. Running servers refuse it at the next request',
+  arguments: [{ name: 'KEY', summary: 'id of the key or, with --project, its name' }],
+  options: [{ flag: '--project', value: 'ID', summary: 'the project; needed if KEY is a name' }],
   examples: ['svc apikey revoke old --project shop --yes', 'svc apikey revoke ci --project shop --yes --json'],
   needs: 'appliance',
-  run: async ({ typed, prompts, appliance: { platform, features }, by }): Promise<Answer> => {
-    const key = await features.serverKeys.find(platform.db, typed.argument('KEY'), typed.text('--project'));
+  run: async ({ args, prompts, runtime, features, work }): Promise<CommandResult> => {
+    const key = await features.serverKeys.find(runtime.db, args.argument('KEY'), args.text('--project'));
     await prompts.confirm(`Revoke the server key ${key.name} (${key.id}) of ${key.projectId}?`);
-    await platform.db.work(by(key.projectId), (unit) => features.serverKeys.revoke(unit, key.id));
+    await work(key.projectId, (unit) => features.serverKeys.revoke(unit, key.id));
     return { value: { $id: key.id, revoked: true }, text: `Server key ${key.name} (${key.id}) is revoked.` };
   },
 });

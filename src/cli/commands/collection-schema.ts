@@ -1,9 +1,9 @@
 import { attributesApi } from '#src/features/index.js';
 import { parseJson } from '#src/platform/json.js';
-import type { Answer } from '../answer.js';
-import { command, projectOption, type Typed } from '../command.js';
+import { command, type ParsedArgs, projectOption } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
-import { operate } from '../operate.js';
+import { invokeAsOperator } from '../invoke-as-operator.js';
 import { pairs } from '../output.js';
 import { type Attribute, attributeRow, collectionOf, databaseOption } from './collection-view.js';
 
@@ -24,18 +24,18 @@ const bounds = 'Bounds';
 
 const addAttribute = command({
   path: 'collection add-attribute',
-  summary: 'Adds an attribute to the documents of a collection; running servers use it at the next request',
+  summary: 'Adds an attribute to the documents of a collection. Running servers use it at the next request',
   arguments: [collectionArgument, { name: 'KEY', summary: 'name of the attribute in documents' }],
   options: [
     projectOption,
     databaseOption,
-    { flag: '--type', value: 'TYPE', summary: 'what it holds', required: true, choices: Object.keys(types) },
-    { flag: '--required', summary: 'every document has it' },
-    { flag: '--array', summary: 'a list of such values' },
-    { flag: '--default', value: 'VALUE', summary: 'what a new document gets where it does not say' },
-    { flag: '--size', value: 'N', summary: 'most characters of a string', group: bounds },
-    { flag: '--min', value: 'NUMBER', summary: 'smallest number', group: bounds },
-    { flag: '--max', value: 'NUMBER', summary: 'largest number', group: bounds },
+    { flag: '--type', value: 'TYPE', summary: 'type of the value', required: true, choices: Object.keys(types) },
+    { flag: '--required', summary: 'every document must have a value' },
+    { flag: '--array', summary: 'the attribute holds a list of values' },
+    { flag: '--default', value: 'VALUE', summary: 'value of new documents that do not set the attribute' },
+    { flag: '--size', value: 'N', summary: 'maximum number of characters of a string', group: bounds },
+    { flag: '--min', value: 'NUMBER', summary: 'minimum of a number', group: bounds },
+    { flag: '--max', value: 'NUMBER', summary: 'maximum of a number', group: bounds },
     { flag: '--elements', value: 'LIST', summary: 'the values of an enum, separated by commas', group: bounds },
   ],
   examples: [
@@ -45,29 +45,30 @@ const addAttribute = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const { typed } = call;
-    const type = typed.required('--type') as Type;
+    const { args } = call;
+    const type = args.required('--type') as Type;
     const isNumber = type === 'integer' || type === 'float';
     const given = {
-      key: typed.argument('KEY'),
-      required: typed.isSet('--required'),
-      array: typed.isSet('--array'),
-      default: typedValue(typed, '--default', isNumber ? 'number' : type === 'boolean' ? 'boolean' : 'text'),
-      size: numberFor(typed, '--size', type === 'string'),
-      min: numberFor(typed, '--min', isNumber),
-      max: numberFor(typed, '--max', isNumber),
-      elements: typed.text('--elements')?.split(','),
+      key: args.argument('KEY'),
+      required: args.isSet('--required'),
+      array: args.isSet('--array'),
+      default: typedValue(args, '--default', isNumber ? 'number' : type === 'boolean' ? 'boolean' : 'text'),
+      size: numberFor(args, '--size', type === 'string'),
+      min: numberFor(args, '--min', isNumber),
+      max: numberFor(args, '--max', isNumber),
+      elements: args.text('--elements')?.split(','),
     };
-    if (given.elements !== undefined && type !== 'enum') throw usageError('--elements is for the type enum.');
+    if (given.elements !== undefined && type !== 'enum')
+      throw usageError('--elements is only for the type enum.', 'leave it out, or give --type enum');
     const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
     const params = collectionOf(call, 'COLLECTION');
-    return shownAttribute(await operate(call, types[type], { params, body }));
+    return shownAttribute(await invokeAsOperator(call, types[type], { params, body }));
   },
 });
 
 const removeAttribute = command({
   path: 'collection remove-attribute',
-  summary: 'Removes an attribute with its values in all documents',
+  summary: 'Removes an attribute and its values from all documents',
   arguments: [collectionArgument, { name: 'KEY', summary: 'name of the attribute' }],
   options: [projectOption, databaseOption],
   examples: [
@@ -76,26 +77,26 @@ const removeAttribute = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const params = { ...collectionOf(call, 'COLLECTION'), key: call.typed.argument('KEY') };
-    const { key } = await operate(call, attributesApi.get, { params });
+    const params = { ...collectionOf(call, 'COLLECTION'), key: call.args.argument('KEY') };
+    const { key } = await invokeAsOperator(call, attributesApi.get, { params });
     await call.prompts.confirm(`Remove the attribute ${key} of ${params.collectionId} with its values?`);
-    await operate(call, attributesApi.delete, { params });
+    await invokeAsOperator(call, attributesApi.delete, { params });
     return { value: { key, removed: true }, text: `Attribute ${key} is removed.` };
   },
 });
 
 const addIndex = command({
   path: 'collection add-index',
-  summary: 'Adds an index, for speed or to keep values unique',
+  summary: 'Adds an index, which makes queries faster or keeps values unique',
   arguments: [collectionArgument, { name: 'KEY', summary: 'name of the index' }],
   options: [
     projectOption,
     databaseOption,
-    { flag: '--type', value: 'TYPE', summary: 'unique: no two documents agree in it', choices: ['key', 'unique'] },
+    { flag: '--type', value: 'TYPE', summary: 'unique refuses equal values', choices: ['key', 'unique'] },
     {
       flag: '--attributes',
       value: 'LIST',
-      summary: 'keys separated by commas; :desc after a key for descending',
+      summary: 'attribute keys separated by commas; KEY:desc sorts descending',
       required: true,
     },
   ],
@@ -105,15 +106,18 @@ const addIndex = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const { typed } = call;
-    const parts = typed.required('--attributes').split(',');
+    const { args } = call;
+    const parts = args.required('--attributes').split(',');
     const body = {
-      key: typed.argument('KEY'),
-      type: typed.text('--type') ?? 'key',
+      key: args.argument('KEY'),
+      type: args.text('--type') ?? 'key',
       attributes: parts.map((part) => part.replace(/:(asc|desc)$/i, '')),
       orders: parts.map((part) => (/:desc$/i.test(part) ? 'DESC' : 'ASC')),
     };
-    const value = await operate(call, attributesApi.createIndex, { params: collectionOf(call, 'COLLECTION'), body });
+    const value = await invokeAsOperator(call, attributesApi.createIndex, {
+      params: collectionOf(call, 'COLLECTION'),
+      body,
+    });
     return {
       value,
       text: pairs([
@@ -127,7 +131,7 @@ const addIndex = command({
 
 const removeIndex = command({
   path: 'collection remove-index',
-  summary: 'Removes an index; documents stay as they are',
+  summary: 'Removes an index. The documents do not change',
   arguments: [collectionArgument, { name: 'KEY', summary: 'name of the index' }],
   options: [projectOption, databaseOption],
   examples: [
@@ -136,8 +140,8 @@ const removeIndex = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const key = call.typed.argument('KEY');
-    await operate(call, attributesApi.deleteIndex, { params: { ...collectionOf(call, 'COLLECTION'), key } });
+    const key = call.args.argument('KEY');
+    await invokeAsOperator(call, attributesApi.deleteIndex, { params: { ...collectionOf(call, 'COLLECTION'), key } });
     return { value: { key, removed: true }, text: `Index ${key} is removed.` };
   },
 });
@@ -145,19 +149,20 @@ const removeIndex = command({
 /** `svc collection …`, as far as attributes and indexes go. */
 export const collectionSchemaCommands = [addAttribute, removeAttribute, addIndex, removeIndex];
 
-function shownAttribute(attribute: Attribute): Answer {
+function shownAttribute(attribute: Attribute): CommandResult {
   const names = ['key', 'type', 'required', 'default', 'bounds'];
   return { value: attribute, text: pairs(attributeRow(attribute).map((cell, at) => [names[at] ?? '', cell])) };
 }
 
-function typedValue(typed: Typed, flag: `--${string}`, kind: 'number' | 'boolean' | 'text'): unknown {
-  const text = typed.text(flag);
+function typedValue(args: ParsedArgs, flag: `--${string}`, kind: 'number' | 'boolean' | 'text'): unknown {
+  const text = args.text(flag);
   if (text === undefined || kind === 'text') return text;
   if (kind === 'boolean' ? /^(true|false)$/.test(text) : /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) return parseJson(text);
   throw usageError(`${flag} must be ${kind === 'boolean' ? 'true or false' : 'a number'}.`, 'correct the value');
 }
 
-function numberFor(typed: Typed, flag: `--${string}`, fits: boolean): unknown {
-  if (typed.text(flag) !== undefined && !fits) throw usageError(`${flag} is not for this type.`, 'leave it out');
-  return typedValue(typed, flag, 'number');
+function numberFor(args: ParsedArgs, flag: `--${string}`, fits: boolean): unknown {
+  if (args.text(flag) !== undefined && !fits)
+    throw usageError(`${flag} cannot be used with --type ${args.required('--type')}.`, 'leave it out');
+  return typedValue(args, flag, 'number');
 }

@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import type { attributesApi, databasesApi } from '#src/features/index.js';
 import { printJson } from '#src/platform/json.js';
-import type { Answer } from '../answer.js';
 import type { ApplianceCall } from '../command.js';
+import type { CommandResult } from '../command-result.js';
+import { Lines } from '../lines.js';
 import { columns, pairs } from '../output.js';
 
 type Collection = z.output<(typeof databasesApi)['getCollection']['reply']['schema']>;
@@ -13,12 +14,12 @@ export type Attribute = z.output<(typeof attributesApi)['get']['reply']['schema'
 export const databaseOption = { flag: '--database', value: 'ID', summary: 'the database', required: true } as const;
 
 /** Which collection a command is about; its id is the argument of that name. */
-export function collectionOf({ typed }: ApplianceCall, argument: string) {
-  return { databaseId: typed.required('--database'), collectionId: typed.argument(argument) };
+export function collectionOf({ args }: ApplianceCall, argument: string) {
+  return { databaseId: args.required('--database'), collectionId: args.argument(argument) };
 }
 
 /** A collection with its attributes and indexes. */
-export function shownCollection(collection: Collection): Answer {
+export function shownCollection(collection: Collection): CommandResult {
   const { attributes, indexes } = collection;
   const parts = [
     pairs([
@@ -44,7 +45,7 @@ export function shownCollection(collection: Collection): Answer {
           ),
         ]),
   ];
-  return { value: collection, text: parts.join('\n\n') };
+  return { value: collection, text: Lines.parts(parts) };
 }
 
 /** Key, type, whether it is required, default and bounds. */

@@ -2,33 +2,34 @@ import { databasesApi } from '#src/features/index.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { onOrOff, switchOption } from '../input.js';
-import { operate } from '../operate.js';
+import { invokeAsOperator } from '../invoke-as-operator.js';
 import { columns } from '../output.js';
+import { noteMore, wholeList } from '../page.js';
 import { collectionOf, databaseOption, shownCollection } from './collection-view.js';
 
 const idArgument = { name: 'ID', summary: 'id of the collection' } as const;
 const permission = {
   flag: '--permission',
   value: 'PERMISSION',
-  summary: `such as 'read("users")' or 'write("user:ID")', repeatable; none takes all away`,
+  summary: `such as 'read("users")' or 'write("user:ID")'; repeatable; none removes all permissions`,
   repeated: true,
 } as const;
-const security = switchOption('--document-security', 'on: documents have permissions of their own (default: off)');
-const enabled = switchOption('--enabled', 'off: it exists for server keys only (default: on)');
+const security = switchOption('--document-security', 'on gives each document its own permissions (default: off)');
+const enabled = switchOption('--enabled', 'off hides it from everyone but server keys (default: on)');
 
-const permissionsOf = ({ typed }: ApplianceCall) => {
-  const given = typed.list('--permission');
+const permissionsOf = ({ args }: ApplianceCall) => {
+  const given = args.list('--permission');
   return given.length === 0 ? {} : { permissions: given.filter((one) => one !== 'none') };
 };
 
 const create = command({
   path: 'collection create',
   summary: 'Creates a collection of documents',
-  arguments: [{ name: 'NAME', summary: 'what people call it' }],
+  arguments: [{ name: 'NAME', summary: 'display name' }],
   options: [
     projectOption,
     databaseOption,
-    { flag: '--id', value: 'ID', summary: 'an id of your choice (default: a new one)' },
+    { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
     permission,
     security,
     enabled,
@@ -39,17 +40,17 @@ const create = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const { typed } = call;
+    const { args } = call;
     const body = {
-      collectionId: typed.text('--id') ?? 'unique()',
-      name: typed.argument('NAME'),
+      collectionId: args.text('--id') ?? 'unique()',
+      name: args.argument('NAME'),
       ...permissionsOf(call),
-      ...onOrOff(typed, security),
-      ...onOrOff(typed, enabled),
+      ...onOrOff(args, security),
+      ...onOrOff(args, enabled),
     };
-    const params = { databaseId: typed.required('--database') };
-    const made = await operate(call, databasesApi.createCollection, { params, body });
-    const next = `svc collection add-attribute ${made.$id} KEY --project ${typed.required('--project')} --database ${made.databaseId} --type string --size 200`;
+    const params = { databaseId: args.required('--database') };
+    const made = await invokeAsOperator(call, databasesApi.createCollection, { params, body });
+    const next = `svc collection add-attribute ${made.$id} KEY --project ${args.required('--project')} --database ${made.databaseId} --type string --size 200`;
     return { ...shownCollection(made), next };
   },
 });
@@ -64,8 +65,9 @@ const list = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const params = { databaseId: call.typed.required('--database') };
-    const value = await operate(call, databasesApi.listCollections, { params });
+    const params = { databaseId: call.args.required('--database') };
+    const value = await invokeAsOperator(call, databasesApi.listCollections, { params, query: wholeList });
+    noteMore(call, value.collections.length, value.total);
     return {
       value,
       text: columns(
@@ -90,17 +92,17 @@ const show = command({
   ],
   needs: 'appliance',
   run: async (call) =>
-    shownCollection(await operate(call, databasesApi.getCollection, { params: collectionOf(call, 'ID') })),
+    shownCollection(await invokeAsOperator(call, databasesApi.getCollection, { params: collectionOf(call, 'ID') })),
 });
 
 const update = command({
   path: 'collection update',
-  summary: 'Changes name, permissions, document security, or whether a collection is enabled',
+  summary: 'Changes the name, permissions or document security of a collection, or enables or disables it',
   arguments: [idArgument],
   options: [
     projectOption,
     databaseOption,
-    { flag: '--name', value: 'NAME', summary: 'another name' },
+    { flag: '--name', value: 'NAME', summary: 'the new name' },
     permission,
     security,
     enabled,
@@ -111,18 +113,18 @@ const update = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const { typed } = call;
-    const name = typed.text('--name');
+    const { args } = call;
+    const name = args.text('--name');
     const body = {
       ...(name === undefined ? {} : { name }),
       ...permissionsOf(call),
-      ...onOrOff(typed, security),
-      ...onOrOff(typed, enabled),
+      ...onOrOff(args, security),
+      ...onOrOff(args, enabled),
     };
     if (Object.keys(body).length === 0)
       throw usageError('There is nothing to change.', 'give --name, --permission, --document-security or --enabled');
     return shownCollection(
-      await operate(call, databasesApi.updateCollection, { params: collectionOf(call, 'ID'), body }),
+      await invokeAsOperator(call, databasesApi.updateCollection, { params: collectionOf(call, 'ID'), body }),
     );
   },
 });
@@ -134,7 +136,7 @@ const remove = command({
   options: [
     projectOption,
     databaseOption,
-    { flag: '--confirm', value: 'NAME', summary: 'id or name of the collection, instead of typing it when asked' },
+    { flag: '--confirm', value: 'NAME', summary: 'id or name of the collection, to confirm without a prompt' },
   ],
   examples: [
     'svc collection delete drafts --project shop --database blog --confirm drafts',
@@ -143,10 +145,10 @@ const remove = command({
   needs: 'appliance',
   run: async (call) => {
     const params = collectionOf(call, 'ID');
-    const { $id, name } = await operate(call, databasesApi.getCollection, { params });
-    const question = `This deletes the collection ${$id} (${name}) with all its documents, for good.`;
-    await call.prompts.confirmByName(question, [$id, name], call.typed.text('--confirm'));
-    await operate(call, databasesApi.deleteCollection, { params });
+    const { $id, name } = await invokeAsOperator(call, databasesApi.getCollection, { params });
+    const question = `This deletes the collection ${$id} (${name}) with all its documents. It cannot be undone.`;
+    await call.prompts.confirmByName(question, [$id, name], call.args.text('--confirm'));
+    await invokeAsOperator(call, databasesApi.deleteCollection, { params });
     return { value: { $id, deleted: true }, text: `Collection ${$id} is deleted.` };
   },
 });

@@ -7,12 +7,12 @@ import { columns } from '../output.js';
 
 const show = command({
   path: 'config show',
-  summary: 'Prints the settings in force, with secrets masked',
-  options: [{ flag: '--origin', summary: 'say where each comes from: flag, environment, file or default' }],
+  summary: 'Prints the current settings, with secrets masked',
+  options: [{ flag: '--origin', summary: 'show where each value comes from: flag, environment, file or default' }],
   examples: ['svc config show', 'svc config show --origin --json'],
   needs: 'config',
-  run: async ({ typed, loaded: { config, origins, file } }) => {
-    const withOrigin = typed.isSet('--origin');
+  run: async ({ args, loaded: { config, origins, file } }) => {
+    const withOrigin = args.isSet('--origin');
     const shown = (Object.entries(settings) as [keyof Config, Setting][]).map(([name, { key }]) => ({
       key,
       value: masked(config[name]),
@@ -30,7 +30,7 @@ const show = command({
 
 const check = command({
   path: 'config check',
-  summary: 'Looks for mistakes in the settings; exit 7 with all of them if there are any',
+  summary: 'Checks the settings. Exit code 7, with all problems, if any is invalid',
   examples: ['svc config check', 'svc config check --json'],
   needs: 'config',
   run: async ({ loaded: { file } }) => ({

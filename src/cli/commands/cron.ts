@@ -8,8 +8,8 @@ const list = command({
   summary: 'Lists the jobs with their last and next run, their last error, and the process that runs them',
   examples: ['svc cron list', 'svc cron list --json'],
   needs: 'appliance',
-  run: async ({ appliance }) => {
-    const jobs = await appliance.features.jobs.list();
+  run: async ({ features }) => {
+    const jobs = await features.jobs.list();
     return {
       value: { jobs },
       text: columns(
@@ -22,15 +22,15 @@ const list = command({
 
 const run = command({
   path: 'cron run',
-  summary: 'Runs a job now, unless another process is at it (exit 5); exit 1 where it fails',
-  arguments: [{ name: 'JOB', summary: 'the name of a job' }],
+  summary: 'Runs a job now. Exit code 5 if another process is running it, 1 if it fails',
+  arguments: [{ name: 'JOB', summary: 'name of the job; svc cron list' }],
   examples: ['svc cron run sessions.expire', 'svc cron run limits.prune --json'],
   needs: 'appliance',
   run: async (call) => {
-    const { jobs } = call.appliance.features;
-    const name = call.typed.argument('JOB');
+    const { jobs } = call.features;
+    const name = call.args.argument('JOB');
     if (!jobs.names.includes(name)) {
-      const message = `There is no job ${name}; there are: ${jobs.names.join(', ')}.`;
+      const message = `There is no job ${name}. The jobs are: ${jobs.names.join(', ')}.`;
       throw new CommandError('notFound', 'job_not_found', message, 'svc cron list');
     }
     const done = await jobs.run(name);
@@ -38,7 +38,7 @@ const run = command({
     const { outcome, error, durationMs } = done;
     if (outcome === 'ok')
       return { value: { job: name, outcome, durationMs }, text: `${name} is done: ${durationMs} ms` };
-    const reason = error ?? 'It took longer than its lease, and another process has taken it over.';
+    const reason = error ?? 'It ran longer than its lease, and another process took it over.';
     throw new CommandError('failed', 'job_failed', `${name} failed. ${reason}`, 'svc cron list');
   },
 });
@@ -50,9 +50,9 @@ function runBy({ lease, owner }: JobState): string {
   return lease === 'process' ? 'every process' : (owner ?? '-');
 }
 
-async function heldError({ appliance }: ApplianceCall, name: string): Promise<CommandError> {
-  const job = (await appliance.features.jobs.list()).find((one) => one.name === name);
+async function heldError({ features }: ApplianceCall, name: string): Promise<CommandError> {
+  const job = (await features.jobs.list()).find((one) => one.name === name);
   const holder = job?.owner ? ` (${job.owner}, at least until ${job.leaseUntil})` : '';
   const message = `Another process is running ${name}${holder}.`;
-  return new CommandError('conflict', 'job_running', message, 'wait for it; svc cron list shows who runs what');
+  return new CommandError('conflict', 'job_running', message, 'wait for it; svc cron list shows running jobs');
 }

@@ -1,37 +1,34 @@
 import { databasesApi } from '#src/features/index.js';
-import type { Answer } from '../answer.js';
 import { command, projectOption } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { onOrOff, switchOption } from '../input.js';
-import { operate } from '../operate.js';
+import { invokeAsOperator } from '../invoke-as-operator.js';
 import { columns, pairs } from '../output.js';
+import { noteMore, wholeList } from '../page.js';
 
 const idArgument = { name: 'ID', summary: 'id of the database' } as const;
-const enabled = switchOption('--enabled', 'off: it exists for server keys only (default: on)');
+const enabled = switchOption('--enabled', 'off hides it from everyone but server keys (default: on)');
 
 const create = command({
   path: 'database create',
-  summary: 'Creates a database: a container of collections',
-  arguments: [{ name: 'NAME', summary: 'what people call it' }],
-  options: [
-    projectOption,
-    { flag: '--id', value: 'ID', summary: 'an id of your choice (default: a new one)' },
-    enabled,
-  ],
+  summary: 'Creates a database, which holds collections',
+  arguments: [{ name: 'NAME', summary: 'display name' }],
+  options: [projectOption, { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' }, enabled],
   examples: [
     'svc database create Blog --project shop --id blog',
     'svc database create "Old blog" --project shop --id old-blog --enabled off --json',
   ],
   needs: 'appliance',
   run: async (call) => {
-    const { typed } = call;
+    const { args } = call;
     const body = {
-      databaseId: typed.text('--id') ?? 'unique()',
-      name: typed.argument('NAME'),
-      ...onOrOff(typed, enabled),
+      databaseId: args.text('--id') ?? 'unique()',
+      name: args.argument('NAME'),
+      ...onOrOff(args, enabled),
     };
-    const made = await operate(call, databasesApi.create, { body });
-    const next = `svc collection create NAME --project ${typed.required('--project')} --database ${made.$id}`;
+    const made = await invokeAsOperator(call, databasesApi.create, { body });
+    const next = `svc collection create NAME --project ${args.required('--project')} --database ${made.$id}`;
     return { ...shown(made), next };
   },
 });
@@ -43,7 +40,8 @@ const list = command({
   examples: ['svc database list --project shop', 'svc database list --project shop --json'],
   needs: 'appliance',
   run: async (call) => {
-    const value = await operate(call, databasesApi.list);
+    const value = await invokeAsOperator(call, databasesApi.list, { query: wholeList });
+    noteMore(call, value.databases.length, value.total);
     const rows = value.databases.map((one) => [one.$id, one.name, one.enabled ? 'on' : 'off', one.$createdAt]);
     return { value, text: columns(['ID', 'NAME', 'ENABLED', 'CREATED'], rows) };
   },
@@ -57,35 +55,37 @@ const show = command({
   examples: ['svc database show blog --project shop', 'svc database show blog --project shop --json'],
   needs: 'appliance',
   run: async (call) =>
-    shown(await operate(call, databasesApi.get, { params: { databaseId: call.typed.argument('ID') } })),
+    shown(await invokeAsOperator(call, databasesApi.get, { params: { databaseId: call.args.argument('ID') } })),
 });
 
 const update = command({
   path: 'database update',
-  summary: 'Changes the name of a database, or whether it is enabled',
+  summary: 'Changes the name of a database, or enables or disables it',
   arguments: [idArgument],
-  options: [projectOption, { flag: '--name', value: 'NAME', summary: 'another name' }, enabled],
+  options: [projectOption, { flag: '--name', value: 'NAME', summary: 'the new name' }, enabled],
   examples: [
     'svc database update blog --project shop --name "The blog"',
     'svc database update old-blog --project shop --enabled on --json',
   ],
   needs: 'appliance',
   run: async (call) => {
-    const { typed } = call;
-    const body = { name: typed.text('--name'), ...onOrOff(typed, enabled) };
+    const { args } = call;
+    const body = { name: args.text('--name'), ...onOrOff(args, enabled) };
     if (Object.values(body).every((value) => value === undefined))
       throw usageError('There is nothing to change.', 'give --name NAME or --enabled on|off');
-    return shown(await operate(call, databasesApi.update, { params: { databaseId: typed.argument('ID') }, body }));
+    return shown(
+      await invokeAsOperator(call, databasesApi.update, { params: { databaseId: args.argument('ID') }, body }),
+    );
   },
 });
 
 const remove = command({
   path: 'database delete',
-  summary: 'Deletes a database with its collections and all their documents',
+  summary: 'Deletes a database with all its collections and documents',
   arguments: [idArgument],
   options: [
     projectOption,
-    { flag: '--confirm', value: 'NAME', summary: 'id or name of the database, instead of typing it when asked' },
+    { flag: '--confirm', value: 'NAME', summary: 'id or name of the database, to confirm without a prompt' },
   ],
   examples: [
     'svc database create Trial --project shop --id trial && svc database delete trial --project shop --confirm trial',
@@ -93,11 +93,11 @@ const remove = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const params = { databaseId: call.typed.argument('ID') };
-    const { $id, name } = await operate(call, databasesApi.get, { params });
-    const question = `This deletes the database ${$id} (${name}) with all its documents, for good.`;
-    await call.prompts.confirmByName(question, [$id, name], call.typed.text('--confirm'));
-    await operate(call, databasesApi.delete, { params });
+    const params = { databaseId: call.args.argument('ID') };
+    const { $id, name } = await invokeAsOperator(call, databasesApi.get, { params });
+    const question = `This deletes the database ${$id} (${name}) with all its documents. It cannot be undone.`;
+    await call.prompts.confirmByName(question, [$id, name], call.args.text('--confirm'));
+    await invokeAsOperator(call, databasesApi.delete, { params });
     return { value: { $id, deleted: true }, text: `Database ${$id} is deleted.` };
   },
 });
@@ -105,7 +105,7 @@ const remove = command({
 /** `svc database …` */
 export const databaseCommands = [create, list, show, update, remove];
 
-function shown(database: { $id: string; name: string; enabled: boolean; $createdAt: string }): Answer {
+function shown(database: { $id: string; name: string; enabled: boolean; $createdAt: string }): CommandResult {
   return {
     value: database,
     text: pairs([

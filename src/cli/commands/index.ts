@@ -2,6 +2,7 @@ import type { Command } from '../command.js';
 import { apikeyCommands } from './apikey.js';
 import { collectionCommands } from './collection.js';
 import { collectionSchemaCommands } from './collection-schema.js';
+import { listingCommands } from './commands.js';
 import { configCommands } from './config.js';
 import { cronCommands } from './cron.js';
 import { databaseCommands } from './database.js';
@@ -15,7 +16,6 @@ import { migrateCommands } from './migrate.js';
 import { openapiCommand } from './openapi.js';
 import { platformCommands } from './platform.js';
 import { projectCommands } from './project.js';
-import { rosterCommands } from './roster.js';
 import { serveCommand } from './serve.js';
 import { smsCommands } from './sms.js';
 import { teamCommands } from './team.js';
@@ -49,6 +49,6 @@ export const commands: readonly Command[] = [
   openapiCommand,
   ...graphqlCommands,
   ...configCommands,
-  ...rosterCommands,
+  ...listingCommands,
   versionCommand,
 ];

@@ -4,29 +4,29 @@ import { type Appliance, createAppliance } from '#src/appliance.js';
 import type { Project } from '#src/contract/project.js';
 import { toKey, toProject } from '#src/features/index.js';
 import { type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
-import type { Answer } from '../answer.js';
 import { type Call, command } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { renderConfig, writeConfig } from '../config-file.js';
 import { maskUrl } from '../database-url.js';
 import { chooseSettings } from '../first-settings.js';
-import { demandKnown, demandMasterKey, load, operator, prepareDirectories } from '../opening.js';
 import { pairs } from '../output.js';
+import { load, operatorContext, prepareDirectories, requireKnownSchema, requireMasterKey } from '../run-command.js';
 
 /** `svc init` */
 export const initCommand = command({
   path: 'init',
-  summary: 'Sets up an installation: settings, data directory, database; a second run changes nothing',
+  summary: 'Sets up an installation: settings file, data directory and database. A second run changes nothing',
   options: [
     { flag: '--data-dir', value: 'DIR', summary: 'directory of all data (default: ./svc-data)' },
-    { flag: '--database', value: 'URL', summary: 'sqlite:FILE or postgres://…; - reads it from stdin' },
+    { flag: '--database', value: 'URL', summary: 'sqlite:FILE or postgres://…; - reads the URL from stdin' },
     { flag: '--base-url', value: 'URL', summary: 'public address of the API, ending in /v1' },
     { flag: '--port', value: 'PORT', summary: 'port to listen on (default: 8080)' },
     {
       flag: '--tokens-in-response',
       value: 'WHO',
-      summary: 'auto, any, key or never: who is answered secrets without mail',
+      summary: 'who gets secrets in responses while no mail is configured: auto, any, key or never',
     },
-    { flag: '--project', value: 'NAME', summary: 'make a first project and a server key for it' },
+    { flag: '--project', value: 'NAME', summary: 'create a first project of this name, with a server key' },
   ],
   examples: ['svc init --yes', 'svc init --yes --project "My app" --json'],
   needs: 'nothing',
@@ -54,14 +54,14 @@ async function writeSettings(call: Call, file: string): Promise<Record<string, s
   return writeConfig(file, renderConfig(values)) ? values : undefined;
 }
 
-async function setUp(call: Call, loaded: LoadedConfig, appliance: Appliance, isNew: boolean): Promise<Answer> {
-  const { migrator } = appliance.platform;
+async function setUp(call: Call, loaded: LoadedConfig, appliance: Appliance, isNew: boolean): Promise<CommandResult> {
+  const { migrator } = appliance.runtime;
   const schema = await migrator.status();
-  demandKnown(schema);
+  requireKnownSchema(schema);
   // An empty database is filled, so that a run that was interrupted can be repeated; an older schema is for `svc migrate`.
   const migrated = schema.applied.length === 0 ? await migrator.up() : [];
   const outdated = schema.applied.length > 0 && schema.pending.length > 0;
-  if (!outdated) await demandMasterKey(appliance);
+  if (!outdated) await requireMasterKey(appliance);
   const first = outdated ? undefined : await firstProject(call, appliance);
   const config = String(loaded.file);
   const database = maskUrl(loaded.config.databaseUrl.reveal());
@@ -85,23 +85,23 @@ async function setUp(call: Call, loaded: LoadedConfig, appliance: Appliance, isN
 }
 
 /** Makes the first project where there is none yet; one of this name is left as it is. */
-async function firstProject({ typed, prompts, output }: Call, appliance: Appliance) {
-  const { platform, features } = appliance;
-  const existing = await features.projects.list(platform.db);
+async function firstProject({ args, prompts, output }: Call, appliance: Appliance) {
+  const { runtime, features } = appliance;
+  const existing = await features.projects.list(runtime.db);
   const asks =
-    existing.length === 0 && typed.text('--project') === undefined && prompts.possible && !typed.isSet('--yes');
+    existing.length === 0 && args.text('--project') === undefined && prompts.possible && !args.isSet('--yes');
   const name =
-    typed.text('--project') ??
-    (asks ? (await prompts.ask({ message: 'Name of a first project (empty: none)' })).trim() : '');
+    args.text('--project') ??
+    (asks ? (await prompts.ask({ message: 'Name of a first project (leave empty to create none)' })).trim() : '');
   if (name === '') return undefined;
   const known = existing.find((project) => project.name === name);
   if (known !== undefined) return { project: known, key: undefined };
   if (existing.length > 0) {
-    output.note(`There are projects already; next: svc project create ${JSON.stringify(name)}`);
+    output.note(`There are projects already. To create another one: svc project create ${JSON.stringify(name)}`);
     return undefined;
   }
-  const id = platform.random.id();
-  return platform.db.work(operator(appliance, id), async (unit) => {
+  const id = runtime.random.id();
+  return runtime.db.work(operatorContext(appliance, id), async (unit) => {
     const project: Project = await features.projects.create(unit, { id, name });
     const given = { name: 'server', scopes: ['all'], expire: null };
     return { project, key: await features.serverKeys.create(unit, id, given) };

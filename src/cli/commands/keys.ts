@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { signingKeyLife } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { SigningKeyStatus } from '#src/features/index.js';
-import type { Answer } from '../answer.js';
 import { type ApplianceCall, command } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { duration, valid } from '../input.js';
 import { columns } from '../output.js';
@@ -15,7 +15,7 @@ const overlap = duration.pipe(
     .int()
     .min(
       overlapSeconds,
-      `must be at least ${overlapSeconds / 60}m: until then its tokens are about; svc keys revoke ends a key at once`,
+      `must be at least ${overlapSeconds / 60}m, the time until its last token expires; svc keys revoke ends a key at once`,
     )
     .max(mostOverlapSeconds, `must be at most ${mostOverlapSeconds / 86_400}d`),
 );
@@ -23,7 +23,7 @@ const overlap = duration.pipe(
 const status = command({
   path: 'keys status',
   summary:
-    'Shows the keys that sign JWTs: which signs, which comes next, which are kept for tokens that are still about',
+    'Shows the keys that sign JWTs: the current key, the next one, and retired keys with tokens that are still valid',
   options: [{ ...project, summary: 'the project (default: all)' }],
   examples: ['svc keys status --project shop', 'svc keys status --json'],
   needs: 'appliance',
@@ -32,27 +32,27 @@ const status = command({
 
 const rotate = command({
   path: 'keys rotate',
-  summary: `Publishes new keys, which sign ${publishSeconds / 60} minutes later, when everybody knows them; the old ones stay until their last token has expired`,
+  summary: `Publishes new signing keys and starts to sign with them ${publishSeconds / 60} minutes later. The old keys stay published until their last token has expired`,
   options: [
     project,
-    { flag: '--all', summary: 'the keys of every project' },
+    { flag: '--all', summary: 'rotate the keys of every project' },
     {
       flag: '--overlap',
       value: 'DURATION',
-      summary: `for how long the old ones stay after that, such as 2h (default: ${overlapSeconds / 60}m, the least)`,
+      summary: `how long the old keys stay published after that, such as 2h (default and minimum: ${overlapSeconds / 60}m)`,
     },
   ],
   examples: ['svc keys rotate --project shop', 'svc keys rotate --all --overlap 2h --json'],
   needs: 'appliance',
   run: async (call) => {
-    const { typed, appliance, by } = call;
-    const isAll = typed.isSet('--all');
-    if (isAll === (typed.text('--project') !== undefined))
-      throw usageError('Say whose keys to rotate.', 'give either --project ID or --all');
-    const given = typed.text('--overlap');
+    const { args, features, auditContext } = call;
+    const isAll = args.isSet('--all');
+    if (isAll === (args.text('--project') !== undefined))
+      throw usageError('No project is given.', 'give either --project ID or --all');
+    const given = args.text('--overlap');
     const seconds = given === undefined ? undefined : valid(overlap, '--overlap', given);
     const projects = await chosen(call);
-    for (const one of projects) await appliance.features.signingKeys.rotate(by(one.id), one, undefined, seconds);
+    for (const one of projects) await features.signingKeys.rotate(auditContext(one.id), one, undefined, seconds);
     return shown(call, projects);
   },
 });
@@ -60,23 +60,23 @@ const rotate = command({
 const statusOfShop = 'svc keys status --project shop --json';
 const revoke = command({
   path: 'keys revoke',
-  summary: 'Ends a key at once: every JWT that it has signed is refused, by running servers within a second',
+  summary: 'Revokes a signing key. Running servers refuse every JWT that it has signed within a second',
   arguments: [{ name: 'KID', summary: 'the id of the key, from svc keys status' }],
   examples: [
     `svc keys revoke $(${statusOfShop} | node -p 'JSON.parse(fs.readFileSync(0)).keys[0].kid') --yes --json`,
     `svc keys revoke $(${statusOfShop} | node -p 'JSON.parse(fs.readFileSync(0)).keys.at(-1).kid') --yes --json`,
   ],
   needs: 'appliance',
-  run: async ({ typed, prompts, appliance: { platform, features }, by }): Promise<Answer> => {
-    const kid = typed.argument('KID');
-    const owner = await features.projects.get(platform.db, await features.signingKeys.projectOf(platform.db, kid));
+  run: async ({ args, prompts, runtime, features, auditContext }): Promise<CommandResult> => {
+    const kid = args.argument('KID');
+    const owner = await features.projects.get(runtime.db, await features.signingKeys.projectOf(runtime.db, kid));
     await prompts.confirm(`Revoke the signing key ${kid} of ${owner.id}, and with it every JWT that it has signed?`);
-    await features.signingKeys.revoke(by(owner.id), owner, kid);
+    await features.signingKeys.revoke(auditContext(owner.id), owner, kid);
     const text = `Signing key ${kid} of ${owner.id} is revoked.`;
     return {
       value: { projectId: owner.id, kid, revoked: true },
       text,
-      next: 'who verifies JWTs by a copy of the published keys accepts its tokens until they expire or the copy is fetched anew',
+      next: 'verifiers that keep a copy of the published keys accept its tokens until they fetch the keys again, at most until the tokens expire',
     };
   },
 });
@@ -84,18 +84,18 @@ const revoke = command({
 /** `svc keys …` */
 export const keysCommands = [status, rotate, revoke];
 
-async function chosen({ typed, appliance: { platform, features } }: ApplianceCall): Promise<Project[]> {
-  const id = typed.text('--project');
-  return id === undefined ? features.projects.list(platform.db) : [await features.projects.get(platform.db, id)];
+async function chosen({ args, runtime, features }: ApplianceCall): Promise<Project[]> {
+  const id = args.text('--project');
+  return id === undefined ? features.projects.list(runtime.db) : [await features.projects.get(runtime.db, id)];
 }
 
 /** One project as such; several as a list of the same. */
-async function shown({ typed, appliance: { features } }: ApplianceCall, projects: readonly Project[]): Promise<Answer> {
+async function shown({ args, features }: ApplianceCall, projects: readonly Project[]): Promise<CommandResult> {
   const found: { projectId: string; keys: SigningKeyStatus[] }[] = [];
   for (const one of projects) found.push({ projectId: one.id, keys: await features.signingKeys.status(one) });
   const [only] = found;
   return {
-    value: typed.text('--project') === undefined ? { projects: found } : only,
+    value: args.text('--project') === undefined ? { projects: found } : only,
     text: columns(
       ['PROJECT', 'KID', 'ALG', 'STATE', 'CREATED', 'SIGNS FROM', 'RETIRES', 'GONE'],
       found.flatMap(({ projectId, keys }) =>

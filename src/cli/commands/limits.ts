@@ -3,69 +3,86 @@ import type { LimitCounter, LimitSelection } from '#src/features/index.js';
 import { instantOf } from '#src/platform/clock.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
+import { Lines } from '../lines.js';
 import { columns } from '../output.js';
 
 const selection = [
-  projectOption,
   { flag: '--ip', value: 'ADDRESS', summary: 'only the counters of this address', group: 'Selection' },
-  { flag: '--user', value: 'USER', summary: 'only those of this user: id or e-mail address', group: 'Selection' },
+  {
+    flag: '--user',
+    value: 'USER',
+    summary: 'only the counters of this user: id or e-mail address',
+    group: 'Selection',
+  },
 ] as const;
 const inMemory =
-  'The class data is counted in the memory of each server process: it is not among the counters, and a restart resets it.';
+  'Note: each server process counts the classes data, refused and operations in its memory. Their counters are not shown here, and a restart resets them.';
 
 const show = command({
   path: 'limits show',
-  summary: 'Shows the rate limits and the counters in use',
-  options: selection,
-  examples: ['svc limits show --project shop', 'svc limits show --project shop --user ada@example.com --json'],
+  summary: 'Shows the classes of rate limits and, with --project, the counters in use',
+  options: [{ flag: '--project', value: 'ID', summary: 'show the counters of this project too' }, ...selection],
+  examples: ['svc limits show', 'svc limits show --project shop --user ada@example.com --json'],
   needs: 'appliance',
   run: async (call) => {
-    const { platform, features } = call.appliance;
-    const counters = await features.limits.list(platform.db, await selectionOf(call));
+    const { runtime, features } = call;
     const rates = features.limits.rates();
+    const classes = columns(
+      ['CLASS', 'PER', 'LIMIT', 'COUNTS'],
+      rates.map((rate) => [rate.class, rate.kind, `${rate.count}/${rate.seconds}s`, rate.summary]),
+    );
+    const projectId = call.args.text('--project');
+    if (projectId === undefined) {
+      if (selection.some(({ flag }) => call.args.text(flag) !== undefined))
+        throw usageError('--ip and --user select counters of a project.', 'add --project ID; svc project list');
+      return {
+        value: { classes: rates },
+        text: classes,
+        next: 'svc limits show --project ID shows the counters in use',
+      };
+    }
+    const counters = await features.limits.list(runtime.db, await selectionOf(call, projectId));
     call.output.note(inMemory);
     return {
       value: { limits: counters.map(toLimit), classes: rates },
-      text: [
-        columns(
-          ['CLASS', 'PER', 'LIMIT', 'COUNTS'],
-          rates.map((rate) => [rate.class, rate.kind, `${rate.count}/${rate.seconds}s`, rate.summary]),
-        ),
+      text: Lines.parts([
+        classes,
         columns(
           ['CLASS', 'KEY', 'COUNT', 'LIMIT', 'RESET'],
           counters.map(toLimit).map((one) => [one.class, one.key, `${one.count}`, `${one.limit}`, one.resetAt]),
         ),
-      ].join('\n\n'),
+      ]),
     };
   },
 });
 
 const reset = command({
   path: 'limits reset',
-  summary: 'Sets counters back to zero: those of an address, of a user, or all of the project',
-  options: selection,
+  summary: 'Sets the counters of a project to zero: all of them, or those of an address or a user',
+  options: [projectOption, ...selection],
   examples: ['svc limits reset --project shop --user ada@example.com', 'svc limits reset --project shop --json'],
   needs: 'appliance',
   run: async (call) => {
-    const { platform, features } = call.appliance;
-    const chosen = await selectionOf(call);
-    const limits = (await features.limits.list(platform.db, chosen)).map(toLimit);
-    const count = await platform.db.work(call.by(chosen.projectId), (unit) => features.limits.reset(unit, chosen));
+    const { runtime, features } = call;
+    const chosen = await selectionOf(call, call.args.required('--project'));
+    const limits = (await features.limits.list(runtime.db, chosen)).map(toLimit);
+    const count = await call.work(chosen.projectId, (unit) => features.limits.reset(unit, chosen));
     call.output.note(inMemory);
-    return { value: { limits, reset: count }, text: `Counters set back: ${count}` };
+    return { value: { limits, reset: count }, text: `Counters reset: ${count}` };
   },
 });
 
 /** `svc limits …` */
 export const limitsCommands = [show, reset];
 
-async function selectionOf({ typed, appliance: { platform, features } }: ApplianceCall): Promise<LimitSelection> {
-  const project = await features.projects.get(platform.db, typed.required('--project'));
-  const [address, user] = [typed.text('--ip'), typed.text('--user')];
-  if (address !== undefined && user !== undefined) throw usageError('--ip and --user exclude each other.', 'give one');
+async function selectionOf({ args, runtime, features }: ApplianceCall, projectId: string): Promise<LimitSelection> {
+  const project = await features.projects.get(runtime.db, projectId);
+  const [address, user] = [args.text('--ip'), args.text('--user')];
+  if (address !== undefined && user !== undefined)
+    throw usageError('--ip and --user cannot be combined.', 'give only one of them');
   if (address !== undefined) return { projectId: project.id, address };
   if (user === undefined) return { projectId: project.id };
-  const found = await features.users.find(project, user).catch((error: unknown) => {
+  const found = await features.users.getByIdOrEmail(project.id, user).catch((error: unknown) => {
     // Logins are counted for addresses that nobody has, too.
     if (error instanceof Failure && error.type === 'user_not_found' && user.includes('@')) return { email: user };
     throw error;

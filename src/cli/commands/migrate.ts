@@ -1,28 +1,29 @@
 import type { Migrator, SchemaStatus } from '#src/platform/db/migrations.js';
 import type { Query } from '#src/platform/db/query.js';
-import type { Answer } from '../answer.js';
 import { command } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { databaseName } from '../database-url.js';
 import { exitCodes, usageError } from '../exit.js';
-import { demandKnown } from '../opening.js';
+import { Lines } from '../lines.js';
 import { columns } from '../output.js';
+import { requireKnownSchema } from '../run-command.js';
 
 const up = command({
   path: 'migrate up',
-  summary: 'Brings the schema of the database to this version (up may be left out)',
+  summary: 'Migrates the database schema to this version (up is the default)',
   options: [
     { flag: '--to', value: 'STEP', summary: 'stop after this step, such as 1 or 0001_spine' },
-    { flag: '--plan', summary: 'print the SQL, write nothing; exit 5 if there is any' },
+    { flag: '--plan', summary: 'print the SQL and change nothing; exit code 5 if a step is pending' },
   ],
   examples: ['svc migrate', 'svc migrate up --plan --json'],
   needs: 'database',
   isDefault: true,
-  creates: (typed) => !typed.isSet('--plan'),
-  run: async ({ typed, platform: { migrator } }) => {
-    const to = stepName(migrator, typed.text('--to'));
+  creates: (args) => !args.isSet('--plan'),
+  run: async ({ args, runtime: { migrator } }) => {
+    const to = stepName(migrator, args.text('--to'));
     const before = await migrator.status();
-    demandKnown(before);
-    if (typed.isSet('--plan')) return planned(migrator, before, to);
+    requireKnownSchema(before);
+    if (args.isSet('--plan')) return planned(migrator, before, to);
     const changed = await migrator.up(to);
     const { applied, pending } = await migrator.status();
     const text = changed.length === 0 ? 'There is nothing to apply.' : `Applied: ${changed.join(', ')}`;
@@ -32,13 +33,13 @@ const up = command({
 
 const status = command({
   path: 'migrate status',
-  summary: 'Shows which steps of the schema are applied, pending or unknown',
+  summary: 'Shows which migration steps are applied, pending or unknown',
   examples: ['svc migrate status', 'svc migrate status --json'],
   needs: 'database',
-  run: async ({ platform: { migrator } }): Promise<Answer> => {
+  run: async ({ runtime: { migrator } }): Promise<CommandResult> => {
     const { applied, pending, unknown } = await migrator.status();
     const rows = [
-      ...applied.map((name) => [name, unknown.includes(name) ? 'unknown: of a newer version' : 'applied']),
+      ...applied.map((name) => [name, unknown.includes(name) ? 'unknown (of a newer version)' : 'applied']),
       ...pending.map((name) => [name, 'pending']),
     ];
     return {
@@ -51,29 +52,29 @@ const status = command({
 
 const down = command({
   path: 'migrate down',
-  summary: 'Takes the last step of the schema back, with the data it holds',
+  summary: 'Reverts the last migration step and deletes the data it holds',
   options: [
-    { flag: '--confirm', value: 'NAME', summary: 'name of the database, instead of typing it when asked' },
-    { flag: '--plan', summary: 'print the SQL, write nothing' },
+    { flag: '--confirm', value: 'NAME', summary: 'name of the database, to confirm without a prompt' },
+    { flag: '--plan', summary: 'print the SQL and change nothing' },
   ],
   examples: ['svc migrate down --plan', 'svc migrate down --plan --json'],
   needs: 'database',
-  run: async ({ typed, prompts, loaded, platform: { migrator } }): Promise<Answer> => {
+  run: async ({ args, prompts, loaded, runtime: { migrator } }): Promise<CommandResult> => {
     const before = await migrator.status();
-    demandKnown(before);
+    requireKnownSchema(before);
     const last = migrator.migrations.find(({ name }) => name === before.applied.at(-1));
-    if (typed.isSet('--plan')) {
+    if (args.isSet('--plan')) {
       const plan = await migrator.planDown();
       return { value: { ...rest(before), sql: sqlOf(plan) }, text: sqlText(plan) };
     }
-    if (last === undefined) return { value: rest(before), text: 'There is nothing to take back.' };
+    if (last === undefined) return { value: rest(before), text: 'There is no step to revert.' };
     const name = databaseName(loaded.config.databaseUrl.reveal());
-    const question = `This takes ${last.name} back in the database ${name} and deletes the data it holds, for good.`;
-    await prompts.confirmByName(question, [name], typed.text('--confirm'));
+    const question = `This reverts ${last.name} in the database ${name} and permanently deletes the data it holds.`;
+    await prompts.confirmByName(question, [name], args.text('--confirm'));
     const changed = await migrator.down();
     return {
       value: { ...rest(await migrator.status()), changed: changed === undefined ? [] : [changed] },
-      text: `Taken back: ${changed ?? 'nothing'}`,
+      text: `Reverted: ${changed ?? 'nothing'}`,
       next: 'svc migrate',
     };
   },
@@ -82,7 +83,7 @@ const down = command({
 /** `svc migrate …` */
 export const migrateCommands = [up, status, down];
 
-async function planned(migrator: Migrator, before: SchemaStatus, to: string | undefined): Promise<Answer> {
+async function planned(migrator: Migrator, before: SchemaStatus, to: string | undefined): Promise<CommandResult> {
   const statements = await migrator.planUp(to);
   const nothing = statements.length === 0;
   return {
@@ -100,10 +101,12 @@ function sqlOf(statements: readonly Query[] = []): string[] {
   return statements.map(({ sql }) => sql);
 }
 
-function sqlText(statements: readonly Query[] = []): string {
-  return sqlOf(statements)
-    .map((sql) => `${sql};`)
-    .join('\n');
+function sqlText(statements: readonly Query[] = []): Lines {
+  return Lines.text(
+    sqlOf(statements)
+      .map((sql) => `${sql};`)
+      .join('\n'),
+  );
 }
 
 /** `1`, `0001` and `0001_spine` name the same step. */
@@ -113,5 +116,8 @@ function stepName({ migrations }: Migrator, given: string | undefined): string |
     ({ name }) => name === given || (/^\d+$/.test(given) && Number.parseInt(name, 10) === Number(given)),
   );
   if (step !== undefined) return step.name;
-  throw usageError(`--to names no step: ${given}.`, `choose one of ${migrations.map(({ name }) => name).join(', ')}`);
+  throw usageError(
+    `There is no migration step ${given}.`,
+    `choose one of ${migrations.map(({ name }) => name).join(', ')}`,
+  );
 }

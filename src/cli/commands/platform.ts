@@ -1,22 +1,22 @@
 import type { ProjectPlatform } from '#src/features/index.js';
 import { toPlatform } from '#src/features/index.js';
-import type { Answer } from '../answer.js';
 import { command, projectOption } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { columns, pairs } from '../output.js';
 
 const add = command({
   path: 'platform add',
-  summary: 'Registers a hostname whose pages may call the service for a project',
+  summary: 'Allows web pages of a hostname to call the API for a project',
   options: [
     projectOption,
     {
       flag: '--hostname',
       value: 'HOST',
-      summary: 'without scheme, port and path; *.example.com for all subdomains',
+      summary: 'hostname without scheme, port and path; *.example.com for all subdomains',
       required: true,
     },
-    { flag: '--name', value: 'NAME', summary: 'what people call it (default: the hostname)' },
-    { flag: '--id', value: 'ID', summary: 'an id of your choice (default: a new one)' },
+    { flag: '--name', value: 'NAME', summary: 'display name (default: the hostname)' },
+    { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
   ],
   examples: [
     'svc platform add --project shop --hostname shop.example.com',
@@ -24,16 +24,14 @@ const add = command({
     'svc platform add --project shop --hostname beta.example.com --id beta',
   ],
   needs: 'appliance',
-  run: async ({ typed, appliance: { platform, features }, by }) => {
-    const project = await features.projects.get(platform.db, typed.required('--project'));
+  run: async ({ args, runtime, features, work }) => {
+    const project = await features.projects.get(runtime.db, args.required('--project'));
     const given = {
-      id: typed.text('--id') ?? platform.random.id(),
-      name: typed.text('--name') ?? '',
-      hostname: typed.required('--hostname'),
+      id: args.text('--id') ?? runtime.random.id(),
+      name: args.text('--name') ?? '',
+      hostname: args.required('--hostname'),
     };
-    return shown(
-      await platform.db.work(by(project.id), (unit) => features.projects.addPlatform(unit, project.id, given)),
-    );
+    return shown(await work(project.id, (unit) => features.projects.addPlatform(unit, project.id, given)));
   },
 });
 
@@ -43,9 +41,9 @@ const list = command({
   options: [projectOption],
   examples: ['svc platform list --project shop', 'svc platform list --project shop --json'],
   needs: 'appliance',
-  run: async ({ typed, appliance: { platform, features } }) => {
-    const project = await features.projects.get(platform.db, typed.required('--project'));
-    const platforms = await features.projects.platforms(platform.db, project.id);
+  run: async ({ args, runtime, features }) => {
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const platforms = await features.projects.platforms(runtime.db, project.id);
     return {
       value: { total: platforms.length, platforms: platforms.map(toPlatform) },
       text: columns(
@@ -58,19 +56,19 @@ const list = command({
 
 const remove = command({
   path: 'platform remove',
-  summary: 'Removes a platform; pages of its hostname are refused within a second',
+  summary: 'Removes a platform. Running servers refuse pages of its hostname within a second',
   arguments: [{ name: 'ID', summary: 'id of the platform' }],
-  options: [{ flag: '--project', value: 'ID', summary: 'the project, where several have a platform of this id' }],
+  options: [{ flag: '--project', value: 'ID', summary: 'the project; needed if several have a platform of this id' }],
   examples: ['svc platform remove old-site', 'svc platform remove beta --project shop --json'],
   needs: 'appliance',
-  run: async ({ typed, appliance: { platform, features }, by }) => {
-    const id = typed.argument('ID');
-    const project = typed.text('--project');
+  run: async ({ args, runtime, features, work }) => {
+    const id = args.argument('ID');
+    const project = args.text('--project');
     const { projectId, hostname } =
       project === undefined
-        ? await features.projects.platformById(platform.db, id)
-        : await features.projects.platform(platform.db, (await features.projects.get(platform.db, project)).id, id);
-    await platform.db.work(by(projectId), (unit) => features.projects.removePlatform(unit, projectId, id));
+        ? await features.projects.platformById(runtime.db, id)
+        : await features.projects.platform(runtime.db, (await features.projects.get(runtime.db, project)).id, id);
+    await work(projectId, (unit) => features.projects.removePlatform(unit, projectId, id));
     return { value: { $id: id, removed: true }, text: `Platform ${id} (${hostname}) is removed.` };
   },
 });
@@ -78,7 +76,7 @@ const remove = command({
 /** `svc platform …` */
 export const platformCommands = [add, list, remove];
 
-function shown(platform: ProjectPlatform): Answer {
+function shown(platform: ProjectPlatform): CommandResult {
   const { id, hostname, name } = platform;
   return {
     value: toPlatform(platform),

@@ -1,7 +1,7 @@
 import { type Project, projectSettings } from '#src/contract/project.js';
 import { toProject } from '#src/features/index.js';
-import type { Answer } from '../answer.js';
 import { command } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { columns, pairs } from '../output.js';
 
@@ -9,18 +9,18 @@ const idArgument = { name: 'ID', summary: 'id of the project' } as const;
 
 const create = command({
   path: 'project create',
-  summary: 'Creates a project: its own users, keys, platforms and settings',
-  arguments: [{ name: 'NAME', summary: 'what people call it' }],
-  options: [{ flag: '--id', value: 'ID', summary: 'an id of your choice (default: a new one)' }],
+  summary: 'Creates a project, with its own users, keys, platforms and settings',
+  arguments: [{ name: 'NAME', summary: 'display name' }],
+  options: [{ flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' }],
   examples: [
     'svc project create Shop --id shop',
     'svc project create "Old shop" --id old-shop',
     'svc project create Trial --id trial --json',
   ],
   needs: 'appliance',
-  run: async ({ typed, appliance: { platform, features }, by }) => {
-    const given = { id: typed.text('--id') ?? platform.random.id(), name: typed.argument('NAME') };
-    const project = await platform.db.work(by(given.id), (unit) => features.projects.create(unit, given));
+  run: async ({ args, runtime, features, work }) => {
+    const given = { id: args.text('--id') ?? runtime.random.id(), name: args.argument('NAME') };
+    const project = await work(given.id, (unit) => features.projects.create(unit, given));
     return { ...shown(project), next: `svc apikey create --project ${project.id} --name NAME --scopes all` };
   },
 });
@@ -30,8 +30,8 @@ const list = command({
   summary: 'Lists the projects',
   examples: ['svc project list', 'svc project list --json'],
   needs: 'appliance',
-  run: async ({ appliance: { platform, features } }) => {
-    const projects = await features.projects.list(platform.db);
+  run: async ({ runtime, features }) => {
+    const projects = await features.projects.list(runtime.db);
     return {
       value: { total: projects.length, projects: projects.map(toProject) },
       text: columns(
@@ -48,20 +48,19 @@ const show = command({
   arguments: [idArgument],
   examples: ['svc project show shop', 'svc project show shop --json'],
   needs: 'appliance',
-  run: async ({ typed, appliance: { platform, features } }) =>
-    shown(await features.projects.get(platform.db, typed.argument('ID'))),
+  run: async ({ args, runtime, features }) => shown(await features.projects.get(runtime.db, args.argument('ID'))),
 });
 
 const update = command({
   path: 'project update',
-  summary: 'Changes the name or settings of a project; a running server follows within a second',
+  summary: 'Changes the name or the settings of a project. Running servers apply the change within a second',
   arguments: [idArgument],
   options: [
-    { flag: '--name', value: 'NAME', summary: 'another name' },
+    { flag: '--name', value: 'NAME', summary: 'the new name' },
     {
       flag: '--set',
       value: 'KEY=VALUE',
-      summary: 'a setting (svc project settings lists them); an empty value is the default; repeatable',
+      summary: 'a setting, see svc project settings; an empty value restores the default; repeatable',
       repeated: true,
     },
   ],
@@ -70,14 +69,14 @@ const update = command({
     'svc project update shop --set session.days=7 --set session.limit=5 --json',
   ],
   needs: 'appliance',
-  run: async ({ typed, appliance: { platform, features }, by }) => {
-    const id = typed.argument('ID');
-    const name = typed.text('--name');
-    const settings = Object.fromEntries(typed.list('--set').map(settingOf));
+  run: async ({ args, features, work }) => {
+    const id = args.argument('ID');
+    const name = args.text('--name');
+    const settings = Object.fromEntries(args.list('--set').map(settingOf));
     if (name === undefined && Object.keys(settings).length === 0)
       throw usageError('There is nothing to change.', 'give --name NAME or --set KEY=VALUE');
     const change = { settings, ...(name === undefined ? {} : { name }) };
-    return shown(await platform.db.work(by(id), (unit) => features.projects.update(unit, id, change)));
+    return shown(await work(id, (unit) => features.projects.update(unit, id, change)));
   },
 });
 
@@ -85,23 +84,21 @@ const remove = command({
   path: 'project delete',
   summary: 'Deletes a project with its users, keys and everything else in it',
   arguments: [idArgument],
-  options: [
-    { flag: '--confirm', value: 'NAME', summary: 'id or name of the project, instead of typing it when asked' },
-  ],
+  options: [{ flag: '--confirm', value: 'NAME', summary: 'id or name of the project, to confirm without a prompt' }],
   examples: ['svc project delete old-shop --confirm old-shop', 'svc project delete trial --confirm Trial --json'],
   needs: 'appliance',
-  run: async ({ typed, prompts, appliance: { platform, features }, by }) => {
-    const { id, name } = await features.projects.get(platform.db, typed.argument('ID'));
+  run: async ({ args, prompts, runtime, features, work }) => {
+    const { id, name } = await features.projects.get(runtime.db, args.argument('ID'));
     const question = `This deletes the project ${id} (${name}) with all its users, for good.`;
-    await prompts.confirmByName(question, [id, name], typed.text('--confirm'));
-    await platform.db.work(by(id), (unit) => features.projects.remove(unit, id));
+    await prompts.confirmByName(question, [id, name], args.text('--confirm'));
+    await work(id, (unit) => features.projects.remove(unit, id));
     return { value: { $id: id, deleted: true }, text: `Project ${id} is deleted.` };
   },
 });
 
 const settings = command({
   path: 'project settings',
-  summary: 'Lists the settings a project can have, with their defaults',
+  summary: 'Lists the settings of projects, with their defaults',
   examples: ['svc project settings', 'svc project settings --json'],
   needs: 'nothing',
   run: async () => {
@@ -123,7 +120,7 @@ const settings = command({
 /** `svc project …` */
 export const projectCommands = [create, list, show, update, remove, settings];
 
-function shown(project: Project): Answer {
+function shown(project: Project): CommandResult {
   return {
     value: toProject(project),
     text: pairs([

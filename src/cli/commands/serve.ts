@@ -1,15 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Appliance, createAppliance } from '#src/appliance.js';
-import { basePath } from '#src/http/mount.js';
+import { basePath } from '#src/http/routes.js';
 import type { Listener } from '#src/http/server.js';
 import { ConfigError, type LoadedConfig } from '#src/platform/config/load.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { command, type Typed } from '../command.js';
+import { command, type ParsedArgs } from '../command.js';
 import { CommandError } from '../exit.js';
 import { valid, wholeNumber } from '../input.js';
-import { demandCurrent, demandDatabase, demandKnown, demandMasterKey, load, prepareDirectories } from '../opening.js';
+import {
+  load,
+  prepareDirectories,
+  requireCurrentSchema,
+  requireDatabase,
+  requireKnownSchema,
+  requireMasterKey,
+} from '../run-command.js';
 import { serveUntilSignal } from '../serving.js';
 import { reportStart } from '../start-report.js';
 import { version } from '../version.js';
@@ -21,29 +28,30 @@ const settledMs = 500;
 /** `svc serve` */
 export const serveCommand = command({
   path: 'serve',
-  summary: 'Runs the server; prints one line with the URL when it is ready. TERM drains, a second TERM ends it at once',
+  summary:
+    'Runs the server and prints its URL when ready. SIGTERM finishes running requests, a second one stops at once',
   options: [
     { flag: '--host', value: 'ADDRESS', summary: 'address to listen on', group: 'Address' },
     { flag: '--port', value: 'PORT', summary: 'port to listen on; 0 takes a free one', group: 'Address' },
     {
       flag: '--migrate',
       value: 'MODE',
-      summary: 'schema: auto brings it up to date, check refuses an old one (default), off does not look',
+      summary: 'schema at the start: auto migrates it, check refuses an old one (default), off does not check',
       choices: ['auto', 'check', 'off'],
       group: 'Database',
     },
-    { flag: '--wait-for-db', value: 'SECONDS', summary: 'wait this long for the database', group: 'Database' },
-    { flag: '--pidfile', value: 'FILE', summary: 'holds the process id while the server runs', group: 'Process' },
+    { flag: '--wait-for-db', value: 'SECONDS', summary: 'maximum time to wait for the database', group: 'Database' },
+    { flag: '--pidfile', value: 'FILE', summary: 'file that holds the process id', group: 'Process' },
   ],
   examples: ['svc serve', 'svc serve --port 0 --migrate auto --wait-for-db 30'],
   needs: 'nothing',
   run: async (call) => {
-    const { typed, output } = call;
-    const loaded = load(call, { flags: flagsOf(typed) });
-    const mode = typed.text('--migrate') ?? 'check';
+    const { args, output } = call;
+    const loaded = load(call, { flags: flagsOf(args) });
+    const mode = args.text('--migrate') ?? 'check';
     if (mode === 'auto') prepareDirectories(loaded.config);
-    else demandDatabase(loaded.config);
-    const appliance = await open(loaded.config, wholeNumber(typed, '--wait-for-db', 0, 86_400));
+    else requireDatabase(loaded.config);
+    const appliance = await open(loaded.config, wholeNumber(args, '--wait-for-db', 0, 86_400));
     let listener: Listener;
     try {
       await prepare(appliance, mode);
@@ -62,23 +70,23 @@ export const serveCommand = command({
       throw error;
     }
     const url = localUrl(loaded.config, listener.port);
-    appliance.platform.log.info('serve.ready', { url });
+    appliance.runtime.log.info('serve.ready', { url });
     const { host, baseUrl } = loaded.config;
-    output.answer({
+    output.result({
       value: { url, baseUrl, host, port: listener.port, pid: process.pid, version: version() },
       text: `svc is ready: ${url}`,
     });
-    setTimeout(() => appliance.platform.sql.loadKnex(), settledMs).unref();
+    setTimeout(() => appliance.runtime.sql.loadKnex(), settledMs).unref();
     return undefined;
   },
 });
 
-function flagsOf(typed: Typed): Record<string, string | undefined> {
+function flagsOf(args: ParsedArgs): Record<string, string | undefined> {
   const flags = {
-    [settings.host.key]: typed.text('--host'),
-    [settings.port.key]: typed.text('--port'),
-    [settings.pidfile.key]: typed.text('--pidfile'),
-    [settings.logLevel.key]: typed.isSet('--verbose') ? 'debug' : typed.isSet('--quiet') ? 'warn' : undefined,
+    [settings.host.key]: args.text('--host'),
+    [settings.port.key]: args.text('--port'),
+    [settings.pidfile.key]: args.text('--pidfile'),
+    [settings.logLevel.key]: args.isSet('--verbose') ? 'debug' : args.isSet('--quiet') ? 'warn' : undefined,
   };
   for (const [flag, { key, schema }] of [
     ['--host', settings.host],
@@ -95,7 +103,7 @@ async function open(config: Config, waitSeconds: number): Promise<Appliance> {
   const appliance = await createAppliance(config);
   for (;;) {
     try {
-      await appliance.platform.driver.ping();
+      await appliance.runtime.driver.ping();
       return appliance;
     } catch (error) {
       if (!(error instanceof DatabaseError) || performance.now() > until) {
@@ -107,20 +115,22 @@ async function open(config: Config, waitSeconds: number): Promise<Appliance> {
   }
 }
 
-/** Looks at what the data is in: its schema, its key, its file. */
+/** Checks the database file, the schema and the master key. */
 async function prepare(appliance: Appliance, mode: string): Promise<void> {
-  const { migrator, driver, log } = appliance.platform;
+  const { migrator, driver, log } = appliance.runtime;
+  // First: a damaged file may look like one without a schema, and must not be migrated.
+  if (!(await driver.isSound())) {
+    throw new CommandError('unusable', 'database_damaged', 'The SQLite file is damaged.', 'restore it from a backup');
+  }
   if (mode !== 'off') {
     const schema = await migrator.status();
-    demandKnown(schema);
+    requireKnownSchema(schema);
     if (mode === 'auto') {
       const applied = await migrator.up();
       if (applied.length > 0) log.info('schema.migrated', { steps: applied.join(',') });
-    } else demandCurrent(schema);
+    } else requireCurrentSchema(schema);
   }
-  await demandMasterKey(appliance);
-  if (await driver.isSound()) return;
-  throw new CommandError('unusable', 'database_damaged', 'The SQLite file is damaged.', 'restore it from a backup');
+  await requireMasterKey(appliance);
 }
 
 async function listen(appliance: Appliance, { config }: LoadedConfig): Promise<Listener> {
@@ -143,7 +153,7 @@ async function listen(appliance: Appliance, { config }: LoadedConfig): Promise<L
   }
 }
 
-/** Written when everything is ready, so that whoever sees it may send signals. */
+/** Written when everything is ready, so that signals can be sent as soon as the file exists. */
 function notePid({ pidfile }: Config): void {
   try {
     if (pidfile !== undefined) writeFileSync(pidfile, `${process.pid}\n`);

@@ -5,9 +5,9 @@ import { localeOf, localeOption, sendTest } from './test-message.js';
 
 const test = command({
   path: 'sms test',
-  summary: 'Sends a test SMS at once; exit 1 with the words of the gateway where it refuses, 6 where it is away',
+  summary: 'Sends a test SMS at once. Exit code 1 if the gateway refuses it, 6 if the gateway cannot be reached',
   options: [
-    { flag: '--to', value: 'NUMBER', summary: 'who gets it, such as +14155550123', required: true },
+    { flag: '--to', value: 'NUMBER', summary: 'the recipient, such as +14155550123', required: true },
     localeOption,
   ],
   examples: [
@@ -15,8 +15,8 @@ const test = command({
     'svc sms test --to +14155550123 --locale es || echo "is SVC_SMS_URL right?"',
   ],
   needs: 'appliance',
-  run: async ({ typed, appliance }) =>
-    sendTest(appliance, 'sms', valid(phoneNumber, '--to', typed.required('--to')), localeOf(typed)),
+  run: async ({ args, appliance }) =>
+    sendTest(appliance, 'sms', valid(phoneNumber, '--to', args.required('--to')), localeOf(args)),
 });
 
 /** `svc sms …` */

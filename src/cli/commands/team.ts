@@ -1,60 +1,71 @@
 import { membershipsApi, teamsApi } from '#src/features/index.js';
-import type { Answer } from '../answer.js';
-import { type ApplianceCall, command, projectOption, type Typed } from '../command.js';
+import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { CommandError } from '../exit.js';
 import { wholeNumber } from '../input.js';
-import { operate } from '../operate.js';
+import { invokeAsOperator } from '../invoke-as-operator.js';
 import { columns, pairs } from '../output.js';
 
 const teamArgument = { name: 'TEAM', summary: 'id of the team' } as const;
 const userArgument = { name: 'USER', summary: 'id or e-mail address of the user' } as const;
 const pageOptions = [
-  { flag: '--search', value: 'WORD', summary: 'only those whose id or name holds it' },
-  { flag: '--limit', value: 'N', summary: 'at most so many (default: 100)', group: 'Page' },
-  { flag: '--offset', value: 'N', summary: 'after so many (default: 0)', group: 'Page' },
+  { flag: '--search', value: 'WORD', summary: 'only entries with this text in id or name' },
+  { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 100)', group: 'Page' },
+  { flag: '--offset', value: 'N', summary: 'number of entries to skip (default: 0)', group: 'Page' },
 ] as const;
 
 const query = (method: string, values: readonly unknown[], attribute?: string) =>
   JSON.stringify({ method, attribute, values });
-const asked = (typed: Typed) => ({
-  search: typed.text('--search'),
+const asked = (args: ParsedArgs) => ({
+  search: args.text('--search'),
   queries: [
-    query('limit', [wholeNumber(typed, '--limit', 100, 5000)]),
-    query('offset', [wholeNumber(typed, '--offset', 0, Number.MAX_SAFE_INTEGER)]),
+    query('limit', [wholeNumber(args, '--limit', 100, 5000)]),
+    query('offset', [wholeNumber(args, '--offset', 0, Number.MAX_SAFE_INTEGER)]),
   ],
 });
-const named = ({ typed }: ApplianceCall) => ({ teamId: typed.argument('TEAM') });
+const named = ({ args }: ApplianceCall) => ({ teamId: args.argument('TEAM') });
 
 const create = command({
   path: 'team create',
   summary: 'Creates a team without members',
-  arguments: [{ name: 'NAME', summary: 'what people call it' }],
-  options: [projectOption, { flag: '--id', value: 'ID', summary: 'an id of your choice (default: a new one)' }],
+  arguments: [{ name: 'NAME', summary: 'display name' }],
+  options: [projectOption, { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' }],
   examples: [
     'svc team create Drivers --project shop --id drivers',
     'svc team create "Night shift" --project shop --id night --json',
   ],
   needs: 'appliance',
   run: async (call) => {
-    const { typed } = call;
-    const body = { teamId: typed.text('--id') ?? 'unique()', name: typed.argument('NAME') };
-    const made = await operate(call, teamsApi.create, { body });
-    const next = `svc team add ${made.$id} USER --project ${typed.required('--project')} --roles owner`;
+    const { args } = call;
+    const body = { teamId: args.text('--id') ?? 'unique()', name: args.argument('NAME') };
+    const made = await invokeAsOperator(call, teamsApi.create, { body });
+    const next = `svc team add ${made.$id} USER --project ${args.required('--project')} --roles owner`;
     return { ...shown(made), next };
   },
 });
 
 const list = command({
   path: 'team list',
-  summary: 'Lists the teams of a project, oldest first',
+  summary: 'Lists the teams of a project, oldest first, and marks teams without an owner',
   options: [projectOption, ...pageOptions],
   examples: ['svc team list --project shop', 'svc team list --project shop --search night --json'],
   needs: 'appliance',
   run: async (call) => {
-    const value = await operate(call, teamsApi.list, { query: asked(call.typed) });
+    const value = await invokeAsOperator(call, teamsApi.list, { query: asked(call.args) });
     noteRest(call, value.teams.length, value.total);
-    const rows = value.teams.map((team) => [team.$id, team.name, String(team.total), team.$createdAt]);
-    return { value, text: columns(['ID', 'NAME', 'MEMBERS', 'CREATED'], rows) };
+    const { runtime, features } = call;
+    const ids = value.teams.map(({ $id }) => $id);
+    const withoutOwner = await features.teams.withoutOwner(runtime.db, call.args.required('--project'), ids);
+    const rows = value.teams.map((team) => [
+      ...[team.$id, team.name, String(team.total), withoutOwner.includes(team.$id) ? 'none' : 'yes', team.$createdAt],
+    ]);
+    const [first] = withoutOwner;
+    const next = `svc team add ${first} USER --project ${call.args.required('--project')} --roles owner`;
+    return {
+      value: { ...value, withoutOwner },
+      text: columns(['ID', 'NAME', 'MEMBERS', 'OWNER', 'CREATED'], rows),
+      ...(first === undefined ? {} : { next }),
+    };
   },
 });
 
@@ -65,34 +76,34 @@ const show = command({
   options: [projectOption],
   examples: ['svc team show drivers --project shop', 'svc team show night --project shop --json'],
   needs: 'appliance',
-  run: async (call) => shown(await operate(call, teamsApi.get, { params: named(call) })),
+  run: async (call) => shown(await invokeAsOperator(call, teamsApi.get, { params: named(call) })),
 });
 
 const update = command({
   path: 'team update',
   summary: 'Changes the name of a team',
   arguments: [teamArgument],
-  options: [projectOption, { flag: '--name', value: 'NAME', summary: 'another name', required: true }],
+  options: [projectOption, { flag: '--name', value: 'NAME', summary: 'the new name', required: true }],
   examples: [
     'svc team update drivers --project shop --name "All drivers"',
     'svc team update night --project shop --name Night --json',
   ],
   needs: 'appliance',
   run: async (call) => {
-    const body = { name: call.typed.required('--name') };
-    return shown(await operate(call, teamsApi.update, { params: named(call), body }));
+    const body = { name: call.args.required('--name') };
+    return shown(await invokeAsOperator(call, teamsApi.update, { params: named(call), body }));
   },
 });
 
 const members = command({
   path: 'team members',
-  summary: 'Lists the members of a team and whom it has invited',
+  summary: 'Lists the members of a team and its open invitations',
   arguments: [teamArgument],
   options: [projectOption, ...pageOptions],
   examples: ['svc team members drivers --project shop', 'svc team members night --project shop --limit 10 --json'],
   needs: 'appliance',
   run: async (call) => {
-    const value = await operate(call, membershipsApi.list, { params: named(call), query: asked(call.typed) });
+    const value = await invokeAsOperator(call, membershipsApi.list, { params: named(call), query: asked(call.args) });
     noteRest(call, value.memberships.length, value.total);
     const rows = value.memberships.map((one) => [
       ...[one.userId, one.userEmail, one.userName, one.roles.join(','), one.confirm ? one.joined : 'invited'],
@@ -103,11 +114,11 @@ const members = command({
 
 const add = command({
   path: 'team add',
-  summary: 'Puts a user into a team at once, without an invitation',
+  summary: 'Adds a user to a team at once, without an invitation',
   arguments: [teamArgument, userArgument],
   options: [
     projectOption,
-    { flag: '--roles', value: 'ROLES', summary: 'roles separated by commas; owner may change the team' },
+    { flag: '--roles', value: 'ROLES', summary: 'roles separated by commas; an owner can change the team' },
   ],
   examples: [
     'svc team add drivers ada@example.com --project shop --roles driver,planner',
@@ -115,9 +126,9 @@ const add = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const roles = (call.typed.text('--roles') ?? '').split(',').map((role) => role.trim());
+    const roles = (call.args.text('--roles') ?? '').split(',').map((role) => role.trim());
     const body = { userId: await userId(call), roles: roles.filter(Boolean) };
-    const value = await operate(call, membershipsApi.create, { params: named(call), body });
+    const value = await invokeAsOperator(call, membershipsApi.create, { params: named(call), body });
     return {
       value,
       text: pairs([
@@ -133,7 +144,7 @@ const add = command({
 
 const removeMember = command({
   path: 'team remove',
-  summary: 'Takes a user out of a team, or an invitation back; the team stays',
+  summary: 'Removes a user from a team, or withdraws an invitation',
   arguments: [teamArgument, userArgument],
   options: [projectOption],
   examples: [
@@ -145,12 +156,12 @@ const removeMember = command({
     const params = named(call);
     const id = await userId(call);
     const queries = [query('equal', [id], 'userId')];
-    const [found] = (await operate(call, membershipsApi.list, { params, query: { queries } })).memberships;
+    const [found] = (await invokeAsOperator(call, membershipsApi.list, { params, query: { queries } })).memberships;
     if (found === undefined) {
-      const fix = `svc team members ${params.teamId} --project ${call.typed.required('--project')}`;
+      const fix = `svc team members ${params.teamId} --project ${call.args.required('--project')}`;
       throw new CommandError('notFound', 'membership_not_found', 'The user is not in this team.', fix);
     }
-    await operate(call, membershipsApi.delete, { params: { ...params, membershipId: found.$id } });
+    await invokeAsOperator(call, membershipsApi.delete, { params: { ...params, membershipId: found.$id } });
     return {
       value: { $id: found.$id, deleted: true },
       text: `User ${id} is not in the team ${params.teamId} any more.`,
@@ -160,16 +171,16 @@ const removeMember = command({
 
 const remove = command({
   path: 'team delete',
-  summary: 'Deletes a team with its memberships; its users stay',
+  summary: 'Deletes a team and its memberships. The users are not deleted',
   arguments: [teamArgument],
   options: [projectOption],
   examples: ['svc team delete drivers --project shop --yes', 'svc team delete night --project shop --yes --json'],
   needs: 'appliance',
   run: async (call) => {
     const params = named(call);
-    const { $id, name } = await operate(call, teamsApi.get, { params });
+    const { $id, name } = await invokeAsOperator(call, teamsApi.get, { params });
     await call.prompts.confirm(`Delete the team ${$id} (${name})?`);
-    await operate(call, teamsApi.delete, { params });
+    await invokeAsOperator(call, teamsApi.delete, { params });
     return { value: { $id, deleted: true }, text: `Team ${$id} is deleted.` };
   },
 });
@@ -177,16 +188,16 @@ const remove = command({
 /** `svc team …` */
 export const teamCommands = [create, list, show, update, members, add, removeMember, remove];
 
-async function userId({ typed, appliance: { platform, features } }: ApplianceCall): Promise<string> {
-  const project = await features.projects.get(platform.db, typed.required('--project'));
-  return (await features.users.find(project, typed.argument('USER'))).id;
+async function userId({ args, runtime, features }: ApplianceCall): Promise<string> {
+  const project = await features.projects.get(runtime.db, args.required('--project'));
+  return (await features.users.getByIdOrEmail(project.id, args.argument('USER'))).id;
 }
 
 function noteRest({ output }: ApplianceCall, shownNow: number, total: number): void {
-  if (shownNow < total) output.note(`${shownNow} of ${total}; --offset and --limit show others`);
+  if (shownNow < total) output.note(`Showing ${shownNow} of ${total}. Use --offset and --limit to see others.`);
 }
 
-function shown(team: { $id: string; name: string; total: number; $createdAt: string }): Answer {
+function shown(team: { $id: string; name: string; total: number; $createdAt: string }): CommandResult {
   return {
     value: team,
     text: pairs([

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Appliance } from '#src/appliance.js';
-import type { Answer } from '../answer.js';
-import type { Typed } from '../command.js';
+import type { ParsedArgs } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { CommandError } from '../exit.js';
 import { valid } from '../input.js';
 import { pairs } from '../output.js';
@@ -10,7 +10,7 @@ import { pairs } from '../output.js';
 export const localeOption = {
   flag: '--locale',
   value: 'TAG',
-  summary: 'the language, such as de or de-AT (default: en)',
+  summary: 'language of the message, such as de or de-AT (default: en)',
 } as const;
 
 const languageTag = z
@@ -18,8 +18,8 @@ const languageTag = z
   .regex(/^[a-z]{2,3}(-[a-z0-9]{1,8}){0,4}$/i, 'must be a language tag such as de or de-AT');
 
 /** The language that was asked for. */
-export function localeOf(typed: Typed): string {
-  return valid(languageTag, '--locale', typed.text('--locale') ?? 'en');
+export function localeOf(args: ParsedArgs): string {
+  return valid(languageTag, '--locale', args.text('--locale') ?? 'en');
 }
 
 const channels = {
@@ -29,13 +29,13 @@ const channels = {
 
 /** Sends a test message; throws with the words of the other side where it was not accepted. */
 export async function sendTest(
-  { platform, features }: Appliance,
+  { runtime, features }: Appliance,
   channel: keyof typeof channels,
   to: string,
   locale: string,
-): Promise<Answer> {
+): Promise<CommandResult> {
   const { message, carrier, side, fix } = channels[channel];
-  if (!platform[carrier].isConfigured)
+  if (!runtime[carrier].isConfigured)
     throw new CommandError('unusable', `${channel}_not_configured`, `No ${side} is configured.`, fix);
   const { ok, isAnswered, error, answer } = await features.courier.test(message, to, locale);
   if (ok) {
@@ -46,7 +46,7 @@ export async function sendTest(
     ] as const;
     return { value: { ok, to, answer }, text: pairs(rows) };
   }
-  const next = 'svc config show prints what is in force';
+  const next = 'check the settings with svc config show';
   if (!isAnswered)
     throw new CommandError('unreachable', `${channel}_unreachable`, `The ${side} cannot be used: ${error}.`, next);
   const words = error.charAt(0).toUpperCase() + error.slice(1);

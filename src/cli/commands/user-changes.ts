@@ -1,7 +1,7 @@
 import { userLimits } from '#src/contract/limits.js';
 import { displayName, emailAddress, phoneNumber } from '#src/contract/shapes.js';
 import { labelList, passwordText, toSession } from '#src/features/index.js';
-import { command, projectOption, type Typed } from '../command.js';
+import { command, type ParsedArgs, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { valid } from '../input.js';
 import { columns } from '../output.js';
@@ -9,14 +9,14 @@ import { findUser, passwordOptions, readPassword, shownUser, userArgument } from
 
 const update = command({
   path: 'user update',
-  summary: 'Changes a user; what is not given stays, an empty value takes away',
+  summary: 'Changes a user. Fields without a flag stay as they are; an empty value removes the field',
   arguments: [userArgument],
   options: [
     projectOption,
     { flag: '--name', value: 'NAME', summary: 'display name' },
-    { flag: '--email', value: 'ADDRESS', summary: 'e-mail address, unverified then' },
-    { flag: '--phone', value: 'NUMBER', summary: 'phone number, unverified then' },
-    { flag: '--labels', value: 'A,B', summary: `all labels of the user, at most ${userLimits.labels}` },
+    { flag: '--email', value: 'ADDRESS', summary: 'new e-mail address; it becomes unverified' },
+    { flag: '--phone', value: 'NUMBER', summary: 'new phone number; it becomes unverified' },
+    { flag: '--labels', value: 'A,B', summary: `replaces all labels; at most ${userLimits.labels}` },
     { flag: '--email-verified', value: 'WORD', summary: 'whether the address is verified', choices: ['yes', 'no'] },
     { flag: '--phone-verified', value: 'WORD', summary: 'whether the number is verified', choices: ['yes', 'no'] },
     ...passwordOptions,
@@ -28,17 +28,17 @@ const update = command({
   needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
-    const { platform, features } = call.appliance;
-    const { users } = features;
-    const { verified, ...given } = wanted(call.typed);
-    const hasPassword = call.typed.isSet('--password-stdin') || call.typed.text('--secret-file') !== undefined;
+    const { features } = call;
+    const { userChanges: users } = features;
+    const { verified, ...given } = wanted(call.args);
+    const hasPassword = call.args.isSet('--password-stdin') || call.args.text('--secret-file') !== undefined;
     if (!hasPassword && [...Object.values(given), ...Object.values(verified)].every((value) => value === undefined))
-      throw usageError('there is nothing to change.', 'give at least one of the flags');
+      throw usageError('There is nothing to change.', 'give at least one flag; svc user update --help lists them');
     const password = hasPassword ? valid(passwordText, 'The password', await readPassword(call)) : undefined;
     const address = given.email === undefined ? account.email : given.email;
     const hash = password === undefined ? undefined : await users.preparePassword(project, account, address, password);
-    const changed = await platform.db.work(call.by(project.id), async (unit) => {
-      let user = await users.held(unit, project, account.id);
+    const changed = await call.work(project.id, async (unit) => {
+      let user = await users.lockById(unit, project, account.id);
       if (given.name !== undefined) user = await users.rename(unit, project, user, given.name);
       if (given.email !== undefined) user = await users.changeEmail(unit, project, user, given.email);
       if (given.phone !== undefined) user = await users.changePhone(unit, project, user, given.phone);
@@ -56,12 +56,12 @@ const update = command({
 
 const sessions = command({
   path: 'user sessions',
-  summary: 'Lists the sessions of a user, oldest first, or ends some',
+  summary: 'Lists the sessions of a user, oldest first. --end and --end-all end sessions',
   arguments: [userArgument],
   options: [
     projectOption,
-    { flag: '--end', value: 'ID', summary: 'end this one' },
-    { flag: '--end-all', summary: 'end every one' },
+    { flag: '--end', value: 'ID', summary: 'end the session with this id' },
+    { flag: '--end-all', summary: 'end all sessions of the user' },
   ],
   examples: [
     'svc user sessions bob --project shop',
@@ -70,15 +70,15 @@ const sessions = command({
   needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
-    const { platform, features } = call.appliance;
-    const { db } = platform;
-    const id = call.typed.text('--end');
-    const all = call.typed.isSet('--end-all');
-    if (all && id !== undefined) throw usageError('--end and --end-all exclude each other.', 'give one of them');
+    const { db } = call.runtime;
+    const { features } = call;
+    const id = call.args.text('--end');
+    const all = call.args.isSet('--end-all');
+    if (all && id !== undefined) throw usageError('--end and --end-all cannot be combined.', 'give only one of them');
     if (all) {
-      await db.work(call.by(project.id), (unit) => features.sessions.closeAll(unit, project, account.id));
+      await call.work(project.id, (unit) => features.sessions.closeAll(unit, project, account.id));
     } else if (id !== undefined) {
-      await db.work(call.by(project.id), async (unit) =>
+      await call.work(project.id, async (unit) =>
         features.sessions.close(unit, project, await features.sessions.get(unit, project, account.id, id)),
       );
     }
@@ -96,9 +96,9 @@ const sessions = command({
 /** Commands that change users. */
 export const userChangeCommands = [update, sessions];
 
-function wanted(typed: Typed) {
+function wanted(args: ParsedArgs) {
   const text = <T>(flag: `--${string}`, read: (value: string) => T): T | undefined => {
-    const value = typed.text(flag);
+    const value = args.text(flag);
     return value === undefined ? undefined : read(value);
   };
   const yes = (flag: `--${string}`) => text(flag, (value) => value === 'yes');

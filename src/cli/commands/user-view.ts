@@ -1,7 +1,7 @@
-import type { Account } from '#src/contract/account.js';
+import type { UserRecord } from '#src/contract/user.js';
 import { toUser } from '#src/features/index.js';
-import type { Answer } from '../answer.js';
 import type { ApplianceCall } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { readSecretFile, readStdin } from '../input.js';
 import { pairs } from '../output.js';
@@ -13,22 +13,22 @@ const secrets = 'Password (asked for on a terminal)';
 
 /** The flags that say where a password comes from. */
 export const passwordOptions = [
-  { flag: '--password-stdin', summary: 'read it from stdin', group: secrets },
-  { flag: '--secret-file', value: 'FILE', summary: 'read it from a file', group: secrets },
+  { flag: '--password-stdin', summary: 'read the password from stdin', group: secrets },
+  { flag: '--secret-file', value: 'FILE', summary: 'read the password from a file', group: secrets },
 ] as const;
 
 /** The project and the user that a command names. */
-export async function findUser({ typed, appliance: { platform, features } }: ApplianceCall) {
-  const project = await features.projects.get(platform.db, typed.required('--project'));
-  return { project, account: await features.users.find(project, typed.argument('USER')) };
+export async function findUser({ args, runtime, features }: ApplianceCall) {
+  const project = await features.projects.get(runtime.db, args.required('--project'));
+  return { project, account: await features.users.getByIdOrEmail(project.id, args.argument('USER')) };
 }
 
 /** The password from where the flags say; asked for on a terminal. */
-export async function readPassword({ typed, prompts }: ApplianceCall): Promise<string> {
-  const file = typed.text('--secret-file');
-  if (typed.isSet('--password-stdin')) {
+export async function readPassword({ args, prompts }: ApplianceCall): Promise<string> {
+  const file = args.text('--secret-file');
+  if (args.isSet('--password-stdin')) {
     if (file === undefined) return readStdin();
-    throw usageError('--password-stdin and --secret-file exclude each other.', 'give one of them');
+    throw usageError('--password-stdin and --secret-file cannot be combined.', 'give only one of them');
   }
   return file === undefined
     ? prompts.askSecret('Password', '--password-stdin or --secret-file FILE')
@@ -36,17 +36,17 @@ export async function readPassword({ typed, prompts }: ApplianceCall): Promise<s
 }
 
 /** How a question or a report calls a user. */
-export function calledOf({ id, email }: Account): string {
+export function calledOf({ id, email }: UserRecord): string {
   return email === null ? id : `${id} (${email})`;
 }
 
 /** Whether a user is blocked, in a word. */
-export function statusOf({ status }: Account): string {
+export function statusOf({ status }: UserRecord): string {
   return status ? 'active' : 'blocked';
 }
 
 /** A user as an answer. */
-export function shownUser(account: Account): Answer {
+export function shownUser(account: UserRecord): CommandResult {
   return {
     value: toUser(account),
     text: pairs([

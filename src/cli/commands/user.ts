@@ -1,3 +1,4 @@
+import { operatorReading } from '#src/contract/reading.js';
 import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
 import { passwordText, searchParameter, toUser } from '#src/features/index.js';
 import { command, projectOption } from '../command.js';
@@ -14,7 +15,7 @@ const create = command({
     { flag: '--email', value: 'ADDRESS', summary: 'e-mail address', required: true },
     { flag: '--name', value: 'NAME', summary: 'display name' },
     { flag: '--phone', value: 'NUMBER', summary: 'phone number, such as +14155550123' },
-    { flag: '--id', value: 'ID', summary: 'an id of your choice (default: a new one)' },
+    { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
     ...passwordOptions,
   ],
   examples: [
@@ -24,18 +25,17 @@ const create = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const { typed, appliance, by } = call;
-    const { platform, features } = appliance;
-    const project = await features.projects.get(platform.db, typed.required('--project'));
-    const phone = typed.text('--phone');
+    const { args, runtime, features, auditContext } = call;
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const phone = args.text('--phone');
     const given = {
-      id: valid(newId, '--id', typed.text('--id') ?? platform.random.id()),
-      email: valid(emailAddress, '--email', typed.required('--email')),
+      id: valid(newId, '--id', args.text('--id') ?? runtime.random.id()),
+      email: valid(emailAddress, '--email', args.required('--email')),
       phone: phone === undefined ? null : valid(phoneNumber, '--phone', phone),
-      name: valid(displayName, '--name', typed.text('--name') ?? ''),
+      name: valid(displayName, '--name', args.text('--name') ?? ''),
       password: valid(passwordText, 'The password', await readPassword(call)),
     };
-    return shownUser(await features.users.signUp(by(project.id), project, given));
+    return shownUser(await features.userChanges.signUp(auditContext(project.id), project, given));
   },
 });
 
@@ -44,24 +44,30 @@ const list = command({
   summary: 'Lists the users of a project, oldest first',
   options: [
     projectOption,
-    { flag: '--search', value: 'WORD', summary: 'only those whose id, name, e-mail address or phone number holds it' },
-    { flag: '--limit', value: 'N', summary: 'at most so many (default: 100)', group: 'Page' },
-    { flag: '--offset', value: 'N', summary: 'after so many (default: 0)', group: 'Page' },
+    {
+      flag: '--search',
+      value: 'WORD',
+      summary: 'only users with this text in id, name, e-mail address or phone number',
+    },
+    { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 100)', group: 'Page' },
+    { flag: '--offset', value: 'N', summary: 'number of entries to skip (default: 0)', group: 'Page' },
   ],
   examples: ['svc user list --project shop', 'svc user list --project shop --search ada --limit 10 --json'],
   needs: 'appliance',
-  run: async ({ typed, output, appliance: { platform, features } }) => {
-    const project = await features.projects.get(platform.db, typed.required('--project'));
+  run: async ({ args, output, runtime, features }) => {
+    const project = await features.projects.get(runtime.db, args.required('--project'));
     const query = (method: string, value: number) => JSON.stringify({ method, values: [value] });
-    const { total, users } = await features.users.list(project, {
+    const { total, users } = await features.users.list(project.id, {
       queries: [
-        query('limit', wholeNumber(typed, '--limit', 100, 5000)),
-        query('offset', wholeNumber(typed, '--offset', 0, Number.MAX_SAFE_INTEGER)),
+        query('limit', wholeNumber(args, '--limit', 100, 5000)),
+        query('offset', wholeNumber(args, '--offset', 0, Number.MAX_SAFE_INTEGER)),
       ],
-      search: valid(searchParameter.search, '--search', typed.text('--search') ?? ''),
+      search: valid(searchParameter.search, '--search', args.text('--search') ?? ''),
       total: true,
+      room: runtime.answers.open(operatorReading),
     });
-    if (users.length < total) output.note(`${users.length} of ${total}; --offset and --limit show others`);
+    if (users.length < total)
+      output.note(`Showing ${users.length} of ${total}. Use --offset and --limit to see others.`);
     return {
       value: { total, users: users.map(toUser) },
       text: columns(
@@ -84,39 +90,33 @@ const show = command({
 
 const block = command({
   path: 'user block',
-  summary: 'Blocks a user and ends all sessions; a running server refuses them at the next request',
+  summary: 'Blocks a user and ends all sessions. Running servers refuse the user at the next request',
   arguments: [userArgument],
   options: [projectOption],
   examples: ['svc user block bob --project shop', 'svc user block eve@example.com --project shop --json'],
   needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
-    const { platform, features } = call.appliance;
-    return shownUser(
-      await platform.db.work(call.by(project.id), (unit) => features.users.block(unit, project, account)),
-    );
+    return shownUser(await call.work(project.id, (unit) => call.features.userChanges.block(unit, project, account)));
   },
 });
 
 const unblock = command({
   path: 'user unblock',
-  summary: 'Lets a blocked user log in again',
+  summary: 'Unblocks a user, who can log in again',
   arguments: [userArgument],
   options: [projectOption],
   examples: ['svc user unblock bob --project shop', 'svc user unblock eve@example.com --project shop --json'],
   needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
-    const { platform, features } = call.appliance;
-    return shownUser(
-      await platform.db.work(call.by(project.id), (unit) => features.users.unblock(unit, project, account)),
-    );
+    return shownUser(await call.work(project.id, (unit) => call.features.userChanges.unblock(unit, project, account)));
   },
 });
 
 const resetMfa = command({
   path: 'user reset-mfa',
-  summary: 'Takes the second factor from a user who has lost it: authenticator and recovery codes',
+  summary: 'Turns off the second factor of a user who has lost it: removes authenticator and recovery codes',
   arguments: [userArgument],
   options: [projectOption],
   examples: [
@@ -126,27 +126,23 @@ const resetMfa = command({
   needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
-    const { platform, features } = call.appliance;
     await call.prompts.confirm(`Turn off the second factor of ${calledOf(account)} of ${project.id}?`);
-    return shownUser(
-      await platform.db.work(call.by(project.id), (unit) => features.secondFactor.reset(unit, project, account)),
-    );
+    return shownUser(await call.work(project.id, (unit) => call.features.secondFactor.reset(unit, project, account)));
   },
 });
 
 const remove = command({
   path: 'user delete',
-  summary: 'Deletes a user with all sessions',
+  summary: 'Deletes a user and all sessions of the user',
   arguments: [userArgument],
   options: [projectOption],
   examples: ['svc user delete bob --project shop --yes', 'svc user delete eve@example.com --project shop --yes --json'],
   needs: 'appliance',
   run: async (call) => {
     const { project, account } = await findUser(call);
-    const { platform, features } = call.appliance;
     const called = calledOf(account);
     await call.prompts.confirm(`Delete the user ${called} of ${project.id}?`);
-    await platform.db.work(call.by(project.id), (unit) => features.users.remove(unit, project, account));
+    await call.work(project.id, (unit) => call.features.userChanges.remove(unit, project, account));
     return { value: { $id: account.id, deleted: true }, text: `User ${called} is deleted.` };
   },
 });

@@ -3,22 +3,22 @@ import { webhookLimits } from '#src/contract/limits.js';
 import { webhooksApi } from '#src/features/index.js';
 import { command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
-import { duration, instant, valid, wholeNumber } from '../input.js';
-import { operate } from '../operate.js';
+import { duration, timeOrAge, valid, wholeNumber } from '../input.js';
+import { invokeAsOperator } from '../invoke-as-operator.js';
 import { columns, pairs } from '../output.js';
 
 const idArgument = { name: 'ID', summary: 'id of the webhook' } as const;
 
 const test = command({
   path: 'webhook test',
-  summary: 'Posts a made-up event at once; exit 1 where the receiver does not acknowledge it',
+  summary: 'Sends a test event at once. Exit code 1 if the receiver does not answer 2xx',
   arguments: [idArgument],
   options: [
     projectOption,
     {
       flag: '--event',
       value: 'NAME',
-      summary: 'which event (default: the first that it subscribes to)',
+      summary: 'type of the event (default: the first event of the webhook)',
       choices: subscribableEvents,
     },
   ],
@@ -28,8 +28,11 @@ const test = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const params = { webhookId: call.typed.argument('ID') };
-    const value = await operate(call, webhooksApi.test, { params, body: { event: call.typed.text('--event') } });
+    const params = { webhookId: call.args.argument('ID') };
+    const value = await invokeAsOperator(call, webhooksApi.test, {
+      params,
+      body: { event: call.args.text('--event') },
+    });
     const { ok, statusCode, error, durationMs, event } = value.delivery;
     const text = pairs([
       ['event', event],
@@ -44,19 +47,19 @@ const test = command({
 
 const list = command({
   path: 'webhook deliveries',
-  summary: 'Lists attempts to deliver events to a webhook, newest first',
+  summary: 'Lists the delivery attempts of a webhook, newest first',
   arguments: [idArgument],
-  options: [projectOption, { flag: '--limit', value: 'N', summary: 'how many at most (default: 20)' }],
+  options: [projectOption, { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 20)' }],
   examples: [
     'svc webhook deliveries orders --project shop',
     'svc webhook deliveries orders --project shop --limit 5 --json',
   ],
   needs: 'appliance',
   run: async (call) => {
-    const limit = wholeNumber(call.typed, '--limit', 20, webhookLimits.page);
+    const limit = wholeNumber(call.args, '--limit', 20, webhookLimits.page);
     const query = { queries: [JSON.stringify({ method: 'limit', values: [limit] })] };
-    const value = await operate(call, webhooksApi.deliveries, {
-      params: { webhookId: call.typed.argument('ID') },
+    const value = await invokeAsOperator(call, webhooksApi.deliveries, {
+      params: { webhookId: call.args.argument('ID') },
       query,
     });
     const rows = value.deliveries.map((one) => [
@@ -69,37 +72,50 @@ const list = command({
 
 const replay = command({
   path: 'webhook replay',
-  summary: 'Delivers events once more, with the same ids; a running server begins within a second',
+  summary: 'Delivers events again, with the same ids. A running server starts within a second',
   arguments: [idArgument],
   options: [
     projectOption,
-    { flag: '--since', value: 'TIME', summary: 'all that were given up, of events since then' },
-    { flag: '--event', value: 'ID', summary: 'this event, whatever became of it' },
+    {
+      flag: '--since',
+      value: 'TIME',
+      summary: 'replay undelivered events since a time, such as 2030-01-31T12:00:00Z, or an age, such as 1h or 2d',
+    },
+    { flag: '--all', summary: 'with --since: replay delivered events too' },
+    { flag: '--event', value: 'ID', summary: 'replay this event, delivered or not' },
   ],
   examples: [
     'svc webhook replay orders --project shop --since 2026-01-01T00:00:00Z',
-    'svc webhook replay orders --project shop --since 2026-01-01T00:00:00Z --json',
+    'svc webhook replay orders --project shop --since 2d --all --json',
   ],
   needs: 'appliance',
-  run: async ({ typed, appliance: { platform, features }, by }) => {
-    const [since, event] = [typed.text('--since'), typed.text('--event')];
-    const project = await features.projects.get(platform.db, typed.required('--project'));
-    const webhook = await features.webhooks.get(platform.db, project.id, typed.argument('ID'));
+  run: async ({ args, runtime, features, auditContext }) => {
+    const [since, event] = [args.text('--since'), args.text('--event')];
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const webhook = await features.webhooks.get(runtime.db, project.id, args.argument('ID'));
     if ((since === undefined) === (event === undefined))
-      throw usageError('Say what to replay.', 'give --since TIME or --event ID');
-    const selection = event !== undefined ? { event } : { since: valid(instant, '--since', since) };
-    const replayed = await features.webhooks.replaySome(by(project.id), webhook, selection);
+      throw usageError('Nothing to replay is given.', 'give --since TIME or --event ID');
+    const all = args.isSet('--all');
+    if (all && event !== undefined)
+      throw usageError('--all can only be used with --since.', 'leave it out, or add --since TIME');
+    const replayed =
+      event !== undefined
+        ? await features.webhooks.replayEvent(auditContext(project.id), webhook, event)
+        : await features.webhooks.replaySome(auditContext(project.id), webhook, {
+            since: valid(timeOrAge(runtime.clock), '--since', since),
+            all,
+          });
     return { value: { replayed }, text: `Deliveries made again: ${replayed}.` };
   },
 });
 
 const rotate = command({
   path: 'webhook rotate-secret',
-  summary: 'Gives a webhook another signing secret, printed this once; the old one signs too for a while',
+  summary: 'Replaces the signing secret of a webhook and prints the new one. The old one signs too for a while',
   arguments: [idArgument],
   options: [
     projectOption,
-    { flag: '--overlap', value: 'DURATION', summary: 'for how long, such as 90m, 24h or 0s (default: 24h)' },
+    { flag: '--overlap', value: 'DURATION', summary: 'how long the old secret signs too (default: 24h)' },
   ],
   examples: [
     'svc webhook rotate-secret orders --project shop',
@@ -107,9 +123,12 @@ const rotate = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const given = call.typed.text('--overlap');
+    const given = call.args.text('--overlap');
     const body = given === undefined ? {} : { overlap: valid(duration, '--overlap', given) };
-    const value = await operate(call, webhooksApi.rotate, { params: { webhookId: call.typed.argument('ID') }, body });
+    const value = await invokeAsOperator(call, webhooksApi.rotate, {
+      params: { webhookId: call.args.argument('ID') },
+      body,
+    });
     const text = pairs([
       ['id', value.$id],
       ['secret', value.secret],
@@ -118,5 +137,5 @@ const rotate = command({
   },
 });
 
-/** The commands about what is delivered. */
+/** The commands about deliveries. */
 export const webhookDeliveryCommands = [test, list, replay, rotate];

@@ -1,54 +1,55 @@
 import { webhooksApi } from '#src/features/index.js';
-import type { Answer } from '../answer.js';
-import { command, projectOption, type Typed } from '../command.js';
+import { command, type ParsedArgs, projectOption } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { onOrOff, readSecretFile, switchOption } from '../input.js';
-import { operate } from '../operate.js';
+import { invokeAsOperator } from '../invoke-as-operator.js';
 import { columns, pairs } from '../output.js';
+import { noteMore, wholeList } from '../page.js';
 
 const idArgument = { name: 'ID', summary: 'id of the webhook' } as const;
-const name = { flag: '--name', value: 'NAME', summary: 'what people call it' } as const;
-const url = { flag: '--url', value: 'URL', summary: 'https address that receives the events' } as const;
+const name = { flag: '--name', value: 'NAME', summary: 'display name' } as const;
+const url = { flag: '--url', value: 'URL', summary: 'https URL that receives the events' } as const;
 const events = {
   flag: '--events',
   value: 'EVENTS',
-  summary: 'names separated by commas, such as documentCreated,sessionDeleted, or * for all',
+  summary: 'events separated by commas, such as documentCreated,sessionDeleted, or * for all',
 } as const;
-const enabled = switchOption('--enabled', 'off: nothing is delivered (default: on)');
-const tls = switchOption('--tls', 'off: any certificate will do; needs SVC_WEBHOOK_ALLOW_INSECURE (default: on)');
+const enabled = switchOption('--enabled', 'off stops deliveries (default: on)');
+const tls = switchOption('--tls', 'off accepts any certificate and needs SVC_WEBHOOK_ALLOW_INSECURE (default: on)');
 const authentication = [
-  { flag: '--auth-username', value: 'NAME', summary: 'name for Basic authentication', group: 'Authentication' },
+  { flag: '--auth-username', value: 'NAME', summary: 'user name for Basic authentication', group: 'Authentication' },
   {
     flag: '--auth-password-file',
     value: 'FILE',
-    summary: 'file that holds the password for it',
+    summary: 'file with the password for Basic authentication',
     group: 'Authentication',
   },
 ] as const;
 
-const given = (typed: Typed) => {
-  const names = typed.text('--events');
-  const file = typed.text('--auth-password-file');
+const given = (args: ParsedArgs) => {
+  const names = args.text('--events');
+  const file = args.text('--auth-password-file');
   return {
-    name: typed.text('--name'),
-    url: typed.text('--url'),
+    name: args.text('--name'),
+    url: args.text('--url'),
     events: names?.split(',').map((event) => event.trim()),
-    authUsername: typed.text('--auth-username'),
+    authUsername: args.text('--auth-username'),
     authPassword: file === undefined ? undefined : readSecretFile(file),
-    ...onOrOff(typed, enabled),
-    ...onOrOff(typed, tls),
+    ...onOrOff(args, enabled),
+    ...onOrOff(args, tls),
   };
 };
 
 const add = command({
   path: 'webhook add',
-  summary: 'Subscribes an address to events; its signing secret is printed this once',
+  summary: 'Creates a webhook and prints its signing secret, which is never shown again',
   options: [
     projectOption,
     { ...name, required: true },
     { ...url, required: true },
     { ...events, required: true },
-    { flag: '--id', value: 'ID', summary: 'an id of your choice (default: a new one)' },
+    { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
     enabled,
     tls,
     ...authentication,
@@ -59,8 +60,8 @@ const add = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const body = { webhookId: call.typed.text('--id') ?? 'unique()', ...given(call.typed) };
-    const made = await operate(call, webhooksApi.create, { body });
+    const body = { webhookId: call.args.text('--id') ?? 'unique()', ...given(call.args) };
+    const made = await invokeAsOperator(call, webhooksApi.create, { body });
     return { ...shownWebhook(made), next: 'keep the secret; it cannot be shown again' };
   },
 });
@@ -72,7 +73,8 @@ const list = command({
   examples: ['svc webhook list --project shop', 'svc webhook list --project shop --json'],
   needs: 'appliance',
   run: async (call) => {
-    const value = await operate(call, webhooksApi.list);
+    const value = await invokeAsOperator(call, webhooksApi.list, { query: wholeList });
+    noteMore(call, value.webhooks.length, value.total);
     const rows = value.webhooks.map((one) => [
       ...[one.$id, one.name, one.url, one.events.join(','), one.enabled ? 'on' : 'off', String(one.attempts)],
     ]);
@@ -88,12 +90,12 @@ const show = command({
   examples: ['svc webhook show orders --project shop', 'svc webhook show orders --project shop --json'],
   needs: 'appliance',
   run: async (call) =>
-    shownWebhook(await operate(call, webhooksApi.get, { params: { webhookId: call.typed.argument('ID') } })),
+    shownWebhook(await invokeAsOperator(call, webhooksApi.get, { params: { webhookId: call.args.argument('ID') } })),
 });
 
 const update = command({
   path: 'webhook update',
-  summary: 'Changes a webhook; enabling it forgets its failures, disabling it gives up what waits',
+  summary: 'Changes a webhook. Enabling it resets its failure count; disabling it discards waiting deliveries',
   arguments: [idArgument],
   options: [projectOption, name, url, events, enabled, tls, ...authentication],
   examples: [
@@ -102,27 +104,27 @@ const update = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const body = given(call.typed);
+    const body = given(call.args);
     if (Object.values(body).every((value) => value === undefined))
-      throw usageError('There is nothing to change.', 'svc webhook update --help');
+      throw usageError('There is nothing to change.', 'give at least one flag; svc webhook update --help lists them');
     return shownWebhook(
-      await operate(call, webhooksApi.update, { params: { webhookId: call.typed.argument('ID') }, body }),
+      await invokeAsOperator(call, webhooksApi.update, { params: { webhookId: call.args.argument('ID') }, body }),
     );
   },
 });
 
 const remove = command({
   path: 'webhook remove',
-  summary: 'Removes a webhook with its deliveries',
+  summary: 'Removes a webhook and its deliveries',
   arguments: [idArgument],
   options: [projectOption],
   examples: ['svc webhook remove audit --project shop --yes', 'svc webhook remove orders --project shop --yes --json'],
   needs: 'appliance',
-  run: async (call): Promise<Answer> => {
-    const params = { webhookId: call.typed.argument('ID') };
-    const { $id, name: called } = await operate(call, webhooksApi.get, { params });
+  run: async (call): Promise<CommandResult> => {
+    const params = { webhookId: call.args.argument('ID') };
+    const { $id, name: called } = await invokeAsOperator(call, webhooksApi.get, { params });
     await call.prompts.confirm(`Remove the webhook ${called} (${$id}) with its deliveries?`);
-    await operate(call, webhooksApi.delete, { params });
+    await invokeAsOperator(call, webhooksApi.delete, { params });
     return { value: { $id, removed: true }, text: `Webhook ${$id} is removed.` };
   },
 });
@@ -141,7 +143,7 @@ function shownWebhook(webhook: {
   attempts: number;
   logs: string;
   secret: string;
-}): Answer {
+}): CommandResult {
   return {
     value: webhook,
     text: pairs([

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { problemsBetween } from './cross-field.js';
 import { type Config, type Setting, settings } from './schema.js';
 import { Secret } from './secret.js';
-import { problemsBetween } from './together.js';
 
 /** Where a value came from. */
 export type Origin = 'flag' | 'environment' | 'file' | 'default' | 'unset';

@@ -231,6 +231,18 @@ export const settings = {
     '10000',
     'How far the total of a filtered list counts; 0: without limit',
   ),
+  querySeconds: setting(
+    'SVC_QUERY_SECONDS',
+    wholeNumber(1, 600),
+    '10',
+    'Seconds for which a statement of the database may run; then the answer is 503 `general_query_timeout`',
+  ),
+  answerMaxBytes: setting(
+    'SVC_ANSWER_MAX_BYTES',
+    wholeNumber(65_536, 134_217_728),
+    '16777216',
+    'Largest answer in bytes; four times as much may be under way in a process',
+  ),
   bodyMaxBytes: setting('SVC_BODY_MAX_BYTES', wholeNumber(1024, 104_857_600), '1048576', 'Largest JSON body in bytes'),
   allowInsecure: setting(
     'SVC_WEBHOOK_ALLOW_INSECURE',

@@ -1,7 +1,19 @@
 import { Failure } from '#src/contract/errors.js';
 
-/** What went wrong, in words both databases share. */
-type DatabaseErrorKind = 'unique' | 'conflict' | 'timeout' | 'unavailable' | 'tooLong' | 'tooManyColumns' | 'other';
+/**
+ * What went wrong, in words both databases share. `notWritable`: the database answers and does not take this write; `busy`: a lock was waited
+ * for in vain, for as long as anything may wait.
+ */
+type DatabaseErrorKind =
+  | 'unique'
+  | 'conflict'
+  | 'timeout'
+  | 'unavailable'
+  | 'notWritable'
+  | 'busy'
+  | 'tooLong'
+  | 'tooManyColumns'
+  | 'other';
 
 /** An error of the database without its text, which may hold SQL and values; `code` is the driver's own. */
 export class DatabaseError extends Error {
@@ -16,10 +28,19 @@ export class DatabaseError extends Error {
   }
 }
 
+/** After how many seconds a client may try again; absent for what is a defect of ours or expected by a feature. */
+const retryAfter: Partial<Record<DatabaseErrorKind, number>> = {
+  conflict: 1,
+  unavailable: 1,
+  busy: 1,
+  notWritable: 5,
+};
+
 /** The answer a client gets for a database error that no feature expected; undefined where it is a defect of ours. */
 export function failureOf(error: DatabaseError): Failure | undefined {
-  if (!['conflict', 'timeout', 'unavailable'].includes(error.kind)) return undefined;
-  return new Failure('general_unavailable', { retryAfter: 1, cause: error });
+  if (error.kind === 'timeout') return new Failure('general_query_timeout', { cause: error });
+  const seconds = retryAfter[error.kind];
+  return seconds === undefined ? undefined : new Failure('general_unavailable', { retryAfter: seconds, cause: error });
 }
 
 /** The driver's own code of an error, without its message. */
@@ -34,14 +55,18 @@ export function fromSqlite(error: unknown): DatabaseError {
   // sqlite3 has no extended codes; the message of a constraint names its kind before any identifier.
   const unique = code === 'SQLITE_CONSTRAINT' && error instanceof Error && /UNIQUE|PRIMARY KEY/.test(error.message);
   if (unique) return new DatabaseError('unique', code);
-  if (code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED') return new DatabaseError('conflict', code);
-  if (['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_CANTOPEN', 'SQLITE_READONLY'].includes(code))
-    return new DatabaseError('unavailable', code);
+  if (code === 'SQLITE_TOOBIG') return new DatabaseError('tooLong', code);
+  if (['SQLITE_BUSY', 'SQLITE_LOCKED', 'SQLITE_PROTOCOL'].includes(code)) return new DatabaseError('conflict', code);
+  if (code === 'SQLITE_INTERRUPT') return new DatabaseError('timeout', code);
+  if (['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY'].includes(code)) return new DatabaseError('notWritable', code);
+  if (code === 'SQLITE_CANTOPEN' || code === 'SQLITE_NOMEM') return new DatabaseError('unavailable', code);
   return new DatabaseError('other', code);
 }
 
 /** Classes of SQLSTATE (PostgreSQL, Appendix A) that say the server or the connection is away. */
 const awayClasses = ['08', '53', '57', '58'];
+/** The server ended the connection: a transaction was idle, or took too long. */
+const endedConnection = ['25P03', '25P04'];
 
 /** Maps an error of pg. */
 export function fromPostgres(error: unknown): DatabaseError {
@@ -50,12 +75,31 @@ export function fromPostgres(error: unknown): DatabaseError {
   if (code === '23505') return new DatabaseError('unique', code);
   if (code === '40001' || code === '40P01' || code === '55P03') return new DatabaseError('conflict', code);
   if (code === '57014') return new DatabaseError('timeout', code);
+  if (code === '25006' || code === '53100') return new DatabaseError('notWritable', code);
   // A value does not fit an index; a table has had as many columns as it may, those dropped included.
   if (code === '54000') return new DatabaseError('tooLong', code);
   if (code === '54011') return new DatabaseError('tooManyColumns', code);
-  // Without a SQLSTATE it is the connection that failed: refused, reset, ended, or not had in time.
-  if (!/^[0-9A-Z]{5}$/.test(code) || /^E[A-Z]+$/.test(code) || awayClasses.includes(code.slice(0, 2))) {
-    return new DatabaseError('unavailable', code);
-  }
+  const isAway = awayClasses.includes(code.slice(0, 2)) || endedConnection.includes(code);
+  if (!isSqlState(code) || isAway) return new DatabaseError('unavailable', code);
   return new DatabaseError('other', code);
+}
+
+/** What pg says without a code while it connects. */
+const unnamed: readonly (readonly [RegExp, string])[] = [
+  [/timeout/i, 'no_answer'],
+  [/password/i, '28P01'],
+];
+
+/** Maps an error of pg while it connects: whatever the server said, nothing can be asked of it. */
+export function cannotConnect(error: unknown): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  const code = codeOf(error);
+  const text = error instanceof Error ? error.message : '';
+  const named = code === 'unknown' ? unnamed.find(([words]) => words.test(text))?.[1] : undefined;
+  return new DatabaseError('unavailable', named ?? code);
+}
+
+// Without a SQLSTATE it is the connection that failed: refused, reset, ended, or not had in time.
+function isSqlState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]+$/.test(code);
 }

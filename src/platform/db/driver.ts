@@ -1,3 +1,4 @@
+import type { Reading } from '#src/contract/reading.js';
 import { toArrays, unnested } from './arrays.js';
 import type { Bound, DialectName, Query, Value } from './query.js';
 import type { Row } from './table.js';
@@ -24,12 +25,12 @@ export type Transaction<T> = (
 /** What both databases can do. Every method throws DatabaseError, and whatever the given functions throw. */
 export interface Driver {
   readonly dialect: DialectName;
-  /** One statement in a snapshot of its own. */
-  read(query: Query): Promise<Row[]>;
-  /** Several reads of one state of the database. */
-  snapshot<T>(body: (connection: Connection) => Promise<T>): Promise<T>;
-  /** A transaction; resolved only after the commit is on disk. */
-  transact<T>(body: Transaction<T>): Promise<T>;
+  /** One statement in a snapshot of its own; a list takes one of the places of lists. */
+  read(query: Query, reading?: Reading): Promise<Row[]>;
+  /** Several reads of one state of the database, likewise. */
+  snapshot<T>(body: (connection: Connection) => Promise<T>, reading?: Reading): Promise<T>;
+  /** A transaction; resolved only after the commit is on disk. It waits for connections and locks until then, on the clock of `performance`. */
+  transact<T>(body: Transaction<T>, until: number): Promise<T>;
   /** A transaction without time limits that keeps every other process of ours out; for migrations. */
   exclusive<T>(body: (connection: Connection) => Promise<T>): Promise<T>;
   /** Resolves while the database answers. */
@@ -43,15 +44,15 @@ export interface Driver {
   close(): Promise<void>;
 }
 
-/** Joins the inserts of several units, one entry a table. */
+/** Joins the inserts of several units, one entry a table, in the order of the names: so the texts of statements stay the same. */
 function mergeInserts(inserts: readonly Insert[]): Insert[] {
   const byTable = new Map<string, { table: string; columns: readonly string[]; rows: (readonly Value[])[] }>();
   for (const { table, columns, rows } of inserts) {
-    const known = byTable.get(table);
-    if (known === undefined) byTable.set(table, { table, columns, rows: [...rows] });
-    else known.rows.push(...rows);
+    const merged = byTable.get(table);
+    if (merged === undefined) byTable.set(table, { table, columns, rows: [...rows] });
+    else merged.rows.push(...rows);
   }
-  return [...byTable.values()];
+  return [...byTable.values()].sort((a, b) => (a.table < b.table ? -1 : 1));
 }
 
 /**

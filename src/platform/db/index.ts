@@ -2,13 +2,12 @@ import { type Clock, instantOf } from '../clock.js';
 import type { Config } from '../config/schema.js';
 import type { Metrics } from '../metrics.js';
 import { packageFile } from '../package-root.js';
-import type { Random } from '../random.js';
-import type { Sealing } from '../sealing.js';
 import type { Driver } from './driver.js';
-import { createLedger } from './ledger.js';
 import { createMigrator, loadMigrations, type Migrator } from './migrations.js';
+import { createOutbox, type Outbox } from './outbox.js';
 import { createSql, type DialectName, type Sql } from './query.js';
 import { createDatabase, type Database } from './unit.js';
+import { createWritability, type Writability } from './writability.js';
 
 /** An open database with everything the platform does with it. */
 export interface OpenDatabase {
@@ -16,16 +15,17 @@ export interface OpenDatabase {
   readonly sql: Sql;
   readonly migrator: Migrator;
   readonly driver: Driver;
+  readonly writability: Writability;
+  readonly outbox: Outbox;
 }
 
 /** What opening a database needs. */
-interface DatabaseParts {
+interface DatabaseDeps {
   readonly clock: Clock;
-  readonly random: Random;
   readonly metrics: Metrics;
-  /** Signs audit rows; absent for commands that only look at the schema. */
-  readonly sealing: Sealing;
   readonly onChange: (up: boolean) => void;
+  /** Told when the database refuses writes or takes them again, and with which code it refused. */
+  readonly onWritable: (isWritable: boolean, code: string) => void;
 }
 
 const migrationsDirectory = packageFile('migrations');
@@ -38,26 +38,36 @@ export function parseDatabaseUrl(url: string): { readonly dialect: DialectName; 
 }
 
 /** Opens the configured database. Throws DatabaseError where it cannot be reached. */
-export async function openDatabase(config: Config, parts: DatabaseParts): Promise<OpenDatabase> {
+export async function openDatabase(config: Config, deps: DatabaseDeps): Promise<OpenDatabase> {
   const { dialect, file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const sql = createSql(dialect);
-  const driver = file === null ? await connect(config, parts) : await open(file);
+  const writability = createWritability(deps.onWritable);
+  const driver = file === null ? await connect(config, deps, writability) : await open(file, config);
   const migrations = await loadMigrations(migrationsDirectory, sql);
+  const outbox = createOutbox();
   return {
     sql,
     driver,
-    migrator: createMigrator(driver, migrations, () => instantOf(parts.clock.now())),
-    db: createDatabase(driver, createLedger(parts.random, parts.sealing), parts.clock, parts.metrics),
+    writability,
+    outbox,
+    migrator: createMigrator(driver, migrations, () => instantOf(deps.clock.now())),
+    db: createDatabase(driver, outbox, deps.clock, deps.metrics, writability),
   };
 }
 
 // Each database brings a package of its own, and one of them is in use.
-async function open(file: string): Promise<Driver> {
+async function open(file: string, { querySeconds, answerMaxBytes }: Config): Promise<Driver> {
   const { openSqlite } = await import('./sqlite.js');
-  return openSqlite(file);
+  return openSqlite(file, { statementMs: querySeconds * 1000, listBytes: answerMaxBytes });
 }
 
-async function connect(config: Config, { onChange }: DatabaseParts): Promise<Driver> {
-  const { openPostgres } = await import('./postgres.js');
-  return openPostgres({ url: config.databaseUrl.reveal(), prepared: config.pgPrepared === 'on', onChange });
+async function connect(config: Config, { onChange }: DatabaseDeps, writability: Writability): Promise<Driver> {
+  const { openPostgres, readOnly } = await import('./postgres.js');
+  return openPostgres({
+    url: config.databaseUrl.reveal(),
+    prepared: config.pgPrepared === 'on',
+    statementMs: config.querySeconds * 1000,
+    onChange,
+    onWritable: (isWritable) => (isWritable ? writability.lifted(readOnly) : writability.refused(readOnly)),
+  });
 }

@@ -1,21 +1,31 @@
-import { createHash } from 'node:crypto';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { DatabaseError, fromPostgres } from './database-error.js';
+import type { Reading } from '#src/contract/reading.js';
+import { cannotConnect, DatabaseError, fromPostgres } from './database-error.js';
 import { bulkInserts, type Connection, type Driver } from './driver.js';
+import { Gate } from './gate.js';
+import { gone, Lane, laneQueue } from './lane.js';
+import { createLockWatch } from './lock-watch.js';
+import { cancel } from './postgres-cancel.js';
+import { nameStatements } from './postgres-names.js';
+import { destroy, watchServer } from './postgres-watch.js';
 import type { Query, Value } from './query.js';
 import type { Row } from './table.js';
+import { longestWaitMs } from './waiting-line.js';
 
-const poolSize = 10;
+const poolSize = 12;
+/** Of those, how many lists have at once, and how many of them an account. */
+const lists = { places: 5, perAccount: 3 } as const;
+/** How many write at once. While they wait for locks, and lists for the disk, what is left reads everything else. */
+const writers = 5;
 const acquireMs = 2000;
-/** Most texts that get a name; further ones are sent without, so that a server's memory stays bounded. */
-const namedStatements = 500;
+/** How often it looks for lists that nobody waits for any more. */
+const lookMs = 100;
 const timeouts = {
-  statement_timeout: 10_000,
   lock_timeout: 3000,
   idle_in_transaction_session_timeout: 15_000,
 } as const;
-/** A server that hangs is noticed by a probe: every `everyMs`, given up after `answerMs`. */
-const probe = { everyMs: 500, answerMs: 1000 } as const;
 /** Keeps other migrating processes out; any number will do as long as it stays. */
 const migrationLock = 7_387_201_944;
 
@@ -24,8 +34,12 @@ interface PostgresOptions {
   readonly url: string;
   /** False for poolers that cannot keep prepared statements. */
   readonly prepared: boolean;
+  /** For how long a statement may run, in milliseconds. */
+  readonly statementMs: number;
   /** Told when the server goes away or comes back. */
   readonly onChange: (up: boolean) => void;
+  /** Told when the server is found to be read-only, and when it takes writes. */
+  readonly onWritable: (writable: boolean) => void;
 }
 
 const textOid = 25;
@@ -43,10 +57,22 @@ const asTexts = {
 /** SQLSTATEs after which a prepared statement has to be made anew: the schema changed, or the statement is gone. */
 const staleStatement = new Set(['0A000', '26000']);
 
+/** A standby, or a server that its operator made read-only: after a failover another connection finds the primary. */
+export const readOnly = '25006';
+/** After these a connection does not go back to the pool. */
+const endsConnection = new Set([...staleStatement, readOnly]);
+
 /** Opens a pool; while the server is away every call fails at once with `unavailable`, and a probe notices when it is back. */
 export async function openPostgres(options: PostgresOptions): Promise<Driver> {
-  const statementName = nameStatements(options.prepared);
+  const names = nameStatements(options.prepared);
+  /** pg leaves a socket open where it cannot log in, and with it the process. */
+  const sockets = new Set<Socket>();
   const settings: pg.ClientConfig = {
+    stream: () => {
+      const socket = new Socket();
+      sockets.add(socket);
+      return socket.once('close', () => sockets.delete(socket));
+    },
     connectionString: options.url,
     application_name: `svc/${process.pid}`,
     connectionTimeoutMillis: acquireMs,
@@ -55,26 +81,54 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
   };
-  const pool = new pg.Pool({ ...settings, ...timeouts, max: poolSize, idleTimeoutMillis: 30_000 });
-  const clients = new Set<pg.PoolClient>();
+  const pool = new pg.Pool({
+    ...settings,
+    ...timeouts,
+    statement_timeout: options.statementMs,
+    max: poolSize,
+    idleTimeoutMillis: 30_000,
+  });
+  const lane = new Lane({ ...lists, ...laneQueue });
+  /** What looks whether anybody still waits for a list; a listener on each request would cost each request. */
+  const looks = new Set<() => void>();
+  const looking = setInterval(() => {
+    for (const look of looks) look();
+  }, lookMs).unref();
+  /** Each connection with the generation that it is of. */
+  const clients = new Map<pg.PoolClient, number>();
+  /** Grows when the server takes writes again: a connection from before may lead to the one that did not. */
+  let generation = 0;
   /** Whoever waits for a connection. */
   const connecting = new Set<(error: DatabaseError) => void>();
   pool.on('connect', (client) => {
-    clients.add(client);
+    clients.set(client, generation);
     // A connection that is lost while leased rejects its query; the event itself needs a listener or ends the process.
     client.on('error', () => {});
+    // Compiling takes longer than our statements do, and heeds no time limit.
+    client.query('set jit = off').catch(() => {});
+    catchReading(client);
   });
   pool.on('remove', (client) => clients.delete(client));
   pool.on('error', () => {});
-  const watch = watchServer(settings, (up) => {
-    // Whoever waits for an answer of a server that is gone gets an error now, not at some time limit.
-    if (!up) {
-      for (const client of clients) destroy(client);
-      for (const giveUp of connecting) giveUp(new DatabaseError('unavailable', 'away'));
-      connecting.clear();
-    }
-    options.onChange(up);
+  const watch = watchServer(settings, {
+    onChange: (up) => {
+      // Whoever waits for an answer of a server that is gone gets an error now, not at some time limit.
+      if (!up) {
+        for (const client of clients.keys()) destroy(client);
+        for (const giveUp of connecting) giveUp(new DatabaseError('unavailable', 'away'));
+        connecting.clear();
+      }
+      options.onChange(up);
+    },
+    onWritable: (writable) => {
+      if (writable) generation += 1;
+      options.onWritable(writable);
+    },
+    isConnected: () => clients.size > 0,
   });
+  const lockWatch = createLockWatch(watch.ask);
+  const gate = new Gate(writers);
+  const isOld = (client: pg.PoolClient) => clients.get(client) !== generation;
 
   /** A connection, or an error as soon as the server is known to be away; one that comes too late is not used. */
   const connect = () =>
@@ -89,27 +143,60 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
       );
     });
   const lease = async <T>(body: (client: pg.PoolClient) => Promise<T>): Promise<T> => {
-    if (!watch.isUp()) throw new DatabaseError('unavailable', 'away');
+    watch.demandUp();
     let client: pg.PoolClient;
     try {
       client = await connect();
+      while (isOld(client)) {
+        client.release(true);
+        client = await connect();
+      }
     } catch (error) {
       watch.suspect();
-      throw fromPostgres(error);
+      throw cannotConnect(error);
     }
     let broken = false;
     try {
       return await body(client);
     } catch (error) {
-      broken = error instanceof DatabaseError && (error.kind === 'unavailable' || staleStatement.has(error.code));
-      if (broken) watch.suspect();
+      const code = error instanceof DatabaseError ? error.code : '';
+      broken = (error instanceof DatabaseError && error.kind === 'unavailable') || endsConnection.has(code);
+      if (broken) watch.suspect(code === readOnly);
       throw error;
     } finally {
-      client.release(broken);
+      client.release(broken || isOld(client) || names.isFull(client));
     }
   };
+  /**
+   * Runs statements of a list on a connection. What is still under way when nobody waits any more, or when the list's own time is over, is
+   * cancelled, and the connection is kept until that is certain: a late one must not hit the statement of somebody else.
+   */
+  const leaseForList = <T>(reading: Reading, body: (client: pg.PoolClient) => Promise<T>): Promise<T> =>
+    lane.use(reading, () =>
+      lease(async (client) => {
+        if (reading.waiter.isGone) throw gone();
+        let cancelling: Promise<void> | undefined;
+        const end = () => {
+          cancelling ??= cancel(client);
+        };
+        const look = () => {
+          if (reading.waiter.isGone) end();
+        };
+        looks.add(look);
+        const timer = reading.mostMs === undefined ? undefined : setTimeout(end, reading.mostMs);
+        try {
+          return await body(client);
+        } finally {
+          clearTimeout(timer);
+          looks.delete(look);
+          await cancelling;
+        }
+      }),
+    );
+  const leaseFor = <T>(reading: Reading | undefined, body: (client: pg.PoolClient) => Promise<T>): Promise<T> =>
+    reading === undefined ? lease(body) : leaseForList(reading, body);
   const query = async ({ sql, values, texts }: Query, client: pg.PoolClient) => {
-    const name = values.length === 0 && sql.length < 20 ? undefined : statementName(sql);
+    const name = values.length === 0 && sql.length < 20 ? undefined : names.nameOf(sql, client);
     try {
       // pg takes the values as they are and does not change them; its types want a mutable array.
       return await client.query<Row>({
@@ -126,19 +213,25 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     const { rows, fields } = await query(given, client);
     return given.texts ? rows.map((row) => named(fields, row as unknown as readonly Value[])) : rows;
   };
-  const on = (client: pg.PoolClient): Connection => ({
-    all: (given) => rowsOf(given, client),
+  const on = (client: pg.PoolClient, reading?: Reading): Connection => ({
+    all: async (given) => {
+      if (reading?.waiter.isGone) throw gone();
+      return rowsOf(given, client);
+    },
     run: async (given) => (await query(given, client)).rowCount ?? 0,
   });
   /** A transaction. What it writes last travels together with its COMMIT, which rolls back where any of that failed. */
   const within = <T>(
     begin: string,
+    until: number,
     body: (connection: Connection) => Promise<{ readonly value: T; readonly last: readonly Query[] }>,
+    reading?: Reading,
   ): Promise<T> =>
-    lease(async (client) => {
+    leaseFor(reading, async (client) => {
       await query({ sql: begin, values: [] }, client);
+      const watched = lockWatch.enter(processIdOf(client), until);
       try {
-        const { value, last } = await body(on(client));
+        const { value, last } = await body(on(client, reading));
         const sent = [...last, { sql: 'COMMIT', values: [] }].map((given) => query(given, client));
         await Promise.allSettled(sent);
         const results = await Promise.all(sent);
@@ -146,30 +239,47 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
         if (results.at(-1)?.command !== 'COMMIT') throw new DatabaseError('other', 'rolled_back');
         return value;
       } catch (error) {
-        await query({ sql: 'ROLLBACK', values: [] }, client).catch(() => {});
-        throw error;
+        const rollback = () => query({ sql: 'ROLLBACK', values: [] }, client);
+        // What cancels a list may reach the server as late as here, and does so once.
+        await rollback()
+          .catch(rollback)
+          .catch(() => {});
+        throw isLate(error, until) ? new DatabaseError('busy', 'waited_too_long') : error;
+      } finally {
+        lockWatch.leave(watched);
       }
     });
   const alone = async <T>(value: Promise<T>) => ({ value: await value, last: [] });
 
   return {
     dialect: 'postgres',
-    read: async (given) => {
-      const once = () => lease((client) => rowsOf(given, client));
+    read: async (given, reading) => {
+      const once = () => leaseFor(reading, (client) => rowsOf(given, client));
       return once().catch((error: unknown) => {
         if (error instanceof DatabaseError && staleStatement.has(error.code)) return once();
         throw error;
       });
     },
-    snapshot: (body) =>
-      within('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', (connection) => alone(body(connection))),
-    transact: (body) =>
-      within('BEGIN', async (connection) => {
-        const { value, inserts } = await body(connection);
-        return { value, last: bulkInserts('postgres', inserts) };
-      }),
+    snapshot: (body, reading) =>
+      within(
+        'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+        // Reads wait for no lock but that of a schema change.
+        performance.now() + longestWaitMs,
+        (connection) => alone(body(connection)),
+        reading,
+      ),
+    transact: async (body, until) => {
+      // It is asked every half second; to ask it with every write would cost a connection each.
+      if (!watch.isWritable()) throw new DatabaseError('notWritable', readOnly);
+      return gate.use(until, () =>
+        within('BEGIN', until, async (connection) => {
+          const { value, inserts } = await body(connection);
+          return { value, last: bulkInserts('postgres', inserts) };
+        }),
+      );
+    },
     exclusive: (body) =>
-      within('BEGIN', async (connection) => {
+      within('BEGIN', Number.POSITIVE_INFINITY, async (connection) => {
         await connection.all({
           sql: "select set_config('statement_timeout', '0', true), set_config('lock_timeout', '60s', true)",
           values: [],
@@ -186,8 +296,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
       return `PostgreSQL ${row?.server_version}`;
     },
     close: async () => {
+      clearInterval(looking);
+      lockWatch.stop();
       await watch.stop();
       await pool.end();
+      for (const socket of sockets) socket.destroy();
     },
   };
 }
@@ -200,100 +313,28 @@ function named(fields: readonly pg.FieldDef[], values: readonly Value[]): Row {
   return row;
 }
 
-function nameStatements(prepared: boolean): (sql: string) => string | undefined {
-  const names = new Map<string, string>();
-  return (sql) => {
-    if (!prepared) return undefined;
-    const known = names.get(sql);
-    if (known !== undefined || names.size >= namedStatements) return known;
-    const name = createHash('sha256').update(sql).digest('base64url').slice(0, 20);
-    names.set(sql, name);
-    return name;
-  };
+/** The server process behind a connection, as `pg_stat_activity` names it. */
+function processIdOf(client: pg.PoolClient): number {
+  // pg has it and its types do not say so.
+  return (client as unknown as { processID?: number | null }).processID ?? 0;
 }
 
-/** Cuts a connection without a goodbye, which a hanging server would not read. */
-function destroy(client: pg.Client | pg.PoolClient): void {
-  // pg has no public way to do this; `connection.stream` is the socket.
-  (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream?.destroy();
+/** Whether a statement was cancelled because its transaction had waited for as long as it may. */
+function isLate(error: unknown, until: number): boolean {
+  return error instanceof DatabaseError && error.kind === 'timeout' && performance.now() >= until;
 }
 
-/** Asks the server on a connection of its own whether it still answers. */
-function watchServer(settings: pg.ClientConfig, onChange: (up: boolean) => void) {
-  let up = true;
-  let stopped = false;
-  let client: pg.Client | undefined;
-  let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-
-  const ask = async (): Promise<void> => {
-    const asked =
-      client ??
-      new pg.Client({
-        ...settings,
-        connectionTimeoutMillis: probe.answerMs,
-        application_name: `svc/${process.pid} probe`,
-      });
-    try {
-      if (client === undefined) {
-        asked.on('error', () => {});
-        await asked.connect();
-        client = asked;
+/** Ends a connection whose answer cannot be read, such as a text longer than V8 has any: pg reads in an event, where nobody could catch it. */
+function catchReading(client: pg.PoolClient): void {
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  for (const read of stream.listeners('data')) {
+    stream.off('data', read as (chunk: Buffer) => void);
+    stream.on('data', (chunk: Buffer) => {
+      try {
+        read.call(stream, chunk);
+      } catch {
+        stream.destroy();
       }
-      await answerInTime(asked.query('select 1'));
-      if (!up) onChange(true);
-      up = true;
-    } catch {
-      client = undefined;
-      destroy(asked);
-      if (up && !stopped) onChange(false);
-      up = false;
-    }
-  };
-  const check = (): Promise<void> => {
-    running ??= ask().finally(() => {
-      running = undefined;
     });
-    return running;
-  };
-  const schedule = () => {
-    timer = setTimeout(() => void check().finally(() => stopped || schedule()), probe.everyMs).unref();
-  };
-  schedule();
-  return {
-    isUp: () => up,
-    /** A query failed on its connection: look now instead of at the next turn. */
-    suspect: () => {
-      // After the end it would open a connection that nobody closes, and the process would stay.
-      if (!stopped) void check();
-    },
-    check: async () => {
-      await check();
-      if (!up) throw new DatabaseError('unavailable', 'away');
-    },
-    stop: async () => {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
-      await client?.end().catch(() => {});
-    },
-  };
-}
-
-/** Rejects when there is no answer in time; a busy event loop gets one turn to read an answer that has arrived meanwhile. */
-function answerInTime(answer: Promise<unknown>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(new DatabaseError('unavailable', 'no_answer'));
-    const timer = setTimeout(() => setImmediate(() => setTimeout(late, 1)), probe.answerMs);
-    answer.then(
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      (error: unknown) => {
-        clearTimeout(timer);
-        reject(fromPostgres(error));
-      },
-    );
-  });
+  }
 }

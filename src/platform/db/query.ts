@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Knex } from 'knex';
+import { Lru } from '../lru.js';
 
 /** The two databases. */
 export type DialectName = 'sqlite' | 'postgres';
@@ -123,19 +124,18 @@ function createLoader(dialect: DialectName): () => Knex {
 }
 
 const assumedLength = 10;
-/** Most texts whose native form is kept. */
-const mostTexts = 2000;
+/** Texts whose native form is kept. */
+const keptTexts = { bytes: 8_388_608, entries: 2000, largest: 131_072 } as const;
 
 /** Numbers the places of a text as Postgres wants them; our texts have no other question marks. */
 function createNumbering(): (source: string) => string {
-  const known = new Map<string, string>();
+  const known = new Lru<string>(keptTexts);
   return (source) => {
     const before = known.get(source);
     if (before !== undefined) return before;
     let position = 0;
     const text = source.replace(/\?/g, () => `$${++position}`);
-    if (known.size >= mostTexts) known.clear();
-    known.set(source, text);
+    known.set(source, text, 2 * text.length);
     return text;
   };
 }

@@ -1,102 +1,33 @@
 import { existsSync, statSync } from 'node:fs';
-import sqlite3 from 'sqlite3';
-import { DatabaseError, fromSqlite } from './database-error.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Reading } from '#src/contract/reading.js';
+import { DatabaseError } from './database-error.js';
 import { bulkInserts, type Connection, type Driver, type Insert, type Transaction } from './driver.js';
-import type { Query } from './query.js';
-import type { Row } from './table.js';
+import { Lane, laneQueue } from './lane.js';
+import { SqliteConnection } from './sqlite-connection.js';
+import { longestWaitMs, WaitingLine } from './waiting-line.js';
 
-const readers = 3;
-/** Most statements a connection keeps prepared; the oldest is finalised first. */
-const preparedStatements = 500;
+/** Connections that read lists, and those that read everything else, which lists cannot take. */
+const readers = { lists: 3, others: 2 } as const;
+/** How many of those for lists an account can have at once. */
+const listsOfAccount = 2;
+/** How often connections are looked at for statements that take too long. */
+const lookMs = 50;
 /** Most units that share one commit. */
 const defaultLargestGroup = 64;
-const busyTimeoutMs = 5000;
 const largestCheckedBytes = 100 * 1024 * 1024;
-
-/** A connection of our own: each SQL text is prepared once. `Statement.get` is never used, as it keeps its snapshot open. */
-class SqliteConnection implements Connection {
-  readonly #database: sqlite3.Database;
-  readonly #statements = new Map<string, sqlite3.Statement>();
-
-  private constructor(database: sqlite3.Database) {
-    this.#database = database;
-  }
-
-  static async open(file: string): Promise<SqliteConnection> {
-    const database = await new Promise<sqlite3.Database>((resolve, reject) => {
-      const opened = new sqlite3.Database(file, (error) =>
-        error === null ? resolve(opened) : reject(fromSqlite(error)),
-      );
-    });
-    const connection = new SqliteConnection(database);
-    for (const pragma of [
-      `busy_timeout = ${busyTimeoutMs}`,
-      'journal_mode = WAL',
-      'synchronous = FULL',
-      'foreign_keys = ON',
-      'journal_size_limit = 67108864',
-      'wal_autocheckpoint = 4000',
-      'cache_size = -16384',
-      'trusted_schema = OFF',
-      // What undoes a single statement stays in memory; as a file it would be made anew for each large one.
-      'temp_store = MEMORY',
-    ]) {
-      await connection.all({ sql: `PRAGMA ${pragma}`, values: [] });
-    }
-    return connection;
-  }
-
-  all({ sql, values }: Query): Promise<Row[]> {
-    return new Promise((resolve, reject) => {
-      this.#prepared(sql, reject)?.all<Row>(values, (error: Error | null, rows: Row[]) =>
-        error === null ? resolve(rows) : reject(fromSqlite(error)),
-      );
-    });
-  }
-
-  run({ sql, values }: Query): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#prepared(sql, reject)?.run(values, function (error: Error | null) {
-        if (error === null) resolve(this.changes);
-        else reject(fromSqlite(error));
-      });
-    });
-  }
-
-  #prepared(sql: string, reject: (error: unknown) => void): sqlite3.Statement | undefined {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare(sql, (error: Error | null) => {
-      if (error === null) return;
-      this.#statements.delete(sql);
-      reject(fromSqlite(error));
-    });
-    if (this.#statements.size >= preparedStatements) {
-      const [oldest] = this.#statements;
-      if (oldest !== undefined) {
-        this.#statements.delete(oldest[0]);
-        oldest[1].finalize();
-      }
-    }
-    this.#statements.set(sql, statement);
-    return statement;
-  }
-
-  close(): Promise<void> {
-    for (const statement of this.#statements.values()) statement.finalize();
-    this.#statements.clear();
-    return new Promise((resolve, reject) => {
-      this.#database.close((error) => (error === null ? resolve() : reject(fromSqlite(error))));
-    });
-  }
-}
-
-const command = (sql: string): Query => ({ sql, values: [] });
+/** A migration waits this long for other processes, as on Postgres. */
+const exclusiveWaitMs = 60_000;
+/** How long the writer waits at a time; between two waits it sees who has left the line. */
+const writerBusyMs = 1000;
+/** SQLite sometimes says busy without having waited. */
+const busyPauseMs = 50;
 
 interface Waiting {
   readonly body: Transaction<unknown>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
+  readonly until: number;
 }
 
 /**
@@ -107,17 +38,22 @@ interface Waiting {
 class Writer {
   readonly #connection: SqliteConnection;
   readonly #largestGroup: number;
-  readonly #queue: Waiting[] = [];
+  readonly #statementMs: number;
+  readonly #queue = new WaitingLine<Waiting>();
+  /** Those that run once more, each in a transaction of its own. */
+  readonly #alone = new WaitingLine<Waiting>();
   #busy: Promise<void> | undefined;
 
-  constructor(connection: SqliteConnection, largestGroup: number) {
+  constructor(connection: SqliteConnection, { largestGroup, statementMs }: Omit<SqliteOptions, 'listBytes'>) {
     this.#connection = connection;
     this.#largestGroup = largestGroup;
+    this.#statementMs = statementMs;
   }
 
-  transact<T>(body: Transaction<T>): Promise<T> {
+  transact<T>(body: Transaction<T>, until: number, mostMs = this.#statementMs): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ body, resolve: resolve as (value: unknown) => void, reject });
+      const limited: Transaction<T> = (connection) => this.#connection.within({ mostMs }, () => body(connection));
+      this.#queue.push({ body: limited, resolve: resolve as (value: unknown) => void, reject, until });
       this.#busy ??= this.#drain();
     });
   }
@@ -129,22 +65,22 @@ class Writer {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0) {
-      const again = await this.#group(this.#largestGroup, () => this.#queue.shift());
-      for (const unit of again) await this.#group(1, once(unit));
+      this.#alone.push(...(await this.#group(this.#largestGroup, this.#queue)));
+      while (this.#alone.length > 0) await this.#group(1, this.#alone);
     }
     // In the same step as the last look at the queue: whoever comes next starts anew.
     this.#busy = undefined;
   }
 
   /** Commits up to so many units together; returns those that have to run again because one of them failed. */
-  async #group(most: number, next: () => Waiting | undefined): Promise<Waiting[]> {
+  async #group(most: number, line: WaitingLine<Waiting>): Promise<Waiting[]> {
+    if (!(await this.#begin(line))) return [];
     const done: { readonly unit: Waiting; readonly value: unknown }[] = [];
     const inserts: Insert[] = [];
     let current: Waiting | undefined;
     try {
-      await this.#connection.run(command('BEGIN IMMEDIATE'));
       while (done.length < most) {
-        current = next();
+        current = line.shift();
         if (current === undefined) break;
         const result = await current.body(this.#connection);
         inserts.push(...result.inserts);
@@ -152,35 +88,51 @@ class Writer {
         current = undefined;
       }
       for (const insert of bulkInserts('sqlite', inserts)) await this.#connection.run(insert);
-      await this.#connection.run(command('COMMIT'));
+      await this.#connection.command('COMMIT');
     } catch (error) {
       // SQLite may have rolled back by itself (disk full, for one); then this rollback has nothing to do and says so.
-      await this.#connection.run(command('ROLLBACK')).catch(() => {});
+      await this.#connection.command('ROLLBACK').catch(() => {});
+      if (current !== undefined && isTimeout(error)) {
+        // It would take as long alone, and hold up every writer once more.
+        current.reject(error);
+        return done.map(({ unit }) => unit);
+      }
       if (current !== undefined && done.length > 0) return [...done.map(({ unit }) => unit), current];
       current?.reject(error);
       for (const { unit } of done) unit.reject(error);
-      // BEGIN itself failed: the unit at the head gets the error, so that a database that stays locked is not asked for ever.
-      if (done.length === 0 && current === undefined) next()?.reject(error);
       return [];
     }
     for (const { unit, value } of done) unit.resolve(value);
     return [];
   }
+
+  /** Begins a transaction, or tells the unit at the head what failed. While another process holds the lock, everybody waits in the line. */
+  async #begin(line: WaitingLine<Waiting>): Promise<boolean> {
+    while (line.length > 0) {
+      try {
+        await this.#connection.command('BEGIN IMMEDIATE');
+        return true;
+      } catch (error) {
+        if (error instanceof DatabaseError && error.kind === 'conflict') await sleep(busyPauseMs);
+        else line.shift()?.reject(error);
+      }
+    }
+    return false;
+  }
 }
 
-function once(unit: Waiting): () => Waiting | undefined {
-  let left: Waiting | undefined = unit;
-  return () => {
-    const given = left;
-    left = undefined;
-    return given;
-  };
+const isTimeout = (error: unknown) => error instanceof DatabaseError && error.kind === 'timeout';
+
+interface WaitingReader {
+  readonly resolve: (connection: SqliteConnection) => void;
+  readonly reject: (error: unknown) => void;
+  readonly until: number;
 }
 
 /** Hands out connections one user at a time, first come, first served. */
 class Pool {
   readonly #idle: SqliteConnection[];
-  readonly #waiting: ((connection: SqliteConnection) => void)[] = [];
+  readonly #waiting = new WaitingLine<WaitingReader>();
 
   constructor(connections: readonly SqliteConnection[]) {
     this.#idle = [...connections];
@@ -188,71 +140,120 @@ class Pool {
 
   async use<T>(body: (connection: SqliteConnection) => Promise<T>): Promise<T> {
     const connection =
-      this.#idle.pop() ?? (await new Promise<SqliteConnection>((resolve) => this.#waiting.push(resolve)));
+      this.#idle.pop() ??
+      (await new Promise<SqliteConnection>((resolve, reject) =>
+        this.#waiting.push({ resolve, reject, until: performance.now() + longestWaitMs }),
+      ));
     try {
       return await body(connection);
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#idle.push(connection);
-      else next(connection);
+      else next.resolve(connection);
     }
   }
 }
 
+/** How an SQLite file is used. */
+interface SqliteOptions {
+  /** Most units that share one commit. */
+  readonly largestGroup: number;
+  /** For how long a statement may run. */
+  readonly statementMs: number;
+  /** The bytes that a list may have. */
+  readonly listBytes: number;
+}
+
 /** Opens an SQLite file: one writer, several readers, every commit synced to disk. */
-export async function openSqlite(file: string, largestGroup = defaultLargestGroup): Promise<Driver> {
+export async function openSqlite(
+  file: string,
+  { largestGroup = defaultLargestGroup, statementMs = 10_000, listBytes = 16_777_216 }: Partial<SqliteOptions> = {},
+): Promise<Driver> {
+  const openAll = (count: number, largestBytes?: number) =>
+    Promise.all(Array.from({ length: count }, () => SqliteConnection.open(file, largestBytes)));
   const writerConnection = await SqliteConnection.open(file);
-  const readerConnections = await Promise.all(Array.from({ length: readers }, () => SqliteConnection.open(file)));
-  const writer = new Writer(writerConnection, largestGroup);
-  const pool = new Pool(readerConnections);
+  const [listConnections, otherConnections] = await Promise.all([
+    // What a list reads beyond its bytes is thrown away; twice as much is still put together before it is known.
+    openAll(readers.lists, 2 * listBytes),
+    openAll(readers.others),
+  ]);
+  await writerConnection.all({ sql: `PRAGMA busy_timeout = ${writerBusyMs}`, values: [] });
+  const writer = new Writer(writerConnection, { largestGroup, statementMs });
+  const pools = { lists: new Pool(listConnections), others: new Pool(otherConnections) };
+  const lane = new Lane({ places: readers.lists, perAccount: listsOfAccount, ...laneQueue });
+  const connections = [writerConnection, ...listConnections, ...otherConnections];
+  const look = setInterval(() => {
+    for (const connection of connections) connection.interruptOverdue();
+  }, lookMs).unref();
   let closed = false;
   const open = () => {
     if (closed) throw new DatabaseError('unavailable', 'closed');
   };
+  /** Reads by a connection for lists, or by one of the others. */
+  const use = <T>(reading: Reading | undefined, body: (connection: SqliteConnection) => Promise<T>): Promise<T> => {
+    open();
+    if (reading === undefined)
+      return pools.others.use((connection) => connection.within({ mostMs: statementMs }, () => body(connection)));
+    const { waiter, mostMs = statementMs } = reading;
+    return lane.use(reading, () =>
+      pools.lists.use((connection) =>
+        connection.within({ mostMs: Math.min(mostMs, statementMs), waiter }, () => body(connection)),
+      ),
+    );
+  };
+  /** By none of those that answer requests. */
+  const useUnlimited = <T>(body: (connection: Connection) => Promise<T>, waitMs: number): Promise<T> =>
+    writer.transact(
+      async (connection) => ({ value: await body(connection), inserts: [] }),
+      performance.now() + waitMs,
+      Number.POSITIVE_INFINITY,
+    );
   return {
     dialect: 'sqlite',
-    read: async (query) => {
-      open();
-      return pool.use((connection) => connection.all(query));
-    },
-    snapshot: async (body) => {
-      open();
-      return pool.use(async (connection) => {
-        await connection.run(command('BEGIN'));
+    read: async (query, reading) => use(reading, (connection) => connection.all(query)),
+    snapshot: async (body, reading) =>
+      use(reading, async (connection) => {
+        await connection.command('BEGIN');
         try {
-          return await body(connection);
+          return await connection.settling(() => body(connection));
         } finally {
-          await connection.run(command('COMMIT'));
+          await connection.command('COMMIT');
         }
-      });
-    },
-    transact: async (body) => {
+      }),
+    transact: async (body, until) => {
       open();
-      return writer.transact(body);
+      return writer.transact(body, until);
     },
-    exclusive: async (body) => writer.transact(async (connection) => ({ value: await body(connection), inserts: [] })),
+    exclusive: (body) => useUnlimited(body, exclusiveWaitMs),
     ping: async () => {
-      await pool.use((connection) => connection.all(command('select 1 as one')));
+      await pools.others.use((connection) => connection.all({ sql: 'select 1 as one', values: [] }));
     },
     isSound: async () => {
       // Reading all of a large file would hold up the start.
       if (!existsSync(file) || statSync(file).size >= largestCheckedBytes) return true;
-      const [row] = await pool.use((connection) => connection.all(command('PRAGMA quick_check(1)')));
+      const [row] = await pools.others.use((connection) =>
+        connection.all({ sql: 'PRAGMA quick_check(1)', values: [] }),
+      );
       return row?.quick_check === 'ok';
     },
     optimize: () =>
-      writer.transact(async (connection) => {
-        await connection.all(command('PRAGMA optimize'));
-        return { value: undefined, inserts: [] };
-      }),
+      useUnlimited(async (connection) => {
+        await connection.all({ sql: 'PRAGMA optimize', values: [] });
+      }, longestWaitMs),
     describe: async () => {
-      const [row] = await pool.use((connection) => connection.all(command('select sqlite_version() as version')));
+      const [row] = await pools.others.use((connection) =>
+        connection.all({ sql: 'select sqlite_version() as version', values: [] }),
+      );
       return `SQLite ${row?.version}`;
     },
     close: async () => {
       closed = true;
       await writer.idle();
-      await Promise.all([writerConnection, ...readerConnections].map((connection) => connection.close()));
+      await Promise.all(connections.map((connection) => connection.end()));
+      clearInterval(look);
+      await Promise.all([...listConnections, ...otherConnections].map((connection) => connection.close()));
+      // Last and alone: only the last connection to close moves the log into the file, and two that close at once are neither of them the last.
+      await writerConnection.close();
     },
   };
 }

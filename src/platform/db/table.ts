@@ -1,4 +1,6 @@
 import type { Knex } from 'knex';
+import type { Instant } from '#src/contract/shapes.js';
+import { parseJson, printJson } from '../json.js';
 import type { Sql, Value } from './query.js';
 
 /** How a column's stored form and its domain form turn into each other. */
@@ -8,6 +10,8 @@ interface Codec<T> {
   /** What the migrated column is; a test compares. */
   readonly storage: 'text' | 'integer' | 'bigint';
   readonly nullable: boolean;
+  /** Whether it is a moment; docs/operations.md says of each what comes of it where the clock is set. */
+  readonly isTime?: true;
 }
 
 const codec = <T>(storage: Codec<T>['storage'], decode: Codec<T>['decode'], encode: Codec<T>['encode']): Codec<T> => ({
@@ -20,12 +24,14 @@ const codec = <T>(storage: Codec<T>['storage'], decode: Codec<T>['decode'], enco
 const sharedTextLength = 300;
 const sharedTexts = 100;
 
-/** Text; instants and ids too. */
+/** Text; ids too. */
 export const text = codec<string>(
   'text',
   (stored) => stored as string,
   (value) => value,
 );
+/** A moment as text. */
+export const instant: Codec<Instant> = { ...text, isTime: true };
 /** Text that is one of a few words. */
 export const word = <T extends string>() =>
   codec<T>(
@@ -37,27 +43,30 @@ export const word = <T extends string>() =>
 export const integer = codec<number>('integer', Number, (value) => value);
 /** A whole number up to 2^53, such as milliseconds. */
 export const bigint = codec<number>('bigint', Number, (value) => value);
+/** A moment as a number since the Unix epoch, in milliseconds or longer steps. */
+export const epoch: Codec<number> = { ...bigint, isTime: true };
 /** True or false, stored as 1 or 0. */
 export const bool = codec<boolean>(
   'integer',
   (stored) => Number(stored) === 1,
   (value) => (value ? 1 : 0),
 );
-/** Any JSON value, stored as text. Short texts repeat a lot, so their values are kept and shared: they must not be changed. */
+/** Any JSON value, stored as text; whole numbers beyond 2^53 are bigints and stay exact. Short texts repeat a lot, so their values are kept and shared: they must not be changed. */
 export const json = <T>() => {
   const known = new Map<string, T>();
   const decode = (stored: Value): T => {
     const source = String(stored);
     const shared = known.get(source);
     if (shared !== undefined) return shared;
-    const value: T = JSON.parse(source);
+    const value = parseJson(source) as T;
     if (source.length <= sharedTextLength && known.size < sharedTexts) known.set(source, value);
     return value;
   };
-  return codec<T>('text', decode, (value) => JSON.stringify(value));
+  return codec<T>('text', decode, (value) => printJson(value));
 };
 /** Null or what the inner codec carries. */
 export const nullable = <T>(inner: Codec<T>): Codec<T | null> => ({
+  ...(inner.isTime ? { isTime: true } : {}),
   storage: inner.storage,
   nullable: true,
   decode: (stored) => (stored === null ? null : inner.decode(stored)),
@@ -70,7 +79,7 @@ export type Row = Readonly<Record<string, Value>>;
 const packed = 'packed';
 
 /** A table of ours: snake_case in the database, camelCase here. */
-interface Table<T> {
+export interface Table<T> {
   readonly name: string;
   readonly columns: { readonly [K in keyof T]: string };
   readonly codecs: { readonly [K in keyof T]: Codec<T[K]> };

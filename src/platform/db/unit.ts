@@ -1,13 +1,16 @@
-import { Failure } from '#src/contract/errors.js';
+import { type ErrorType, Failure, type FailureOptions } from '#src/contract/errors.js';
 import { type EventName, events } from '#src/contract/events.js';
+import type { Reading } from '#src/contract/reading.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { type Clock, instantOf } from '../clock.js';
 import type { Metrics } from '../metrics.js';
-import { DatabaseError } from './database-error.js';
+import { DatabaseError, failureOf } from './database-error.js';
 import type { Connection, Driver, Insert } from './driver.js';
-import type { By, Ledger, Message, Recorded } from './ledger.js';
+import type { Append, AuditContext, Outbox, Recorded } from './outbox.js';
 import type { Query } from './query.js';
 import type { Row } from './table.js';
+import { longestWaitMs } from './waiting-line.js';
+import type { Writability } from './writability.js';
 
 /** Reads rows: the database itself (each query its own snapshot), a snapshot, or a unit of work. */
 export interface Reader {
@@ -18,33 +21,61 @@ export interface Reader {
 
 /** A unit of work: everything done through it is committed together or not at all. Only SQL may be awaited inside. */
 export interface Unit extends Reader {
-  readonly by: By;
+  readonly by: AuditContext;
   /** One instant for the whole unit. */
   readonly now: Instant;
   /** Changes rows and returns how many. */
   run(query: Query): Promise<number>;
   /** Leaves an audit row and, where the event is announced, an event, in the same commit. */
   record<E extends EventName>(event: E, recorded: Recorded<E>): void;
-  /** Leaves a message to a person, in the same commit; a job sends it. */
-  send(message: Message): void;
+  /** Leaves a row of a table that is only appended to, in the same commit. */
+  readonly append: Append;
   /** Runs after the commit. A nudge only: it may never come. */
   afterCommit(then: () => void): void;
+  /**
+   * Ends the unit with an error of the catalog and keeps everything done in it so far: so a wrong password is counted and refused. It throws by
+   * itself; write `throw unit.refuse(...)`, so that the compiler sees the end too. Nobody but the unit may handle what it throws: a unit that goes
+   * on after its refusal, or throws another error instead, is a defect and is rolled back.
+   */
+  refuse(type: ErrorType, options?: FailureOptions): never;
+}
+
+/** Reads of a database, each of its own state or several of one. */
+export interface Reads extends Reader {
+  /** Several reads of one state of the database. */
+  snapshot<T>(body: (snapshot: Reader) => Promise<T>): Promise<T>;
 }
 
 /** Reads and units of work over one database. */
-export interface Database extends Reader {
-  /** Several reads of one state of the database. */
-  snapshot<T>(body: (snapshot: Reader) => Promise<T>): Promise<T>;
+export interface Database extends Reads {
   /**
-   * Runs a unit of work. Throwing rolls back. Returning a Failure commits and then throws it: so a wrong password is counted and refused.
+   * Reads lists, whose cost callers decide: by the places that lists have, of which each account has its share, and for no longer than somebody
+   * waits for the answer. Without a reading it is the database itself.
+   */
+  lists(reading: Reading | undefined): Reads;
+  /**
+   * Runs a unit of work. Throwing rolls back, except for `unit.refuse`, which commits before its Failure is thrown.
    * The body may run again when the database asks for it, so it must have no other effects.
    */
-  work<T>(by: By, body: (unit: Unit) => Promise<T>): Promise<Exclude<T, Failure>>;
+  work<T>(by: AuditContext, body: (unit: Unit) => Promise<T>): Promise<T>;
+  /**
+   * Runs a unit of work that nobody waits for the result of, such as the time of the last use. Where the database does not take it at once it is
+   * left undone, so that readers are served by a database that is read-only, full or locked.
+   */
+  note(by: AuditContext, body: (unit: Unit) => Promise<void>): Promise<void>;
   /** Registers who is told after each commit of this process that announced an event. A nudge only. */
   onAnnounced(listener: () => void): void;
 }
 
 const attempts = 3;
+/** Least time that is left for another attempt: it may wait that long for a connection. */
+const leastLeftMs = 2000;
+/** A conflict that took longer was one of locks that are held, not of two units that met. */
+const metMs = 1000;
+/** What a unit may wait in any case: its request may have spent its time on something else, such as a hash. */
+const leastWaitMs = 500;
+/** How long a note may wait. */
+const noteWaitMs = 500;
 
 /** A unit of work awaited something that is not SQL: a defect of the caller, noticed at once because it holds up every writer. */
 class IdleUnitError extends Error {
@@ -54,41 +85,121 @@ class IdleUnitError extends Error {
   }
 }
 
+/** What `unit.refuse` throws. It is no Failure, so that code which expects one lets it pass, and only the unit knows the class. */
+class Refusal extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(`a unit of work refuses: ${failure.type}`);
+    this.name = 'Refusal';
+    this.failure = failure;
+  }
+}
+
+/** A unit of work caught its own refusal: a defect of the caller. What was kept to refuse must not be committed as a success. */
+class CaughtRefusalError extends Error {
+  constructor(refusal: Refusal) {
+    super(`a unit of work did not end with its refusal ${refusal.failure.type}`, { cause: refusal });
+    this.name = 'CaughtRefusalError';
+  }
+}
+
 /** Builds units of work over a driver. */
-export function createDatabase(driver: Driver, ledger: Ledger, clock: Clock, metrics: Metrics): Database {
+export function createDatabase(
+  driver: Driver,
+  outbox: Outbox,
+  clock: Clock,
+  metrics: Metrics,
+  writability: Writability,
+): Database {
   const listeners: (() => void)[] = [];
   const announced = () => {
     for (const listener of listeners) listener();
   };
-  const work = async <T>(by: By, body: (unit: Unit) => Promise<T>): Promise<Exclude<T, Failure>> => {
-    const started = clock.monotonic();
-    for (let attempt = 1; ; attempt++) {
+  /** Attempts until one is committed, the time is over, or the error is no conflict. */
+  const attempt = async <T>(by: AuditContext, body: (unit: Unit) => Promise<T>, waitMs: number): Promise<Done<T>> => {
+    const started = performance.now();
+    const until = untilOf(by, started, waitMs);
+    for (let count = 1; ; count++) {
       const then: (() => void)[] = [];
-      let value: T;
       try {
-        value = await driver.transact((connection) => runUnit(connection, by, body, ledger, clock, then, announced));
+        return await driver.transact(async (connection) => {
+          const done = await runUnit(connection, by, body, outbox, clock, then, announced);
+          return { value: done, inserts: done.inserts };
+        }, until);
       } catch (error) {
-        const again =
-          error instanceof DatabaseError &&
-          (error.kind === 'conflict' || error.code === '0A000' || error.code === '26000');
-        if (again && attempt < attempts) continue;
-        metrics.unit('write', 'failed', (clock.monotonic() - started) / 1000);
-        throw error;
+        if (!isConflict(error)) throw error;
+        const now = performance.now();
+        if (count < attempts && now + leastLeftMs < until) continue;
+        throw now - started > metMs ? new DatabaseError('busy', error.code) : error;
       }
-      metrics.unit('write', 'ok', (clock.monotonic() - started) / 1000);
-      for (const next of then) next();
-      if (value instanceof Failure) throw value;
-      return value as Exclude<T, Failure>;
     }
   };
-  const all = (query: Query) => driver.read(query);
+  const reads = (reading?: Reading): Reads => ({
+    all: (query) => driver.read(query, reading),
+    one: async (query) => (await driver.read(query, reading))[0],
+    snapshot: (body) => driver.snapshot((connection) => body(readerOf(connection)), reading),
+  });
+  const measured = async <T>(by: AuditContext, body: (unit: Unit) => Promise<T>, waitMs: number): Promise<Done<T>> => {
+    const started = clock.monotonic();
+    const seconds = () => (clock.monotonic() - started) / 1000;
+    try {
+      const done = await attempt(by, body, waitMs);
+      metrics.unit('write', 'ok', seconds());
+      if (done.wrote) writability.accepted();
+      return done;
+    } catch (error) {
+      metrics.unit('write', 'failed', seconds());
+      if (error instanceof DatabaseError && error.kind === 'notWritable') writability.refused(error.code);
+      throw error;
+    }
+  };
+  const work = async <T>(by: AuditContext, body: (unit: Unit) => Promise<T>, waitMs = longestWaitMs): Promise<T> => {
+    const { outcome, then } = await measured(by, body, waitMs);
+    for (const next of then) next();
+    if (outcome instanceof Refusal) throw outcome.failure;
+    return outcome;
+  };
   return {
-    all,
-    one: async (query) => (await all(query))[0],
-    snapshot: (body) => driver.snapshot((connection) => body(readerOf(connection))),
-    work,
+    ...reads(),
+    lists: reads,
+    work: (by, body) => work(by, body),
+    note: async (by, body) => {
+      if (!writability.isWritable()) return;
+      await work(by, body, noteWaitMs).catch((error: unknown) => {
+        if (!(error instanceof DatabaseError && failureOf(error) !== undefined)) throw error;
+      });
+    },
     onAnnounced: (listener) => void listeners.push(listener),
   };
+}
+
+/**
+ * When a unit stops waiting, on the clock of `performance`. The units of a request share their time, and each has a little of its own. Who
+ * queues before its unit begins asks for it then, so that the queue is part of that time.
+ */
+export function untilOf(
+  { waits }: Pick<AuditContext, 'waits'>,
+  now = performance.now(),
+  waitMs = longestWaitMs,
+): number {
+  if (waits === undefined) return now + waitMs;
+  waits.until ??= now + waitMs;
+  return Math.min(now + waitMs, Math.max(waits.until, now + leastWaitMs));
+}
+
+/** A unit that was committed. */
+interface Done<T> {
+  readonly outcome: T | Refusal;
+  /** Whether it changed anything, as far as is known: then the database takes writes. */
+  readonly wrote: boolean;
+  readonly inserts: readonly Insert[];
+  readonly then: readonly (() => void)[];
+}
+
+/** Another unit was in the way, or the statement was made for another state of the schema: the unit may run again. */
+function isConflict(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && (error.kind === 'conflict' || ['0A000', '26000'].includes(error.code));
 }
 
 function readerOf(connection: Connection): Reader {
@@ -98,31 +209,50 @@ function readerOf(connection: Connection): Reader {
 /** Runs the body once and collects what it leaves for the commit. */
 async function runUnit<T>(
   connection: Connection,
-  by: By,
+  by: AuditContext,
   body: (unit: Unit) => Promise<T>,
-  ledger: Ledger,
+  outbox: Outbox,
   clock: Clock,
   then: (() => void)[],
   announced: () => void,
-): Promise<{ value: T; inserts: readonly Insert[] }> {
+): Promise<Done<T>> {
   const now = instantOf(clock.now());
-  const entries = ledger.open(by, now);
+  const entries = outbox.open(by, now);
   const { watched, idle, done } = watchIdle(connection);
+  let wrote = false;
+  let refusal = undefined as Refusal | undefined;
   const unit: Unit = {
     ...readerOf(watched),
     by,
     now,
-    run: (query) => watched.run(query),
+    run: async (query) => {
+      const count = await watched.run(query);
+      if (count > 0) wrote = true;
+      return count;
+    },
     record: (event, recorded) => {
       entries.record(event, recorded);
       if (events[event].announced && !then.includes(announced)) then.push(announced);
     },
-    send: (message) => entries.send(message),
+    append: entries.append,
     afterCommit: (next) => then.push(next),
+    refuse: (type, options) => {
+      refusal = new Refusal(new Failure(type, options));
+      throw refusal;
+    },
+  };
+  const ended = (outcome: T | Refusal): Done<T> => {
+    const inserts = entries.inserts();
+    return { outcome, wrote: wrote || inserts.length > 0, inserts, then };
   };
   try {
     const value = await Promise.race([body(unit), idle]);
-    return { value, inserts: entries.inserts() };
+    if (refusal !== undefined) throw new CaughtRefusalError(refusal);
+    return ended(value);
+  } catch (error) {
+    if (refusal === undefined || isConflict(error)) throw error;
+    if (error === refusal) return ended(refusal);
+    throw error instanceof CaughtRefusalError ? error : new CaughtRefusalError(refusal);
   } finally {
     done();
   }

@@ -5,8 +5,17 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const phpassAlphabet = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** Bytes of the digests of the SHA families. */
 const shaBytes: Readonly<Record<string, number>> = {
-  ...{ sha1: 20, sha224: 28, sha256: 32, sha384: 48, 'sha512/224': 28, 'sha512/256': 32, sha512: 64 },
-  ...{ 'sha3-224': 28, 'sha3-256': 32, 'sha3-384': 48, 'sha3-512': 64 },
+  sha1: 20,
+  sha224: 28,
+  sha256: 32,
+  sha384: 48,
+  'sha512/224': 28,
+  'sha512/256': 32,
+  sha512: 64,
+  'sha3-224': 28,
+  'sha3-256': 32,
+  'sha3-384': 48,
+  'sha3-512': 64,
 };
 
 /** What is wrong with a foreign hash, as words about it; undefined where it can be checked at a bearable cost. */

@@ -1,6 +1,6 @@
 import { createCipheriv, createHash, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { lazily } from '../lazily.js';
+import { lazy } from '../lazy.js';
 import { misfitOf } from './bounds.js';
 import type { ForeignHash } from './hash.js';
 import { phpass } from './phpass.js';
@@ -11,8 +11,8 @@ const firebaseCost = { N: 16_384, r: 8, p: 1 } as const;
 
 /** Creates what checks passwords against hashes of other products. */
 export function createForeignVerifier() {
-  const bcrypt = lazily(() => import('bcryptjs'));
-  const argon2 = lazily(() => import('@node-rs/argon2'));
+  const bcrypt = lazy(() => import('bcryptjs'));
+  const argon2 = lazy(() => import('@node-rs/argon2'));
 
   const verifiers: {
     readonly [A in ForeignHash['algorithm']]: (

@@ -1,0 +1,41 @@
+import { type Command, command } from '../command.js';
+import { completionScript, shells } from '../completion.js';
+import { usageError } from '../exit.js';
+import { globalOptions } from '../global-options.js';
+import { Lines } from '../lines.js';
+import { columns } from '../output.js';
+
+const list = command({
+  path: 'commands',
+  summary: 'Lists every command with its arguments and flags',
+  examples: ['svc commands', 'svc commands --json'],
+  needs: 'nothing',
+  run: async ({ commands }) => ({
+    value: { commands: commands.map(described), globalOptions },
+    text: columns(
+      ['COMMAND', 'DOES'],
+      commands.map(({ path, summary }) => [path, summary]),
+    ),
+  }),
+});
+
+const completion = command({
+  path: 'completion',
+  summary: 'Prints a completion script for a shell',
+  arguments: [{ name: 'SHELL', summary: shells.join(', '), choices: shells }],
+  examples: ['svc completion bash > svc-completion.bash', 'svc completion fish --json'],
+  needs: 'nothing',
+  run: async ({ args, commands }) => {
+    const shell = shells.find((name) => name === args.argument('SHELL'));
+    if (shell === undefined) throw usageError('There is no completion for this shell.', `use ${shells.join(', ')}`);
+    const script = completionScript(shell, commands, globalOptions);
+    return { value: { shell, script }, text: Lines.text(script) };
+  },
+});
+
+/** The commands about commands. */
+export const listingCommands = [list, completion];
+
+function described({ path, summary, options = [], arguments: positional = [] }: Command) {
+  return { path, summary, options, arguments: positional };
+}

@@ -1,0 +1,151 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { type Appliance, createAppliance } from '#src/appliance.js';
+import { ConfigError, type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { Secret } from '#src/platform/config/secret.js';
+import { parseDatabaseUrl } from '#src/platform/db/index.js';
+import type { SchemaStatus } from '#src/platform/db/migrations.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
+import { createRuntime, type Runtime } from '#src/platform/index.js';
+import type { ApplianceCall, Call, Command } from './command.js';
+import type { CommandResult } from './command-result.js';
+import { CommandError } from './exit.js';
+
+/** Opens what a command needs, runs it, and closes everything again. */
+export async function runCommand(command: Command, call: Call): Promise<CommandResult | undefined> {
+  switch (command.needs) {
+    case 'nothing':
+      return command.run(call);
+    case 'config':
+      return command.run({ ...call, loaded: load(call) });
+    case 'database': {
+      const loaded = load(call, { needsMasterKey: false });
+      const creates = command.creates?.(call.args) ?? false;
+      if (creates) prepareDirectories(loaded.config);
+      return withRuntime(loaded, call, creates, (runtime) => command.run({ ...call, loaded, runtime }));
+    }
+    case 'appliance': {
+      const loaded = load(call);
+      return withAppliance(loaded, call, async (appliance) => {
+        await requireUsable(appliance);
+        const { runtime, features } = appliance;
+        const auditContext = (projectId: string | null) => operatorContext(appliance, projectId);
+        const work: ApplianceCall['work'] = (projectId, body) => runtime.db.work(auditContext(projectId), body);
+        return command.run({ ...call, loaded, appliance, runtime, features, auditContext, work });
+      });
+    }
+  }
+}
+
+/** Reads the configuration that the command line and the environment name. Throws ConfigError. */
+export function load(
+  { environment, configFile }: Pick<Call, 'environment' | 'configFile'>,
+  options: { readonly needsMasterKey?: boolean; readonly flags?: Readonly<Record<string, string | undefined>> } = {},
+): LoadedConfig {
+  if (configFile !== undefined && !existsSync(configFile)) {
+    throw new ConfigError([`The configuration file ${resolve(configFile)} does not exist. Create it with svc init`]);
+  }
+  return loadConfig({ environment, file: configFile, ...options });
+}
+
+/** Opens everything for as long as the body runs. */
+async function withAppliance<T>(
+  { config }: Pick<LoadedConfig, 'config'>,
+  { output }: Pick<Call, 'output'>,
+  body: (appliance: Appliance) => Promise<T>,
+): Promise<T> {
+  requireDatabase(config);
+  const appliance = await createAppliance(forCommand(config, output));
+  try {
+    return await body(appliance);
+  } finally {
+    await appliance.close();
+  }
+}
+
+/** Throws where the SQLite file does not exist: it would be created, and an empty database hides that the path is wrong. */
+export function requireDatabase(config: Config): void {
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  if (file !== null && !existsSync(file)) throw schemaError(`There is no database at ${resolve(file)}.`, 'svc init');
+}
+
+/** Creates the directories of the data and of the SQLite file, for the owner only. */
+export function prepareDirectories(config: Config): void {
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  for (const directory of [config.dataDir, ...(file === null ? [] : [dirname(file)])]) {
+    try {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+      const message = `The directory ${resolve(directory)} cannot be created (${code}).`;
+      throw new CommandError('unusable', 'directory_unusable', message, 'correct SVC_DATA_DIR or its permissions');
+    }
+  }
+}
+
+/** A database that does not exist yet is looked at as an empty one, so that looking creates nothing. */
+async function withRuntime<T>(
+  { config }: LoadedConfig,
+  { output }: Call,
+  creates: boolean,
+  body: (runtime: Runtime) => Promise<T>,
+): Promise<T> {
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  const absent = file !== null && !creates && !existsSync(file);
+  const databaseUrl = absent ? new Secret('sqlite::memory:') : config.databaseUrl;
+  const runtime = await createRuntime({ ...forCommand(config, output), databaseUrl });
+  try {
+    return await body(runtime);
+  } finally {
+    await runtime.close();
+  }
+}
+
+/** Commands are no servers: their log is for trouble only. */
+function forCommand(config: Config, { verbose, quiet }: Call['output']): Config {
+  return { ...config, logLevel: verbose ? 'debug' : quiet ? 'error' : 'warn', logFormat: config.logFormat ?? 'pretty' };
+}
+
+/** Throws where the schema is not this version's or the master key is not the database's. Exit 7. */
+async function requireUsable(appliance: Appliance): Promise<void> {
+  requireCurrentSchema(await appliance.runtime.migrator.status());
+  await requireMasterKey(appliance);
+}
+
+/** Throws where steps of the schema are missing or unknown. */
+export function requireCurrentSchema({ pending, unknown }: SchemaStatus): void {
+  requireKnownSchema({ unknown });
+  if (pending.length === 0) return;
+  throw schemaError(`The database schema is too old. Pending: ${pending.join(', ')}.`, 'svc migrate');
+}
+
+/** Throws where a newer version has changed the schema. */
+export function requireKnownSchema({ unknown }: Pick<SchemaStatus, 'unknown'>): void {
+  if (unknown.length === 0) return;
+  throw schemaError(
+    `The database schema is newer than this version of svc. Unknown steps: ${unknown.join(', ')}.`,
+    'install the version of svc that made it, or restore a backup; svc migrate status lists the steps',
+  );
+}
+
+/** Throws where the database was set up with another master key. */
+export async function requireMasterKey(appliance: Appliance): Promise<void> {
+  const { runtime, features } = appliance;
+  if (await features.projects.masterKeyFits(runtime.db, operatorContext(appliance, null))) return;
+  throw new CommandError(
+    'unusable',
+    'master_key_wrong',
+    'This database was set up with another master key, so its secrets cannot be decrypted.',
+    'set SVC_MASTER_KEY to the key of this database, or SVC_DATABASE_URL to another database',
+  );
+}
+
+/** The audit context of the operator; all changes of one command share its request id. */
+export function operatorContext({ runtime }: Pick<Appliance, 'runtime'>, projectId: string | null): AuditContext {
+  return { projectId, actor: { kind: 'operator', id: 'cli' }, requestId: runtime.random.id() };
+}
+
+function schemaError(message: string, fix: string): CommandError {
+  return new CommandError('unusable', 'schema_unusable', message, fix);
+}

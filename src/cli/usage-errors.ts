@@ -1,0 +1,52 @@
+import { nearest } from '#src/platform/config/load.js';
+import type { Command } from './command.js';
+import { type CommandError, usageError } from './exit.js';
+import { globalOptions } from './global-options.js';
+
+/** An error of commander as a usage error, without values: text after `=` or a short flag may be a secret. */
+export function usageErrorOf(
+  { code, message }: { readonly code: string; readonly message: string },
+  argv: readonly string[],
+  commands: readonly Command[],
+): CommandError {
+  const path = pathIn(argv, commands);
+  const help = ['svc', ...(path === '' ? [] : [path]), '--help'].join(' ');
+  const [, long, short] = /'(?:(--[^=']*)|(-[^'-])).*/s.exec(message) ?? [];
+  if (code === 'commander.help') return usageError('A command is missing.', `${help} lists the commands`);
+  if (code === 'commander.unknownCommand') {
+    const [, word = ''] = /'(.*)'/s.exec(message) ?? [];
+    return usageError(`unknown command '${word}'`, `did you mean ${nearest(word, verbsAfter(path, commands))}?`);
+  }
+  if (code === 'commander.unknownOption' && long !== undefined) {
+    const own = commands.filter((command) => command.path === path).flatMap(({ options = [] }) => options);
+    const flags: string[] = [...own, ...globalOptions].map(({ flag }) => flag);
+    return usageError(
+      `unknown option '${long}'`,
+      `did you mean ${flags.find((flag) => flag.startsWith(long)) ?? nearest(long, flags)}?`,
+    );
+  }
+  if (code === 'commander.unknownOption') return usageError(`unknown option '${short}'`, `${help} lists the options`);
+  return usageError(message.replace(/^error: /, ''), `${help} shows the arguments and examples`);
+}
+
+/** The command, or the group, that the words of a command line begin with; empty where they begin with neither. */
+function pathIn(argv: readonly string[], commands: readonly Command[]): string {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  const paths = commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? '']);
+  return [words.slice(0, 2).join(' '), words[0] ?? ''].find((path) => paths.includes(path)) ?? '';
+}
+
+/** The words that may follow a group, or `svc` itself. */
+function verbsAfter(group: string, commands: readonly Command[]): string[] {
+  if (group === '') return commands.map(({ path }) => path.split(' ')[0] ?? '');
+  return commands.filter(({ path }) => path.startsWith(`${group} `)).map(({ path }) => path.slice(group.length + 1));
+}
+
+/** A word after a group that no command of it has. */
+export function unknownVerb(word: string, command: Command, commands: readonly Command[]): CommandError {
+  const [group = ''] = command.path.split(' ');
+  return usageError(
+    `unknown command '${word}'`,
+    `did you mean svc ${group} ${nearest(word, verbsAfter(group, commands))}?`,
+  );
+}

@@ -1,0 +1,49 @@
+import type { Instant } from './shapes.js';
+
+/** An address under which a user can be reached. */
+export interface Target {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+  readonly providerType: 'email' | 'sms' | 'push';
+  readonly identifier: string;
+  /** What a server key called it, and by which provider it reaches it. */
+  readonly name?: string;
+  readonly providerId?: string;
+}
+
+/** A team that a user has joined. */
+export interface UserMembership {
+  readonly id: string;
+  readonly teamId: string;
+  readonly roles: readonly string[];
+}
+
+/** An end user of a project. */
+export interface UserRecord {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+  readonly name: string;
+  /** False while the user is blocked. */
+  readonly status: boolean;
+  readonly labels: readonly string[];
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly emailVerification: boolean;
+  readonly phoneVerification: boolean;
+  /** Whether a server key, an operator or an import has set the address or number: then it is no claim of a stranger, proved or not. */
+  readonly emailVouched: boolean;
+  readonly phoneVouched: boolean;
+  readonly mfa: boolean;
+  readonly prefs: Readonly<Record<string, unknown>>;
+  /** The password hash, sealed; null while the user has no password. */
+  readonly passwordHash: string | null;
+  readonly passwordUpdate: Instant | null;
+  readonly accessedAt: Instant | null;
+  readonly targets: readonly Target[];
+  /** The language the user last asked for, as a BCP 47 tag. */
+  readonly locale: string | null;
+  /** Teams joined; kept with the user, so that no request needs a further query. */
+  readonly memberships: readonly UserMembership[];
+}

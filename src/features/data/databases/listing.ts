@@ -1,0 +1,98 @@
+import { mapLook } from '#src/contract/answer-room.js';
+import type { Project } from '#src/contract/project.js';
+import type { Runtime } from '#src/platform/index.js';
+import {
+  type Asked,
+  type AskedQueries,
+  type ItemFields,
+  type ListField,
+  type Lists,
+  readList,
+} from '../../../platform/list-query/index.js';
+import type { Attribute, Collection, Index } from './schema.js';
+import type { Databases } from './service.js';
+import { collections, createDatabaseStore, type DatabaseRow, databases } from './store.js';
+import { toAttribute, toIndex } from './view.js';
+
+const common = {
+  $id: { column: 'id', type: 'text' },
+  $createdAt: { column: 'created_at', type: 'instant' },
+  $updatedAt: { column: 'updated_at', type: 'instant' },
+  name: { column: 'name', type: 'text' },
+  enabled: { column: 'enabled', type: 'boolean' },
+} as const satisfies Readonly<Record<string, ListField>>;
+const collectionFields = {
+  ...common,
+  $permissions: { column: 'permissions', type: 'texts' },
+  documentSecurity: { column: 'document_security', type: 'boolean' },
+} as const satisfies Readonly<Record<string, ListField>>;
+const search = ['name', 'id'];
+
+const ofKey = {
+  $id: { type: 'text' },
+  $createdAt: { type: 'instant' },
+  $updatedAt: { type: 'instant' },
+  key: { type: 'text' },
+  type: { type: 'text' },
+  status: { type: 'text' },
+  error: { type: 'text' },
+} as const satisfies ItemFields;
+const attributeFields: ItemFields = {
+  ...ofKey,
+  format: { type: 'text', nullable: true },
+  required: { type: 'boolean' },
+  array: { type: 'boolean' },
+  size: { type: 'integer', nullable: true },
+};
+const indexFields: ItemFields = { ...ofKey, attributes: { type: 'texts' }, orders: { type: 'texts' } };
+
+type InCollection = { readonly databaseId: string; readonly collectionId: string };
+
+/** Lists of databases, collections, attributes and indexes, each with how many match in all pages. */
+export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: Lists, service: Databases) {
+  const store = createDatabaseStore(sql);
+  /** As they are printed, with the times as they are stored. */
+  const valuesOf = (shown: object, { key, createdAt, updatedAt }: Attribute | Index) => ({
+    ...shown,
+    $id: key,
+    $createdAt: createdAt,
+    $updatedAt: updatedAt,
+  });
+  const found = (project: Project, { databaseId, collectionId }: InCollection) =>
+    service.getCollection(db, project.id, databaseId, collectionId);
+  return {
+    databases: async (project: Project, asked: Asked): Promise<{ total: number; databases: DatabaseRow[] }> => {
+      const listing = { rows: store.rows(project.id), select: store.columns(), fields: common, search };
+      const { total, rows } = await readList(db, asked, (snapshot, most) => lists.page(snapshot, listing, asked, most));
+      return { total, databases: rows.map((row) => databases.decode(row)) };
+    },
+    /** Throws Failure `database_not_found`. */
+    collections: (
+      project: Project,
+      databaseId: string,
+      asked: Asked,
+    ): Promise<{ total: number; collections: Collection[] }> =>
+      readList(db, asked, async (snapshot, most) => {
+        await service.getDatabase(snapshot, project.id, databaseId);
+        const rows = store.collectionRows(project.id, databaseId);
+        const listing = { rows, select: store.collectionColumns(), fields: collectionFields, search };
+        const look = await lists.page(snapshot, listing, asked, most);
+        return mapLook(look, ({ total, rows }) => ({ total, collections: rows.map((row) => collections.decode(row)) }));
+      }),
+    /** Throws Failure `collection_not_found`. */
+    attributes: async (project: Project, at: InCollection, asked: AskedQueries) => {
+      const { attributes: items } = await found(project, at);
+      const given = { items, fields: attributeFields, valuesOf: (one: Attribute) => valuesOf(toAttribute(one), one) };
+      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, given, asked));
+    },
+    /** Throws Failure `collection_not_found`. */
+    indexes: async (project: Project, at: InCollection, asked: AskedQueries) => {
+      const { indexes: items } = await found(project, at);
+      const given = { items, fields: indexFields, valuesOf: (one: Index) => valuesOf(toIndex(one), one) };
+      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, given, asked));
+    },
+  };
+}
+
+/** Lists of databases, collections, attributes and indexes. */
+export type Listing = ReturnType<typeof createListing>;

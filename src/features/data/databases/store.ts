@@ -1,0 +1,100 @@
+import type { Query, Sql } from '#src/platform/db/query.js';
+import { bool, instant, integer, json, table, text } from '#src/platform/db/table.js';
+import type { Attribute, Collection, Index } from './schema.js';
+
+/** Databases: containers of collections. */
+export const databases = table('databases', {
+  projectId: text,
+  id: text,
+  name: text,
+  enabled: bool,
+  createdAt: instant,
+  updatedAt: instant,
+});
+
+/** Collections with their schema. */
+export const collections = table<Collection>('collections', {
+  projectId: text,
+  databaseId: text,
+  id: text,
+  number: integer,
+  version: integer,
+  name: text,
+  enabled: bool,
+  documentSecurity: bool,
+  permissions: json<readonly string[]>(),
+  attributes: json<readonly Attribute[]>(),
+  indexes: json<readonly Index[]>(),
+  lastPart: integer,
+  createdAt: instant,
+  updatedAt: instant,
+});
+
+/** A database of a project. */
+export type DatabaseRow = ReturnType<typeof databases.decode>;
+
+/** SQL over databases and collections. */
+export function createDatabaseStore(sql: Sql) {
+  const { knex } = sql;
+  const ofDatabase = (projectId: string, id: string) => knex(databases.name).where({ project_id: projectId, id });
+  const inDatabase = (projectId: string, databaseId: string) =>
+    knex(collections.name).where({ project_id: projectId, database_id: databaseId });
+  return {
+    find: (projectId: string, id: string): Query =>
+      sql.compile(ofDatabase(projectId, id).select(databases.select(sql))),
+    rows: (projectId: string) => knex(databases.name).where({ project_id: projectId }),
+    columns: () => databases.select(sql),
+    insert: (row: DatabaseRow): Query =>
+      sql.compile(knex(databases.name).insert(databases.encode(row)).onConflict().ignore().returning('id')),
+    update: (projectId: string, id: string, change: Partial<DatabaseRow>): Query =>
+      sql.compile(ofDatabase(projectId, id).update(databases.encodeSome(change))),
+    remove: (projectId: string, id: string): Query => sql.compile(ofDatabase(projectId, id).delete()),
+    /** Every process sees by the versions that something above its collections has changed. */
+    touchCollections: (projectId: string, databaseId: string): Query =>
+      sql.compile(inDatabase(projectId, databaseId).update({ version: knex.raw('version + 1') })),
+
+    /** A collection with the state of its database. */
+    findCollection: sql.prepare<{ projectId: string; databaseId: string; id: string }>((k, p) =>
+      k(collections.name)
+        .join(databases.name, (on) =>
+          on.on('databases.project_id', 'collections.project_id').andOn('databases.id', 'collections.database_id'),
+        )
+        .where({
+          'collections.project_id': p.projectId,
+          'collections.database_id': p.databaseId,
+          'collections.id': p.id,
+        })
+        .select('databases.enabled as databaseEnabled', collections.select(sql)),
+    ),
+    /** The same row, held until the end of the unit: changes of a schema come one after the other. */
+    lockCollection: (projectId: string, databaseId: string, id: string): Query =>
+      sql.compile(
+        inDatabase(projectId, databaseId)
+          .andWhere({ id })
+          .update({ version: knex.raw('version + 1') })
+          .returning('number'),
+      ),
+    collectionRows: inDatabase,
+    collectionColumns: () => collections.select(sql),
+    /** The numbers of the tables of all collections of a project, or of one of its databases. */
+    numbers: (projectId: string, databaseId?: string): Query =>
+      sql.compile(
+        knex(collections.name)
+          .where({ project_id: projectId, ...(databaseId === undefined ? {} : { database_id: databaseId }) })
+          .orderBy('number')
+          .select('number'),
+      ),
+    nextNumber: (): Query =>
+      sql.compile(
+        knex('number_sequences')
+          .where({ name: 'collections' })
+          .update({ last: knex.raw('?? + 1', ['last']) })
+          .returning('last'),
+      ),
+    insertCollection: (row: Collection): Query =>
+      sql.compile(knex(collections.name).insert(collections.encode(row)).onConflict().ignore().returning('id')),
+    updateCollection: (number: number, change: Partial<Collection>): Query =>
+      sql.compile(knex(collections.name).where({ number }).update(collections.encodeSome(change))),
+    removeCollection: (number: number): Query => sql.compile(knex(collections.name).where({ number }).delete()),
+  };
+}

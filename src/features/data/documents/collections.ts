@@ -1,0 +1,137 @@
+import type { WireActor } from '#src/contract/actor.js';
+import type { AnswerRoom } from '#src/contract/answer-room.js';
+import { Failure } from '#src/contract/errors.js';
+import { answerLimits } from '#src/contract/limits.js';
+import type { Project } from '#src/contract/project.js';
+import type { Reading } from '#src/contract/reading.js';
+import { createLoader, type Loader } from '#src/platform/db/batch.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { Row } from '#src/platform/db/table.js';
+import type { Runtime } from '#src/platform/index.js';
+import { Lru } from '#src/platform/lru.js';
+import type { Collection, Databases } from '../databases/index.js';
+import { type Creation, createCreation } from './creation.js';
+import type { StoredDocument } from './document.js';
+import { SchemaChanged } from './errors.js';
+import type { DocumentStore } from './store.js';
+
+/** Which collection of which project, and on whose behalf. */
+export interface Where {
+  readonly project: Project;
+  readonly actor: WireActor;
+  readonly databaseId: string;
+  readonly collectionId: string;
+  readonly reading: Reading;
+  /** The bytes that the answer may have. */
+  readonly room: AnswerRoom;
+}
+
+/** On whose behalf a change is made. */
+export type AuditContext = Parameters<Runtime['db']['work']>[0];
+
+/** Each attempt after the first means that the schema has changed once more; a busy migration changes it dozens of times in a row. */
+const attempts = 100;
+/** Collections that are kept, with the texts of their statements. */
+const kept = { bytes: 33_554_432, entries: 1000, largest: 4_194_304 } as const;
+
+interface Known {
+  readonly collection: Collection;
+  /** What everybody but server keys is answered, where the collection or its database is disabled. */
+  readonly hidden: 'database_not_found' | 'collection_not_found' | undefined;
+  readonly joined: Joined;
+}
+
+/** What requests do to a collection's documents together, many in one statement. */
+interface Joined {
+  /** Reads documents by id. */
+  readonly lookup: Loader<Row>;
+  readonly create: (creation: Creation) => Promise<StoredDocument>;
+}
+
+/**
+ * Collections as requests on documents need them. They are kept from request to request, and every statement checks the version: where it
+ * has grown meanwhile, by whatever process, the collection is read anew and the statement made again.
+ */
+export function createCollections(
+  { db, sql }: Pick<Runtime, 'db' | 'sql'>,
+  databases: Databases,
+  store: DocumentStore,
+) {
+  const known = new Lru<Known>(kept);
+
+  const load = async ({ project, databaseId, collectionId }: Where, key: string): Promise<Known> => {
+    const found = await databases.findCollection(db, project.id, databaseId, collectionId);
+    if (found === undefined) {
+      known.delete(key);
+      await databases.getDatabase(db, project.id, databaseId);
+      throw new Failure('collection_not_found');
+    }
+    const { collection, databaseEnabled } = found;
+    const hidden: Known['hidden'] = !databaseEnabled
+      ? 'database_not_found'
+      : collection.enabled
+        ? undefined
+        : 'collection_not_found';
+    const lookup = createLoader(
+      sql.dialect,
+      async (ids) => {
+        const rows = await db.all(store.byIds(collection, ids));
+        return new Map(rows.map((row) => [String(row.id), row]));
+      },
+      answerLimits.documentsTogether,
+    );
+    const entry: Known = { collection, hidden, joined: { lookup, create: createCreation({ db }, store, collection) } };
+    known.set(key, entry, bytesOf(collection));
+    return entry;
+  };
+  /** A table or column that is gone: the schema has changed under the statement, unless it has not. */
+  const mayBeStale = (error: unknown) =>
+    error instanceof SchemaChanged ||
+    (error instanceof DatabaseError && ['SQLITE_ERROR', '42P01', '42703', '0A000'].includes(error.code));
+
+  return {
+    /** Runs the body with a collection, again with the new one when the schema has changed. Disabled ones exist for server keys only. */
+    use: async <T>(where: Where, body: (collection: Collection, joined: Joined) => Promise<T>): Promise<T> => {
+      const key = `${where.project.id} ${where.databaseId} ${where.collectionId}`;
+      for (let attempt = 1; ; attempt++) {
+        const entry = known.get(key) ?? (await load(where, key));
+        if (entry.hidden !== undefined && where.actor.kind !== 'key') {
+          // Switched on again, perhaps, by another process.
+          const fresh = await load(where, key);
+          if (fresh.hidden !== undefined) throw new Failure(fresh.hidden);
+          continue;
+        }
+        try {
+          return await body(entry.collection, entry.joined);
+        } catch (error) {
+          const { number, version } = entry.collection;
+          const { collection } = mayBeStale(error) || isRefusal(error) ? await load(where, key) : entry;
+          // Another collection under the same id may well have the same version.
+          if ((collection.number === number && collection.version === version) || attempt >= attempts) throw error;
+        }
+      }
+    },
+  };
+}
+
+/** A collection, and texts that name each of its attributes: as measured, some hundred bytes for each, and what it holds itself. */
+function bytesOf({ attributes, permissions }: Collection): number {
+  return 8192 + 1200 * attributes.length + 4 * JSON.stringify([attributes, permissions]).length;
+}
+
+/** Collections as requests on documents need them. */
+export type Collections = ReturnType<typeof createCollections>;
+
+/** Refusals that the old schema may have caused; only then is it worth reading the collection again. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof Failure &&
+    [
+      'user_unauthorized',
+      'document_invalid_structure',
+      'document_not_found',
+      'general_query_invalid',
+      'general_cursor_not_found',
+    ].includes(error.type)
+  );
+}

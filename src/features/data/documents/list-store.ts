@@ -1,0 +1,121 @@
+import { documentTable, readersTable } from '#src/platform/db/collection-ddl.js';
+import type { Query, Sql, Value } from '#src/platform/db/query.js';
+import type { SharedQuery } from '#src/platform/db/shared-read.js';
+import { type Fragment, join, type Order } from '../../../platform/list-query/index.js';
+import type { Collection } from '../databases/index.js';
+import { columnOf, createCompiler, orderColumns } from './query/compile.js';
+import { type CountUpTo, createPageStatements } from './query/page.js';
+import { type DocumentQuery, type Field, isEquality, isOfSingleValues } from './query/parse.js';
+import { columnArray } from './row.js';
+import type { Serializers } from './serializer.js';
+
+/** Which documents of a list a caller may see: everything, or those that grant one of the roles to read. */
+export type Visibility = 'everything' | readonly string[];
+
+/** How a page is returned: as one text, or as values. */
+export type PageForm = 'printed' | 'values';
+
+/** What decides on a page of a list, besides the query. */
+export interface ListPage {
+  readonly visibility: Visibility;
+  /** Where the cursor's document stands in the order. */
+  readonly cursor: readonly Value[] | null;
+  readonly count: CountUpTo;
+  /** The bytes that the documents may have together. */
+  readonly maxBytes: number;
+  readonly form: PageForm;
+}
+
+/** SQL over pages of lists. Each returns the version of the schema it found. */
+export interface ListStore {
+  /** What a cursor's document has in the columns of an order; 64-bit numbers as text, since drivers round them. */
+  cursor(collection: Collection, id: string, orders: readonly Order<Field>[], visibility: Visibility): Query;
+  /** A page of a list and its total. */
+  list(collection: Collection, request: DocumentQuery, page: ListPage): Query;
+  /**
+   * The same for lists that share statements; undefined where the values decide how Postgres should go about it, and where SQLite would
+   * take a list of values apart for each row, as it stands in a column then.
+   */
+  sharedList(collection: Collection, request: DocumentQuery, page: Omit<ListPage, 'cursor'>): SharedQuery | undefined;
+}
+
+/** Creates the SQL over pages of lists. */
+export function createListStore(sql: Sql, serializerOf: Serializers): ListStore {
+  const { dialect } = sql;
+  const condition = createCompiler(sql);
+  const pages = createPageStatements(sql);
+  const cache = new WeakMap<
+    DocumentQuery,
+    { readonly count: CountUpTo; readonly form: PageForm; readonly query: ReturnType<typeof pages.shared> }
+  >();
+  const visible = (collection: Collection, visibility: Visibility): Fragment[] => {
+    if (visibility === 'everything') return [];
+    const readers = readersTable(collection.number);
+    const roles = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
+    const documents = documentTable(collection.number);
+    return [
+      {
+        // Without `limit 1` SQLite makes a join of it, and an OFFSET then counts a document once for each role it names.
+        sql: `exists (select 1 from ${readers} where ${readers}.seq = ${documents}.seq and ${readers}.role ${roles} limit 1)`,
+        values: [sql.list(visibility)],
+      },
+    ];
+  };
+  const pageOf = (collection: Collection, request: DocumentQuery, page: ListPage) => {
+    const { visibility, cursor, count, maxBytes, form } = page;
+    const serializer = serializerOf(collection);
+    const printed = request.select === null ? serializer.document : serializer.selected(request.select);
+    const line = dialect === 'sqlite' ? 'char(10)' : 'chr(10)';
+    return {
+      collection,
+      asked: request,
+      cursor,
+      count,
+      filters: [...visible(collection, visibility), ...request.conditions.map(condition)],
+      document:
+        form === 'printed'
+          ? printed
+          : { sql: `${columnArray[dialect]} || ${line} || ${printed.sql}`, values: printed.values },
+      separator: form === 'printed' ? "','" : line,
+      bytes: serializer.bytes(request.select),
+      most: { sql: dialect === 'postgres' ? 'cast(? as bigint)' : '?', values: [maxBytes] },
+      version: { sql: '(select version from collections where number = ?)', values: [collection.number] },
+    };
+  };
+
+  return {
+    cursor: (collection, id, orders, visibility) => {
+      const columns = orderColumns(orders).map(({ column }, at) => {
+        const field = orders[at]?.field;
+        const whole =
+          column === 'seq' ||
+          (field !== undefined &&
+            columnOf(field) === column &&
+            field.kind === 'attribute' &&
+            field.attribute.type === 'integer');
+        return `${whole ? `cast(${column} as text)` : column} as c${at}`;
+      });
+      const filter = join([{ sql: 'id = ?', values: [id] }, ...visible(collection, visibility)], ' and ');
+      const text = `select ${columns.join(', ')} from ${documentTable(collection.number)} where ${filter.sql}`;
+      return sql.text(text, filter.values);
+    },
+    list: (collection, request, page) => pages.alone(pageOf(collection, request, page)),
+    sharedList: (collection, request, page) => {
+      if (!request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues)) return undefined;
+      const cached = cache.get(request);
+      const isCacheable = page.visibility === 'everything';
+      if (isCacheable && cached?.count === page.count && cached.form === page.form)
+        return withMaxBytes(cached.query, page.maxBytes);
+      const shared = pages.shared(pageOf(collection, request, { ...page, cursor: null }));
+      if (isCacheable) cache.set(request, { count: page.count, form: page.form, query: shared });
+      return shared;
+    },
+  };
+}
+
+/** The same read with another bound. */
+function withMaxBytes<Q extends SharedQuery & { readonly mostAt: number }>(query: Q, maxBytes: number): Q {
+  const own = [...query.own];
+  own[query.mostAt] = maxBytes;
+  return { ...query, own };
+}

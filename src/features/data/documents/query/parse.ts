@@ -1,0 +1,136 @@
+import { Failure } from '#src/contract/errors.js';
+import { queryBounds } from '#src/contract/limits.js';
+import { Lru } from '#src/platform/lru.js';
+import {
+  type Condition,
+  createQueryParser,
+  type ListQuery,
+  oneText,
+  type Vocabulary,
+} from '../../../../platform/list-query/index.js';
+import { type Attribute, type Collection, InvalidValue, single } from '../../databases/index.js';
+
+/** What a condition or an order refers to: an attribute, or one of the members every document has. */
+export type Field =
+  | { readonly kind: 'attribute'; readonly attribute: Attribute }
+  | { readonly kind: 'system'; readonly name: SystemField };
+/** Members every document has. */
+export type SystemField = '$id' | '$sequence' | '$createdAt' | '$updatedAt';
+
+/** What a list was asked for. */
+export interface DocumentQuery extends ListQuery<Field> {
+  /** Keys of the attributes to print; null for all. */
+  readonly select: readonly string[] | null;
+}
+
+/** A condition that an attribute has one value; as far as a database knows, every value matches about as many documents as any other. */
+export function isEquality(condition: Condition<Field>): condition is Extract<Condition<Field>, { kind: 'compare' }> {
+  return condition.kind === 'compare' && condition.method === 'equal' && condition.values.length === 1;
+}
+
+/** Whether a condition, with all within it, compares with one value at a time. */
+export function isOfSingleValues(condition: Condition<Field>): boolean {
+  if (condition.kind === 'all' || condition.kind === 'any') return condition.conditions.every(isOfSingleValues);
+  return condition.kind !== 'element' && (!('values' in condition) || condition.values.length === 1);
+}
+
+const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
+
+const systemFields: readonly SystemField[] = ['$id', '$sequence', '$createdAt', '$updatedAt'];
+const isOneOf = <T extends string>(list: readonly T[], value: string): value is T =>
+  (list as readonly string[]).includes(value);
+
+/** Parses the queries of a list for a collection. Throws Failure `general_query_invalid`. */
+export function parseQueries(texts: readonly string[], collection: Collection): DocumentQuery {
+  const query = createQueryParser(vocabularyOf(collection))(texts);
+  let select: readonly string[] | null = null;
+  for (const values of query.selects) select = selection(collection, values, select);
+  return { ...query, select };
+}
+
+/** What is kept of lists that were asked for before. */
+const kept = { bytes: 16_777_216, entries: 1000, largest: 262_144 } as const;
+/** What a list takes, beside its text, with the statement that is made of it: that names every attribute of the collection, in three texts. */
+const bytesOf = (collection: Collection) => 4096 + 600 * collection.attributes.length;
+/** Longer lists hold many values and hardly come again. */
+const longestKept = 4096;
+
+/** The same for lists, which repeat: what was parsed is kept for as long as the schema of the collection stays as it is. */
+export function createListParser(): typeof parseQueries {
+  const known = new Lru<{ readonly collection: Collection; readonly query: DocumentQuery }>(kept);
+  return (texts, collection) => {
+    // No query that can be parsed has a NUL, so texts of another number or with other bounds have another key.
+    const key = `${collection.number} ${texts.length} ${texts.join('\0')}`;
+    const before = known.get(key);
+    if (before?.collection === collection) return before.query;
+    const query = parseQueries(texts, collection);
+    if (key.length <= longestKept) known.set(key, { collection, query }, 4 * key.length + bytesOf(collection));
+    return query;
+  };
+}
+
+function vocabularyOf(collection: Collection): Vocabulary<Field> {
+  return { invalid, hasSearch: false, field: (name) => fieldOf(collection, name), kindOf, comparable };
+}
+
+function kindOf(field: Field): 'text' | 'list' | 'plain' {
+  if (field.kind === 'system') return field.name === '$id' ? 'text' : 'plain';
+  if (field.attribute.array) return 'list';
+  return ['integer', 'double', 'boolean', 'datetime'].includes(field.attribute.type) ? 'plain' : 'text';
+}
+
+function fieldOf(collection: Collection, key: string): Field {
+  if (isOneOf(systemFields, key)) return { kind: 'system', name: key };
+  const attribute = collection.attributes.find((one) => one.key === key);
+  if (attribute === undefined) throw invalid(`the collection has no attribute ${key.slice(0, 40)}.`);
+  return { kind: 'attribute', attribute };
+}
+
+/** What the system members compare as. */
+const systemTypes = { $id: 'string', $sequence: 'integer', $createdAt: 'datetime', $updatedAt: 'datetime' } as const;
+
+/** The stored form of a value to compare with. Bounds and choices of the attribute do not matter: such a value is just not found. */
+function comparable(field: Field, value: unknown): unknown {
+  const type = field.kind === 'system' ? systemTypes[field.name] : field.attribute.type;
+  const storedType = ['integer', 'double', 'boolean', 'datetime'].includes(type) ? type : 'string';
+  // Ids of rows are printed as text, so they may come back as text.
+  const given =
+    field.kind === 'system' && field.name === '$sequence' && typeof value === 'string' && /^\d{1,18}$/.test(value)
+      ? Number(value)
+      : value;
+  const stored = single({ ...unbounded, type: storedType }, given);
+  if (stored instanceof InvalidValue) throw invalid(`a value ${stored.reason}.`);
+  return stored;
+}
+
+const unbounded: Attribute = {
+  number: 0,
+  key: '',
+  type: 'string',
+  required: false,
+  array: false,
+  default: null,
+  size: queryBounds.characters,
+  createdAt: '',
+  updatedAt: '',
+};
+
+function selection(
+  collection: Collection,
+  values: readonly unknown[],
+  before: readonly string[] | null,
+): readonly string[] | null {
+  const selected = [...(before ?? [])];
+  let everything = false;
+  for (const value of values) {
+    const key = oneText([value], 'select', invalid);
+    if (key === '*') everything = true;
+    else if (!key.startsWith('$')) {
+      fieldOf(collection, key);
+      if (selected.includes(key)) throw invalid(`${key} is selected twice.`);
+      selected.push(key);
+    } else if (!isOneOf([...systemFields, '$permissions', '$collectionId', '$databaseId'], key))
+      throw invalid(`there is no ${key.slice(0, 40)}.`);
+  }
+  return everything ? null : selected;
+}

@@ -1,0 +1,130 @@
+import type { Look } from '#src/contract/answer-room.js';
+import { Failure } from '#src/contract/errors.js';
+import type { Loader } from '#src/platform/db/batch.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { Value } from '#src/platform/db/query.js';
+import { createSharedRead } from '#src/platform/db/shared-read.js';
+import type { Row } from '#src/platform/db/table.js';
+import type { Runtime } from '#src/platform/index.js';
+import { bind } from '../../../platform/list-query/index.js';
+import type { Collection } from '../databases/index.js';
+import { grants, isReadable, visibilityOf } from './access.js';
+import type { Collections, Where } from './collections.js';
+import type { StoredDocument } from './document.js';
+import { demandCurrent } from './errors.js';
+import type { ListPage, PageForm, Visibility } from './list-store.js';
+import type { CountUpTo } from './query/page.js';
+import { createListParser, type DocumentQuery, parseQueries } from './query/parse.js';
+import { documentsOf, toDocument } from './row.js';
+import type { Documents } from './service.js';
+import type { DocumentStore } from './store.js';
+
+/** Reads of documents. */
+export function createReads(
+  { db, sql, config }: Pick<Runtime, 'db' | 'sql' | 'config'>,
+  collections: Collections,
+  store: DocumentStore,
+): Pick<Documents, 'get' | 'list' | 'printedList'> {
+  const parseList = createListParser();
+  const sharedRead = createSharedRead(db, sql);
+  const countUpTo = (request: DocumentQuery, visibility: Visibility, total: 'exact' | boolean): CountUpTo => {
+    if (total === false) return 0;
+    const unfiltered = request.conditions.length === 0 && visibility === 'everything';
+    return total === 'exact' || unfiltered || config.totalLimit === 0 ? 'exact' : config.totalLimit;
+  };
+  type FirstPage = Omit<ListPage, 'cursor'>;
+  const firstPage = (where: Where, collection: Collection, request: DocumentQuery, page: FirstPage) => {
+    const shared = store.sharedList(collection, request, page);
+    return shared === undefined
+      ? db.lists(where.reading).one(store.list(collection, request, { ...page, cursor: null }))
+      : sharedRead(shared, where.reading);
+  };
+  const pageAt = (where: Where, collection: Collection, request: DocumentQuery, page: FirstPage, id: string) =>
+    db.lists(where.reading).snapshot(async (reader) => {
+      const found = await reader.one(store.cursor(collection, id, request.orders, page.visibility));
+      if (found === undefined) throw new Failure('general_cursor_not_found');
+      const cursor: Value[] = Object.keys(found).map((name) => bind(found[name]));
+      return reader.one(store.list(collection, request, { ...page, cursor }));
+    });
+  /** A page as the database prints it: one text, within the bytes that the answer may have. */
+  const readPage = (
+    where: Where,
+    collection: Collection,
+    queries: readonly string[],
+    total: 'exact' | boolean,
+    form: PageForm,
+  ) => {
+    const visibility = visibilityOf(where, collection);
+    const request = parseList(queries, collection);
+    const count = countUpTo(request, visibility, total);
+    const { cursor } = request;
+    const look = async (maxBytes: number): Promise<Look<{ readonly total: number; readonly documents: string }>> => {
+      const page = { visibility, count, maxBytes, form };
+      const row = await (cursor === null
+        ? firstPage(where, collection, request, page)
+        : pageAt(where, collection, request, page, cursor.id));
+      demandCurrent(collection, row?.version);
+      const documents = String(row?.documents ?? '');
+      if (documents.startsWith('!')) return { bytes: Number(documents.slice(1)) };
+      return { bytes: Buffer.byteLength(documents), value: { total: Number(row?.total), documents } };
+    };
+    return where.room.read((maxBytes) => look(maxBytes).catch(tooLongToMeasure));
+  };
+  /** A single document within the bytes that are allowed, from its row or, where it is long, read alone. */
+  const lookAt =
+    (
+      collection: Collection,
+      id: string,
+      select: readonly string[] | null,
+      visible: (row: Row | undefined) => Row,
+      lookup: Loader<Row>,
+    ) =>
+    async (maxBytes: number): Promise<Look<StoredDocument>> => {
+      const looked = (row: Row): Look<StoredDocument> => ({
+        bytes: Number(row.bytes),
+        value: row.document === null ? undefined : toDocument(collection, row),
+      });
+      if (select === null) {
+        const short = looked(visible(await lookup(id)));
+        if (short.value !== undefined || short.bytes > maxBytes) return short;
+      }
+      return looked(visible(await db.one(store.one(collection, id, select, maxBytes))));
+    };
+
+  return {
+    get: (where, id, queries = []) =>
+      collections.use(where, async (collection, { lookup }) => {
+        const visible = (row: Row | undefined): Row => {
+          if (row === undefined) throw new Failure('document_not_found');
+          demandCurrent(collection, row.version);
+          const isGranted = grants(where, collection, 'read');
+          if (!isGranted && !isReadable(where, collection, JSON.parse(String(row.permissions))))
+            throw new Failure('document_not_found');
+          return row;
+        };
+        if (queries.length === 0) return where.room.read(lookAt(collection, id, null, visible, lookup));
+        // First of all, as what is wrong with a query tells of the attributes.
+        if (!grants(where, collection, 'read')) visible(await lookup(id));
+        const { select, ...rest } = parseQueries(queries, collection);
+        if (rest.conditions.length > 0 || rest.orders.length > 0 || rest.cursor !== null) {
+          throw new Failure('general_query_invalid', {
+            message: 'Invalid query: a single document takes select only.',
+          });
+        }
+        return where.room.read(lookAt(collection, id, select, visible, lookup));
+      }),
+    list: (where, queries, total) =>
+      collections.use(where, async (collection) => {
+        const page = await readPage(where, collection, queries, total, 'values');
+        return { total: page.total, documents: documentsOf(collection, page.documents) };
+      }),
+    printedList: (where, queries, total) =>
+      collections.use(where, (collection) => readPage(where, collection, queries, total, 'printed')),
+  };
+}
+
+/** Far beyond its bytes a list is not measured: SQLite only says that it is too long. */
+function tooLongToMeasure(error: unknown): Look<never> {
+  if (error instanceof DatabaseError && error.kind === 'tooLong') return { bytes: Number.POSITIVE_INFINITY };
+  throw error;
+}

@@ -1,0 +1,57 @@
+import type { Row } from '#src/platform/db/table.js';
+import type { Collection } from '../databases/index.js';
+import type { StoredDocument } from './document.js';
+import { printSystem } from './serializer.js';
+
+/** The columns that every document has. */
+const columns = ['id', 'cast(seq as text)', 'created_at', 'updated_at', 'permissions'] as const;
+
+/** What `toDocument` reads beside `document`. */
+export const documentColumns = `id, ${columns[1]} as seq, created_at, updated_at, permissions`;
+
+/** The same as a JSON array in SQL, for pages that are one text. */
+export const columnArray = {
+  sqlite: `json_array(${columns.join(', ')})`,
+  postgres: `cast(json_build_array(${columns.join(', ')}) as text)`,
+};
+
+/** The document of a row of `documentColumns` and of `document`, which is the document as the serializer prints it. */
+export function toDocument(collection: Collection, row: Row): StoredDocument {
+  return documentOf(
+    collection,
+    [String(row.id), String(row.seq), String(row.created_at), String(row.updated_at), String(row.permissions)],
+    String(row.document),
+  );
+}
+
+/** The documents of a page in lines: for each the array of its columns and then the document as it is printed. No printed JSON has a line break. */
+export function documentsOf(collection: Collection, page: string): StoredDocument[] {
+  const lines = page === '' ? [] : page.split('\n');
+  const documents: StoredDocument[] = [];
+  for (let at = 0; at < lines.length; at += 2)
+    documents.push(documentOf(collection, JSON.parse(lines[at] ?? ''), lines[at + 1] ?? ''));
+  return documents;
+}
+
+type Columns = readonly [id: string, sequence: string, createdAt: string, updatedAt: string, permissions: string];
+
+const none = { id: '', sequence: '', databaseId: '', collectionId: '', createdAt: '', updatedAt: '' };
+/** What stands around the values of the members that every document has, with the comma after them. */
+const namesLength = printSystem(none, '').length + 1;
+
+function documentOf(collection: Collection, columns: Columns, printed: string): StoredDocument {
+  const [id, sequence, createdAt, updatedAt, permissions] = columns;
+  const { databaseId, id: collectionId } = collection;
+  let head = namesLength + databaseId.length + collectionId.length;
+  for (const column of columns) head += column.length;
+  return {
+    id,
+    sequence,
+    databaseId,
+    collectionId,
+    createdAt,
+    updatedAt,
+    permissions: permissions === '[]' ? [] : JSON.parse(permissions),
+    data: printed.slice(head, -1),
+  };
+}

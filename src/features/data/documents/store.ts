@@ -1,0 +1,241 @@
+import { answerLimits } from '#src/contract/limits.js';
+import { toArrays, unnested } from '#src/platform/db/arrays.js';
+import { attributeColumn, type ColumnKind, castType, documentTable } from '#src/platform/db/collection-ddl.js';
+import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
+import { bind, type Fragment } from '../../../platform/list-query/index.js';
+import { type Collection, columnKind } from '../databases/index.js';
+import type { StoredDocument } from './document.js';
+import { createListStore, type ListStore } from './list-store.js';
+import { documentColumns } from './row.js';
+import { createSerializers, printRest, printValue } from './serializer.js';
+
+/** Values of a document in their stored form, by attribute number. */
+export type StoredValues = ReadonlyMap<number, unknown>;
+
+/** A document that is to be written. */
+export interface NewDocument {
+  readonly id: string;
+  readonly permissions: readonly string[];
+  readonly values: StoredValues;
+}
+
+/** The row of a new document; its sequence comes from the database. */
+export interface InsertRow {
+  readonly document: Omit<StoredDocument, 'sequence'>;
+  readonly values: StoredValues;
+}
+
+/** What an update sets; `undefined` leaves the permissions as they are. */
+interface DocumentChange {
+  readonly permissions: readonly string[] | undefined;
+  readonly values: StoredValues;
+  readonly now: string;
+  /** Also where everything is as it was: a caller who may not read must not learn that a value was guessed right. */
+  readonly always: boolean;
+  /** Longer documents are not returned. */
+  readonly maxBytes: number;
+}
+
+/**
+ * SQL over the documents of collections. Every statement carries the version of the schema it was made for and does nothing, or says so,
+ * when the collection has changed since. What reads documents returns `documentColumns` and, as `document`, the document as it is printed.
+ */
+export interface DocumentStore extends ListStore {
+  /** Documents by id, printed as far as they are small, with their sizes and the version of the schema. */
+  byIds(collection: Collection, ids: readonly string[]): Query;
+  /** One document of at most so many bytes, perhaps with only some attributes. */
+  one(collection: Collection, id: string, select: readonly string[] | null, maxBytes: number): Query;
+  /** The row of a new document. */
+  insertRow(collection: Collection, document: NewDocument, now: string): InsertRow;
+  /** Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
+  insert(collection: Collection, rows: readonly InsertRow[], now: string): Query;
+  /** The permissions of a document that is about to change, locked until the end of the unit. */
+  permissions(collection: Collection, id: string): Query;
+  /** Returns the document when it was changed: none where the schema has changed or everything is as it was. */
+  update(collection: Collection, id: string, change: DocumentChange): Query;
+  /** Returns the document; of a longer one than so many bytes without its attributes. */
+  remove(collection: Collection, id: string, maxBytes: number): Query;
+  /** Whether an id is taken, which decides the error of a conflict. */
+  exists(collection: Collection, id: string): Query;
+  /** The version of the schema. */
+  version(collection: Collection): Query;
+}
+
+/** Creates the SQL over the documents of collections. */
+export function createDocumentStore(sql: Sql): DocumentStore {
+  const { dialect } = sql;
+  const placeholder = (kind: ColumnKind) =>
+    dialect === 'postgres' && kind !== 'text' && kind !== 'list' ? `cast(? as ${castType(kind)})` : '?';
+  const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
+  const textPlaceholder = dialect === 'postgres' ? 'cast(? as text)' : '?';
+  const query = (fragment: Pick<Query, 'sql' | 'values'>): Query => sql.text(fragment.sql, fragment.values);
+  const texts = (fragment: Fragment): Query => ({ ...query(fragment), texts: true });
+  const serializerOf = createSerializers(dialect);
+  const version = `(select version from collections where number = ?)`;
+  const isCurrent = (collection: Collection): Fragment => ({
+    sql: `${version} = ?`,
+    values: [collection.number, collection.version],
+  });
+  const kindOf = (collection: Collection, number: number): ColumnKind => {
+    const attribute = collection.attributes.find((one) => one.number === number);
+    return attribute === undefined ? 'text' : columnKind(attribute);
+  };
+  /** A document, printed, where it has at most so many bytes, and how many it has. */
+  const within = (collection: Collection, maxBytes: number): Fragment => {
+    const { document, bytes: bytesOf } = serializerOf(collection);
+    const bytes = bytesOf(null);
+    return {
+      sql: `case when ${bytes.sql} <= ${placeholder('integer')} then ${document.sql} end as document, cast(${bytes.sql} as text) as bytes`,
+      values: [...bytes.values, maxBytes, ...document.values, ...bytes.values],
+    };
+  };
+
+  return {
+    ...createListStore(sql, serializerOf),
+    byIds: (collection, ids) => {
+      const doc = within(collection, answerLimits.together);
+      const oneOf = dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
+      return texts({
+        sql: `select ${documentColumns}, ${doc.sql}, cast(${version} as text) as version from ${documentTable(collection.number)} where ${oneOf}`,
+        values: [...doc.values, collection.number, sql.list(ids)],
+      });
+    },
+    one: (collection, id, select, maxBytes) => {
+      const serializer = serializerOf(collection);
+      const document = select === null ? serializer.document : serializer.selected(select);
+      const bytes = serializer.bytes(select);
+      const read = `case when bytes <= most then ${document.sql} end as document`;
+      const row = `select *, ${bytes.sql} as bytes, ${placeholder('integer')} as most from ${documentTable(collection.number)} where id = ?`;
+      // What a row has that is printed anew is known only then.
+      const fits = 'case when octet_length(document) <= most then document end as document';
+      const size =
+        'cast(case when octet_length(document) > most then octet_length(document) else bytes end as text) as bytes';
+      return texts({
+        sql: `select ${documentColumns}, ${fits}, ${size}, cast(${version} as text) as version from (select id, seq, created_at, updated_at, permissions, bytes, most, ${read} from (${row}) as measured) as whole`,
+        values: [collection.number, ...document.values, ...bytes.values, maxBytes, id],
+      });
+    },
+    insertRow: (collection, { id, permissions, values }, now) => {
+      const { databaseId, id: collectionId } = collection;
+      const data = serializerOf(collection).data(values);
+      return { document: { id, databaseId, collectionId, createdAt: now, updatedAt: now, permissions, data }, values };
+    },
+    insert: (collection, inserts, now) => {
+      const { attributes } = collection;
+      const { schemaHash, inserted } = serializerOf(collection);
+      const columns = [
+        ...['id', 'permissions', 'printed'].map((name) => ({ name, kind: 'text' as const })),
+        ...attributes.map((attribute) => ({ name: attributeColumn(attribute.number), kind: columnKind(attribute) })),
+      ];
+      const rows = inserts.map(({ document, values }) => [
+        document.id,
+        ...printInsert(document),
+        ...attributes.map(({ number }) => bind(values.get(number))),
+      ]);
+      const table = documentTable(collection.number);
+      const given = givenRows(dialect, table, columns, rows);
+      const current = isCurrent(collection);
+      const names = ['seq', ...columns.map(({ name }) => name)];
+      const same = [textPlaceholder, textPlaceholder, textPlaceholder].join(', ');
+      const own = names.map((name) => (name === 'printed' ? inserted : name)).join(', ');
+      const overriding = dialect === 'postgres' ? ' overriding system value' : '';
+      return query({
+        sql: `insert into ${table} (created_at, updated_at, shape, ${names.join(', ')})${overriding} select ${same}, ${own} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
+        values: [now, now, schemaHash, ...given.values, ...current.values],
+      });
+    },
+    permissions: (collection, id) =>
+      query({
+        sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' ? ' for update' : ''}`,
+        values: [collection.number, id],
+      }),
+    update: (collection, id, change) => {
+      const numbers = [...change.values.keys()];
+      const changed = [
+        ...(change.permissions === undefined ? [] : [['permissions', textPlaceholder] as const]),
+        ...numbers.map((number) => [attributeColumn(number), placeholder(kindOf(collection, number))] as const),
+      ];
+      const permissions = change.permissions === undefined ? undefined : JSON.stringify(change.permissions);
+      const serializer = serializerOf(collection);
+      const printed = serializer.changed({
+        updatedAt: change.now,
+        permissions,
+        values: printedValues(collection, change.values),
+      });
+      const sets = [
+        `updated_at = ${textPlaceholder}`,
+        `shape = ${textPlaceholder}`,
+        `printed = ${printed.sql}`,
+        ...changed.map(([column, value]) => `${column} = ${value}`),
+      ];
+      const values = [...(permissions === undefined ? [] : [permissions]), ...[...change.values.values()].map(bind)];
+      const differs = changed.map(([column, value]) => `${column} ${unlike} ${value}`).join(' or ') || '1 = 0';
+      const compared = change.always ? { sql: '', values: [] } : { sql: ` and (${differs})`, values };
+      const current = isCurrent(collection);
+      return query({
+        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql}${compared.sql} returning ${documentColumns}, case when octet_length(printed) <= ${placeholder('integer')} then printed end as document`,
+        values: [
+          change.now,
+          serializer.schemaHash,
+          ...printed.values,
+          ...values,
+          id,
+          ...current.values,
+          ...compared.values,
+          change.maxBytes,
+        ],
+      });
+    },
+    remove: (collection, id, maxBytes) => {
+      const current = isCurrent(collection);
+      const serializer = serializerOf(collection);
+      const [bytes, all, system] = [serializer.bytes(null), serializer.document, serializer.selected([])];
+      const doc = {
+        sql: `case when ${bytes.sql} <= ${placeholder('integer')} then ${all.sql} else ${system.sql} end`,
+        values: [...bytes.values, maxBytes, ...all.values, ...system.values],
+      };
+      return query({
+        sql: `delete from ${documentTable(collection.number)} where id = ? and ${current.sql} returning ${documentColumns}, ${doc.sql} as document`,
+        values: [id, ...current.values, ...doc.values],
+      });
+    },
+    exists: (collection, id) =>
+      query({ sql: `select 1 as one from ${documentTable(collection.number)} where id = ?`, values: [id] }),
+    version: (collection) => query({ sql: `select ${version} as version`, values: [collection.number] }),
+  };
+}
+
+/** The permissions of a new row, and its document as far as it is known before the row has a sequence. */
+function printInsert(document: InsertRow['document']): [permissions: string, printed: string] {
+  const permissions = JSON.stringify(document.permissions);
+  const rest = printRest(document, permissions);
+  return [permissions, document.data === '' ? `${rest}}` : `${rest},${document.data}}`];
+}
+
+/** New rows as a table, with the sequences that are next. SQLite has no exact way to read doubles from text, so there each value is bound. */
+function givenRows(
+  dialect: DialectName,
+  table: string,
+  columns: readonly { readonly name: string; readonly kind: ColumnKind }[],
+  rows: readonly (readonly Value[])[],
+): Pick<Query, 'sql' | 'values'> {
+  if (dialect === 'postgres') {
+    const typed = columns.map(({ name, kind }) => ({ name, type: castType(kind) }));
+    return {
+      sql: `(select nextval('${table}_seq_seq') as seq, * from ${unnested(typed, () => '?')}) as given`,
+      values: toArrays(typed, rows),
+    };
+  }
+  const row = (_: unknown, at: number) => `(${[at + 1, ...columns.map(() => '?')].join(', ')})`;
+  const names = columns.map(({ name }, at) => `column${at + 2} as ${name}`);
+  const last = `coalesce((select seq from sqlite_sequence where name = '${table}'), 0)`;
+  return {
+    sql: `(select ${last} + column1 as seq, ${names.join(', ')} from (values ${rows.map(row).join(', ')}))`,
+    values: rows.flat(),
+  };
+}
+
+function printedValues({ attributes }: Collection, values: StoredValues): ReadonlyMap<number, string> {
+  const changed = attributes.filter(({ number }) => values.has(number));
+  return new Map(changed.map((attribute) => [attribute.number, printValue(attribute, values.get(attribute.number))]));
+}

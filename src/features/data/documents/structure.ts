@@ -1,0 +1,79 @@
+import { Failure } from '#src/contract/errors.js';
+import { type Attribute, type Collection, InvalidValue, toStored } from '../databases/index.js';
+import type { StoredValues } from './store.js';
+
+const misfit = (message: string) =>
+  new Failure('document_invalid_structure', { message: `Invalid document structure: ${message}` });
+
+/** The stored values of a new document, defaults filled in. Throws Failure `document_invalid_structure` naming the attribute. */
+export function newValues(collection: Collection, data: Readonly<Record<string, unknown>>): StoredValues {
+  refuseUnknown(collection, data);
+  return new Map(
+    collection.attributes.map((attribute) => [attribute.number, valueFor(attribute, given(data, attribute))]),
+  );
+}
+
+/** The stored values of a change: only what is given. Throws Failure `document_invalid_structure` naming the attribute. */
+export function changedValues(collection: Collection, data: Readonly<Record<string, unknown>>): StoredValues {
+  refuseUnknown(collection, data);
+  const changed = collection.attributes.filter((attribute) => given(data, attribute) !== undefined);
+  return new Map(changed.map((attribute) => [attribute.number, storedValue(attribute, given(data, attribute))]));
+}
+
+/** Characters of the texts among stored values: those that a document got by default included, about as many as it is printed in. */
+export function charactersOf(values: StoredValues): number {
+  let characters = 0;
+  const add = (value: unknown) => {
+    if (typeof value === 'string') characters += value.length;
+    else if (Array.isArray(value)) value.forEach(add);
+  };
+  values.forEach(add);
+  return characters;
+}
+
+/** The path of a document in the audit log. */
+export function documentResource({ databaseId, id }: Collection, documentId: string): string {
+  return `databases/${databaseId}/collections/${id}/documents/${documentId}`;
+}
+
+/** What is recorded of a new document: the same for each of a collection, so it is one value. */
+export function creationOf({ attributes }: Collection) {
+  return Object.freeze({ attributes: attributes.map(({ key }) => key), permissions: true });
+}
+
+/** The keys of attributes, for what is recorded of a change. */
+export function keysOf(collection: Collection, numbers: Iterable<number>): string[] {
+  const changed = new Set(numbers);
+  return collection.attributes.filter(({ number }) => changed.has(number)).map(({ key }) => key);
+}
+
+/** The member of an attribute; never one that every object inherits, such as `constructor`. */
+function given(data: Readonly<Record<string, unknown>>, { key }: Attribute): unknown {
+  return Object.hasOwn(data, key) ? data[key] : undefined;
+}
+
+const keysByCollection = new WeakMap<Collection, ReadonlySet<string>>();
+
+/** Members that begin with $ are the service's own; callers send them back as they got them, and they are dropped. */
+function refuseUnknown(collection: Collection, data: Readonly<Record<string, unknown>>): void {
+  const keys = keysByCollection.get(collection) ?? new Set(collection.attributes.map(({ key }) => key));
+  keysByCollection.set(collection, keys);
+  const unknown = Object.keys(data).find((key) => !keys.has(key) && !key.startsWith('$'));
+  if (unknown !== undefined) throw misfit(`unknown attribute "${unknown.slice(0, 64)}".`);
+}
+
+function valueFor(attribute: Attribute, value: unknown): unknown {
+  if (value !== undefined) return storedValue(attribute, value);
+  if (attribute.required) throw misfit(`missing required attribute "${attribute.key}".`);
+  return attribute.default;
+}
+
+function storedValue(attribute: Attribute, value: unknown): unknown {
+  if (value === null) {
+    if (attribute.required) throw misfit(`attribute "${attribute.key}" must not be null.`);
+    return null;
+  }
+  const stored = toStored(attribute, value);
+  if (stored instanceof InvalidValue) throw misfit(`attribute "${attribute.key}" ${stored.reason}.`);
+  return stored;
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { deviceMembers } from '#src/contract/session.js';
+import { type Instant, toWireInstant, wireInstant } from '#src/contract/shapes.js';
+import type { UserRecord } from '#src/contract/user.js';
+
+/** Something that a user did, or that was done to one. */
+export interface Activity {
+  readonly action: string;
+  readonly at: Instant;
+  /** The kind of actor who did it. */
+  readonly by: string;
+  /** What was recorded, texts only; personal values among them, unless they were erased. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** Something that a user did, or that was done to the account, on the wire. */
+const logShape = z
+  .object({
+    event: z.string().meta({ description: 'The name of what was recorded, as docs/events.md lists them' }),
+    userId: z.string(),
+    userEmail: z.string(),
+    userName: z.string(),
+    mode: z.literal('default'),
+    userType: z.string().meta({ description: 'Who did it: user, guest, key, operator or job' }),
+    ip: z.string(),
+    time: wireInstant,
+    ...deviceMembers,
+    countryCode: z.string(),
+    countryName: z.string(),
+  })
+  .meta({ id: 'Log' });
+
+/** A user's log on the wire. */
+export const logListShape = z.object({ total: z.int(), logs: z.array(logShape) }).meta({ id: 'LogList' });
+
+/** Prints an entry of a user's log. Address and device are those of the request, where one made the change. */
+export function toLog(account: UserRecord, { action, at, by, values }: Activity): z.input<typeof logShape> {
+  const of = (name: string) => values[name] ?? '';
+  return {
+    event: action,
+    userId: account.id,
+    userEmail: values.email ?? account.email ?? '',
+    userName: account.name,
+    mode: 'default',
+    userType: by,
+    ip: of('ip'),
+    time: toWireInstant(at),
+    osCode: of('osCode'),
+    osName: of('osName'),
+    osVersion: of('osVersion'),
+    clientType: of('clientType'),
+    clientCode: of('clientCode'),
+    clientName: of('clientName'),
+    clientVersion: of('clientVersion'),
+    clientEngine: of('clientEngine'),
+    clientEngineVersion: of('clientEngineVersion'),
+    deviceName: of('deviceName'),
+    deviceBrand: of('deviceBrand'),
+    deviceModel: of('deviceModel'),
+    countryCode: values.countryCode ?? '--',
+    countryName: values.countryName ?? 'Unknown',
+  };
+}

@@ -1,0 +1,92 @@
+import { everyEvent } from '#src/contract/events.js';
+import { toWireInstant } from '#src/contract/shapes.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { DeliveryDraft, EventStore } from './event-store.js';
+
+/** Rows of one unit: events without a subscriber, events that become deliveries, and those deliveries. */
+const maxRows = { unsubscribed: 2000, events: 500, deliveries: 1000 } as const;
+
+interface NumberedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly createdAt: string;
+  readonly sequence: number;
+}
+
+/**
+ * Numbers events without gaps and makes a delivery of each for every webhook that subscribes to it. It locks the project's
+ * sequence until the commit, so any process may do it, at any time.
+ */
+export function createFanOut({ db, random }: Pick<Runtime, 'db' | 'random'>, store: EventStore) {
+  const drafts = (
+    projectId: string,
+    events: readonly NumberedEvent[],
+    subscribers: readonly { readonly id: string; readonly events: readonly string[] }[],
+  ): DeliveryDraft[] =>
+    events.flatMap((event) =>
+      subscribers
+        .filter(({ events: names }) => names.includes(everyEvent) || names.includes(event.type))
+        .map((webhook): DeliveryDraft => [random.id(), webhook.id, event.id, envelopePrefix(projectId, event)]),
+    );
+
+  /** Whether some webhook subscribed where there were events last. */
+  let isSubscribed = true;
+
+  const fanOutSome = (projectId: string): Promise<boolean> =>
+    db.work({ projectId, actor: { kind: 'service', id: 'webhooks' }, requestId: '' }, async (unit) => {
+      const sequence = await unit.one(store.lockSequence(projectId));
+      if (sequence === undefined) {
+        for (const query of store.remove(projectId)) await unit.run(query);
+        return false;
+      }
+      const subscribers = (await unit.all(store.subscribers(projectId))).map(({ id, events }) => ({
+        id: String(id),
+        events: JSON.parse(String(events)) as string[],
+      }));
+      const last = Number(sequence.last);
+      if (subscribers.length > 0) isSubscribed = true;
+      else {
+        const count = await unit.run(
+          store.number(projectId, { last, now: unit.now, most: maxRows.unsubscribed, returned: false }),
+        );
+        if (count > 0) await unit.run(store.advanceSequence(projectId, last + count));
+        return count === maxRows.unsubscribed;
+      }
+      const batch = Math.min(maxRows.events, Math.ceil(maxRows.deliveries / subscribers.length));
+      const rows = await unit.all(store.number(projectId, { last, now: unit.now, most: batch, returned: true }));
+      if (rows.length === 0) return false;
+      await unit.run(store.advanceSequence(projectId, last + rows.length));
+      const events = rows
+        .map(({ id, type, created_at, sequence: number }) => ({
+          id: String(id),
+          type: String(type),
+          createdAt: String(created_at),
+          sequence: Number(number),
+        }))
+        .sort((a, b) => a.sequence - b.sequence);
+      const made = drafts(projectId, events, subscribers);
+      if (made.length > 0) await unit.run(store.insertDeliveries(projectId, made, unit.now));
+      return true;
+    });
+
+  return {
+    /** Fans out some events of each project that has any, and tells whether there may be more. */
+    run: async (): Promise<boolean> => {
+      const projects = await db.all(store.waitingProjects());
+      if (projects.length > 0) isSubscribed = false;
+      let more = false;
+      for (const { id } of projects) {
+        if (await fanOutSome(String(id))) more = true;
+      }
+      return more;
+    },
+    /** Whether anybody waits for events, as far as was seen last. */
+    hasSubscribers: () => isSubscribed,
+  };
+}
+
+/** The body of a delivery up to the event's data, which follows as the text that it is, with a closing brace. */
+export function envelopePrefix(projectId: string, { id, type, createdAt, sequence }: NumberedEvent): string {
+  const head = JSON.stringify({ id, type, timestamp: toWireInstant(createdAt), sequence, projectId });
+  return `${head.slice(0, -1)},"data":`;
+}

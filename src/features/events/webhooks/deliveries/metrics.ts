@@ -1,0 +1,39 @@
+import type { Runtime } from '#src/platform/index.js';
+import { durationBuckets } from '#src/platform/metrics.js';
+
+/** The measurements of deliveries. */
+export function createDeliveryMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
+  const labelNames = ['outcome'] as const;
+  const attempts = metrics.counter({
+    name: 'svc_webhook_attempts_total',
+    help: 'Attempts to deliver an event to a webhook',
+    labelNames,
+  });
+  const time = metrics.histogram({
+    name: 'svc_webhook_attempt_duration_seconds',
+    help: 'Time an attempt took',
+    labelNames,
+    buckets: [...durationBuckets, 15],
+  });
+  const waiting = metrics.gauge({
+    name: 'svc_webhook_backlog',
+    help: 'Deliveries that wait or are under way',
+  });
+  const oldest = metrics.gauge({
+    name: 'svc_webhook_oldest_seconds',
+    help: 'Age of the oldest event that a webhook still waits for',
+  });
+  return {
+    attempt: (outcome: 'ok' | 'failed', seconds: number): void => {
+      attempts.inc({ outcome });
+      time.observe({ outcome }, seconds);
+    },
+    backlog: (count: number, oldestSeconds: number): void => {
+      waiting.set(count);
+      oldest.set(oldestSeconds);
+    },
+  };
+}
+
+/** The measurements of deliveries. */
+export type DeliveryMetrics = ReturnType<typeof createDeliveryMetrics>;

@@ -1,0 +1,81 @@
+import { webhookLimits } from '#src/contract/limits.js';
+import type { Project } from '#src/contract/project.js';
+import { isRunning } from '#src/platform/clock.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { SealedPlace } from '#src/platform/sealing.js';
+import { sealedWebhooks, type Webhook } from '../store.js';
+import type { DeliveryMetrics } from './metrics.js';
+import { failureOf, type Outcome, outcomeOf } from './outcome.js';
+import { signatureHeaders } from './signature.js';
+
+/** What is posted. */
+interface Message {
+  readonly eventId: string;
+  readonly event: string;
+  readonly body: string;
+}
+
+const longestOverlapMs = webhookLimits.mostOverlapSeconds * 1000;
+
+/** Where a sealed value of a webhook belongs. */
+export function placeOf({ id: row }: Pick<Webhook, 'id'>, column: keyof typeof sealedWebhooks): SealedPlace {
+  return { column: sealedWebhooks[column], row };
+}
+
+/** Posts to webhooks; whatever goes wrong on the way is an outcome. */
+export function createPost(
+  { egress, clock, sealing }: Pick<Runtime, 'egress' | 'clock' | 'sealing'>,
+  metrics: DeliveryMetrics,
+) {
+  const secretsOf = (project: Project, webhook: Webhook): [string, ...string[]] => {
+    const { secret, previousSecret, previousUntil } = webhook;
+    const open = (column: 'secret' | 'previousSecret', sealed: string) =>
+      sealing.open(project.id, project.dataKey, placeOf(webhook, column), sealed);
+    const current = open('secret', secret);
+    const isOver = previousUntil === null || !isRunning(previousUntil, clock.now(), longestOverlapMs);
+    if (previousSecret === null || isOver) return [current];
+    return [current, open('previousSecret', previousSecret)];
+  };
+  const authorization = (project: Project, webhook: Webhook): Record<string, string> => {
+    const { authUsername, authPassword } = webhook;
+    if (authUsername === '' && authPassword === null) return {};
+    const password =
+      authPassword === null
+        ? ''
+        : sealing.open(project.id, project.dataKey, placeOf(webhook, 'authPassword'), authPassword);
+    return { authorization: `Basic ${Buffer.from(`${authUsername}:${password}`).toString('base64')}` };
+  };
+
+  return async (project: Project, webhook: Webhook, { eventId, event, body }: Message): Promise<Outcome> => {
+    const bytes = Buffer.from(body);
+    const seconds = Math.floor(clock.now() / 1000);
+    const signed = { eventId, event, webhookId: webhook.id, body: bytes, seconds };
+    const headers = {
+      'content-type': 'application/json',
+      ...authorization(project, webhook),
+      ...signatureHeaders(signed, secretsOf(project, webhook)),
+    };
+    const started = clock.monotonic();
+    const passed = () => Math.round(clock.monotonic() - started);
+    const outcome = await egress
+      .request({
+        method: 'POST',
+        url: webhook.url,
+        headers,
+        body: bytes,
+        purpose: 'webhook',
+        verifyTls: webhook.tls,
+        timeoutMs: webhookLimits.timeoutMs,
+        maxBytes: webhookLimits.answerBytes,
+      })
+      .then(
+        (answer) => outcomeOf(answer, passed()),
+        (error: unknown) => failureOf(error, passed()),
+      );
+    metrics.attempt(outcome.ok ? 'ok' : 'failed', outcome.durationMs / 1000);
+    return outcome;
+  };
+}
+
+/** Posts to a webhook and tells how it went. */
+export type Post = ReturnType<typeof createPost>;

@@ -1,0 +1,27 @@
+import { deliveryDelays } from '#src/contract/limits.js';
+import { type Random, withJitter } from '#src/platform/random.js';
+
+/** What a receiver may say about when to come back. */
+interface Answered {
+  readonly statusCode: number;
+  readonly retryAfter: string | undefined;
+}
+
+/**
+ * Milliseconds until the next attempt, after so many that failed; undefined after the last. A fifth more or less by chance, so that
+ * deliveries that failed together do not come back together; `Retry-After` of 429 and 503 can double it.
+ */
+export function delayAfter(attempts: number, answered: Answered, random: Random, now: number): number | undefined {
+  const seconds = deliveryDelays[attempts - 1];
+  if (seconds === undefined) return undefined;
+  const delay = withJitter(seconds * 1000, random);
+  const asked = [429, 503].includes(answered.statusCode) ? askedDelay(answered.retryAfter, now) : 0;
+  return Math.max(delay, Math.min(asked, 2 * delay));
+}
+
+/** `Retry-After` in milliseconds: seconds or a date (RFC 9110, section 10.2.3); 0 where it is neither. */
+function askedDelay(text = '', now: number): number {
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const until = Date.parse(text);
+  return Number.isNaN(until) ? 0 : until - now;
+}

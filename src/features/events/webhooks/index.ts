@@ -1,0 +1,118 @@
+import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
+import type { Runtime } from '#src/platform/index.js';
+import { createWorker, type Worker } from '#src/platform/worker.js';
+import { askedBy, type Lists, parsePage } from '../../../platform/list-query/index.js';
+import type { Projects } from '../../installation/index.js';
+import { webhooksApi } from './api.js';
+import { createDeliveries } from './deliveries/delivery.js';
+import { createEventStore } from './deliveries/event-store.js';
+import { createFanOut } from './deliveries/fan-out.js';
+import { attemptsInPage, createHistory } from './deliveries/history.js';
+import { createDeliveryMetrics } from './deliveries/metrics.js';
+import { createPost } from './deliveries/post.js';
+import { createDeliveryStore } from './deliveries/store.js';
+import { createDeliverySettling, createWebhookJobs } from './jobs.js';
+import { createWebhooks } from './service.js';
+import { createWebhookStore } from './store.js';
+import { toAttempt, toDelivery, toWebhook } from './view.js';
+
+export { webhooksApi } from './api.js';
+export { sealedWebhooks } from './store.js';
+
+/** How long events wait for their numbers while no webhook subscribes to any. */
+const unsubscribedMs = 100;
+
+/** Webhooks: their management, and the engine that delivers events to them. */
+export function createWebhooksFeature(runtime: Runtime, projects: Projects, lists: Lists) {
+  const { db, sql, log } = runtime;
+  const metrics = createDeliveryMetrics(runtime);
+  const stores = {
+    store: createWebhookStore(sql),
+    deliveries: createDeliveryStore(sql),
+    events: createEventStore(sql),
+  };
+  const post = createPost(runtime, metrics);
+  const webhooks = createWebhooks(runtime, stores, lists);
+  const history = createHistory(runtime, stores.deliveries, post);
+  const deps = { projects, webhooks, post, store: stores.deliveries, webhookStore: stores.store };
+  const fanOut = createFanOut(runtime, stores.events);
+  const deliveries = createDeliveries(runtime, deps);
+  const worker = createWorker({
+    round: async (again) => {
+      const more = await fanOut.run();
+      await deliveries.begin(again);
+      return more;
+    },
+    idle: deliveries.idle,
+    onTrouble: (error) => log.error('webhooks.failed', { error }),
+  });
+  db.onAnnounced(() => worker.nudge(fanOut.hasSubscribers() ? undefined : unsubscribedMs));
+  const oldestEvent = async () => (await db.one(stores.events.oldestWaiting()))?.oldest?.toString() ?? null;
+  runtime.metrics.beforeRender(async () => {
+    // While the database is away the last values stand; that it is away is a metric of its own.
+    const backlog = await history.backlog(oldestEvent).catch(() => undefined);
+    if (backlog !== undefined) metrics.backlog(backlog.waiting, backlog.oldestSeconds);
+  });
+  projects.beforeRemoval(async (unit, projectId) => {
+    for (const query of stores.events.remove(projectId)) await unit.run(query);
+  });
+  return {
+    webhooks: { ...webhooks, replayEvent: history.replayEvent, replaySome: history.replaySome },
+    worker,
+    jobs: createWebhookJobs(runtime, worker, stores),
+    settle: createDeliverySettling(runtime, stores.deliveries),
+    operations: operationsOf(runtime, webhooks, history, worker),
+  };
+}
+
+function operationsOf(
+  { db }: Runtime,
+  webhooks: ReturnType<typeof createWebhooks>,
+  history: ReturnType<typeof createHistory>,
+  worker: Worker,
+) {
+  const named = ({ project, params }: Pick<Call<typeof webhooksApi.get>, 'project' | 'params'>) =>
+    webhooks.get(db, project.id, params.webhookId);
+  const rotate = async (call: Call<typeof webhooksApi.rotate | typeof webhooksApi.rotateByPatch>) => {
+    const { secret, overlap } = call.body;
+    const rotated = await db.work(auditContextOf(call), (unit) =>
+      webhooks.rotate(unit, call.project, call.params.webhookId, { secret, overlapSeconds: overlap }),
+    );
+    return toWebhook(rotated.webhook, rotated.secret);
+  };
+  return implement(webhooksApi, {
+    create: async (call) => {
+      const { webhookId: id, ...given } = call.body;
+      const made = await db.work(auditContextOf(call), (unit) => webhooks.create(unit, call.project, { id, ...given }));
+      return toWebhook(made.webhook, made.secret);
+    },
+    list: async ({ project, query, request }) => {
+      const { total, webhooks: found } = await webhooks.list(project.id, askedBy({ query, request }));
+      return { total, webhooks: found.map((webhook) => toWebhook(webhook)) };
+    },
+    get: async (call) => toWebhook(await named(call)),
+    update: async (call) =>
+      toWebhook(
+        await db.work(auditContextOf(call), (unit) =>
+          webhooks.update(unit, call.project, call.params.webhookId, call.body),
+        ),
+      ),
+    delete: (call) =>
+      db.work(auditContextOf(call), (unit) => webhooks.remove(unit, call.project.id, call.params.webhookId)),
+    rotate,
+    rotateByPatch: rotate,
+    deliveries: async (call) => {
+      const page = parsePage(call.query.queries, attemptsInPage);
+      const { total, attempts } = await history.list(db, await named(call), page, call.query.total);
+      return { total, deliveries: attempts.map(toAttempt) };
+    },
+    test: async (call) => ({
+      delivery: toAttempt(await history.test(auditContextOf(call), call.project, await named(call), call.body.event)),
+    }),
+    replay: async (call) => {
+      const delivery = await history.replay(auditContextOf(call), await named(call), call.params.deliveryId);
+      worker.nudge();
+      return toDelivery(delivery);
+    },
+  });
+}

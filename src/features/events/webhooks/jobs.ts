@@ -1,0 +1,60 @@
+import { webhookLimits } from '#src/contract/limits.js';
+import { instantOf } from '#src/platform/clock.js';
+import { pruneInBatches } from '#src/platform/db/prune.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Job, Settle } from '#src/platform/scheduler.js';
+import type { Worker } from '#src/platform/worker.js';
+import type { EventStore } from './deliveries/event-store.js';
+import type { DeliveryStore } from './deliveries/store.js';
+import { type WebhookStore, webhooks } from './store.js';
+
+/** Deliveries made due in one unit. */
+const settledAtOnce = 500;
+
+/** Makes due what was put off before the clock was set back. */
+export function createDeliverySettling(
+  { db, clock }: Pick<Runtime, 'db' | 'clock'>,
+  deliveries: DeliveryStore,
+): Settle {
+  const by = { projectId: null, actor: { kind: 'job', id: 'clock.settle' }, requestId: '' };
+  return async (signal) => {
+    for (let moved = settledAtOnce; moved === settledAtOnce; ) {
+      signal.throwIfAborted();
+      moved = await db.work(by, (unit) => unit.run(deliveries.bringForward(instantOf(clock.now()), settledAtOnce)));
+    }
+  };
+}
+
+/** What is done again and again: looking for what is due, and removing what is old. */
+export function createWebhookJobs(
+  { db, clock }: Pick<Runtime, 'db' | 'clock'>,
+  worker: Worker,
+  { store, deliveries, events }: { store: WebhookStore; deliveries: DeliveryStore; events: EventStore },
+): readonly Job[] {
+  const prune = async (signal: AbortSignal): Promise<void> => {
+    const by = { projectId: null, actor: { kind: 'service', id: 'webhooks' }, requestId: '' };
+    const before = instantOf(clock.now() - webhookLimits.retentionDays * 86_400_000);
+    for (const row of await db.all(store.all())) {
+      const webhook = webhooks.decode(row);
+      await pruneInBatches(db, by, signal, (limit) => deliveries.prune(webhook, before, limit));
+    }
+    for (const { project_id } of await db.all(events.sequences()))
+      await pruneInBatches(db, by, signal, (limit) => events.prune(String(project_id), before, limit));
+  };
+  return [
+    {
+      name: 'webhooks.deliver',
+      schedule: '* * * * * *',
+      summary: 'Fans events out and begins the deliveries that are due',
+      lease: 'process',
+      run: async () => worker.nudge(),
+    },
+    {
+      name: 'webhooks.prune',
+      schedule: '0 17 3 * * *',
+      summary: `Removes deliveries and events older than ${webhookLimits.retentionDays} days`,
+      lease: 'database',
+      run: prune,
+    },
+  ];
+}

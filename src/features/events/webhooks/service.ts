@@ -1,0 +1,189 @@
+import { Failure } from '#src/contract/errors.js';
+import { webhookLimits } from '#src/contract/limits.js';
+import type { Project } from '#src/contract/project.js';
+import { uniqueId } from '#src/contract/shapes.js';
+import { instantOf, millisecondsOf } from '#src/platform/clock.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { type Asked, type ListField, type Lists, readList } from '../../../platform/list-query/index.js';
+import type { EventStore } from './deliveries/event-store.js';
+import { placeOf } from './deliveries/post.js';
+import { demandSecret, newSecret } from './deliveries/signature.js';
+import type { DeliveryStore } from './deliveries/store.js';
+import { type Webhook, type WebhookStore, webhooks } from './store.js';
+
+/** What a caller decides about a webhook. */
+interface WebhookDraft {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly enabled: boolean;
+  readonly tls: boolean;
+  readonly authUsername: string;
+  /** Empty for none. */
+  readonly authPassword: string;
+}
+
+/** Some of it, for a change. */
+type WebhookChange = { readonly [K in keyof WebhookDraft]?: WebhookDraft[K] | undefined };
+
+/** A webhook together with the secret that it has just been given. */
+interface WithSecret {
+  readonly webhook: Webhook;
+  readonly secret: string;
+}
+
+/** What webhooks lean on in the database. */
+interface Stores {
+  readonly store: WebhookStore;
+  readonly deliveries: DeliveryStore;
+  readonly events: EventStore;
+}
+
+const fields = {
+  $id: { column: 'id', type: 'text' },
+  $createdAt: { column: 'created_at', type: 'instant' },
+  $updatedAt: { column: 'updated_at', type: 'instant' },
+  name: { column: 'name', type: 'text' },
+  url: { column: 'url', type: 'text' },
+  events: { column: 'events', type: 'texts' },
+  enabled: { column: 'enabled', type: 'boolean' },
+  tls: { column: 'tls', type: 'boolean' },
+  authUsername: { column: 'auth_username', type: 'text' },
+  attempts: { column: 'attempts', type: 'integer' },
+} as const satisfies Readonly<Record<string, ListField>>;
+
+/** The webhooks of projects. */
+export function createWebhooks(
+  { db, random, sealing, egress, config }: Pick<Runtime, 'db' | 'random' | 'sealing' | 'egress' | 'config'>,
+  { store, deliveries, events }: Stores,
+  lists: Lists,
+) {
+  const resource = ({ id }: Pick<Webhook, 'id'>) => `webhooks/${id}`;
+  const target = ({ name, url, events: names, enabled }: Webhook) => ({
+    name,
+    host: new URL(url).host,
+    events: [...names],
+    enabled,
+  });
+  const seal = (project: Project, id: string, column: Parameters<typeof placeOf>[1], value: string) =>
+    sealing.seal(project.id, project.dataKey, placeOf({ id }, column), value);
+  const password = (project: Project, id: string, text: string) =>
+    text === '' ? null : seal(project, id, 'authPassword', text);
+  const demandTarget = ({ url, tls }: WebhookChange): void => {
+    if (url !== undefined) egress.check(url);
+    if (tls !== false || config.allowInsecure) return;
+    throw new Failure('general_argument_invalid', {
+      message:
+        "Invalid `tls` param: certificates are always verified, unless the installation's settings allow otherwise.",
+    });
+  };
+
+  const get = async (reader: Reader, projectId: string, id: string): Promise<Webhook> => {
+    const row = await reader.one(store.find(projectId, id));
+    if (row === undefined) throw new Failure('webhook_not_found');
+    return webhooks.decode(row);
+  };
+  const change = async (unit: Unit, { projectId, id }: Webhook, given: Partial<Webhook>): Promise<Webhook> => {
+    const row = await unit.one(store.update(projectId, id, { ...given, updatedAt: unit.now }));
+    if (row === undefined) throw new Failure('webhook_not_found');
+    return webhooks.decode(row);
+  };
+
+  return {
+    get,
+    /** A page of the webhooks, and how many there are in all pages. */
+    list: async (projectId: string, asked: Asked): Promise<{ total: number; webhooks: Webhook[] }> => {
+      const listing = { rows: store.rows(projectId), select: store.columns(), fields };
+      const { total, rows } = await readList(db, asked, (snapshot, most) => lists.page(snapshot, listing, asked, most));
+      return { total, webhooks: rows.map((row) => webhooks.decode(row)) };
+    },
+    /** Makes a webhook with a secret of its own, given or new. Throws Failure where the address is not allowed. */
+    create: async (
+      unit: Unit,
+      project: Project,
+      given: WebhookDraft & { readonly id: string; readonly secret?: string | undefined },
+    ): Promise<WithSecret> => {
+      demandTarget(given);
+      if (given.secret !== undefined) demandSecret(given.secret);
+      // Held until the commit, so that of webhooks made at once none is one too many.
+      if ((await unit.one(events.lockSequence(project.id))) === undefined) throw new Failure('project_not_found');
+      if (Number((await unit.one(store.count(project.id)))?.total) >= webhookLimits.perProject)
+        throw new Failure('webhook_limit_exceeded');
+      const id = given.id === uniqueId ? random.id() : given.id;
+      const secret = given.secret ?? newSecret(random);
+      const { name, url, events: names, enabled, tls, authUsername } = given;
+      const webhook: Webhook = {
+        projectId: project.id,
+        id,
+        name,
+        url,
+        events: names,
+        enabled,
+        tls,
+        authUsername,
+        authPassword: password(project, id, given.authPassword),
+        secret: seal(project, id, 'secret', secret),
+        previousSecret: null,
+        previousUntil: null,
+        attempts: 0,
+        logs: '',
+        failingSince: null,
+        createdAt: unit.now,
+        updatedAt: unit.now,
+      };
+      if ((await unit.one(store.insert(webhook))) === undefined) throw new Failure('webhook_already_exists');
+      unit.record('webhookCreated', { resource: resource(webhook), payload: target(webhook) });
+      return { webhook, secret };
+    },
+    /** Changes what is given. Enabling forgets failures; disabling gives up what waits. */
+    update: async (unit: Unit, project: Project, id: string, given: WebhookChange): Promise<Webhook> => {
+      const webhook = await get(unit, project.id, id);
+      demandTarget(given);
+      const { authPassword, ...rest } = given;
+      const changed = await change(unit, webhook, {
+        ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as Partial<Webhook>),
+        ...(authPassword === undefined ? {} : { authPassword: password(project, id, authPassword) }),
+        ...(given.enabled === true ? { attempts: 0, failingSince: null } : {}),
+      });
+      if (!changed.enabled) await unit.run(deliveries.discard(changed, unit.now));
+      unit.record('webhookUpdated', { resource: resource(webhook), payload: target(changed) });
+      return changed;
+    },
+    /** Removes a webhook with its deliveries. */
+    remove: async (unit: Unit, projectId: string, id: string): Promise<void> => {
+      const { name } = await get(unit, projectId, id);
+      await unit.run(store.remove(projectId, id));
+      unit.record('webhookDeleted', { resource: `webhooks/${id}`, payload: { name } });
+    },
+    /** Gives a webhook another secret; the old one signs too for as long as the overlap says. */
+    rotate: async (
+      unit: Unit,
+      project: Project,
+      id: string,
+      { secret: given, overlapSeconds }: { readonly secret?: string | undefined; readonly overlapSeconds: number },
+    ): Promise<WithSecret> => {
+      if (given !== undefined) demandSecret(given);
+      const before = await get(unit, project.id, id);
+      const old = sealing.open(project.id, project.dataKey, placeOf(before, 'secret'), before.secret);
+      const secret = given ?? newSecret(random);
+      const webhook = await change(unit, before, {
+        secret: seal(project, id, 'secret', secret),
+        previousSecret: overlapSeconds === 0 ? null : seal(project, id, 'previousSecret', old),
+        previousUntil: overlapSeconds === 0 ? null : instantOf(millisecondsOf(unit.now) + overlapSeconds * 1000),
+      });
+      const payload = { name: webhook.name, overlapSeconds };
+      unit.record('webhookSecretRotated', { resource: resource(webhook), payload });
+      return { webhook, secret };
+    },
+    /** Ends the deliveries of a webhook until somebody enables it again. */
+    disable: async (unit: Unit, webhook: Webhook, reason: string): Promise<void> => {
+      await change(unit, webhook, { enabled: false });
+      await unit.run(deliveries.discard(webhook, unit.now));
+      unit.record('webhookDisabled', { resource: resource(webhook), payload: { name: webhook.name, reason } });
+    },
+  };
+}
+
+/** The webhooks service. */
+export type Webhooks = ReturnType<typeof createWebhooks>;

@@ -1,0 +1,88 @@
+import type { Instant } from '#src/contract/shapes.js';
+import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+import { bool, instant, integer, json, nullable, table, text } from '#src/platform/db/table.js';
+import type { SealedColumn } from '#src/platform/sealing.js';
+
+/** Who is told of which events. Secrets and password are sealed. */
+export const webhooks = table('webhooks', {
+  projectId: text,
+  id: text,
+  name: text,
+  url: text,
+  events: json<readonly string[]>(),
+  enabled: bool,
+  tls: bool,
+  authUsername: text,
+  authPassword: nullable(text),
+  secret: text,
+  previousSecret: nullable(text),
+  previousUntil: nullable(instant),
+  /** Failures since the last success. */
+  attempts: integer,
+  /** The last failure in words. */
+  logs: text,
+  failingSince: nullable(instant),
+  createdAt: instant,
+  updatedAt: instant,
+});
+
+const sealedColumn = (column: string, member: string): SealedColumn => ({
+  table: webhooks.name,
+  column,
+  key: 'id',
+  order: ['project_id', 'id'],
+  before: (id) => `webhooks|${id}|${member}`,
+});
+
+/** Where secrets and passwords are sealed. */
+export const sealedWebhooks = {
+  secret: sealedColumn('secret', 'secret'),
+  previousSecret: sealedColumn('previous_secret', 'previousSecret'),
+  authPassword: sealedColumn('auth_password', 'authPassword'),
+} as const;
+
+/** A webhook. */
+export type Webhook = ReturnType<typeof webhooks.decode>;
+
+/** SQL over webhooks. */
+export function createWebhookStore(sql: Sql) {
+  const { knex } = sql;
+  const one = (projectId: string, id: string) => knex(webhooks.name).where({ project_id: projectId, id });
+  const returned = webhooks.select(sql);
+  return {
+    find: (projectId: string, id: string): Query => sql.compile(one(projectId, id).select(returned)),
+    count: (projectId: string): Query =>
+      sql.compile(knex(webhooks.name).where({ project_id: projectId }).count({ total: '*' })),
+    rows: (projectId: string) => knex(webhooks.name).where({ project_id: projectId }),
+    columns: () => returned,
+    /** Of every project. */
+    all: (): Query => sql.compile(knex(webhooks.name).select(returned)),
+    insert: (row: Webhook): Query =>
+      sql.compile(knex(webhooks.name).insert(webhooks.encode(row)).onConflict().ignore().returning('id')),
+    update: (projectId: string, id: string, change: Partial<Webhook>): Query =>
+      sql.compile(one(projectId, id).update(webhooks.encodeSome(change)).returning(returned)),
+    remove: (projectId: string, id: string): Query => sql.compile(one(projectId, id).delete()),
+    /** Counts a failure. */
+    markFailing: (projectId: string, id: string, logs: string, now: Instant): Query =>
+      sql.compile(
+        one(projectId, id)
+          .update({
+            attempts: knex.raw('attempts + 1'),
+            logs,
+            // One that lies ahead is from before the clock was set back.
+            failing_since: knex.raw('case when failing_since <= ? then failing_since else ? end', [
+              instantOf(latestPast(millisecondsOf(now))),
+              now,
+            ]),
+          })
+          .returning(returned),
+      ),
+    /** Forgets failures, if there were any. */
+    markWorking: (projectId: string, id: string): Query =>
+      sql.compile(one(projectId, id).whereNotNull('failing_since').update({ attempts: 0, failing_since: null })),
+  };
+}
+
+/** The store of webhooks. */
+export type WebhookStore = ReturnType<typeof createWebhookStore>;

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
+import type { Attempt, Delivery } from './deliveries/store.js';
+import type { Webhook } from './store.js';
+
+/** A webhook on the wire. */
+export const webhookShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    name: z.string(),
+    url: z.string(),
+    events: z.array(z.string()),
+    tls: z.boolean().meta({ description: "Whether the receiver's certificate is verified" }),
+    authUsername: z.string(),
+    authPassword: z.literal('').meta({ description: 'Never shown' }),
+    secret: z.string().meta({ description: 'As signingSecret; empty where that is absent' }),
+    signingSecret: z
+      .string()
+      .optional()
+      .meta({ description: 'Only in the answers that create the webhook or rotate its secret' }),
+    enabled: z.boolean(),
+    logs: z.string().meta({ description: 'The last failure in words' }),
+    attempts: z.int().meta({ description: 'Failures since the last success' }),
+  })
+  .meta({ id: 'Webhook' });
+
+/** An attempt of a delivery on the wire. */
+export const deliveryShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    webhookId: z.string(),
+    deliveryId: z.string(),
+    eventId: z.string(),
+    event: z.string(),
+    attempt: z.int(),
+    state: z.enum(['pending', 'delivering', 'delivered', 'retrying', 'dead', 'discarded']),
+    statusCode: z.int().meta({ description: '0 where nothing was answered' }),
+    ok: z.boolean(),
+    error: z.string().meta({ description: 'Why it failed, in words; empty where it did not' }),
+    durationMs: z.int(),
+    nextAttemptAt: wireInstantOrEmpty,
+    response: z.string().meta({ description: 'The beginning of the answer' }),
+  })
+  .meta({ id: 'WebhookDelivery' });
+
+type WireDelivery = z.input<typeof deliveryShape>;
+
+/** Prints a webhook; with its secret only where that was just made. */
+export function toWebhook(webhook: Webhook, secret = ''): z.input<typeof webhookShape> {
+  return {
+    $id: webhook.id,
+    $createdAt: toWireInstant(webhook.createdAt),
+    $updatedAt: toWireInstant(webhook.updatedAt),
+    name: webhook.name,
+    url: webhook.url,
+    events: [...webhook.events],
+    tls: webhook.tls,
+    authUsername: webhook.authUsername,
+    authPassword: '',
+    secret,
+    ...(secret === '' ? {} : { signingSecret: secret }),
+    enabled: webhook.enabled,
+    logs: webhook.logs,
+    attempts: webhook.attempts,
+  };
+}
+
+/** Prints an attempt. */
+export function toAttempt(attempt: Attempt): WireDelivery {
+  return {
+    $id: attempt.id,
+    $createdAt: toWireInstant(attempt.createdAt),
+    webhookId: attempt.webhookId,
+    deliveryId: attempt.deliveryId,
+    eventId: attempt.eventId,
+    event: attempt.event,
+    attempt: attempt.attempt,
+    // The columns hold what the code above them wrote, which is of this type.
+    state: attempt.state as WireDelivery['state'],
+    statusCode: attempt.statusCode,
+    ok: attempt.ok,
+    error: attempt.error,
+    durationMs: attempt.durationMs,
+    nextAttemptAt: toWireInstant(attempt.nextAttemptAt),
+    response: attempt.response,
+  };
+}
+
+/** Prints a delivery of which no attempt has been made yet, in the same form. */
+export function toDelivery(delivery: Delivery): WireDelivery {
+  const { id, createdAt, webhookId, eventId, event, attempt, state, dueAt } = delivery;
+  const none = { statusCode: 0, ok: false, error: '', durationMs: 0, response: '' };
+  return toAttempt({
+    id,
+    createdAt,
+    projectId: delivery.projectId,
+    webhookId,
+    deliveryId: id,
+    eventId,
+    event,
+    attempt,
+    state,
+    ...none,
+    nextAttemptAt: dueAt,
+  });
+}

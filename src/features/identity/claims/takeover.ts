@@ -1,0 +1,58 @@
+import type { Project } from '#src/contract/project.js';
+import type { UserRecord } from '#src/contract/user.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { ClaimDeps, Contact } from './deps.js';
+
+/**
+ * Gives an account to whoever has proved its contact: everything goes by which somebody else could still enter it, and where there was
+ * something a message to the contact says so.
+ */
+export function createTakeovers({ users, sessions, secrets, factors, courier }: ClaimDeps) {
+  /** Takes the other contact away; false where there was none. */
+  const dropOther = async (unit: Unit, project: Project, account: UserRecord, contact: Contact): Promise<boolean> => {
+    const { id: userId, email, phone } = account;
+    const recorded = { resource: `users/${userId}`, userId };
+    const other = contact === 'email' ? phone : email;
+    if (other === null) return false;
+    await secrets.void(unit, project, 'every', { recipient: other });
+    if (contact === 'email') {
+      await users.changePhone(unit, project.id, account, null);
+      unit.record('accountPhoneChanged', { ...recorded, payload: { userId, phone: '', previous: other } });
+    } else {
+      await users.changeEmail(unit, project.id, account, null);
+      unit.record('accountEmailChanged', { ...recorded, payload: { userId, email: '', previous: other } });
+    }
+    return true;
+  };
+  const dropPassword = async (unit: Unit, project: Project, account: UserRecord): Promise<boolean> => {
+    if (account.passwordHash === null) return false;
+    // The new time ends JWTs that were made without a session, too.
+    await users.update(unit, project.id, account, { passwordHash: null, passwordUpdate: unit.now });
+    const userId = account.id;
+    unit.record('accountPasswordChanged', { resource: `users/${userId}`, userId, payload: { userId } });
+    return true;
+  };
+
+  return async (unit: Unit, project: Project, account: UserRecord, contact: Contact): Promise<UserRecord> => {
+    // Not by the account's name: a stranger may have chosen it.
+    const { id: userId, locale } = account;
+    const dropped = [
+      await dropOther(unit, project, account, contact),
+      await dropPassword(unit, project, account),
+      (await sessions.closeAll(unit, project, userId)) > 0,
+      await factors.removeAll(unit, project, account),
+    ].includes(true);
+    await secrets.void(unit, project, 'every', { userId });
+    const current = await users.get(unit, project.id, userId);
+    const proved = await users.markVerified(unit, project.id, current, contact);
+    if (!dropped) return proved;
+    unit.record('accountClaimed', { resource: `users/${userId}`, userId, payload: { userId, contact } });
+    const to = account[contact] ?? '';
+    if (contact === 'email')
+      courier.send(unit, project, {
+        ...{ message: 'account-claimed', to, userId, name: '', locale, variables: { at: unit.now } },
+      });
+    else courier.send(unit, project, { message: 'phone-claimed', to, userId, name: '', locale, variables: {} });
+    return proved;
+  };
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { bodySizes } from '#src/contract/limits.js';
+import { json } from '#src/contract/operation.js';
+import { customId, otpText } from '#src/contract/shapes.js';
+import { tokenShape } from '../one-time-secrets/index.js';
+import { sessionShape } from '../sessions/index.js';
+
+const common = {
+  tag: 'account',
+  auth: ['guest', 'user', 'key'],
+  jwt: false,
+  scopes: ['sessions.write'],
+  bodyBytes: bodySizes.account,
+  status: 201,
+} as const;
+
+/** What the operations that log in have in common. */
+export const login = { ...common, reply: json(sessionShape), session: 'opens' } as const;
+
+/** What the operations that log in by a one-time secret have in common. */
+export const redemption = {
+  ...login,
+  method: 'PUT',
+  limit: 'login',
+  body: z.object({ userId: customId, secret: z.string().min(1).max(256), otp: otpText.optional() }),
+  errors: ['user_invalid_token', 'user_blocked', 'user_already_exists'],
+} as const;
+
+/** What the operations that send a one-time secret have in common. */
+export const secretRequest = { ...common, method: 'POST', limit: 'send', reply: json(tokenShape) } as const;

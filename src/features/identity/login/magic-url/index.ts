@@ -1,0 +1,41 @@
+import { credentialHeaders } from '#src/contract/headers.js';
+import { secretLife } from '#src/contract/limits.js';
+import { implement } from '#src/contract/operation.js';
+import { redemptionLink } from '../../one-time-secrets/index.js';
+import type { LoginMethod, SentSecret } from '../method.js';
+import { phrase } from '../phrase.js';
+import { createLoginRequest } from '../request.js';
+import { magicUrlApi } from './api.js';
+
+const provider = 'magic-url';
+const secret: SentSecret = { purpose: 'magic-link', contact: 'email', form: 'link', lifeSeconds: secretLife.magicLink };
+
+/** Login by a link that is mailed. Following the link changes nothing: mail scanners do that too, so a page has to post the secret. */
+export const magicUrl: LoginMethod = {
+  provider,
+  factor: 'email',
+  alerts: false,
+  secret,
+  operations: (runtime, toolkit) => {
+    const { random, config, pages } = runtime;
+    const { courier, projects, redeem } = toolkit;
+    const request = createLoginRequest(runtime, toolkit, secret);
+    const ownPage = new URL(`${config.baseUrl.replace(/\/$/, '')}${magicUrlApi.page.path}`);
+    return implement(magicUrlApi, {
+      request: async (call) => {
+        const { project, body } = call;
+        const words = body.phrase ? phrase(random) : '';
+        const address = body.url === '' ? ownPage : projects.demandOwnUrl(project, body.url);
+        return request(call, body.email, words, (unit, addressee, issued) => {
+          const variables = { link: redemptionLink(address, project, issued), phrase: words };
+          courier.send(unit, project, { ...addressee, message: 'magic-link', variables });
+        });
+      },
+      login: (call) => redeem(call, provider, [secret.purpose]),
+      page: async ({ query }) => {
+        const { name } = await projects.current(query.project);
+        return pages.render('magic-url', { project: name, projectHeader: credentialHeaders([]).project[0] ?? '' });
+      },
+    });
+  },
+};

@@ -1,0 +1,74 @@
+import { type ErrorType, Failure } from '#src/contract/errors.js';
+import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import type { UserRecord } from '#src/contract/user.js';
+import type { Runtime } from '#src/platform/index.js';
+import { type OpenedSession, toNewSession } from '../../sessions/index.js';
+import type { LoginMethod, LoginToolkit } from '../method.js';
+import { passwordLoginApi } from './api.js';
+
+const provider = 'email';
+const factor = 'password';
+
+/** Login by e-mail address and password. Unknown address, no password and wrong password are one and the same answer, in the same time. */
+export const password: LoginMethod = {
+  provider,
+  factor,
+  alerts: true,
+  operations: (runtime, toolkit) => {
+    const logIn = createPasswordLogin(runtime, toolkit);
+    return implement(passwordLoginApi, {
+      login: async (call) => {
+        const account = call.body.email;
+        const opened = await toolkit.limits.attempt(auditContextOf(call), 'login', { account }, () => logIn(call));
+        return toNewSession(opened.session, opened.secret);
+      },
+    });
+  },
+};
+
+function createPasswordLogin({ db }: Pick<Runtime, 'db'>, { users, sessions, limits }: LoginToolkit) {
+  /** The password again in the form of today; not now where hashing is busy, as the login is right without it. */
+  const renewHash = (project: Project, account: UserRecord, password: string): Promise<string | undefined> =>
+    users.hashPassword(project, account, password).catch((error: unknown) => {
+      if (error instanceof Failure && error.type === 'general_unavailable') return undefined;
+      throw error;
+    });
+  return async (call: Call<(typeof passwordLoginApi)['login']>): Promise<OpenedSession> => {
+    const { project, request, body } = call;
+    const { email, password } = body;
+    const account = await users.findByEmail(db, project.id, email);
+    const { fits, outdated } = await users.verifyPassword(project, account, password);
+    const rehashed = outdated && account ? await renewHash(project, account, password) : undefined;
+
+    return db.work(auditContextOf(call), async (unit) => {
+      const refuse = (reason: string, type: ErrorType): never => {
+        const resource = account === undefined ? 'users' : `users/${account.id}`;
+        const payload = { method: 'password', email, ip: request.ip, reason };
+        unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
+        throw unit.refuse(type);
+      };
+      if (account === undefined) throw refuse('unknown address', 'user_invalid_credentials');
+      if (!fits) throw refuse('wrong password', 'user_invalid_credentials');
+      // Read again: a block or another password may have come while the hash was computed, or come now and end only the sessions it
+      // sees. A parallel login may have replaced the hash of the same password, so the hashes themselves say nothing.
+      const current = await users.lockById(unit, project.id, account.id);
+      if (current?.passwordUpdate !== account.passwordUpdate)
+        throw refuse('password changed meanwhile', 'user_invalid_credentials');
+      if (!current.status) throw refuse('blocked', 'user_blocked');
+      // A server key is never counted by address, so there is nothing to give back there.
+      await limits.forgive(unit, 'login', {
+        account: email,
+        ...(call.actor.kind === 'key' ? {} : { address: request.ip }),
+      });
+      if (rehashed !== undefined) await users.update(unit, project.id, current, { passwordHash: rehashed });
+      return sessions.open(unit, project, current, {
+        provider,
+        providerUid: email,
+        factors: [factor],
+        request,
+        otp: body.otp,
+      });
+    });
+  };
+}

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { declare } from '#src/contract/operation.js';
+import { newId, phoneNumber } from '#src/contract/shapes.js';
+import { redemption, secretRequest } from '../declarations.js';
+
+/** Login by a code that is sent by SMS; `POST /account/sessions/token` redeems it too. */
+export const phoneCodeApi = declare({
+  request: {
+    ...secretRequest,
+    id: 'account.createPhoneToken',
+    path: '/account/tokens/phone',
+    aliases: ['/account/sessions/phone'],
+    summary: 'Sends a code of six digits that logs in, by SMS. The answer does not tell whether the number is known.',
+    body: z.object({ userId: newId, phone: phoneNumber }),
+    errors: ['general_phone_disabled'],
+  },
+  login: {
+    ...redemption,
+    id: 'account.updatePhoneSession',
+    path: '/account/sessions/phone',
+    summary: 'Logs in by a code from an SMS; POST /account/sessions/token does the same.',
+  },
+});

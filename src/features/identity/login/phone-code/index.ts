@@ -1,0 +1,30 @@
+import { Failure } from '#src/contract/errors.js';
+import { secretLife } from '#src/contract/limits.js';
+import { implement } from '#src/contract/operation.js';
+import type { LoginMethod, SentSecret } from '../method.js';
+import { createLoginRequest } from '../request.js';
+import { phoneCodeApi } from './api.js';
+
+const provider = 'phone';
+const secret: SentSecret = { purpose: 'phone-code', contact: 'phone', form: 'code', lifeSeconds: secretLife.code };
+
+/** Login by a code that is sent by SMS, where the installation has a gateway. */
+export const phoneCode: LoginMethod = {
+  provider,
+  factor: 'phone',
+  alerts: true,
+  secret,
+  operations: (runtime, toolkit) => {
+    const request = createLoginRequest(runtime, toolkit, secret);
+    return implement(phoneCodeApi, {
+      request: (call) => {
+        if (runtime.config.smsUrl === undefined) throw new Failure('general_phone_disabled');
+        return request(call, call.body.phone, '', (unit, addressee, issued) => {
+          const variables = { code: issued.secret };
+          toolkit.courier.send(unit, call.project, { ...addressee, message: 'phone-code', variables });
+        });
+      },
+      login: (call) => toolkit.redeem(call, provider, [secret.purpose]),
+    });
+  },
+};

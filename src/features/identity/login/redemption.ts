@@ -1,0 +1,65 @@
+import type { ErrorType } from '#src/contract/errors.js';
+import { auditContextOf } from '#src/contract/operation.js';
+import type { UserRecord } from '#src/contract/user.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { type OpenedSession, toNewSession } from '../sessions/index.js';
+import type { LoginDeps, LoginMethod, LoginToolkit, RedeemCall } from './method.js';
+import { createUserResolver } from './resolve-user.js';
+
+/** Logs in by the one-time secrets of login methods. */
+export function createRedemption(
+  { db }: Pick<Runtime, 'db'>,
+  deps: LoginDeps,
+  methods: readonly LoginMethod[],
+): LoginToolkit['redeem'] {
+  const { users, sessions, limits, secrets } = deps;
+  const resolver = createUserResolver(deps);
+  const byPurpose = new Map(methods.flatMap((method) => (method.secret ? [[method.secret.purpose, method]] : [])));
+  const everyPurpose = [...byPurpose.keys()];
+
+  const open = async (
+    unit: Unit,
+    call: RedeemCall,
+    presentedAs: string,
+    purposes: readonly string[],
+  ): Promise<OpenedSession> => {
+    const { project, actor, request, body } = call;
+    const refuse = (type: ErrorType, reason: string, method: string, account?: UserRecord, email = ''): never => {
+      const payload = { method, email, ip: request.ip, reason };
+      const resource = account === undefined ? 'users' : `users/${account.id}`;
+      unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
+      throw unit.refuse(type);
+    };
+    const presented = { purposes, userId: body.userId, secret: body.secret };
+    const peeked = await secrets.peek(unit, project, presented);
+    if (peeked !== undefined)
+      await resolver.hold(unit, project, peeked, byPurpose.get(peeked.purpose)?.secret?.contact);
+    const redeemed = await secrets.redeem(unit, project, presented);
+    const method = redeemed && byPurpose.get(redeemed.purpose);
+    if (redeemed === undefined || method === undefined) {
+      const named = await users.find(unit, project.id, body.userId);
+      throw refuse('user_invalid_token', 'wrong, used or expired', presentedAs, named, named?.email ?? '');
+    }
+    const { provider, factor } = method;
+    const contact = method.secret?.contact;
+    const email = contact === 'email' ? redeemed.recipient : '';
+    const account = await resolver.find(unit, project, redeemed, contact, { actor, locale: request.locale });
+    if (account === 'id taken') throw refuse('user_already_exists', account, provider, undefined, email);
+    if (account === 'address changed') throw refuse('user_invalid_token', account, provider, undefined, email);
+    if (!account.status) throw refuse('user_blocked', 'blocked', provider, account, email);
+    // A server key is never counted by address, so there is nothing to give back there.
+    if (actor.kind !== 'key') await limits.forgive(unit, 'login', { address: request.ip });
+    return sessions.open(unit, project, account, {
+      provider,
+      providerUid: redeemed.recipient,
+      factors: [factor],
+      request,
+      otp: body.otp,
+    });
+  };
+  return async (call, provider, purposes = everyPurpose) => {
+    const opened = await db.work(auditContextOf(call), (unit) => open(unit, call, provider, purposes));
+    return toNewSession(opened.session, opened.secret);
+  };
+}

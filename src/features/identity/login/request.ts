@@ -1,0 +1,63 @@
+import type { Actor } from '#src/contract/actor.js';
+import { auditContextOf, type RequestFacts } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import { uniqueId } from '#src/contract/shapes.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { createDisclosure, type Issued, toToken } from '../one-time-secrets/index.js';
+import type { LoginDeps, SentSecret } from './method.js';
+
+/** A call that asks for a code or a link. */
+interface RequestCall {
+  readonly project: Project;
+  readonly actor: Actor;
+  readonly request: RequestFacts;
+  readonly body: { readonly userId: string };
+}
+
+/** Whom a message goes to. */
+interface Addressee {
+  readonly to: string;
+  readonly userId: string | null;
+  readonly name: string;
+  readonly locale: string | null;
+}
+
+/**
+ * Requests of a code or link that logs in. An address that is known and one that is not get the same answer by the same work: the id in the
+ * answer is the one that was given, or one made for the answer where that is somebody's, and only redeeming the secret tells, or makes, the
+ * user behind it.
+ */
+export function createLoginRequest(
+  { db, random, config }: Pick<Runtime, 'db' | 'random' | 'config'>,
+  { users, limits, secrets }: Pick<LoginDeps, 'users' | 'limits' | 'secrets'>,
+  { purpose, contact, form, lifeSeconds }: SentSecret,
+) {
+  const disclosure = createDisclosure({ config });
+  /** The answer shows the phrase, and the message that `send` leaves has to show it too. */
+  return async (
+    call: RequestCall,
+    recipient: string,
+    phrase: string,
+    send: (unit: Unit, addressee: Addressee, issued: Issued) => void,
+  ): Promise<ReturnType<typeof toToken>> => {
+    const { project, actor, request, body } = call;
+    const issued = await db.work(auditContextOf(call), async (unit) => {
+      const account = await users.lockByContact(unit, project.id, contact, recipient);
+      await limits.demandSend(unit, contact === 'email' ? 'mail' : 'sms', recipient);
+      const userId = account?.id ?? null;
+      // An id that somebody has, or had, leads to nobody else. What is asked about the id depends on it alone, not on the address.
+      const isFree = body.userId !== uniqueId && !(await users.isIdTaken(unit, project.id, body.userId));
+      const answeredId = isFree ? body.userId : random.id();
+      // A server may look users up anyway.
+      const alias = actor.kind === 'key' ? (userId ?? answeredId) : answeredId;
+      const subject = recipient;
+      const wanted = { purpose, subject, userId, alias, recipient, form, lifeSeconds };
+      const secret = await secrets.issue(unit, project, wanted);
+      const locale = request.locale ?? account?.locale ?? null;
+      send(unit, { to: recipient, userId, name: account?.name ?? '', locale }, secret);
+      return secret;
+    });
+    return toToken(issued, disclosure.ofLogin(call, issued.secret), phrase);
+  };
+}

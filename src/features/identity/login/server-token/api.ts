@@ -1,0 +1,13 @@
+import { declare } from '#src/contract/operation.js';
+import { redemption } from '../declarations.js';
+
+/** Login by a code or link that was sent, or by a token that a server made. */
+export const serverTokenApi = declare({
+  login: {
+    ...redemption,
+    id: 'account.createSession',
+    method: 'POST',
+    path: '/account/sessions/token',
+    summary: 'Logs in by a link, a code or a token. Whoever is not known yet gets an account.',
+  },
+});

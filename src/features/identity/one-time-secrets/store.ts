@@ -1,0 +1,82 @@
+import type { Instant } from '#src/contract/shapes.js';
+import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
+
+/** One-time secrets; of each only a keyed digest. */
+export const oneTimeSecrets = table('one_time_secrets', {
+  projectId: text,
+  purpose: text,
+  subject: text,
+  id: text,
+  userId: nullable(text),
+  alias: text,
+  recipient: text,
+  digest: text,
+  length: integer,
+  triesLeft: nullable(integer),
+  usedAt: nullable(instant),
+  expire: instant,
+  createdAt: instant,
+});
+
+/** A row of the table. */
+export type SecretRow = ReturnType<typeof oneTimeSecrets.decode>;
+
+/** SQL over one-time secrets. */
+export function createSecretStore(sql: Sql) {
+  const { knex } = sql;
+  const { name } = oneTimeSecrets;
+  /** How long ago a secret from before the clock was set back was made, nobody knows: it is refused. */
+  const latest = (now: Instant): Instant => instantOf(latestPast(millisecondsOf(now)));
+  return {
+    /** Puts a secret in the place of the one before it. */
+    put: (row: SecretRow): Query => {
+      const encoded = oneTimeSecrets.encode(row);
+      return sql.compile(knex(name).insert(encoded).onConflict(['project_id', 'purpose', 'subject']).merge());
+    },
+    /** What a user, under either id, may still redeem. */
+    open: (projectId: string, purposes: readonly string[], userId: string, now: Instant): Query =>
+      sql.compile(
+        knex(name)
+          .where({ project_id: projectId })
+          .whereIn('purpose', purposes)
+          .where((either) => either.where({ user_id: userId }).orWhere({ alias: userId }))
+          .whereNull('used_at')
+          .where('expire', '>', now)
+          .where('created_at', '<=', latest(now))
+          // The user's own first: whoever asks for codes under somebody's id as alias must not push these out.
+          .orderByRaw('case when user_id = ? then 0 else 1 end, created_at desc', [userId])
+          .limit(20)
+          .select(oneTimeSecrets.select(sql)),
+      ),
+    /** Takes one try, before anything is compared; returns the row exactly when there was one left. Others wait for the row until the unit ends. */
+    takeTry: (id: string, now: Instant): Query =>
+      sql.compile(
+        knex(name)
+          .where({ id })
+          .whereNull('used_at')
+          .where('expire', '>', now)
+          .where('created_at', '<=', latest(now))
+          .where((either) => either.whereNull('tries_left').orWhere('tries_left', '>', 0))
+          .update({ tries_left: knex.raw('tries_left - 1') })
+          .returning(oneTimeSecrets.select(sql)),
+      ),
+    use: (id: string, now: Instant): Query => sql.compile(knex(name).where({ id }).update({ used_at: now })),
+    remove: (
+      projectId: string,
+      purposes: readonly string[] | 'every',
+      whose: { userId: string } | { recipient: string },
+    ): Query => {
+      const theirs = { project_id: projectId, ...('userId' in whose ? { user_id: whose.userId } : whose) };
+      const all = knex(name).where(theirs);
+      return sql.compile((purposes === 'every' ? all : all.whereIn('purpose', purposes)).delete());
+    },
+    prune: (before: Instant, max: number): Query =>
+      sql.compile(
+        knex(name)
+          .whereIn('id', knex(name).where('expire', '<', before).limit(max).select('id'))
+          .delete(),
+      ),
+  };
+}

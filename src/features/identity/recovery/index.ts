@@ -1,0 +1,53 @@
+import { Failure } from '#src/contract/errors.js';
+import { auditContextOf, implement } from '#src/contract/operation.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Projects } from '../../installation/index.js';
+import { createDisclosure, toToken } from '../one-time-secrets/index.js';
+import { recoveryApi } from './api.js';
+import { createRecoveries, type RecoveryDeps } from './service.js';
+
+interface Deps extends RecoveryDeps {
+  readonly projects: Projects;
+}
+
+/** A new password for who has lost the old one. */
+export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'>, deps: Deps) {
+  const { db } = runtime;
+  const { users, userChanges, secrets, limits, projects } = deps;
+  const recoveries = createRecoveries(runtime, deps);
+  const disclosure = createDisclosure(runtime);
+  const operations = implement(recoveryApi, {
+    request: async (call) => {
+      const { project, actor, body, request } = call;
+      const page = projects.demandOwnUrl(project, body.url);
+      const asked = { email: body.email, page, locale: request.locale, actor };
+      const issued = await db.work(auditContextOf(call), (unit) => recoveries.request(unit, project, asked));
+      return toToken(issued, disclosure.ofProof(call, issued.secret));
+    },
+    complete: async (call) => {
+      const { project, actor, request, body } = call;
+      const { userId, secret, password } = body;
+      // Only who holds the link may make us hash, or is told what the password policy knows of the user; and a password that it
+      // refuses leaves the link as it was.
+      const owner = await secrets.ownerOf(project, { purposes: ['recovery'], userId, secret });
+      const account = owner === undefined ? undefined : await users.find(db, project.id, owner);
+      if (account === undefined)
+        return db.work(auditContextOf(call), async (unit) => {
+          const known = await users.find(unit, project.id, userId);
+          throw recoveries.refuse(unit, known?.id, request.ip);
+        });
+      if (!account.status) throw new Failure('user_blocked');
+      const passwordHash = await userChanges.preparePassword(project, account, account.email, password);
+      const redeemed = await db.work(auditContextOf(call), async (unit) => {
+        const given = { userId: account.id, secret, passwordHash, ip: request.ip, actor };
+        const completed = await recoveries.complete(unit, project, given);
+        // Who was locked out by too many wrong guesses gets in again by the new password.
+        const address = actor.kind === 'key' ? {} : { address: request.ip };
+        await limits.forgive(unit, 'login', { account: completed.recipient, ...address });
+        return completed;
+      });
+      return toToken({ ...redeemed, secret: '' }, '');
+    },
+  });
+  return { operations };
+}

@@ -1,0 +1,101 @@
+import type { Actor } from '#src/contract/actor.js';
+import { Failure } from '#src/contract/errors.js';
+import { secretLife } from '#src/contract/limits.js';
+import type { Project } from '#src/contract/project.js';
+import { uniqueId } from '#src/contract/shapes.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Courier, Limits } from '../../installation/index.js';
+import type { Claims } from '../claims/index.js';
+import { type Issued, type OneTimeSecrets, type Redeemed, redemptionLink } from '../one-time-secrets/index.js';
+import type { UserChanges, Users } from '../users/index.js';
+
+/** What recovery uses. */
+export interface RecoveryDeps {
+  readonly users: Users;
+  readonly claims: Claims;
+  readonly userChanges: UserChanges;
+  readonly secrets: OneTimeSecrets;
+  readonly courier: Courier;
+  readonly limits: Limits;
+}
+
+/** Somebody who follows a link, with the new password. */
+interface Completion {
+  readonly userId: string;
+  readonly secret: string;
+  readonly passwordHash: string;
+  readonly ip: string;
+  readonly actor: Actor;
+}
+
+const purpose = 'recovery';
+
+/** Issues and redeems links that let set a new password. */
+export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: RecoveryDeps) {
+  const { users, claims, userChanges, secrets, courier, limits } = deps;
+  return {
+    /**
+     * Sends a link to an address. Where nobody has it a link is issued all the same, for nobody and sent to nobody, and the id in the answer
+     * is one made for the answer, so that the answer and its time tell nothing; a server may look users up anyway. Refuses with 429.
+     */
+    request: async (
+      unit: Unit,
+      project: Project,
+      asked: { readonly email: string; readonly page: URL; readonly locale: string | null; readonly actor: Actor },
+    ): Promise<Issued> => {
+      const { email, page } = asked;
+      const account = await users.lockByContact(unit, project.id, 'email', email);
+      await limits.demandSend(unit, 'mail', email);
+      const userId = account?.id ?? null;
+      const made = random.id();
+      const alias = asked.actor.kind === 'key' ? (userId ?? made) : made;
+      const issued = await secrets.issue(unit, project, {
+        purpose,
+        subject: email,
+        userId,
+        alias,
+        recipient: email,
+        form: 'link',
+        lifeSeconds: secretLife.recovery,
+      });
+      const link = redemptionLink(page, project, issued);
+      if (account === undefined) return issued;
+      const addressee = { to: email, userId, name: account.name, locale: asked.locale ?? account.locale };
+      courier.send(unit, project, { message: 'recovery', ...addressee, variables: { link } });
+      return issued;
+    },
+    /** Redeems a link for a user and sets the password. Refuses where anything is wrong with it. */
+    complete: async (
+      unit: Unit,
+      project: Project,
+      input: Completion,
+    ): Promise<Redeemed & { readonly userId: string }> => {
+      const { userId, secret, passwordHash, ip, actor } = input;
+      const account = await users.lockById(unit, project.id, userId);
+      const redeemed = await secrets.redeem(unit, project, { purposes: [purpose], userId, secret });
+      if (redeemed === undefined || account === undefined || account.email !== redeemed.recipient)
+        throw refuse(unit, userId, ip);
+      if (!account.status) throw new Failure('user_blocked');
+      const { alias, recipient: value } = redeemed;
+      const newcomer = { id: alias === account.id ? uniqueId : alias, name: '', locale: account.locale };
+      const owner = await claims.claim(unit, project, { contact: 'email', value, actor, account, newcomer });
+      if (owner === undefined) throw new TypeError('a claim that may make an account returns one');
+      // It was sealed for the account that claimed the address, which may not be the owner's.
+      const hash = users.rebindHash(project, passwordHash, account, owner);
+      await userChanges.changePassword(unit, project, owner, hash);
+      return { ...redeemed, userId: owner.id };
+    },
+    /** Records that somebody came with a link that is none, and refuses. */
+    refuse,
+  };
+}
+
+function refuse(unit: Unit, userId: string | undefined, ip: string): never {
+  const payload = { purpose, ip };
+  unit.record(
+    'proofFailed',
+    userId === undefined ? { resource: 'users', payload } : { resource: `users/${userId}`, payload, userId },
+  );
+  throw unit.refuse('user_invalid_token');
+}

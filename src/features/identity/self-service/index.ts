@@ -1,0 +1,151 @@
+import type { User } from '#src/contract/actor.js';
+import { Failure } from '#src/contract/errors.js';
+import { logPage } from '#src/contract/limits.js';
+import { auditContextOf, implement } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import type { UserRecord } from '#src/contract/user.js';
+import { WithSession } from '#src/contract/with-session.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { parsePage } from '../../../platform/list-query/index.js';
+import { type ActivityLog, toLog } from '../../events/index.js';
+import { type Limits, proofKey } from '../../installation/index.js';
+import type { Sessions } from '../sessions/index.js';
+import { isAnonymous, toUser, type UserChanges, type Users } from '../users/index.js';
+import { selfServiceApi } from './api.js';
+
+interface Deps {
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly userChanges: UserChanges;
+  readonly limits: Limits;
+  readonly activity: ActivityLog;
+}
+
+/** What users do with their own account. */
+export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
+  const { users, sessions, userChanges, limits, activity } = deps;
+  type UserCall = {
+    readonly project: Project;
+    readonly actor: User;
+    readonly request: { readonly id: string; readonly ip: string };
+  };
+
+  /** Wrong guesses of the current password count like failed logins. */
+  const provePassword = async (call: UserCall, password: string): Promise<void> => {
+    const { project, actor, request } = call;
+    const key = { account: proofKey(actor.id), address: request.ip };
+    await limits.attempt(auditContextOf(call), 'login', key, async () => {
+      const { fits } = await users.verifyPassword(project, actor.account, password);
+      if (!fits) throw new Failure('user_invalid_credentials');
+      await db.work(auditContextOf(call), (unit) => limits.forgive(unit, 'login', key));
+    });
+  };
+
+  /** By the current password; who has none yet by a fresh login. */
+  const proveSelf = async (call: UserCall, password: string): Promise<void> => {
+    if (call.actor.account.passwordHash === null) sessions.demandFresh(call.actor.session);
+    else await provePassword(call, password);
+  };
+
+  /** An account without a password gets its first one, and another address, by a fresh login only; not so the anonymous one that becomes a real one. */
+  const demandMaySet = ({ actor }: UserCall, account: UserRecord): void => {
+    if (account.passwordHash === null && !isAnonymous(account)) sessions.demandFresh(actor.session);
+  };
+
+  /** The caller's account as it is now, whom nobody else changes until the unit ends. */
+  const held = (unit: Unit, { project, actor }: UserCall): Promise<UserRecord> =>
+    sessions.holdCaller(unit, project, actor);
+  /** The same, for what rests on the password: a proof of one that was replaced meanwhile proves nothing. */
+  const heldAsProved = async (unit: Unit, call: UserCall): Promise<UserRecord> => {
+    const account = await held(unit, call);
+    if (account.passwordUpdate !== call.actor.account.passwordUpdate) throw new Failure('user_invalid_credentials');
+    return account;
+  };
+
+  const operations = implement(selfServiceApi, {
+    signUp: async (call) => {
+      const { project, body } = call;
+      const { email, password, name } = body;
+      const given = { id: body.userId, email, password, name, locale: call.request.locale };
+      const isHidden = project.settings['signup.hideExisting'];
+      return toUser(await userChanges[isHidden ? 'signUpHidden' : 'signUp'](auditContextOf(call), project, given));
+    },
+    get: ({ actor }) => toUser(actor.account),
+    delete: async (call) => {
+      sessions.demandFresh(call.actor.session);
+      await db.work(auditContextOf(call), async (unit) =>
+        userChanges.remove(unit, call.project, await held(unit, call)),
+      );
+    },
+    updateName: async (call) =>
+      toUser(
+        await db.work(auditContextOf(call), async (unit) =>
+          userChanges.rename(unit, call.project, await held(unit, call), call.body.name),
+        ),
+      ),
+    updateEmail: async (call) => {
+      const { project, actor, body } = call;
+      const first = actor.account.passwordHash === null;
+      demandMaySet(call, actor.account);
+      if (!first) await provePassword(call, body.password);
+      const hash = first
+        ? await userChanges.preparePassword(project, actor.account, body.email, body.password)
+        : undefined;
+      const { changed, renewed } = await db.work(auditContextOf(call), async (unit) => {
+        const account = await heldAsProved(unit, call);
+        demandMaySet(call, account);
+        const changed = await userChanges.changeEmail(unit, project, account, body.email, hash);
+        return {
+          changed,
+          renewed: isAnonymous(account) ? await sessions.renew(unit, project, actor.session) : undefined,
+        };
+      });
+      if (renewed === undefined) return toUser(changed);
+      return new WithSession(toUser(changed), { secret: renewed.secret, expire: renewed.session.expire });
+    },
+    updatePhone: async (call) => {
+      await proveSelf(call, call.body.password);
+      return toUser(
+        await db.work(auditContextOf(call), async (unit) =>
+          userChanges.changePhone(unit, call.project, await heldAsProved(unit, call), call.body.phone),
+        ),
+      );
+    },
+    updatePassword: async (call) => {
+      const { project, actor, body } = call;
+      await proveSelf(call, body.oldPassword);
+      const hash = await userChanges.preparePassword(project, actor.account, actor.account.email, body.password);
+      return toUser(
+        await db.work(auditContextOf(call), async (unit) =>
+          userChanges.changePassword(unit, project, await heldAsProved(unit, call), hash, actor.session.id),
+        ),
+      );
+    },
+    getPrefs: ({ actor }) => ({ ...actor.account.prefs }),
+    updatePrefs: async (call) =>
+      toUser(
+        await db.work(auditContextOf(call), async (unit) =>
+          userChanges.changePrefs(unit, call.project, await held(unit, call), call.body.prefs),
+        ),
+      ),
+    updateStatus: async (call) =>
+      toUser(
+        await db.work(auditContextOf(call), async (unit) =>
+          userChanges.block(unit, call.project, await held(unit, call)),
+        ),
+      ),
+    listLogs: async ({ project, actor, query }) => {
+      const page = parsePage(query.queries, logPage);
+      const found = await activity.list(db, project.id, actor.id, page);
+      const total = query.total ? await activity.count(db, project.id, actor.id) : 0;
+      return { total, logs: found.map((entry) => toLog(actor.account, entry)) };
+    },
+    // No way in makes identities yet.
+    listIdentities: () => ({ total: 0, identities: [] }),
+    deleteIdentity: () => {
+      throw new Failure('user_identity_not_found');
+    },
+  });
+  return { operations };
+}

@@ -1,0 +1,61 @@
+import type { User } from '#src/contract/actor.js';
+import { Failure } from '#src/contract/errors.js';
+import { accessGranularitySeconds } from '#src/contract/limits.js';
+import type { Project } from '#src/contract/project.js';
+import type { Instant } from '#src/contract/shapes.js';
+import { isRecent } from '#src/platform/clock.js';
+import { createLoader } from '#src/platform/db/batch.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Users } from '../users/index.js';
+import type { SessionReader, StoredSession } from './records.js';
+import type { Sessions } from './sessions.js';
+import type { SessionStore } from './store.js';
+
+type Deps = Pick<Runtime, 'db' | 'sql' | 'clock'>;
+
+/** Finds the user behind a session secret or a JWT. Every request of a user passes here. */
+export function createAuthentication(
+  { db, sql, clock }: Deps,
+  { store, reader, users }: { store: SessionStore; reader: SessionReader; users: Users },
+): Pick<Sessions, 'authenticate' | 'authenticateById'> {
+  const { isAlive, load, resolve } = reader;
+  const lookup = createLoader(sql.dialect, (ids) => load(db, ids));
+
+  const isOlder = (instant: Instant | null, seconds: number): boolean =>
+    instant === null || !isRecent(instant, clock.now(), seconds * 1000);
+  /** The last use is kept to the hour (session) and to the day (user), so that reads stay reads. */
+  const touchAccess = (project: Project, { session, account }: StoredSession): Promise<void> | undefined => {
+    const staleSession = isOlder(session.accessedAt, accessGranularitySeconds.session);
+    const staleUser = isOlder(account.accessedAt, accessGranularitySeconds.account);
+    if (!staleSession && !staleUser) return undefined;
+    return db.note({ projectId: project.id, actor: { kind: 'user', id: account.id }, requestId: '' }, async (unit) => {
+      if (staleSession) await unit.run(store.update(project.id, session.id, { accessedAt: unit.now }));
+      if (staleUser) await users.touchAccess(unit, project.id, account.id);
+    });
+  };
+
+  /** The user of a session that was found, if it counts still. Throws Failure `user_blocked`. */
+  const toActor = async (project: Project, found: StoredSession, via: User['via']): Promise<User | undefined> => {
+    const { session, account } = found;
+    if (!isAlive(session, project)) return undefined;
+    if (!account.status) throw new Failure('user_blocked');
+    if (session.endedAt !== null) return undefined;
+    const touched = touchAccess(project, found);
+    if (touched !== undefined) await touched;
+    return { kind: 'user', id: account.id, account, session, via };
+  };
+
+  return {
+    authenticate: async (project, secret, via) => {
+      const found = await resolve(lookup, project.id, secret);
+      return found && toActor(project, found, via);
+    },
+    authenticateById: async (project, userId, id) => {
+      const found = await lookup(id);
+      if (found === undefined) return undefined;
+      const { session } = found;
+      if (session.projectId !== project.id || session.userId !== userId || session.pending) return undefined;
+      return toActor(project, found, 'jwt');
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { User } from '#src/contract/actor.js';
+import { Failure } from '#src/contract/errors.js';
+import { auditContextOf, implement } from '#src/contract/operation.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Projects } from '../../installation/index.js';
+import { sessionsApi } from './api.js';
+import { createExpiry } from './expiry.js';
+import { createSessions } from './service.js';
+import type { SessionDeps } from './sessions.js';
+import { toSession } from './view.js';
+
+export { noSession } from './service.js';
+export type { OpenedSession, Sessions } from './sessions.js';
+export { sessionListShape, sessionShape, toNewSession, toSession } from './view.js';
+
+/** Sessions of end users. */
+export function createSessionsFeature(
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config'>,
+  deps: SessionDeps & { readonly projects: Projects },
+) {
+  const { db } = runtime;
+  const sessions = createSessions(runtime, deps);
+  /** A caller known by a JWT has no session of its own, only the one that the token was made from. */
+  const ownId = ({ via, session }: User) => (via === 'jwt' ? undefined : session.id);
+  const named = (actor: User, id: string) => (id === 'current' ? (ownId(actor) ?? id) : id);
+  /** The session that a call changes; a token made of one session has no say about the others. */
+  const changed = (actor: User, idOrCurrent: string): string => {
+    const id = named(actor, idOrCurrent);
+    if (actor.via === 'jwt' && id !== actor.session.id && id !== 'current') throw new Failure(...foreign);
+    return id;
+  };
+  const operations = implement(sessionsApi, {
+    list: async ({ project, actor }) => {
+      const found = await sessions.active(db, project, actor.id);
+      return { total: found.length, sessions: found.map((session) => toSession(session, ownId(actor))) };
+    },
+    get: async ({ project, actor, params }) =>
+      toSession(await sessions.get(db, project, actor.id, named(actor, params.sessionId)), ownId(actor)),
+    extend: async (call) => {
+      const { project, actor, params } = call;
+      const extended = await db.work(auditContextOf(call), async (unit) =>
+        sessions.extend(unit, project, await sessions.get(unit, project, actor.id, changed(actor, params.sessionId))),
+      );
+      return toSession(extended, ownId(actor));
+    },
+    delete: async (call) => {
+      const { project, actor, params } = call;
+      const id = changed(actor, params.sessionId);
+      // A login that lacks its second factor may give itself up, and nothing else.
+      if (actor.session.pending && id !== actor.session.id) throw new Failure('user_more_factors_required');
+      await db.work(auditContextOf(call), async (unit) => {
+        const session = actor.session.pending ? actor.session : await sessions.get(unit, project, actor.id, id);
+        await sessions.close(unit, project, session);
+      });
+    },
+    deleteAll: async (call) => {
+      await db.work(auditContextOf(call), (unit) => sessions.closeAll(unit, call.project, call.actor.id));
+    },
+  });
+  return { sessions, operations, jobs: [createExpiry(runtime, deps.projects)] };
+}
+
+const foreign = [
+  'general_unauthorized_scope',
+  { message: 'A caller known by a JWT may change the session that the JWT was made from, and no other.' },
+] as const;

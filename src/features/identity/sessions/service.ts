@@ -1,0 +1,74 @@
+import { Failure } from '#src/contract/errors.js';
+import { freshLoginSeconds } from '#src/contract/limits.js';
+import type { Session } from '#src/contract/session.js';
+import { instantOf, isRecent } from '#src/platform/clock.js';
+import type { Runtime } from '#src/platform/index.js';
+import { unknownDevice } from '../../events/index.js';
+import { createAuthentication } from './authenticate.js';
+import { createEnding } from './end.js';
+import { createOpening } from './open.js';
+import { createSessionReader } from './records.js';
+import { createRenewal } from './renew.js';
+import type { SessionDeps, Sessions } from './sessions.js';
+import { createSessionStore } from './store.js';
+
+/** Builds the sessions service. */
+export function createSessions(
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config'>,
+  deps: SessionDeps,
+): Sessions {
+  const { clock } = runtime;
+  const { users } = deps;
+  const store = createSessionStore(runtime.sql);
+  const reader = createSessionReader(runtime, store);
+  const { endPresented, ...ending } = createEnding(store, reader);
+  const { active, load } = reader;
+  return {
+    ...createAuthentication(runtime, { store, reader, users }),
+    ...createOpening(runtime, deps, { store, reader, ending: { ...ending, endPresented } }),
+    ...createRenewal(runtime, store, reader),
+    ...ending,
+    active,
+    holdCaller: async (unit, project, { id, account, session }) => {
+      const current = await users.lockById(unit, project.id, id);
+      if (current === undefined) throw new Failure('general_unauthorized_scope');
+      if (!current.status) throw new Failure('user_blocked');
+      const found = session.id === '' ? undefined : (await load(unit, [session.id])).get(session.id);
+      const isOpen =
+        session.id === '' ? current.passwordUpdate === account.passwordUpdate : found?.session.endedAt === null;
+      if (!isOpen) throw new Failure('general_unauthorized_scope');
+      return current;
+    },
+    get: async (db, project, userId, id) => {
+      const found = (await active(db, project, userId)).find((session) => session.id === id);
+      if (found === undefined) throw new Failure('user_session_not_found');
+      return found;
+    },
+    demandFresh: (session) => {
+      const proofs = [session.authenticatedAt, session.mfaUpdatedAt].filter((proof) => proof !== null);
+      if (!proofs.some((proof) => isRecent(proof, clock.now(), freshLoginSeconds * 1000)))
+        throw new Failure('user_challenge_required');
+    },
+  };
+}
+
+/** Stands where a token was made for a user without a session; it proves nothing, so it is never fresh. */
+export function noSession(userId: string): Session {
+  const never = instantOf(0);
+  return {
+    id: '',
+    userId,
+    provider: '',
+    providerUid: '',
+    factors: [],
+    ip: '',
+    device: unknownDevice,
+    pending: false,
+    createdAt: never,
+    updatedAt: never,
+    expire: never,
+    authenticatedAt: never,
+    accessedAt: never,
+    mfaUpdatedAt: null,
+  };
+}

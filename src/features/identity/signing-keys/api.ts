@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { signingKeyLife } from '#src/contract/limits.js';
+import { declare, json } from '#src/contract/operation.js';
+import { customId } from '#src/contract/shapes.js';
+import { discoveryShape, jwksShape } from './view.js';
+
+const common = {
+  tag: 'operations',
+  method: 'GET',
+  auth: ['guest', 'user', 'key'],
+  limit: 'none',
+  status: 200,
+  errors: [],
+  cacheSeconds: signingKeyLife.cacheSeconds,
+} as const;
+const inPath = { ...common, tag: 'projects', project: 'path', params: z.object({ projectId: customId }) } as const;
+const keys = {
+  summary: 'The public keys of the project, by which anybody verifies its RS256 JWTs.',
+  reply: json(jwksShape),
+  bound: { entries: 100, bytes: 2048 },
+};
+const discovery = {
+  summary: 'Issuer and address of the public keys, as OpenID Connect libraries look for them.',
+  reply: json(discoveryShape),
+};
+
+/** The documents by which others verify JWTs; once by the project header, once where libraries look for them. */
+export const signingKeysApi = declare({
+  keys: { ...common, ...keys, id: 'operations.keys', path: '/keys', atRoot: true },
+  discovery: { ...common, ...discovery, id: 'operations.discovery', path: '/openid-configuration', atRoot: true },
+  wellKnownKeys: {
+    ...inPath,
+    ...keys,
+    id: 'projects.keys',
+    path: '/projects/:projectId/.well-known/jwks.json',
+  },
+  wellKnownDiscovery: {
+    ...inPath,
+    ...discovery,
+    id: 'projects.discovery',
+    path: '/projects/:projectId/.well-known/openid-configuration',
+  },
+});

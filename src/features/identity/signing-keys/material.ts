@@ -1,0 +1,56 @@
+import { createPrivateKey, createPublicKey, createSecretKey, generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Project } from '#src/contract/project.js';
+import type { SigningAlgorithm } from '#src/contract/signing-key.js';
+import type { Runtime } from '#src/platform/index.js';
+import { type PublicJwk, type SigningKey, sealedSecrets } from './store.js';
+
+/** A key that was just generated, not stored yet. */
+export type Material = Pick<SigningKey, 'kid' | 'alg' | 'publicJwk' | 'secret'>;
+
+const modulusLength = 3072;
+const maxCached = 1000;
+const generate = promisify(generateKeyPair);
+
+/** Makes keys, seals what is secret of them, and caches what was opened. */
+export function createMaterial({ random, sealing }: Pick<Runtime, 'random' | 'sealing'>) {
+  const aad = (row: string) => ({ column: sealedSecrets, row });
+  const cache = new Map<string, KeyObject>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** One after the other: each takes a core for a second, and a thread that the database needs too. */
+  const generateRsa = () => {
+    const pair = last.then(() => generate('rsa', { modulusLength }));
+    last = pair.catch(() => {});
+    return pair;
+  };
+  /** The same object each time: what is derived from it is kept with it. */
+  const cached = (name: string, open: () => KeyObject): KeyObject => {
+    const key = cache.get(name) ?? open();
+    if (cache.size >= maxCached) cache.clear();
+    cache.set(name, key);
+    return key;
+  };
+
+  return {
+    /** Makes a key. Not inside a unit of work. */
+    make: async (project: Project, alg: SigningAlgorithm): Promise<Material> => {
+      const kid = random.id();
+      const seal = (secret: string) => sealing.seal(project.id, project.dataKey, aad(kid), secret);
+      if (alg === 'HS256') return { kid, alg, publicJwk: null, secret: seal(random.secret()) };
+      const { publicKey, privateKey } = await generateRsa();
+      const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
+      const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+      return { kid, alg, publicJwk: { kty: 'RSA', n, e }, secret: seal(pem) };
+    },
+    /** What signs. */
+    secretKey: (project: Project, { kid, alg, secret }: SigningKey): KeyObject =>
+      cached(`secret ${kid}`, () => {
+        const opened = sealing.open(project.id, project.dataKey, aad(kid), secret);
+        return alg === 'HS256' ? createSecretKey(Buffer.from(opened, 'base64url')) : createPrivateKey(opened);
+      }),
+    /** What verifies a key's signatures in public. */
+    publicKey: (kid: string, jwk: PublicJwk): KeyObject =>
+      cached(`public ${kid}`, () => createPublicKey({ key: { ...jwk }, format: 'jwk' })),
+  };
+}

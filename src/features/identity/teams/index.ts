@@ -1,0 +1,51 @@
+import type { Runtime } from '#src/platform/index.js';
+import type { Lists } from '../../../platform/list-query/index.js';
+import type { Courier, Limits, Projects } from '../../installation/index.js';
+import type { Claims } from '../claims/index.js';
+import type { Sessions } from '../sessions/index.js';
+import type { TakenIds } from '../taken-ids/index.js';
+import type { Users } from '../users/index.js';
+import { createAcceptances } from './memberships/acceptance.js';
+import { createInvitations } from './memberships/invitations.js';
+import { membershipOperations } from './memberships/operations.js';
+import { createMembershipRepository } from './memberships/repository.js';
+import { createMemberships } from './memberships/service.js';
+import { createMembershipStore } from './memberships/store.js';
+import { teamOperations } from './operations.js';
+import { createTeams } from './service.js';
+import { createTeamStore } from './store.js';
+
+export { teamsApi } from './api.js';
+export { membershipsApi } from './memberships/api.js';
+
+/** What teams need of other features. */
+interface Deps {
+  readonly lists: Lists;
+  readonly projects: Projects;
+  readonly courier: Courier;
+  readonly users: Users;
+  readonly claims: Claims;
+  readonly sessions: Sessions;
+  readonly limits: Limits;
+  readonly takenIds: TakenIds;
+}
+
+/** Teams, who is in them, and the invitations that lead there. */
+export function createTeamsFeature(runtime: Runtime, deps: Deps) {
+  const { sql } = runtime;
+  const store = createMembershipStore(sql);
+  const membershipRepository = createMembershipRepository(store);
+  const teams = createTeams(runtime, createTeamStore(sql), { ...deps, membershipRepository });
+  const within = { ...deps, teams, membershipRepository };
+  return {
+    withoutOwner: membershipRepository.withoutOwner,
+    operations: [
+      ...teamOperations(runtime, teams),
+      ...membershipOperations(runtime, deps.projects, {
+        memberships: createMemberships(runtime, store, within),
+        invitations: createInvitations(runtime, within),
+        acceptances: createAcceptances(within),
+      }),
+    ],
+  };
+}

@@ -1,0 +1,153 @@
+import { Failure } from '#src/contract/errors.js';
+import type { RequestFacts } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import type { UserRecord } from '#src/contract/user.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import { digest } from '#src/platform/digest.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Courier, Limits } from '../../../installation/index.js';
+import { linkTo } from '../../one-time-secrets/index.js';
+import type { Users } from '../../users/index.js';
+import type { Caller, Teams } from '../service.js';
+import type { Team } from '../store.js';
+import { createInvitedUsers, type Invitation, unreachable } from './invited-users.js';
+import { type MembershipRepository, newMembership, recorded } from './repository.js';
+import type { Membership } from './store.js';
+import type { NamedMembership } from './view.js';
+
+interface Deps {
+  readonly users: Users;
+  readonly courier: Courier;
+  readonly limits: Limits;
+  readonly teams: Teams;
+  readonly membershipRepository: MembershipRepository;
+}
+
+/** The ways into a team: owners invite by mail, server keys and operators add at once. */
+export interface Invitations {
+  /** Adds somebody to a team at once; somebody unknown gets an account. */
+  add(unit: Unit, project: Project, teamId: string, invitation: Invitation): Promise<NamedMembership>;
+  /**
+   * Invites somebody by mail; somebody unknown gets an account without a password, and the answer does not tell. Refuses with 429.
+   */
+  invite(
+    unit: Unit,
+    project: Project,
+    by: { readonly actor: Caller & { kind: 'user' }; readonly request: RequestFacts; readonly url: URL },
+    teamId: string,
+    invitation: Invitation,
+  ): Promise<NamedMembership>;
+}
+
+/** Creates the service of invitations. */
+export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Deps): Invitations {
+  const { courier, limits, teams, membershipRepository } = deps;
+  const { findLocked, findInvited, create } = createInvitedUsers(deps);
+
+  const placeOf = async (unit: Unit, project: Project, team: Team, account: UserRecord | undefined) => {
+    const place = account && (await membershipRepository.ofUser(unit, project.id, team.id, account.id));
+    if (place?.confirm) throw new Failure('membership_already_confirmed');
+    return place;
+  };
+  const newPlace = (
+    unit: Unit,
+    project: Project,
+    team: Team,
+    account: UserRecord,
+    roles: readonly string[],
+  ): Membership =>
+    newMembership(unit, {
+      id: random.id(),
+      projectId: project.id,
+      teamId: team.id,
+      userId: account.id,
+      roles: [...new Set(roles)],
+    });
+
+  /** Offers a place, or offers it anew with another secret, and tells the invited by mail. */
+  const offer = async (
+    unit: Unit,
+    project: Project,
+    to: {
+      readonly team: Team;
+      readonly account: UserRecord;
+      readonly recipient: string;
+      readonly place: Membership | undefined;
+    },
+    invitation: Invitation,
+  ): Promise<{ membership: Membership; secret: string }> => {
+    const { team, account, recipient, place } = to;
+    const secret = random.secret();
+    const { name, email = '', phone = '' } = invitation;
+    const offered: Membership = {
+      ...newPlace(unit, project, team, account, invitation.roles),
+      invitedAs: { name, email, phone },
+      alias: random.id(),
+      recipient,
+      secretDigest: digest(secret),
+      joined: null,
+      confirm: false,
+    };
+    const { roles, invitedAs, secretDigest, invited } = offered;
+    const membership =
+      place === undefined
+        ? await membershipRepository.add(unit, account, offered)
+        : await membershipRepository.change(unit, account, place, {
+            roles,
+            invitedAs,
+            recipient,
+            secretDigest,
+            invited,
+          });
+    const { resource, userId, payload } = recorded(membership);
+    unit.record('membershipInvited', { resource, userId, payload: { ...payload, email: recipient } });
+    return { membership, secret };
+  };
+  const linkOf = (url: URL, project: Project, team: Team, { id, userId, alias }: Membership, secret: string): string =>
+    linkTo(url, {
+      membershipId: id,
+      userId: alias ?? userId,
+      secret,
+      teamId: team.id,
+      teamName: team.name,
+      project: project.id,
+    });
+
+  return {
+    add: async (unit, project, teamId, invitation) => {
+      const team = await teams.lockById(unit, project, teamId);
+      const account = (await findLocked(unit, project, invitation)) ?? (await create(unit, project, invitation, null));
+      const place = await placeOf(unit, project, team, account);
+      const roles = [...new Set(invitation.roles)];
+      const membership =
+        place === undefined
+          ? await membershipRepository.add(unit, account, newPlace(unit, project, team, account, roles))
+          : await membershipRepository.confirm(unit, account, place, { roles, secretDigest: null });
+      unit.record('membershipConfirmed', recorded(membership));
+      return { membership, account, teamName: team.name };
+    },
+    invite: async (unit, project, by, teamId, invitation) => {
+      const team = await teams.lockAsOwner(unit, project, by.actor, teamId);
+      const existing = await findInvited(unit, project, invitation);
+      const place = await placeOf(unit, project, team, existing);
+      const recipient = existing === undefined ? invitation.email : existing.email;
+      if (!recipient) throw new Failure(...unreachable);
+      // A count by address that an invitation by id had moved would tell whose address it is.
+      const countedFor = invitation.userId === undefined ? recipient : `invited:${invitation.userId}`;
+      await limits.demandSend(unit, 'mail', countedFor);
+      const newcomer = { userId: undefined, email: recipient, phone: undefined, name: invitation.name };
+      const account = existing ?? (await create(unit, project, newcomer, by.request.locale));
+      const { membership, secret } = await offer(unit, project, { team, account, recipient, place }, invitation);
+      const inviter = by.actor.account.name || (by.actor.account.email ?? team.name);
+      courier.send(unit, project, {
+        message: 'invitation',
+        to: recipient,
+        userId: account.id,
+        name: account.name,
+        locale: account.locale ?? by.request.locale,
+        variables: { team: team.name, inviter, link: linkOf(by.url, project, team, membership, secret) },
+      });
+      return { membership, account, teamName: team.name };
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { bodySizes, logPage, secretLife, userLimits } from '#src/contract/limits.js';
+import { declare, empty, json } from '#src/contract/operation.js';
+import { customId } from '#src/contract/shapes.js';
+import { listParameters, searchParameter } from '../../../../platform/list-query/index.js';
+import { logListShape } from '../../../events/index.js';
+import { tokenShape } from '../../one-time-secrets/index.js';
+import { sessionListShape, sessionShape } from '../../sessions/index.js';
+import { jwtShape, jwtWishes } from '../../tokens/index.js';
+import { identityListShape } from '../../users/index.js';
+
+const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account } as const;
+const sessions = '/users/:userId/sessions';
+const params = z.object({ userId: customId });
+const ofSession = params.extend({ sessionId: customId });
+const { total } = listParameters;
+
+/** How users get in and who they are elsewhere, for server keys. */
+export const accessApi = declare({
+  listSessions: {
+    ...common,
+    id: 'users.listSessions',
+    method: 'GET',
+    path: sessions,
+    summary: 'Lists the sessions of a user.',
+    scopes: ['users.read', 'sessions.read'],
+    params,
+    query: z.object({ total }),
+    status: 200,
+    reply: json(sessionListShape),
+    bound: { entries: 100, bytes: 4096 },
+    errors: ['user_not_found'],
+  },
+  createSession: {
+    ...common,
+    id: 'users.createSession',
+    method: 'POST',
+    path: sessions,
+    summary: 'Logs a user in; the secret of the session is in this answer only.',
+    scopes: ['users.write', 'sessions.write'],
+    params,
+    status: 201,
+    reply: json(sessionShape),
+    errors: ['user_not_found', 'user_blocked'],
+  },
+  deleteSessions: {
+    ...common,
+    id: 'users.deleteSessions',
+    method: 'DELETE',
+    path: sessions,
+    summary: 'Ends every session of a user.',
+    scopes: ['users.write', 'sessions.write'],
+    params,
+    status: 204,
+    reply: empty,
+    errors: ['user_not_found'],
+  },
+  deleteSession: {
+    ...common,
+    id: 'users.deleteSession',
+    method: 'DELETE',
+    path: `${sessions}/:sessionId`,
+    summary: 'Ends a session of a user.',
+    scopes: ['users.write', 'sessions.write'],
+    params: ofSession,
+    status: 204,
+    reply: empty,
+    errors: ['user_not_found', 'user_session_not_found'],
+  },
+  createToken: {
+    ...common,
+    id: 'users.createToken',
+    method: 'POST',
+    path: '/users/:userId/tokens',
+    summary: 'Makes a secret that logs the user in once; how it reaches the user is up to the caller.',
+    scopes: ['users.write'],
+    params,
+    body: z.object({
+      length: z
+        .int()
+        .min(userLimits.tokenLeast)
+        .max(userLimits.tokenMost)
+        .nullish()
+        .transform((length) => length ?? userLimits.tokenUsual)
+        .meta({ description: 'Characters of the secret' }),
+      expire: z
+        .int()
+        .min(userLimits.tokenLeastSeconds)
+        .max(userLimits.tokenMostSeconds)
+        .nullish()
+        .transform((seconds) => seconds ?? secretLife.serverToken)
+        .meta({ description: 'Seconds for which it is good' }),
+    }),
+    status: 201,
+    reply: json(tokenShape),
+    errors: ['user_not_found', 'user_blocked'],
+  },
+  createJwt: {
+    ...common,
+    id: 'users.createJWT',
+    method: 'POST',
+    path: '/users/:userId/jwts',
+    summary: 'Makes a JWT for a user: of the session named, of the newest (`recent`), or of none, where none is named.',
+    scopes: ['users.write'],
+    params,
+    body: jwtWishes.extend({ sessionId: z.union([z.literal(''), customId]).default('') }),
+    status: 201,
+    reply: json(jwtShape),
+    errors: ['user_not_found', 'user_blocked', 'user_session_not_found'],
+  },
+  listLogs: {
+    ...common,
+    id: 'users.listLogs',
+    method: 'GET',
+    path: '/users/:userId/logs',
+    summary: 'Lists what a user did and what was done to the account, newest first.',
+    scopes: ['users.read'],
+    params,
+    query: z.object(listParameters),
+    status: 200,
+    reply: json(logListShape),
+    bound: { entries: logPage.most, bytes: 8192 },
+    errors: ['user_not_found'],
+  },
+  listIdentities: {
+    ...common,
+    id: 'users.listIdentities',
+    method: 'GET',
+    path: '/users/identities',
+    summary: 'Lists identities at other providers; there are none yet.',
+    scopes: ['users.read'],
+    query: z.object({ ...listParameters, ...searchParameter }),
+    status: 200,
+    reply: json(identityListShape),
+    bound: { entries: 0, bytes: 0 },
+    errors: [],
+  },
+  deleteIdentity: {
+    ...common,
+    id: 'users.deleteIdentity',
+    method: 'DELETE',
+    path: '/users/identities/:identityId',
+    summary: 'Removes an identity; there are none yet.',
+    scopes: ['users.write'],
+    params: z.object({ identityId: customId }),
+    status: 204,
+    reply: empty,
+    errors: ['user_identity_not_found'],
+  },
+});

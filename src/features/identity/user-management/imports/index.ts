@@ -1,0 +1,49 @@
+import type { ServerKey } from '#src/contract/actor.js';
+import { auditContextOf, implement } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import type { ForeignHash } from '#src/platform/foreign-hashes/hash.js';
+import type { UserChanges, Users } from '../../users/index.js';
+import { printing } from '../keys.js';
+import { importsApi } from './api.js';
+
+interface ImportCall {
+  readonly project: Project;
+  readonly actor: ServerKey;
+  readonly request: { readonly id: string };
+  readonly body: { readonly userId: string; readonly email: string; readonly name: string; readonly password: string };
+}
+
+/** Takes users of other products in, with the hashes of their passwords. */
+export function createImports(userChanges: UserChanges, users: Users) {
+  const shown = printing(users);
+  const take = async (call: ImportCall, hash: ForeignHash) => {
+    const { userId: id, email, name } = call.body;
+    return shown(
+      call.project,
+      await userChanges.importUser(auditContextOf(call), call.project, { id, email, name, hash }),
+    );
+  };
+  return implement(importsApi, {
+    bcrypt: (call) => take(call, { algorithm: 'bcrypt', hash: call.body.password }),
+    argon2: (call) => take(call, { algorithm: 'argon2', hash: call.body.password }),
+    md5: (call) => take(call, { algorithm: 'md5', hash: call.body.password }),
+    phpass: (call) => take(call, { algorithm: 'phpass', hash: call.body.password }),
+    sha: (call) =>
+      take(call, { algorithm: 'sha', hash: call.body.password, version: call.body.passwordVersion ?? 'sha256' }),
+    scrypt: (call) => {
+      const { password: hash, passwordSalt: salt, passwordCpu: cpu, passwordMemory: memory } = call.body;
+      const { passwordParallel: parallel, passwordLength: length } = call.body;
+      return take(call, { algorithm: 'scrypt', hash, salt, cpu, memory, parallel, length });
+    },
+    scryptModified: (call) => {
+      const { password: hash, passwordSalt: salt, passwordSaltSeparator: saltSeparator } = call.body;
+      return take(call, {
+        algorithm: 'scrypt-modified',
+        hash,
+        salt,
+        saltSeparator,
+        signerKey: call.body.passwordSignerKey,
+      });
+    },
+  });
+}

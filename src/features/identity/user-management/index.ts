@@ -1,0 +1,113 @@
+import { Failure } from '#src/contract/errors.js';
+import { auditContextOf, implement } from '#src/contract/operation.js';
+import type { UserRecord } from '#src/contract/user.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { askedBy, type Lists } from '../../../platform/list-query/index.js';
+import type { ActivityLog } from '../../events/index.js';
+import type { Factors } from '../factors/index.js';
+import type { OneTimeSecrets } from '../one-time-secrets/index.js';
+import type { SecondFactorService } from '../second-factor/index.js';
+import type { Sessions } from '../sessions/index.js';
+import type { Tokens } from '../tokens/index.js';
+import type { UserChanges, Users } from '../users/index.js';
+import { createAccess } from './access/index.js';
+import { managementApi } from './api.js';
+import { createManagedFactors } from './factors/index.js';
+import { createImports } from './imports/index.js';
+import { type OfUser, printing } from './keys.js';
+import { createTargets } from './targets/index.js';
+
+interface Deps {
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly secrets: OneTimeSecrets;
+  readonly userChanges: UserChanges;
+  readonly lists: Lists;
+  readonly tokens: Tokens;
+  readonly activity: ActivityLog;
+  readonly factors: Factors;
+  readonly secondFactor: SecondFactorService;
+}
+
+/** What server keys do with the users of a project. */
+export function createUserManagement(runtime: Pick<Runtime, 'db' | 'sql' | 'random'>, deps: Deps) {
+  const { users, userChanges } = deps;
+  return {
+    operations: [
+      // Before those that name a user, as some of them have a word in the place of an id.
+      ...createAccess(runtime, deps),
+      ...createImports(userChanges, users),
+      ...createTargets(runtime, deps),
+      ...createManagedFactors(runtime, deps),
+      ...createRecords(runtime, userChanges, users),
+    ],
+  };
+}
+
+function createRecords({ db }: Pick<Runtime, 'db'>, userChanges: UserChanges, users: Users) {
+  const shown = printing(users);
+  const find = ({ project, params }: OfUser) => users.get(db, project.id, params.userId);
+  /** Changes the user as it is now, whom nobody else changes until the unit ends. */
+  const change = (call: OfUser, act: (unit: Unit, account: UserRecord) => Promise<UserRecord>): Promise<UserRecord> =>
+    db.work(auditContextOf(call), async (unit) =>
+      act(unit, await userChanges.lockById(unit, call.project, call.params.userId)),
+    );
+  const changed = async (call: OfUser, act: (unit: Unit, account: UserRecord) => Promise<UserRecord>) =>
+    shown(call.project, await change(call, act));
+
+  return implement(managementApi, {
+    list: async ({ project, query, request }) => {
+      const { total, users: found } = await users.list(project.id, askedBy({ query, request }));
+      return { total, users: found.map((account) => shown(project, account)) };
+    },
+    create: async (call) => {
+      const { userId: id, ...given } = call.body;
+      return shown(call.project, await userChanges.signUp(auditContextOf(call), call.project, { id, ...given }));
+    },
+    get: async (call) => shown(call.project, await find(call)),
+    delete: (call) =>
+      db.work(auditContextOf(call), async (unit) =>
+        userChanges.remove(unit, call.project, await userChanges.lockById(unit, call.project, call.params.userId)),
+      ),
+    updateName: (call) =>
+      changed(call, (unit, account) => userChanges.rename(unit, call.project, account, call.body.name)),
+    updateEmail: (call) =>
+      changed(call, (unit, account) => userChanges.changeEmail(unit, call.project, account, call.body.email)),
+    updatePhone: (call) =>
+      changed(call, (unit, account) => userChanges.changePhone(unit, call.project, account, call.body.number)),
+    updatePassword: async (call) => {
+      const { project, body } = call;
+      const account = await find(call);
+      const hash =
+        body.password === '' ? null : await userChanges.preparePassword(project, account, account.email, body.password);
+      return changed(call, (unit, current) => userChanges.changePassword(unit, project, current, hash));
+    },
+    updateLabels: (call) =>
+      changed(call, (unit, account) => userChanges.changeLabels(unit, call.project, account, call.body.labels)),
+    updateStatus: (call) =>
+      changed(call, async (unit, account) => {
+        if (account.status === call.body.status) return account;
+        return userChanges[call.body.status ? 'unblock' : 'block'](unit, call.project, account);
+      }),
+    updateEmailVerification: (call) =>
+      changed(call, (unit, account) =>
+        userChanges.setVerification(unit, call.project, account, 'email', call.body.emailVerification),
+      ),
+    updatePhoneVerification: (call) =>
+      changed(call, (unit, account) =>
+        userChanges.setVerification(unit, call.project, account, 'phone', call.body.phoneVerification),
+      ),
+    getPrefs: async (call) => ({ ...(await find(call)).prefs }),
+    updatePrefs: async (call) => {
+      const account = await change(call, (unit, current) =>
+        userChanges.changePrefs(unit, call.project, current, call.body.prefs),
+      );
+      return { ...account.prefs };
+    },
+    updateImpersonator: async (call) => {
+      await find(call);
+      throw new Failure('general_feature_unsupported');
+    },
+  });
+}

@@ -1,0 +1,47 @@
+import type { Sql } from '#src/platform/db/query.js';
+import type { ListField } from '../../../../platform/list-query/index.js';
+import { userTable } from '../../users/index.js';
+
+/** What queries of lists of targets may speak of. */
+export const targetFields = {
+  $id: { column: 'id', type: 'text' },
+  $createdAt: { column: 'created_at', type: 'instant' },
+  $updatedAt: { column: 'updated_at', type: 'instant' },
+  userId: { column: 'user_id', type: 'text' },
+  providerId: { column: 'provider_id', type: 'text', nullable: true },
+  providerType: { column: 'provider_type', type: 'text' },
+  identifier: { column: 'identifier', type: 'text' },
+  name: { column: 'name', type: 'text', nullable: true },
+} as const satisfies Readonly<Record<string, ListField>>;
+
+const members = {
+  id: 'id',
+  created_at: 'createdAt',
+  updated_at: 'updatedAt',
+  provider_id: 'providerId',
+  provider_type: 'providerType',
+  identifier: 'identifier',
+  name: 'name',
+} as const;
+
+/** SQL over the targets of a user, which are a JSON array in its row. */
+export function createTargetStore({ dialect, knex }: Pick<Sql, 'dialect' | 'knex'>) {
+  const each =
+    dialect === 'sqlite'
+      ? 'cross join json_each(users.targets) as target'
+      : 'cross join json_array_elements(users.targets::json) as target (value)';
+  const member = (name: string) =>
+    dialect === 'sqlite' ? `json_extract(target.value, '$.${name}')` : `target.value ->> '${name}'`;
+  const columns = Object.entries(members).map(([column, name]) => `${member(name)} as ${column}`);
+  return {
+    packed: () => knex.raw('packed'),
+    ofUser: (projectId: string, userId: string) =>
+      knex(
+        knex(userTable.name)
+          .joinRaw(each)
+          .where({ 'users.project_id': projectId, 'users.id': userId })
+          .select(knex.raw([...columns, 'users.id as user_id', 'cast(target.value as text) as packed'].join(', ')))
+          .as('targets'),
+      ),
+  };
+}

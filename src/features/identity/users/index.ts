@@ -1,0 +1,7 @@
+export { createUserChanges, type UserChanges } from './changes/service.js';
+export { labelList, preferences, preferencesShape } from './input.js';
+export { passwordText } from './passwords/policy.js';
+export { isAnonymous } from './record.js';
+export { createUsers, type Users } from './service.js';
+export { sealedPasswords, userTable } from './store.js';
+export { identityListShape, targetShape, toTarget, toUser, userShape } from './view.js';

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
+import type { Target, UserRecord } from '#src/contract/user.js';
+
+/** A target on the wire. */
+export const targetShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    name: z.string(),
+    userId: z.string(),
+    providerId: z.string().nullable(),
+    providerType: z.enum(['email', 'sms', 'push']),
+    identifier: z.string(),
+    expired: z.boolean(),
+  })
+  .meta({ id: 'Target' });
+
+/** A user on the wire, as the user itself sees it: never with a password hash. */
+export const userShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    name: z.string(),
+    registration: wireInstant,
+    status: z.boolean(),
+    labels: z.array(z.string()),
+    passwordUpdate: wireInstantOrEmpty,
+    email: z.string(),
+    phone: z.string(),
+    emailVerification: z.boolean(),
+    phoneVerification: z.boolean(),
+    mfa: z.boolean(),
+    prefs: z.record(z.string(), z.unknown()),
+    targets: z.array(targetShape),
+    accessedAt: wireInstantOrEmpty,
+  })
+  .meta({ id: 'User' });
+
+/** Prints a user. */
+export function toUser(account: UserRecord): z.input<typeof userShape> {
+  return {
+    $id: account.id,
+    $createdAt: toWireInstant(account.createdAt),
+    $updatedAt: toWireInstant(account.updatedAt),
+    name: account.name,
+    registration: toWireInstant(account.createdAt),
+    status: account.status,
+    labels: [...account.labels],
+    passwordUpdate: toWireInstant(account.passwordUpdate),
+    email: account.email ?? '',
+    phone: account.phone ?? '',
+    emailVerification: account.emailVerification,
+    phoneVerification: account.phoneVerification,
+    mfa: account.mfa,
+    prefs: { ...account.prefs },
+    targets: account.targets.map((target) => toTarget(account.id, target)),
+    accessedAt: toWireInstant(account.accessedAt),
+  };
+}
+
+/** Prints a target of a user. */
+export function toTarget(userId: string, target: Target): z.input<typeof targetShape> {
+  return {
+    $id: target.id,
+    $createdAt: toWireInstant(target.createdAt),
+    $updatedAt: toWireInstant(target.updatedAt),
+    name: target.name ?? '',
+    userId,
+    providerId: target.providerId ?? null,
+    providerType: target.providerType,
+    identifier: target.identifier,
+    expired: false,
+  };
+}
+
+/** An account with another provider, on the wire. */
+const identityShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    userId: z.string(),
+    provider: z.string(),
+    providerUid: z.string(),
+    providerEmail: z.string(),
+    providerAccessToken: z.string(),
+    providerAccessTokenExpiry: z.string(),
+    providerRefreshToken: z.string(),
+  })
+  .meta({ id: 'Identity' });
+
+/** A user's accounts with other providers, on the wire. */
+export const identityListShape = z
+  .object({ total: z.int(), identities: z.array(identityShape) })
+  .meta({ id: 'IdentityList' });

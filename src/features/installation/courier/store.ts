@@ -1,0 +1,179 @@
+import { courierLimits, messageDelays } from '#src/contract/limits.js';
+import type { Instant } from '#src/contract/shapes.js';
+import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
+import type { AppendedTable } from '#src/platform/db/outbox.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import { createLeasedRows } from '#src/platform/leased-queue.js';
+import { mostScattered } from '#src/platform/random.js';
+import type { SealedColumn } from '#src/platform/sealing.js';
+import type { Channel } from './messages.js';
+
+/** What has become of a message. `kept`: there is no server to hand it to, so it can be read here. */
+export type MessageState = 'pending' | 'sending' | 'retrying' | 'sent' | 'failed' | 'expired' | 'kept';
+
+/** Messages to people; recipient and content are sealed, and the content is wiped when a message has ended. */
+export const messageTable = table('messages', {
+  id: text,
+  projectId: text,
+  userId: nullable(text),
+  template: text,
+  channel: text,
+  locale: text,
+  recipient: text,
+  sealed: text,
+  state: text,
+  attempt: integer,
+  dueAt: nullable(instant),
+  expire: nullable(instant),
+  owner: nullable(text),
+  fence: integer,
+  error: text,
+  sentAt: nullable(instant),
+  createdAt: instant,
+});
+
+const sealedColumn = (column: string): SealedColumn => ({
+  table: messageTable.name,
+  column,
+  key: 'id',
+  order: ['id'],
+  before: () => `messages|${column}`,
+});
+
+/** Where recipients and contents are sealed. */
+export const sealedMessages = { recipient: sealedColumn('recipient'), sealed: sealedColumn('sealed') } as const;
+
+/** A row of the table. */
+export type MessageRow = ReturnType<typeof messageTable.decode>;
+
+/** A message that a unit of work leaves to be sent, or to be kept where there is no server to hand it to. */
+interface NewMessage
+  extends Pick<MessageRow, 'id' | 'projectId' | 'userId' | 'template' | 'locale' | 'recipient' | 'sealed' | 'expire'> {
+  readonly channel: Channel;
+  readonly state: 'pending' | 'kept';
+}
+
+const appendedMessages: AppendedTable = {
+  table: messageTable.name,
+  columns: [
+    'id',
+    'project_id',
+    'user_id',
+    'template',
+    'channel',
+    'locale',
+    'recipient',
+    'sealed',
+    'state',
+    'due_at',
+    'expire',
+    'created_at',
+  ],
+};
+
+/** What an attempt changes. */
+type Settled = Pick<MessageRow, 'state' | 'dueAt' | 'error' | 'sentAt'>;
+
+/** SQL over messages. */
+export function createMessageStore(sql: Sql) {
+  const { knex } = sql;
+  const { name } = messageTable;
+  const leased = createLeasedRows(sql, messageTable, {
+    scope: ['channel'],
+    claimed: "state = 'sending', attempt = attempt + 1",
+  });
+  const ended = { due_at: null, owner: null, sealed: '' };
+  return {
+    /** Leaves a message in the commit of a unit; it is due at once unless it is kept. */
+    append: ({ append, now }: Unit, message: NewMessage): void => {
+      const { id, projectId, userId, template, channel, locale, recipient, sealed, state, expire } = message;
+      const dueAt = state === 'pending' ? now : null;
+      append(appendedMessages, [
+        id,
+        projectId,
+        userId,
+        template,
+        channel,
+        locale,
+        recipient,
+        sealed,
+        state,
+        dueAt,
+        expire,
+        now,
+      ]);
+    },
+    /** The channels for which something is due. */
+    waiting: sql.prepare<{ now: Instant }>((k, p) =>
+      k.raw('select distinct channel from messages where due_at <= ?', [p.now]),
+    ),
+    /** Gives up what would come too late, also what another process is sending. */
+    expire: (channel: Channel, now: Instant): Query =>
+      sql.compile(
+        knex(name)
+          .where({ channel })
+          .andWhere('due_at', '<=', now)
+          .andWhere('expire', '<=', now)
+          .update({ ...ended, state: 'expired', fence: knex.raw('fence + 1') }),
+      ),
+    claim: leased.claim,
+    /** Ends an attempt, with the content wiped where it was the last; changes nothing where another process has claimed the message since. */
+    settle: (row: Pick<MessageRow, 'id' | 'fence'>, change: Settled): Query =>
+      leased.settle(row, change.dueAt === null ? { ...change, sealed: '' } : change),
+
+    /** Messages, newest first. */
+    list: ({ projectId }: { readonly projectId: string | null }, limit: number): Query => {
+      const found = knex(name).orderBy([
+        { column: 'created_at', order: 'desc' },
+        { column: 'id', order: 'desc' },
+      ]);
+      if (projectId !== null) found.where({ project_id: projectId });
+      return sql.compile(found.limit(limit).select(messageTable.select(sql)));
+    },
+    find: (id: string): Query => sql.compile(knex(name).where({ id }).select(messageTable.select(sql))),
+
+    /** What waits, of each channel: how many, and since when. */
+    backlog: (): Query =>
+      sql.text(
+        'select channel, count(*) as waiting, min(created_at) as oldest from messages where due_at is not null group by channel',
+        [],
+      ),
+    /**
+     * Makes due now what is due later than it can have been put off: it was before the clock was set back. A message waits for its first
+     * attempt, for the end of a lease or for the next attempt.
+     */
+    bringForward: (now: Instant): Query => {
+      const latest = (ms: number) => instantOf(latestPast(millisecondsOf(now)) + ms);
+      const late = knex(name).where((either) => {
+        either
+          .where({ state: 'pending' })
+          .orWhere((row) => row.where({ state: 'sending' }).andWhere('due_at', '>', latest(courierLimits.leaseMs)));
+        messageDelays.forEach((seconds, at) => {
+          const due = latest(mostScattered(seconds * 1000));
+          either.orWhere((row) => row.where({ state: 'retrying', attempt: at + 1 }).andWhere('due_at', '>', due));
+        });
+      });
+      return sql.compile(late.andWhere('due_at', '>', latest(0)).update({ due_at: now }));
+    },
+    /** Removes some of what is older than a time and has ended. */
+    prune: (before: Instant, most: number): Query =>
+      sql.compile(
+        knex(name)
+          .whereIn(
+            'id',
+            knex(name)
+              .where('created_at', '<', before)
+              .whereNull('due_at')
+              .orderBy('created_at')
+              .limit(most)
+              .select('id'),
+          )
+          .delete(),
+      ),
+  };
+}
+
+/** The store of messages. */
+export type MessageStore = ReturnType<typeof createMessageStore>;

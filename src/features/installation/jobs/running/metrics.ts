@@ -1,0 +1,51 @@
+import type { Runtime } from '#src/platform/index.js';
+
+/** A job as the database knows it, of all processes. */
+interface MeasuredJob {
+  readonly job: string;
+  readonly secondsSinceSuccess: number;
+  readonly isHeld: boolean;
+}
+
+/** The measurements of jobs. */
+export function createJobMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
+  const labelNames = ['job'] as const;
+  const runs = metrics.counter({
+    name: 'svc_cron_runs_total',
+    help: 'Runs of jobs by this process',
+    labelNames: ['job', 'outcome'],
+  });
+  const time = metrics.histogram({
+    name: 'svc_cron_run_duration_seconds',
+    help: 'Time that runs of jobs by this process took',
+    labelNames,
+    buckets: [0.01, 0.1, 1, 10, 60, 600],
+  });
+  const success = metrics.gauge({
+    name: 'svc_cron_seconds_since_success',
+    help: 'Time since the last success of a job in any process, or since the job is known',
+    labelNames,
+  });
+  const leases = metrics.gauge({
+    name: 'svc_cron_lease_held',
+    help: '1 while some process runs the job',
+    labelNames,
+  });
+  return {
+    run: (job: string, outcome: string, seconds: number): void => {
+      runs.inc({ job, outcome });
+      time.observe({ job }, seconds);
+    },
+    state: (jobs: readonly MeasuredJob[]): void => {
+      success.reset();
+      leases.reset();
+      for (const { job, secondsSinceSuccess, isHeld } of jobs) {
+        success.set({ job }, secondsSinceSuccess);
+        leases.set({ job }, isHeld ? 1 : 0);
+      }
+    },
+  };
+}
+
+/** The measurements of jobs. */
+export type JobMetrics = ReturnType<typeof createJobMetrics>;

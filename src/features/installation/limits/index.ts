@@ -1,0 +1,26 @@
+import type { Runtime } from '#src/platform/index.js';
+import type { Job } from '#src/platform/scheduler.js';
+import { createOverview, type LimitOverview } from './overview.js';
+import { createPruning } from './pruning.js';
+import { createRates } from './rates.js';
+import { createCounting, type LimitCounting } from './service.js';
+import { createLimitStore } from './store.js';
+
+export type { LimitCounter, LimitSelection } from './overview.js';
+export { proofKey } from './rates.js';
+
+/** The limits service. */
+export interface Limits extends LimitCounting, LimitOverview {
+  readonly jobs: readonly Job[];
+}
+
+/** Counts calls of the security classes. */
+export function createLimits(runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config'>): Limits {
+  const store = createLimitStore(runtime.sql);
+  const rates = createRates(runtime);
+  return {
+    ...createCounting(runtime, store, rates),
+    ...createOverview(runtime, store, rates),
+    jobs: [createPruning(runtime, store)],
+  };
+}

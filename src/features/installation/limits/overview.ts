@@ -1,0 +1,104 @@
+import { countedInMemory, jobLimits, type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { addressKey } from '#src/platform/limiter.js';
+import { proofKey, type Rates, windowOf } from './rates.js';
+import { arrivalAt, type LimitStore, limitCounters, type StoredSelection } from './store.js';
+
+/** A counter in use, as `svc limits show` prints it. */
+export interface LimitCounter {
+  readonly class: string;
+  readonly kind: string;
+  readonly key: string;
+  readonly count: number;
+  readonly limit: number;
+  readonly resetAt: number;
+}
+
+/** Which counters: of a project, and there of one address or one user, who need not exist. */
+export interface LimitSelection {
+  readonly projectId: string;
+  readonly address?: string;
+  readonly user?: { readonly id?: string; readonly email: string | null };
+}
+
+/** A limit in force. */
+interface LimitRate extends Rate {
+  readonly class: string;
+  readonly kind: string;
+  readonly summary: string;
+  readonly counted: string;
+}
+
+/** What operators see and change of limits. */
+export interface LimitOverview {
+  /** Every class with the rates in force. */
+  rates(): LimitRate[];
+  /** Counters that are not yet back to zero. */
+  list(reader: Reader, selection: LimitSelection): Promise<LimitCounter[]>;
+  /** Deletes counters and returns how many there were. */
+  reset(unit: Unit, selection: LimitSelection): Promise<number>;
+  /** Counters from before the clock was set back go on from where they were; one that is used meanwhile does so by itself. */
+  settle(signal: AbortSignal): Promise<void>;
+}
+
+/** Creates the overview of limits. */
+export function createOverview(
+  { db, clock, config }: Pick<Runtime, 'db' | 'clock' | 'config'>,
+  store: LimitStore,
+  { rateOfRow }: Rates,
+): LimitOverview {
+  return {
+    rates: () =>
+      Object.entries(limitClasses).flatMap(([name, { summary, ...shipped }]) =>
+        Object.entries<Rate>(shipped).map(([kind, rate]) => ({
+          class: name,
+          kind,
+          summary,
+          ...(config.rateLimits[name as LimitName] ?? rate),
+          counted: countedInMemory.has(name) ? 'in the memory of each server process' : 'in the database',
+        })),
+      ),
+    list: async (reader, selection) => {
+      const now = clock.now();
+      const rows = await reader.all(store.list(stored(selection), now));
+      return rows
+        .map((row) => limitCounters.decode(row))
+        .map((row) => {
+          const rate = rateOfRow(row);
+          const { intervalMs, windowMs } = windowOf(rate);
+          const arrival = arrivalAt(row, now, windowMs);
+          const count = Math.ceil((arrival - now) / intervalMs);
+          return { class: row.class, kind: row.kind, key: row.key, count, limit: rate.count, resetAt: arrival };
+        })
+        .filter(({ count }) => count > 0);
+    },
+    reset: async (unit, selection) => {
+      const counters = await unit.run(store.reset(stored(selection)));
+      unit.record('limitsReset', { resource: 'limits', payload: { counters } });
+      return counters;
+    },
+    settle: async (signal) => {
+      const by = { projectId: null, actor: { kind: 'job', id: 'clock.settle' }, requestId: '' };
+      for (let moved: number = jobLimits.batch; moved === jobLimits.batch; ) {
+        signal.throwIfAborted();
+        const now = clock.now();
+        moved = await db.work(by, async (unit) => {
+          const rows = (await unit.all(store.ahead(now, jobLimits.batch))).map((row) => limitCounters.decode(row));
+          for (const row of rows)
+            await unit.run(store.place(row, arrivalAt(row, now, windowOf(rateOfRow(row)).windowMs), now));
+          return rows.length;
+        });
+      }
+    },
+  };
+}
+
+function stored({ projectId, address, user }: LimitSelection): StoredSelection {
+  if (address !== undefined) return { projectId, kind: 'address', keys: [addressKey(address)] };
+  if (user === undefined) return { projectId };
+  // Logins count by the address that was given; guesses of the current password, or of a second factor, by the user.
+  const { id, email } = user;
+  const keys = [...(email ? [email.toLowerCase()] : []), ...(id === undefined ? [] : [proofKey(id)])];
+  return { projectId, kind: 'account', keys };
+}

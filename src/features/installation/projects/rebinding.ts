@@ -1,0 +1,60 @@
+import { jobLimits } from '#src/contract/limits.js';
+import type { Query, Value } from '#src/platform/db/query.js';
+import type { Row } from '#src/platform/db/table.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Job } from '#src/platform/scheduler.js';
+import type { SealedColumn } from '#src/platform/sealing.js';
+import type { Projects } from './service.js';
+import type { ProjectStore } from './store.js';
+
+/** The fact that says that no value of the first version is left. */
+const allBound = 'sealed_values_bound';
+
+/**
+ * Seals values of earlier versions anew, so that they are bound to their row. What is left is found by its prefix, so the job goes on where
+ * it was interrupted, and a value that was written meanwhile is left alone.
+ */
+export function createRebinding(
+  { db, sealing, random }: Pick<Runtime, 'db' | 'sealing' | 'random'>,
+  store: ProjectStore,
+  { projects, columns }: { readonly projects: Projects; readonly columns: readonly SealedColumn[] },
+): Job {
+  const name = 'sealing.bind';
+  const by = () => ({ projectId: null, actor: { kind: 'job', id: name }, requestId: random.id() });
+
+  /** The statement that binds a value; undefined where it does not open, as of a row that somebody has moved. */
+  const rebound = async (column: SealedColumn, found: Row) => {
+    const [projectId, row, before] = [String(found.project_id), String(found[column.key]), String(found.sealed)];
+    const { dataKey } = await projects.current(projectId);
+    const place = { column, row };
+    const value = sealing.tryOpen(projectId, dataKey, place, before);
+    if (value === undefined) return undefined;
+    return store.rebind(column, { projectId, row, before, after: sealing.seal(projectId, dataKey, place, value) });
+  };
+  const bindAll = async (column: SealedColumn, signal: AbortSignal): Promise<void> => {
+    let after: readonly Value[] | null = null;
+    for (;;) {
+      signal.throwIfAborted();
+      const rows: Row[] = await db.all(store.unbound(column, after, jobLimits.batch));
+      const statements: (Query | undefined)[] = [];
+      for (const row of rows) statements.push(await rebound(column, row));
+      await db.work(by(), async (unit) => {
+        for (const statement of statements) if (statement !== undefined) await unit.run(statement);
+      });
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < jobLimits.batch) return;
+      after = column.order.map((one) => last[one] ?? null);
+    }
+  };
+  return {
+    name,
+    schedule: '0 */5 * * * *',
+    summary: 'Binds sealed values of earlier versions to their rows, once',
+    lease: 'database',
+    run: async (signal) => {
+      if ((await db.one(store.fact(allBound))) !== undefined) return;
+      for (const column of columns) await bindAll(column, signal);
+      await db.work(by(), (unit) => unit.run(store.insertFact(allBound, unit.now)));
+    },
+  };
+}

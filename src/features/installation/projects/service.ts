@@ -1,0 +1,135 @@
+import { Failure } from '#src/contract/errors.js';
+import { type Project, projectSettings } from '#src/contract/project.js';
+import { customId, uniqueId } from '#src/contract/shapes.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
+import type { Database, Reader, Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { Lru } from '#src/platform/lru.js';
+import { demandName } from './names.js';
+import { createOrigins, type Origins } from './origins.js';
+import { createPlatforms, type Platforms } from './platforms.js';
+import { mergeSettings } from './settings.js';
+import { type ProjectStore, platforms, projects } from './store.js';
+
+/** How long a running process may answer from its copy of a project, in milliseconds. */
+const cacheMs = 500;
+const cacheBounds = { bytes: 8_388_608, entries: 1000, largest: 1_048_576 } as const;
+
+type RemovalStep = (unit: Unit, projectId: string) => Promise<void>;
+
+/** Projects with their settings, platforms and origins. */
+export interface Projects extends Platforms, Origins {
+  /** Throws Failure `project_not_found`. */
+  get(reader: Reader, id: string): Promise<Project>;
+  /** A project as requests see it: at most half a second old. Throws Failure `project_not_found`. */
+  current(id: string): Promise<Project>;
+  list(reader: Reader): Promise<Project[]>;
+  /** The settings of every project, in one query. */
+  settingsOfAll(reader: Reader): Promise<Pick<Project, 'id' | 'settings'>[]>;
+  /** Throws Failure `project_already_exists`. */
+  create(unit: Unit, input: { readonly id: string; readonly name: string }): Promise<Project>;
+  /** Changes the name and single settings; a setting of null goes back to its default. Throws Failure for unknown keys and wrong values. */
+  update(
+    unit: Unit,
+    id: string,
+    change: { readonly name?: string; readonly settings?: Readonly<Record<string, unknown>> },
+  ): Promise<Project>;
+  /** Registers a step for what has to be deleted before a project and has no foreign key to it. */
+  beforeRemoval(step: RemovalStep): void;
+  /** Deletes a project with everything in it. */
+  remove(unit: Unit, id: string): Promise<void>;
+  /** Whether the database was set up with this master key. The first caller stores a mark; later ones only read it. */
+  masterKeyFits(db: Pick<Database, 'one' | 'work'>, by: AuditContext): Promise<boolean>;
+}
+
+type Deps = Pick<Runtime, 'db' | 'clock' | 'random' | 'sealing' | 'config'>;
+
+/** Creates the service of projects. */
+export function createProjects(runtime: Deps, store: ProjectStore): Projects {
+  const { db, clock, random, sealing } = runtime;
+  const cache = new Lru<{ readonly project: Project; readonly until: number }>(cacheBounds);
+  const removalSteps: RemovalStep[] = [];
+
+  const get: Projects['get'] = async (reader, id) => {
+    const row = await reader.one(store.find({ id }));
+    if (row === undefined) throw new Failure('project_not_found');
+    const { settings, ...rest } = projects.decode(row);
+    const hostnames = (await reader.all(store.platforms({ projectId: id }))).map(
+      (platform) => platforms.decode(platform).hostname,
+    );
+    return { ...rest, settings: projectSettings.parse(settings), hostnames };
+  };
+
+  return {
+    ...createPlatforms(runtime, store, (projectId) => cache.delete(projectId)),
+    ...createOrigins(runtime, store),
+    get,
+    current: async (id) => {
+      const cached = cache.get(id);
+      if (cached !== undefined && cached.until > clock.monotonic()) return cached.project;
+      cache.delete(id);
+      // Whatever a stranger sends here would reach the database; Postgres refuses a NUL character, for one.
+      if (!customId.safeParse(id).success) throw new Failure('project_not_found');
+      const project = await get(db, id);
+      const bytes = 4096 + 100 * project.hostnames.length;
+      cache.set(id, { project, until: clock.monotonic() + cacheMs }, bytes);
+      return project;
+    },
+    list: async (reader) => {
+      const rows = await reader.all(store.list());
+      return Promise.all(rows.map((row) => get(reader, projects.decode(row).id)));
+    },
+    settingsOfAll: async (reader) =>
+      (await reader.all(store.list())).map((row) => {
+        const { id, settings } = projects.decode(row);
+        return { id, settings: projectSettings.parse(settings) };
+      }),
+    create: async (unit, { id, name }) => {
+      const newId = id === uniqueId ? random.id() : id;
+      if (!customId.safeParse(newId).success) {
+        throw new Failure('general_argument_invalid', {
+          message: 'The id of a project consists of A-Z a-z 0-9 . _ -.',
+        });
+      }
+      demandName('project', name);
+      const dataKey = sealing.newDataKey(newId);
+      const row = { id: newId, name, settings: {}, dataKey, createdAt: unit.now, updatedAt: unit.now };
+      if ((await unit.one(store.insert(row))) === undefined) throw new Failure('project_already_exists');
+      unit.record('projectCreated', { resource: `projects/${newId}`, payload: { name } });
+      return get(unit, newId);
+    },
+    update: async (unit, id, change) => {
+      const row = await unit.one(store.find({ id }));
+      if (row === undefined) throw new Failure('project_not_found');
+      const project = projects.decode(row);
+      const settings = mergeSettings(project.settings, change.settings ?? {});
+      const name = change.name ?? project.name;
+      if (change.name !== undefined) demandName('project', name);
+      await unit.run(store.update(id, { name, settings, updatedAt: unit.now }));
+      unit.record('projectUpdated', {
+        resource: `projects/${id}`,
+        payload: { name, settings: Object.keys(change.settings ?? {}) },
+      });
+      cache.delete(id);
+      return get(unit, id);
+    },
+    beforeRemoval: (step) => {
+      removalSteps.push(step);
+    },
+    remove: async (unit, id) => {
+      const { name } = await get(unit, id);
+      for (const step of removalSteps) await step(unit, id);
+      await unit.run(store.remove(id));
+      unit.record('projectDeleted', { resource: `projects/${id}`, payload: { name } });
+      cache.delete(id);
+    },
+    masterKeyFits: async (database, by) => {
+      const mark = async (unit: Unit) => {
+        await unit.run(store.insertFact('key_check', sealing.keyCheck));
+        return unit.one(store.fact('key_check'));
+      };
+      const row = (await database.one(store.fact('key_check'))) ?? (await database.work(by, mark));
+      return row?.value === sealing.keyCheck;
+    },
+  };
+}

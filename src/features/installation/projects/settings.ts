@@ -1,0 +1,27 @@
+import { Failure } from '#src/contract/errors.js';
+import { type ProjectSettings, projectSettings } from '#src/contract/project.js';
+
+/** Stored settings with a change applied; null takes a setting back to its default. Throws Failure for unknown settings and wrong values. */
+export function mergeSettings(
+  stored: Partial<ProjectSettings>,
+  change: Readonly<Record<string, unknown>>,
+): Partial<ProjectSettings> {
+  const merged: Record<string, unknown> = { ...stored };
+  for (const [key, value] of Object.entries(change)) {
+    if (!(key in projectSettings.shape)) {
+      throw new Failure('general_argument_invalid', {
+        message: `"${key}" is not a project setting. Known: ${Object.keys(projectSettings.shape).join(', ')}.`,
+      });
+    }
+    if (value === null) delete merged[key];
+    else merged[key] = value;
+  }
+  const parsed = projectSettings.safeParse(merged);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new Failure('general_argument_invalid', {
+      message: `Invalid \`${issue?.path.join('.')}\` setting: ${issue?.message}`,
+    });
+  }
+  return merged as Partial<ProjectSettings>;
+}

@@ -1,0 +1,116 @@
+import type { ProjectSettings } from '#src/contract/project.js';
+import type { Instant } from '#src/contract/shapes.js';
+import type { Query, Sql, Value } from '#src/platform/db/query.js';
+import { instant, json, nullable, table, text } from '#src/platform/db/table.js';
+import { type SealedColumn, unboundPrefix } from '#src/platform/sealing.js';
+
+/** A tenant. Settings hold only what differs from the defaults. */
+export const projects = table('projects', {
+  id: text,
+  name: text,
+  settings: json<Partial<ProjectSettings>>(),
+  /** The project's data key, wrapped by the master key. */
+  dataKey: text,
+  createdAt: instant,
+  updatedAt: instant,
+});
+
+/** A web origin of a project. */
+export const platforms = table('platforms', {
+  id: text,
+  projectId: text,
+  name: text,
+  hostname: text,
+  createdAt: instant,
+  updatedAt: instant,
+});
+
+/** A server key; of the secret only its digest. */
+export const apiKeys = table('api_keys', {
+  id: text,
+  projectId: text,
+  name: text,
+  scopes: json<readonly string[]>(),
+  secretDigest: text,
+  expire: nullable(instant),
+  accessedAt: nullable(instant),
+  createdAt: instant,
+  updatedAt: instant,
+});
+
+type ProjectRow = Parameters<typeof projects.encode>[0];
+type PlatformRow = Parameters<typeof platforms.encode>[0];
+type KeyRow = Parameters<typeof apiKeys.encode>[0];
+
+/** SQL over projects, platforms and server keys. */
+export function createProjectStore(sql: Sql) {
+  const { knex } = sql;
+  return {
+    find: sql.prepare<{ id: string }>((k, p) => k(projects.name).where('id', p.id).select(projects.select(sql))),
+    list: (): Query => sql.compile(knex(projects.name).orderBy(['created_at', 'id']).select(projects.select(sql))),
+    insert: (row: ProjectRow): Query =>
+      sql.compile(knex(projects.name).insert(projects.encode(row)).onConflict(['id']).ignore().returning('id')),
+    update: (id: string, change: Partial<ProjectRow>): Query =>
+      sql.compile(knex(projects.name).where({ id }).update(projects.encodeSome(change))),
+    remove: (id: string): Query => sql.compile(knex(projects.name).where({ id }).delete()),
+
+    platforms: sql.prepare<{ projectId: string }>((k, p) =>
+      k(platforms.name).where('project_id', p.projectId).orderBy(['created_at', 'id']).select(platforms.select(sql)),
+    ),
+    findPlatform: (projectId: string, id: string): Query =>
+      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).select(platforms.select(sql))),
+    /** Keeps others from changing how much a project has, until the unit ends. */
+    hold: (id: string): Query => sql.compile(knex(projects.name).where({ id }).forUpdate().select('id')),
+    countPlatforms: (projectId: string): Query =>
+      sql.compile(knex(platforms.name).where({ project_id: projectId }).count({ count: '*' })),
+    platformsById: (id: string): Query =>
+      sql.compile(knex(platforms.name).where({ id }).limit(2).select(platforms.select(sql))),
+    insertPlatform: (row: PlatformRow): Query =>
+      sql.compile(knex(platforms.name).insert(platforms.encode(row)).onConflict().ignore().returning('id')),
+    updatePlatform: (projectId: string, id: string, change: Partial<PlatformRow>): Query =>
+      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).update(platforms.encodeSome(change))),
+    removePlatform: (projectId: string, id: string): Query =>
+      sql.compile(knex(platforms.name).where({ project_id: projectId, id }).delete()),
+    anyPlatform: (hostnames: readonly string[]): Query =>
+      sql.compile(knex(platforms.name).whereIn('hostname', hostnames).limit(1).select('id')),
+
+    findKey: sql.prepare<{ id: string }>((k, p) => k(apiKeys.name).where('id', p.id).select(apiKeys.select(sql))),
+    keys: (projectId: string): Query =>
+      sql.compile(
+        knex(apiKeys.name).where({ project_id: projectId }).orderBy(['created_at', 'id']).select(apiKeys.select(sql)),
+      ),
+    countKeys: (projectId: string): Query =>
+      sql.compile(knex(apiKeys.name).where({ project_id: projectId }).count({ count: '*' })),
+    insertKey: (row: KeyRow): Query => sql.compile(knex(apiKeys.name).insert(apiKeys.encode(row))),
+    touchKey: (id: string, accessedAt: Instant): Query =>
+      sql.compile(knex(apiKeys.name).where({ id }).update({ accessed_at: accessedAt })),
+    removeKey: (id: string): Query => sql.compile(knex(apiKeys.name).where({ id }).delete()),
+
+    // Every start asks these two; written out, they do not wait until knex is loaded.
+    /** Sealed values of the first version, after a row in the order of the primary key. */
+    unbound: ({ table, column, key, order }: SealedColumn, after: readonly Value[] | null, most: number): Query => {
+      const rows = knex(table)
+        .where(column, 'like', `${unboundPrefix}%`)
+        .limit(most)
+        .orderBy([...order]);
+      if (after !== null) rows.whereRaw(`(${order.join(', ')}) > (${order.map(() => '?').join(', ')})`, [...after]);
+      return sql.compile(rows.select([...new Set(['project_id', key, ...order]), `${column} as sealed`]));
+    },
+    /** Puts a value in the place of another of the same row; changes nothing where that has changed meanwhile. */
+    rebind: (
+      { table, column, key }: SealedColumn,
+      { projectId, row, before, after }: { projectId: string; row: string; before: string; after: string },
+    ): Query =>
+      sql.compile(
+        knex(table)
+          .where({ project_id: projectId, [key]: row, [column]: before })
+          .update({ [column]: after }),
+      ),
+    fact: (name: string): Query => sql.text('select value from installation where name = ?', [name]),
+    insertFact: (name: string, value: string): Query =>
+      sql.text('insert into installation (name, value) values (?, ?) on conflict (name) do nothing', [name, value]),
+  };
+}
+
+/** The store of projects, platforms and server keys. */
+export type ProjectStore = ReturnType<typeof createProjectStore>;

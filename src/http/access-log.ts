@@ -1,0 +1,29 @@
+import type { Runtime } from '#src/platform/index.js';
+import type { Middleware, RequestContext } from './request-context.js';
+import { knownMethods } from './routes.js';
+
+/** Counts each request in the metrics and writes its line to the log. */
+export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' | 'log' | 'metrics'>): Middleware {
+  const report = ({ ctx, requestId, ip, started, operation, project, actor, errorType }: RequestContext): void => {
+    const { status, method } = ctx;
+    const seconds = (clock.monotonic() - started) / 1000;
+    const route = operation?.declaration.id ?? 'none';
+    metrics.request(knownMethods.has(method) ? method : 'other', route, status, seconds);
+    if (!log.isOn('info')) return;
+    log.info('request', {
+      requestId,
+      method,
+      route,
+      status,
+      ms: Math.round(seconds * 1e5) / 100,
+      project: project?.id,
+      actor: actor === undefined || actor.kind === 'guest' ? actor?.kind : `${actor.kind}:${actor.id}`,
+      ip,
+      type: errorType,
+    });
+  };
+  return async (ctx, next) => {
+    await next();
+    report(ctx.state.context);
+  };
+}

@@ -1,0 +1,95 @@
+import { forwardedUserAgent } from '#src/contract/headers.js';
+import { type Declaration, invoke, type Operation, type RequestFacts } from '#src/contract/operation.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Authentication } from './authenticate.js';
+import { readJsonBody } from './body.js';
+import { createBodyRoom } from './body-room.js';
+import { isLocal } from './client-address.js';
+import type { RequestLimit } from './limit.js';
+import { createLocale } from './locale.js';
+import type { Origins } from './origins.js';
+import { createQueryReader, type QueryReader } from './query.js';
+import { RequestReading } from './reading.js';
+import type { Reply } from './reply.js';
+import type { Middleware, RequestContext } from './request-context.js';
+
+interface Deps {
+  readonly authentication: Authentication;
+  readonly limit: RequestLimit;
+  readonly origins: Origins;
+  readonly reply: Reply;
+}
+
+const guest = { kind: 'guest' } as const;
+
+/** Runs the operation that routing has found, in the order that security demands, and writes its reply. */
+export function createOperationMiddleware(
+  { config, answers }: Pick<Runtime, 'config' | 'answers'>,
+  operations: readonly Operation[],
+  { authentication, limit, origins, reply }: Deps,
+): Middleware {
+  const bodyRoom = createBodyRoom();
+  const locale = createLocale(config.headerAliases);
+  const queryReaders = new Map<Operation, QueryReader>(
+    operations.map((operation) => [operation, createQueryReader(operation.declaration.query)]),
+  );
+
+  /** Finds the project and the caller, and counts the call. Throws Failure where origin, credentials or limits refuse it. */
+  const admit = async (context: RequestContext, declaration: Declaration): Promise<void> => {
+    if (declaration.project !== undefined) limit.demandOperation(context);
+    if (declaration.project === 'path') origins.admitAnybody(context);
+    if (declaration.project !== false) context.project = await authentication.project(context);
+    else if (declaration.readableByPlatforms) await origins.admitWithoutProject(context);
+    if (declaration.project !== undefined || context.project === undefined) return;
+    origins.admit(context);
+    origins.demandForSession(context, declaration);
+    await authentication.actor(context, context.project);
+    const counted = limit.demand(context);
+    if (counted !== undefined) await counted;
+  };
+  const readQuery = ({ ctx, req }: RequestContext, operation: Operation) =>
+    req.url?.includes('?') ? (queryReaders.get(operation)?.(ctx.querystring) ?? {}) : {};
+  const requestFacts = (context: RequestContext): RequestFacts => {
+    const reading = new RequestReading(context);
+    const room = answers.open(reading);
+    context.room = room;
+    return {
+      id: context.requestId,
+      waits: context.waits,
+      ip: context.ip,
+      userAgent: userAgentOf(context),
+      presentedSession: context.presentedSession,
+      locale: locale(context.req),
+      isLocal: isLocal(context.req),
+      reading,
+      charge: (calls) => limit.charge(context, calls),
+      answer: room,
+    };
+  };
+
+  return async (ctx) => {
+    const { context } = ctx.state;
+    const { operation } = context;
+    if (operation === undefined) return;
+    const { declaration } = operation;
+    await admit(context, declaration);
+    const body =
+      declaration.method === 'GET'
+        ? undefined
+        : await readJsonBody(ctx.req, declaration.bodyBytes ?? config.bodyMaxBytes, bodyRoom(context.ip));
+    const result = await invoke(operation, {
+      project: context.project,
+      actor: context.actor ?? guest,
+      params: context.params,
+      query: readQuery(context, operation),
+      body,
+      request: requestFacts(context),
+    });
+    reply.write(context, declaration, result);
+  };
+}
+
+/** The user agent of the browser; a server key forwards that of the browser which it acts for. */
+function userAgentOf({ ctx, req, actor }: RequestContext): string {
+  return (actor?.kind === 'key' && ctx.get(forwardedUserAgent)) || (req.headers['user-agent'] ?? '');
+}

@@ -1,0 +1,38 @@
+import { Failure } from '#src/contract/errors.js';
+import type { Operation } from '#src/contract/operation.js';
+import type { RequestLimit } from './limit.js';
+import type { Origins } from './origins.js';
+import type { Middleware, RequestContext } from './request-context.js';
+import { createRoutes, knownMethods } from './routes.js';
+
+/** Finds the operation of a request. Answers preflights, and throws Failure for unknown paths and methods. */
+export function createRouting(
+  operations: readonly Operation[],
+  { limit, origins }: { limit: RequestLimit; origins: Origins },
+): Middleware {
+  const routes = createRoutes(operations);
+  const refuseMethod = ({ ctx, response }: RequestContext): never => {
+    const allowed = routes.allowed(ctx.path);
+    response.set('Allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', '));
+    throw new Failure('general_method_unsupported');
+  };
+  const answerUnrouted = async (context: RequestContext): Promise<void> => {
+    const { ctx } = context;
+    if (!knownMethods.has(ctx.method)) return refuseMethod(context);
+    if (ctx.method === 'OPTIONS') {
+      limit.demandOperation(context);
+      return origins.preflight(context);
+    }
+    if (routes.allowed(ctx.path).length > 0) return refuseMethod(context);
+    limit.demandFewRefused(context);
+    throw new Failure('general_route_not_found');
+  };
+  return (ctx, next) => {
+    const { context } = ctx.state;
+    const route = routes.find(ctx);
+    if (route === undefined) return answerUnrouted(context);
+    context.operation = route.operation;
+    context.params = route.params;
+    return next();
+  };
+}

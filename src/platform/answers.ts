@@ -1,0 +1,263 @@
+import type { AnswerRoom, Look } from '#src/contract/answer-room.js';
+import { Failure } from '#src/contract/errors.js';
+import { answerLimits } from '#src/contract/limits.js';
+import type { Reading } from '#src/contract/reading.js';
+
+interface WaitingAnswer {
+  readonly account: string;
+  readonly bytes: number;
+  readonly enter: () => void;
+}
+
+/**
+ * A store of bytes that many take from and give back to; who finds too few waits, first come, first served. An account has a share of its own:
+ * whoever reads slowly what it has asked for waits behind itself only.
+ */
+class Gate {
+  #left: number;
+  readonly #share: number;
+  /** Bytes that accounts hold. */
+  readonly #held = new Map<string, number>();
+  readonly #waiting: WaitingAnswer[] = [];
+
+  constructor(bytes: number, share: number) {
+    this.#left = bytes;
+    this.#share = share;
+  }
+
+  /** Takes them at once, or does not. */
+  tryTake(account: string, bytes: number): boolean {
+    if (this.#waiting.length > 0 || !this.#fits(account, bytes)) return false;
+    this.force(account, bytes);
+    return true;
+  }
+
+  /** Takes them whatever is left: they are in memory already. */
+  force(account: string, bytes: number): void {
+    this.#left -= bytes;
+    this.#held.set(account, (this.#held.get(account) ?? 0) + bytes);
+  }
+
+  async take(account: string, bytes: number): Promise<void> {
+    if (this.tryTake(account, bytes)) return;
+    const refused = () => new Failure('general_unavailable', { retryAfter: answerLimits.retrySeconds });
+    if (this.#waiting.length >= answerLimits.waiting) throw refused();
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(entry), 1);
+        reject(refused());
+        this.#admit();
+      }, answerLimits.waitMs);
+      const entry: WaitingAnswer = {
+        account,
+        bytes,
+        enter: () => {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      this.#waiting.push(entry);
+      this.#admit();
+    });
+  }
+
+  give(account: string, bytes: number): void {
+    if (bytes === 0) return;
+    this.#left += bytes;
+    const held = (this.#held.get(account) ?? 0) - bytes;
+    if (held > 0) this.#held.set(account, held);
+    else this.#held.delete(account);
+    this.#admit();
+  }
+
+  #fits(account: string, bytes: number): boolean {
+    const held = this.#held.get(account) ?? 0;
+    return bytes <= this.#left && (held === 0 || held + bytes <= this.#share);
+  }
+
+  /** Lets in who fits, in turn; accounts whose share is used up are passed over, and nobody overtakes who only lacks bytes. */
+  #admit(): void {
+    for (let at = 0; at < this.#waiting.length; ) {
+      const next = this.#waiting[at];
+      if (next === undefined || next.bytes > this.#left) return;
+      if (!this.#fits(next.account, next.bytes)) {
+        at += 1;
+        continue;
+      }
+      this.#waiting.splice(at, 1);
+      this.force(next.account, next.bytes);
+      next.enter();
+    }
+  }
+}
+
+/** The room of one request with what its transport does with it. */
+export interface OpenRoom extends AnswerRoom {
+  /** The answer is put together: only its own bytes are held from now on. */
+  settle(bytes: number): void;
+  /** The answer has left, or never will. */
+  close(): void;
+}
+
+/**
+ * Gives each request a room for its answer. There are two gates: few bytes are always to be had, however many large answers are under way, and
+ * whoever waits for many holds few only, so that no two wait for each other.
+ */
+export class Answers {
+  readonly #most: number;
+  readonly #few: Gate;
+  readonly #many: Gate;
+
+  constructor(mostBytes: number) {
+    this.#most = mostBytes;
+    this.#few = new Gate(answerLimits.fewAtOnce, answerLimits.fewAtOnce / 2);
+    this.#many = new Gate(mostBytes * answerLimits.manyAtOnce, mostBytes * answerLimits.manyOfAccount);
+  }
+
+  /** A room in the share of an account: a user, a server key, the address of a guest, or the operator. */
+  open(owner: Pick<Reading, 'account'>): OpenRoom {
+    return new Room(owner, this.#most, this.#few, this.#many);
+  }
+}
+
+class Room implements OpenRoom {
+  readonly #owner: Pick<Reading, 'account'>;
+  readonly #most: number;
+  readonly #few: Gate;
+  readonly #many: Gate;
+  #reads = 1;
+  /** Bytes held of each gate. */
+  #heldFew = 0;
+  #heldMany = 0;
+  #opening: Promise<void> | undefined;
+  /** Bytes that were read, and that were written. */
+  #read = 0;
+  #written = 0;
+  #isClosed = false;
+  /** Only where reads share the room. */
+  #looking: Set<Promise<unknown>> | undefined;
+  #large: Promise<unknown> | undefined;
+
+  constructor(owner: Pick<Reading, 'account'>, most: number, few: Gate, many: Gate) {
+    this.#owner = owner;
+    this.#most = most;
+    this.#few = few;
+    this.#many = many;
+  }
+
+  share(reads: number): void {
+    this.#reads = Math.max(1, reads);
+  }
+
+  async read<T>(look: (bytes: number) => Promise<Look<T>>): Promise<T> {
+    if (!this.#begin()) await this.#opening;
+    const held = this.#heldMany > 0 ? this.#most : answerLimits.few;
+    // Reads that share the room look at once, each with its part of what the room holds.
+    const offered = this.#reads === 1 ? held : Math.floor(held / this.#reads);
+    const looking = look(Math.max(0, Math.min(offered, this.#most - this.#read)));
+    const seen = await (this.#reads === 1 ? looking : this.#amongOthers(looking));
+    if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
+    const again = (this.#large ?? Promise.resolve()).then(() => this.#readMore(look, seen.bytes));
+    this.#large = again.catch(() => {});
+    return again;
+  }
+
+  write(text: string): void {
+    // Short texts are counted by their characters, as counting bytes would cost more than they are worth.
+    this.#written += text.length < 1000 ? text.length : Buffer.byteLength(text);
+    if (this.#written > this.#most) throw this.#tooLarge();
+  }
+
+  settle(bytes: number): void {
+    this.#hold(bytes);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    if (this.#heldFew > 0) this.#few.give(this.#owner.account, this.#heldFew);
+    if (this.#heldMany > 0) this.#many.give(this.#owner.account, this.#heldMany);
+    this.#heldFew = 0;
+    this.#heldMany = 0;
+  }
+
+  /** Takes all the room at once where it is to be had, otherwise a little. False where that has to be waited for. */
+  #begin(): boolean {
+    if (this.#heldFew > 0 || this.#heldMany > 0) return true;
+    if (this.#opening !== undefined) return false;
+    if (this.#many.tryTake(this.#owner.account, this.#most)) {
+      this.#heldMany = this.#most;
+      return true;
+    }
+    if (this.#few.tryTake(this.#owner.account, answerLimits.few)) {
+      this.#heldFew = answerLimits.few;
+      return true;
+    }
+    this.#opening = this.#few.take(this.#owner.account, answerLimits.few).then(() => {
+      this.#heldFew = answerLimits.few;
+      if (this.#isClosed) this.close();
+    });
+    return false;
+  }
+
+  async #amongOthers<T>(looking: Promise<T>): Promise<T> {
+    this.#looking ??= new Set();
+    this.#looking.add(looking);
+    try {
+      return await looking;
+    } finally {
+      this.#looking.delete(looking);
+    }
+  }
+
+  /** Reads what the first look found too large, one after the other. */
+  async #readMore<T>(look: (bytes: number) => Promise<Look<T>>, first: number): Promise<T> {
+    // What the others read is known then.
+    await Promise.allSettled(this.#looking ?? []);
+    let needed = first;
+    for (let attempt = 0; attempt < answerLimits.attempts; attempt++) {
+      const left = this.#most - this.#read;
+      if (needed > left) throw this.#tooLarge();
+      await this.#takeMany(this.#reads === 1 ? needed : this.#most);
+      const seen = await look(Math.min(left, this.#heldMany));
+      if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
+      // Somebody has made it larger meanwhile.
+      needed = seen.bytes;
+    }
+    throw new Failure('general_unavailable', { retryAfter: answerLimits.retrySeconds });
+  }
+
+  async #takeMany(bytes: number): Promise<void> {
+    if (this.#heldMany >= bytes) return;
+    // Nobody waits for many bytes while holding some of them.
+    this.#many.give(this.#owner.account, this.#heldMany);
+    this.#heldMany = 0;
+    await this.#many.take(this.#owner.account, bytes);
+    this.#heldMany = bytes;
+    this.#few.give(this.#owner.account, this.#heldFew);
+    this.#heldFew = 0;
+    if (this.#isClosed) this.close();
+  }
+
+  #taken<T>(bytes: number, value: T): T {
+    this.#read += bytes;
+    if (this.#reads === 1) this.#hold(bytes);
+    return value;
+  }
+
+  /** Holds so many bytes, which are in memory, and gives back what is beyond. */
+  #hold(bytes: number): void {
+    if (this.#isClosed) return;
+    const gate = this.#heldMany > 0 ? this.#many : this.#few;
+    const held = this.#heldMany > 0 ? this.#heldMany : this.#heldFew;
+    if (gate === this.#many) this.#heldMany = bytes;
+    else this.#heldFew = bytes;
+    if (bytes < held) gate.give(this.#owner.account, held - bytes);
+    else if (bytes > held) gate.force(this.#owner.account, bytes - held);
+  }
+
+  #tooLarge(): Failure {
+    return new Failure('general_answer_too_large', {
+      message: `The answer would have more than ${this.#most} bytes. Ask for less: \`limit\` for fewer entries, \`select\` for fewer attributes of a document.`,
+    });
+  }
+}

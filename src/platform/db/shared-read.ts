@@ -1,0 +1,214 @@
+import type { Reading, Waiter } from '#src/contract/reading.js';
+import { Lru } from '../lru.js';
+import { DatabaseError } from './database-error.js';
+import { gone } from './lane.js';
+import type { Query, Sql, Value } from './query.js';
+import { recordset, toRecords } from './recordset.js';
+import type { Row } from './table.js';
+import type { Database } from './unit.js';
+
+/** Reads in one statement, and statements of one kind under way at once. */
+const together = { most: 16, atOnce: 2 } as const;
+/** Both databases bound the values of a statement. */
+const mostSharedValues = 1000;
+/** Kinds of reads that are kept, by the length of their texts in both forms. */
+const kinds = { bytes: 16_777_216, entries: 500, largest: 262_144 } as const;
+/** Reads of a kind that wait for those under way. */
+const mostWaiting = 1024;
+/**
+ * For how long a statement of several reads may run. One that is slow makes all others wait, so then each runs alone, in the share of its own
+ * caller; and so do all of its kind for a while, as what was done until then is lost.
+ */
+const slow = { afterMs: 1000, forMs: 60_000 } as const;
+/** Whose share a statement of several callers takes; a name that no caller has. */
+const joined = 'joined';
+
+/** A read of one row of texts without FROM that can share a statement with others, as it finds its values in the columns of a table of values. */
+export interface SharedQuery {
+  readonly columns: string;
+  /** Values of the places in `columns`, the same for all that share. */
+  readonly values: readonly Value[];
+  /** The read's own values, and the place of each, perhaps with a cast. */
+  readonly own: readonly Value[];
+  readonly places: readonly string[];
+  /** Reads with the same key share statements: they differ in their own values only. */
+  readonly key: string;
+}
+
+/** The column of an own value, by its number. SQLite calls the columns of VALUES so; the first one numbers the reads. */
+export const sharedColumn = (at: number): string => `given.column${at + 2}`;
+
+type Dialect = Pick<Sql, 'dialect' | 'text'>;
+
+/** Joins reads with the same key: several are one statement over a table of their values, which is planned and begun once for all. */
+export function createSharedRead(
+  db: Pick<Database, 'lists'>,
+  sql: Dialect,
+): (query: SharedQuery, reading: Reading) => Promise<Row | undefined> {
+  const known = new Lru<Kind>(kinds);
+  return (query, reading) => {
+    if (query.own.length > mostSharedValues / together.most)
+      return db.lists(reading).one(joinedReads(query, sql)([query.own]));
+    let kind = known.get(query.key);
+    if (kind === undefined) {
+      kind = new Kind(db, joinedReads(query, sql), sql.dialect === 'sqlite');
+      // The text of the statement, once for each number of reads on SQLite.
+      known.set(query.key, kind, 6 * query.columns.length + 1000);
+    }
+    return kind.read(query.own, reading);
+  };
+}
+
+interface Waiting {
+  readonly own: SharedQuery['own'];
+  readonly reading: Reading;
+  readonly resolve: (row: Row | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The statement for some reads. */
+type JoinedStatement = (calls: readonly SharedQuery['own'][]) => Query;
+
+/** Reads that differ in their own values only. Those of one turn of the event loop go together, and those that come while enough are under way. */
+class Kind {
+  readonly #db: Pick<Database, 'lists'>;
+  readonly #statement: JoinedStatement;
+  /** Statements are of 1, 2, 4 … reads, so that there are few texts. */
+  readonly #doubling: boolean;
+  #waiting: Waiting[] = [];
+  #underWay = 0;
+  #called = false;
+  #slowUntil = 0;
+
+  constructor(db: Pick<Database, 'lists'>, statement: JoinedStatement, doubling: boolean) {
+    this.#db = db;
+    this.#statement = statement;
+    this.#doubling = doubling;
+  }
+
+  read(own: SharedQuery['own'], reading: Reading): Promise<Row | undefined> {
+    if (this.#isSlow()) return this.#one(own, reading);
+    if (this.#waiting.length >= mostWaiting) return Promise.reject(new DatabaseError('unavailable', 'lists_waiting'));
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ own, reading, resolve, reject });
+      this.#later();
+    });
+  }
+
+  #isSlow(): boolean {
+    return this.#slowUntil > 0 && performance.now() < this.#slowUntil;
+  }
+
+  #later(): void {
+    if (this.#called || this.#waiting.length === 0 || this.#underWay >= together.atOnce) return;
+    this.#called = true;
+    setImmediate(() => {
+      this.#called = false;
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    const left = this.#waiting.filter(({ reading }) => !reading.waiter.isGone);
+    for (const { reading, reject } of this.#waiting) if (reading.waiter.isGone) reject(gone());
+    this.#waiting = left;
+    while (this.#waiting.length > 0 && this.#underWay < together.atOnce) {
+      const size = Math.min(together.most, this.#waiting.length);
+      const batch = this.#waiting.splice(0, this.#doubling ? 2 ** Math.floor(Math.log2(size)) : size);
+      this.#underWay += 1;
+      this.#run(batch).then(() => {
+        this.#underWay -= 1;
+        this.#later();
+      });
+    }
+  }
+
+  async #run(batch: readonly Waiting[]): Promise<void> {
+    const [first] = batch;
+    if (batch.length === 1 && first !== undefined) return this.#alone(first);
+    try {
+      const rows = await this.#db.lists(readingOfAll(batch)).all(this.#statement(batch.map(({ own }) => own)));
+      const byPart = new Map(rows.map((row) => [Number(row.part), row]));
+      for (const [part, { resolve }] of batch.entries()) resolve(byPart.get(part));
+    } catch (error) {
+      if (error instanceof DatabaseError && error.kind === 'unavailable') {
+        for (const { reject } of batch) reject(error);
+        return;
+      }
+      const isSlow = error instanceof DatabaseError && error.kind === 'timeout' && error.code !== 'client_gone';
+      if (isSlow && batch.some(({ reading }) => !reading.waiter.isGone)) this.#becomeSlow();
+      // Not waited for: each has the share of its own caller, and those that come later do not wait for it.
+      for (const one of batch) void this.#alone(one);
+    }
+  }
+
+  #becomeSlow(): void {
+    this.#slowUntil = performance.now() + slow.forMs;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const one of waiting) void this.#alone(one);
+  }
+
+  #alone({ own, reading, resolve, reject }: Waiting): Promise<void> {
+    return this.#one(own, reading).then(resolve, reject);
+  }
+
+  #one(own: SharedQuery['own'], reading: Reading): Promise<Row | undefined> {
+    return this.#db.lists(reading).one(this.#statement([own]));
+  }
+}
+
+function readingOfAll(batch: readonly Waiting[]): Reading {
+  const [first] = batch;
+  const isOfOne = batch.every(({ reading }) => reading.account === first?.reading.account);
+  return {
+    account: isOfOne && first !== undefined ? first.reading.account : joined,
+    waiter: new AnyOf(batch.map(({ reading }) => reading.waiter)),
+    mostMs: slow.afterMs,
+  };
+}
+
+/**
+ * Several who wait for one statement: it goes on for as long as one of them does. A class, since V8 gives every object literal with a getter a
+ * hidden class of its own, which keeps what the getter sees, here whole requests, until the next full collection.
+ */
+class AnyOf implements Waiter {
+  readonly #waiters: readonly Waiter[];
+
+  constructor(waiters: readonly Waiter[]) {
+    this.#waiters = waiters;
+  }
+
+  get isGone(): boolean {
+    return this.#waiters.every((waiter) => waiter.isGone);
+  }
+
+  onGone(listener: () => void): () => void {
+    const ignored = this.#waiters.map((waiter) => waiter.onGone(() => this.isGone && listener()));
+    return () => {
+      for (const ignore of ignored) ignore();
+    };
+  }
+}
+
+/** Makes the statement for some reads. */
+function joinedReads({ columns, values, places }: SharedQuery, sql: Dialect): JoinedStatement {
+  const from = (table: string) => `select cast(given.column1 as text) as part, ${columns} from ${table} as given`;
+  if (sql.dialect === 'sqlite') {
+    const texts = new Map<number, string>();
+    return (calls) => {
+      const row = (_: unknown, part: number) => `(${[part, ...places].join(', ')})`;
+      const text = texts.get(calls.length) ?? from(`(values ${calls.map(row).join(', ')})`);
+      texts.set(calls.length, text);
+      return { ...sql.text(text, [...values, ...calls.flat()]), texts: true };
+    };
+  }
+  const types = places.map((place) => /^cast\(\? as (.+)\)$/.exec(place)?.[1] ?? 'text');
+  const given = ['integer', ...types].map((type, at) => ({ name: `column${at + 1}`, type }));
+  // Postgres would take it for a hundred rows, and such a cost for a reason to compile the statement.
+  const text = from(`(select * from ${recordset('?', given)} limit ${together.most})`);
+  return (calls) => {
+    const rows = calls.map((own, part) => [part, ...own]);
+    return { ...sql.text(text, [...values, toRecords(given, rows)]), texts: true };
+  };
+}

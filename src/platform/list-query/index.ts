@@ -1,0 +1,10 @@
+export { listParameters, searchParameter } from './api.js';
+export type { ListField } from './fields.js';
+export { type Page, parsePage } from './fields.js';
+export type { ItemFields } from './items.js';
+export { createCompiler } from './query/compile.js';
+export { bind, type Fragment, join } from './query/fragment.js';
+export { afterCursor, type OrderColumn, orderBy } from './query/order.js';
+export { type Condition, createQueryParser, type ListQuery, type Order, type Vocabulary } from './query/parse.js';
+export { oneText } from './query/wire.js';
+export { type Asked, type AskedQueries, askedBy, createLists, type Lists, readList } from './store.js';

@@ -1,0 +1,100 @@
+import type { Sql } from '#src/platform/db/query.js';
+import { bind, type Fragment, join } from './fragment.js';
+import type { Comparison, Condition, TextMatch } from './parse.js';
+import { searchTermsIn } from './search-terms.js';
+import { anyOf, type ElementType, valueList } from './value-list.js';
+
+/** Where the fields of a list stand in the database. */
+export interface Columns<F> {
+  /** The column as it is compared for equality. */
+  equal(field: F): string;
+  /** The column as it is compared for order, by code point. */
+  ordered(field: F): string;
+  /** Of what type a field is, or the elements of one that is a list. */
+  typeOf(field: F): ElementType;
+}
+
+const operators: Record<Comparison, string> = {
+  equal: '=',
+  notEqual: '<>',
+  lessThan: '<',
+  lessThanEqual: '<=',
+  greaterThan: '>',
+  greaterThanEqual: '>=',
+};
+
+/** Creates what turns conditions into SQL for a database. */
+export function createCompiler<F>(
+  { dialect, list }: Pick<Sql, 'dialect' | 'list'>,
+  columns: Columns<F>,
+): (condition: Condition<F>) => Fragment {
+  // LIKE of SQLite and ILIKE of a column in collation C both ignore the case of ASCII letters and of nothing else.
+  const like = dialect === 'sqlite' ? 'like' : 'ilike';
+  /** Where a value that is compared with a field stands. Postgres is told its type, as the value may come out of a table of values. */
+  const place = (field: F): string => {
+    const type = columns.typeOf(field);
+    if (dialect === 'sqlite' || type === 'text') return '?';
+    return `cast(? as ${type === 'integer' ? 'bigint' : type})`;
+  };
+  const condition = (given: Condition<F>): Fragment => {
+    switch (given.kind) {
+      case 'all':
+      case 'any': {
+        const { sql, values } = join(given.conditions.map(condition), given.kind === 'all' ? ' and ' : ' or ');
+        return { sql: `(${sql})`, values };
+      }
+      case 'null':
+        return { sql: `${columns.equal(given.field)} is ${given.isNull ? '' : 'not '}null`, values: [] };
+      case 'between': {
+        const one = place(given.field);
+        const sql = `${columns.ordered(given.field)} between ${one} and ${one}`;
+        return { sql, values: [bind(given.low), bind(given.high)] };
+      }
+      case 'compare': {
+        const isEquality = given.method === 'equal' || given.method === 'notEqual';
+        const column = isEquality ? columns.equal(given.field) : columns.ordered(given.field);
+        if (given.values.length > 1) return oneOf(column, given.field, given.values);
+        return { sql: `${column} ${operators[given.method]} ${place(given.field)}`, values: given.values.map(bind) };
+      }
+      case 'match':
+        return match(
+          columns.ordered(given.field),
+          given.values.map((value) => pattern(given.method, value)),
+        );
+      case 'words':
+        return searchTermsIn([columns.equal(given.field)], given.text, { dialect, list });
+      default:
+        return element(given.field, given.values);
+    }
+  };
+  const oneOf = (column: string, field: F, values: readonly unknown[]): Fragment => {
+    const given = valueList({ dialect, list }, columns.typeOf(field), values);
+    return { sql: `${column} ${dialect === 'sqlite' ? 'in' : '= any'} (${given.sql})`, values: given.values };
+  };
+  const match = (column: string, patterns: readonly string[]): Fragment => {
+    if (patterns.length === 1) return { sql: `${column} ${like} ? escape '!'`, values: patterns };
+    const given = valueList({ dialect, list }, 'text', patterns);
+    return { sql: anyOf(dialect, given, `${column} ${like} given.value escape '!'`), values: given.values };
+  };
+  const element = (field: F, values: readonly unknown[]): Fragment => {
+    const column = columns.equal(field);
+    const type = columns.typeOf(field);
+    // Without `limit 1` SQLite 3.51 and later turn EXISTS into a join, and an OFFSET then counts a row once for each element it matches.
+    if (dialect === 'sqlite') {
+      const given = oneOf('element.value', field, values);
+      return {
+        sql: `exists (select 1 from json_each(${column}) as element where ${given.sql} limit 1)`,
+        values: given.values,
+      };
+    }
+    const from = `json_array_elements_text(${column}::json) as element (value)`;
+    const given = oneOf(`cast(element.value as ${type === 'integer' ? 'bigint' : type})`, field, values);
+    return { sql: `exists (select 1 from ${from} where ${given.sql})`, values: given.values };
+  };
+  return condition;
+}
+
+function pattern(method: TextMatch, value: string): string {
+  const escaped = value.replace(/[!%_]/g, '!$&');
+  return `${method === 'startsWith' ? '' : '%'}${escaped}${method === 'endsWith' ? '' : '%'}`;
+}

@@ -1,0 +1,52 @@
+import type { Sql } from '#src/platform/db/query.js';
+import type { Fragment } from './fragment.js';
+import { anyOf, valueList } from './value-list.js';
+
+/** The words of a text that is searched for. */
+export function searchTermsOf(text: string): string[] {
+  return text.normalize('NFC').split(/\s+/u).filter(Boolean);
+}
+
+/**
+ * A search: each word stands somewhere in one of the columns, in any case of any alphabet. The databases do not agree on what lower case
+ * is, so each letter is spelled out in both cases: as a GLOB for SQLite, as a regular expression for Postgres.
+ */
+export function searchTermsIn(columns: readonly string[], text: string, sql: Pick<Sql, 'dialect' | 'list'>): Fragment {
+  const words = searchTermsOf(text);
+  if (words.length === 0) return { sql: '1 = 1', values: [] };
+  const operator = sql.dialect === 'sqlite' ? 'glob' : '~';
+  const patterns = words.map(sql.dialect === 'sqlite' ? globOf : expressionOf);
+  if (patterns.length === 1) {
+    const within = columns.map((column) => `${column} ${operator} ?`).join(' or ');
+    return { sql: `(${within})`, values: columns.map(() => patterns[0] ?? '') };
+  }
+  const given = valueList(sql, 'text', patterns);
+  // A column that is null holds no word.
+  const within = columns
+    .map((column) => `coalesce(${column} ${operator} given.value, ${no[sql.dialect]})`)
+    .join(' or ');
+  return { sql: `not ${anyOf(sql.dialect, given, `not (${within})`)}`, values: given.values };
+}
+
+const no = { sqlite: '0', postgres: 'false' } as const;
+
+/** A letter in every case that is one letter as well. */
+function casesOf(letter: string): string[] {
+  return [...new Set([letter, letter.toLowerCase(), letter.toUpperCase()])].filter((one) => [...one].length === 1);
+}
+
+function globOf(word: string): string {
+  const place = (letter: string) => {
+    const cases = casesOf(letter);
+    return cases.length > 1 || /[*?[]/.test(letter) ? `[${cases.join('')}]` : letter;
+  };
+  return `*${[...word].map(place).join('')}*`;
+}
+
+function expressionOf(word: string): string {
+  const place = (letter: string) => {
+    const cases = casesOf(letter);
+    return cases.length > 1 ? `[${cases.join('')}]` : letter.replace(/[^\p{L}\p{M}\p{N}]/u, '\\$&');
+  };
+  return [...word].map(place).join('');
+}

@@ -1,0 +1,49 @@
+import type { DialectName, Sql } from '#src/platform/db/query.js';
+import { printJson } from '#src/platform/json.js';
+import type { Fragment } from './fragment.js';
+
+/** What the elements of a list are in the database. */
+export type ElementType = 'integer' | 'double precision' | 'boolean' | 'text';
+
+/**
+ * A list of values as one bound value, so that statements have the same text for any number of values. For SQLite it is a query to select
+ * `value` from, for Postgres an array.
+ */
+export function valueList(
+  { dialect, list }: Pick<Sql, 'dialect' | 'list'>,
+  type: ElementType,
+  values: readonly unknown[],
+): Fragment {
+  if (dialect === 'postgres') {
+    const texts = values.map((value) => (typeof value === 'boolean' ? String(Number(value)) : String(value)));
+    return { sql: `cast(? as ${type === 'integer' ? 'bigint' : type}[])`, values: [list(texts)] };
+  }
+  if (type === 'double precision')
+    return {
+      sql: 'select (value ->> 0) * pow(2.0, value ->> 1) as value from json_each(?)',
+      values: [JSON.stringify(values.map((value) => scaled(Number(value))))],
+    };
+  const stored = values.map((value) => (typeof value === 'boolean' ? Number(value) : value));
+  return { sql: 'select value from json_each(?)', values: [printJson(stored)] };
+}
+
+/**
+ * A condition that holds where one of the list, as `given.value`, fulfils another. SQLite takes the list apart once, not for each row.
+ * Postgres looks between two values whether it should stop; with ANY it would do so between two rows only.
+ */
+export function anyOf(dialect: DialectName, list: Fragment, condition: string): string {
+  if (dialect === 'postgres') return `exists (select 1 from unnest(${list.sql}) as given (value) where ${condition})`;
+  return `exists (with given (value) as materialized (${list.sql}) select 1 from given where ${condition} limit 1)`;
+}
+
+/** A double as a whole number and the power of two to multiply it with: SQLite does not read every double from text as the number that it is. */
+function scaled(value: number): [number, number] {
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, value);
+  const high = bits.getUint32(0);
+  const exponent = (high >>> 20) & 0x7ff;
+  const fraction = (high & 0xfffff) * 2 ** 32 + bits.getUint32(4);
+  const sign = high >>> 31 === 1 ? -1 : 1;
+  if (exponent === 0) return [sign * fraction, -1074];
+  return [sign * (fraction + 2 ** 52), exponent - 1075];
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { Failure } from '#src/contract/errors.js';
+import { queryBounds } from '#src/contract/limits.js';
+import { parseJson } from '#src/platform/json.js';
+
+/** Makes the refusal of a query out of what is wrong with it. */
+export type Invalid = (message: string) => Failure;
+
+const queryShape = z.object({
+  method: z.string(),
+  attribute: z.string().optional(),
+  values: z.array(z.unknown()).default([]),
+});
+
+/** A query as it travels. */
+export type WireQuery = z.output<typeof queryShape>;
+
+/** Reads the text of a query. Throws the refusal. */
+export function readQuery(text: string, invalid: Invalid): WireQuery {
+  if (text.length > queryBounds.characters) throw invalid(`at most ${queryBounds.characters} characters each.`);
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {
+    throw invalid('each query must be a JSON object.');
+  }
+  return readShape(value, invalid);
+}
+
+/** Reads a query that stands within another. Throws the refusal. */
+export function readShape(value: unknown, invalid: Invalid): WireQuery {
+  const parsed = queryShape.safeParse(value);
+  if (!parsed.success) throw invalid('each query must be a JSON object with a method and a list of values.');
+  return parsed.data;
+}
+
+/** The first value, which must be text that both databases can hold. Throws the refusal. */
+export function oneText(values: readonly unknown[], method: string, invalid: Invalid): string {
+  const [value] = values;
+  if (typeof value !== 'string') throw invalid(`${method} takes text.`);
+  if (value.includes('\0') || !value.isWellFormed())
+    throw invalid('text must not hold NUL characters or lone surrogates.');
+  return value;
+}
+
+/** The first value, which must be a whole number within bounds. Throws the refusal. */
+export function wholeNumber(
+  values: readonly unknown[],
+  method: string,
+  [low, high]: readonly [number, number],
+  invalid: Invalid,
+): number {
+  const [value] = values;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < low || value > high) {
+    throw invalid(`${method} takes a whole number from ${low} to ${high}.`);
+  }
+  return value;
+}

@@ -1,0 +1,88 @@
+// docs/appwrite.md against the installed SDKs and the routes that are served: a method is missing exactly where the page says so.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Query } from 'node-appwrite';
+import { createApp } from '#src/http/app.js';
+import { pathsOf } from '#src/http/routes.js';
+import { startAppliance } from '../harness/appliance.js';
+import { root } from '../harness/checkout.js';
+import { code, codes, readTable } from '../harness/markdown.js';
+
+const page = 'docs/appwrite.md';
+const { runtime, features } = (await startAppliance()).appliance;
+const routes = new Set(
+  createApp(runtime, features).state.operations.flatMap(({ declaration }) =>
+    pathsOf(declaration).map((path) => `${declaration.method} ${path.replace('/v1', '').replace(/:\w+/g, '{}')}`),
+  ),
+);
+/** Of one route with another method that is there. */
+const refused = ['createDocuments'];
+
+/** The methods of each service of an SDK with their routes, from the text of its classes. */
+function methodsOf(text: string): Map<string, Map<string, string>> {
+  const services = new Map<string, Map<string, string>>();
+  for (const [, service = '', body = ''] of text.matchAll(/^(?:const \w+ = )?class _?(\w+) \{\n([\s\S]*?)^\}/gm)) {
+    const methods = new Map<string, string>();
+    let [name, path] = ['', ''];
+    for (const line of body.split('\n')) {
+      name = /^ {2,4}(?:async )?(\w+)\(.*\) \{$/.exec(line)?.[1] ?? name;
+      path = /apiPath = ["'`](.*?)["'`]/.exec(line)?.[1]?.replace(/\{\w+\}/g, '{}') ?? path;
+      const verb =
+        /^\s+(?:return \w+ this\.client\.\w+\()?["'](get|post|put|patch|delete)["'],|call\(["'](\w+)["']/.exec(line);
+      if (verb === null || path === '') continue;
+      methods.set(name, `${(verb[1] ?? verb[2] ?? '').toUpperCase()} ${path}`);
+      path = '';
+    }
+    if (methods.size > 0) services.set(service, methods);
+  }
+  return services;
+}
+
+const modules = join(root, 'node_modules');
+const serverFiles = readdirSync(join(modules, 'node-appwrite/dist/services')).filter((name) => name.endsWith('.js'));
+const sdks = {
+  web: methodsOf(readFileSync(join(modules, 'appwrite/dist/esm/sdk.js'), 'utf8')),
+  server: methodsOf(
+    serverFiles.map((name) => readFileSync(join(modules, 'node-appwrite/dist/services', name), 'utf8')).join('\n'),
+  ),
+};
+const rows = readTable(page, 'service');
+
+test('the page names the versions of the SDKs that are installed', () => {
+  const text = readFileSync(join(root, page), 'utf8');
+  for (const name of ['appwrite', 'node-appwrite']) {
+    const { version } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8'));
+    assert.ok(text.includes(`\`${name}\` ${version}`), `${name} ${version}`);
+  }
+});
+
+for (const [name, sdk] of Object.entries(sdks)) {
+  test(`the methods that the ${name} SDK has and the service has not`, () => {
+    assert.ok(sdk.size > 5, [...sdk.keys()].join());
+    const whole = codes(readFileSync(join(root, page), 'utf8').match(/as a whole:\n\n(.*)\n/)?.[1]);
+    for (const [service, methods] of sdk) {
+      const missing = [...methods].filter(([method, route]) => !routes.has(route) || refused.includes(method));
+      const absent = missing.map(([method]) => method);
+      const row = rows.find(([cell]) => code(cell) === service);
+      if (row === undefined) {
+        assert.deepEqual([whole.includes(service), absent.length], [true, methods.size], service);
+        continue;
+      }
+      const named = codes(row[1]);
+      const documented = row[1]?.startsWith('all but')
+        ? [...methods.keys()].filter((method) => !named.includes(method))
+        : named.filter((method) => methods.has(method));
+      assert.deepEqual(absent.sort(), documented.sort(), service);
+    }
+  });
+}
+
+test('every method of Query is in the table, or one of places and vectors', () => {
+  const rest =
+    /^(constructor|parseQuery|distance|vector|intersects|notIntersects|crosses|notCrosses|overlaps|notOverlaps|touches|notTouches)/;
+  const methods = Object.getOwnPropertyNames(Query).filter((name) => typeof Reflect.get(Query, name) === 'function');
+  const named = readTable(page, 'methods of `Query`').flatMap(([cell]) => codes(cell));
+  assert.deepEqual(methods.filter((name) => !rest.test(name)).sort(), named.sort());
+});

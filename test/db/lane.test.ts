@@ -1,0 +1,99 @@
+// The places of lists: shares, turns, and what waits.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Lane } from '#src/platform/db/lane.js';
+
+const bounds = { places: 3, perAccount: 2, waitingOfAccount: 3, waiting: 4, waitMs: 10_000 };
+
+/** A lane, and reads of accounts that go on until the test ends them. */
+function aLane(given: Partial<typeof bounds> = {}) {
+  const lane = new Lane({ ...bounds, ...given });
+  const running: string[] = [];
+  const read = (account: string) => {
+    const listeners = new Set<() => void>();
+    const waiter = {
+      isGone: false,
+      onGone: (listener: () => void) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const done = lane.use({ account, waiter }, async () => {
+      running.push(account);
+      await ended;
+      running.splice(running.indexOf(account), 1);
+    });
+    const outcome = done.then(
+      () => 'done',
+      (error: { code: string }) => error.code,
+    );
+    const go = () => {
+      waiter.isGone = true;
+      for (const listener of [...listeners]) listener();
+    };
+    return { outcome, end, go, listeners };
+  };
+  return { read, running };
+}
+
+test('an account has its share and leaves the rest to others, who take turns', async () => {
+  const { read, running } = aLane();
+  const own = [1, 2, 3, 4].map(() => read('a'));
+  await turn();
+  assert.deepEqual(running, ['a', 'a']);
+  const other = [read('b'), read('b')];
+  await turn();
+  assert.deepEqual(running, ['a', 'a', 'b']);
+  own[0]?.end();
+  await turn();
+  // Whoever waits longest for a turn, not whoever asks for most.
+  own[1]?.end();
+  await turn();
+  assert.deepEqual([...running].sort(), ['a', 'b', 'b'].sort());
+  for (const one of [...own, ...other]) one.end();
+  assert.deepEqual(await Promise.all([...own, ...other].map(({ outcome }) => outcome)), Array(6).fill('done'));
+  assert.deepEqual(running, []);
+});
+
+test('more than may wait is refused, of an account and of all', async () => {
+  const { read } = aLane();
+  const reads = [1, 2, 3, 4, 5].map(() => read('a'));
+  assert.equal(await read('a').outcome, 'lists_waiting');
+  const others = [read('b'), read('b')];
+  assert.equal(await read('b').outcome, 'lists_waiting');
+  assert.equal(await read('c').outcome, 'lists_waiting');
+  for (const one of [...reads, ...others]) one.end();
+  await Promise.all([...reads, ...others].map(({ outcome }) => outcome));
+  const last = read('c');
+  last.end();
+  assert.equal(await last.outcome, 'done');
+});
+
+test('who has gone never starts, and leaves its place in the row', async () => {
+  const { read, running } = aLane({ places: 1, perAccount: 1 });
+  const first = read('a');
+  const [second, third] = [read('a'), read('b')];
+  second.go();
+  assert.equal(await second.outcome, 'client_gone');
+  assert.equal(second.listeners.size, 0);
+  first.end();
+  await turn();
+  assert.deepEqual(running, ['b']);
+  third.end();
+  assert.equal(await third.outcome, 'done');
+  assert.equal(third.listeners.size, 0);
+});
+
+test('nobody waits for longer than the lane says', async () => {
+  const { read } = aLane({ places: 1, perAccount: 1, waitMs: 20 });
+  const first = read('a');
+  const second = read('b');
+  assert.equal(await second.outcome, 'lists_waiting');
+  first.end();
+  assert.equal(await first.outcome, 'done');
+});

@@ -1,0 +1,177 @@
+// A server with little memory whose documents are large: no answer is larger than the bound, however it is asked for, and the server stays.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Installation, install, type Server } from '../harness/cli.js';
+import { openSocket } from '../harness/socket.js';
+
+const shop = ['--project', 'shop'];
+const here = [...shop, '--database', 'main'];
+const path = '/databases/main/collections/large/documents';
+const most = 16_777_216;
+const documents = 150;
+
+let place: Installation;
+let server: Server;
+let headers: Record<string, string>;
+
+before(async () => {
+  place = await install();
+  Object.assign(place.env, { SVC_RATE_LIMIT: 'off', NODE_OPTIONS: '--max-old-space-size=512' });
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  await place.json(['database', 'create', 'Main', ...shop, '--id', 'main']);
+  await place.json(['collection', 'create', 'Large', ...here, '--id', 'large']);
+  const attribute = (key: string, ...more: string[]) =>
+    place.json(['collection', 'add-attribute', 'large', key, ...here, '--type', 'string', ...more]);
+  await attribute('body', '--size', '5000000');
+  await attribute('title', '--size', '20');
+  const { secret } = await place.json<{ secret: string }>([
+    'apikey',
+    'create',
+    ...shop,
+    '--name',
+    't',
+    '--scopes',
+    'all',
+  ]);
+  headers = { 'X-Service-Project': 'shop', 'X-Service-Key': secret, 'Content-Type': 'application/json' };
+  server = await place.serve();
+  const body = 'x'.repeat(4_190_000);
+  for (let at = 0; at < documents; at++)
+    assert.equal((await send('POST', path, { documentId: `d${at}`, data: { title: `t${at}`, body } })).status, 201);
+});
+
+after(async () => {
+  await place.dispose();
+});
+
+async function send(
+  method: string,
+  to: string,
+  body?: unknown,
+): Promise<{ status: number; text: string; bytes: number }> {
+  const response = await fetch(server.url + to, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, text: bytes.subarray(0, 2000).toString(), bytes: bytes.length };
+}
+
+const list = (...queries: object[]) =>
+  `${path}?${queries.map((query, at) => `queries[${at}]=${encodeURIComponent(JSON.stringify(query))}`).join('&')}`;
+const limit = (count: number) => ({ method: 'limit', values: [count] });
+const tooLarge = (answer: { status: number; text: string }) => {
+  assert.deepEqual([answer.status, JSON.parse(answer.text).type], [400, 'general_answer_too_large'], answer.text);
+  assert.match(answer.text, /limit/);
+  assert.match(answer.text, /select/);
+};
+const isAlive = async () =>
+  assert.equal((await send('GET', list(limit(1), { method: 'select', values: ['title'] }))).status, 200);
+
+test('a list of 150 documents of 4 MB is refused, and says what to do', async () => {
+  for (const more of [[], [{ method: 'orderDesc', attribute: 'title' }], [{ method: 'cursorAfter', values: ['d0'] }]])
+    tooLarge(await send('GET', list(limit(150), ...more)));
+  const titles = await send('GET', list(limit(150), { method: 'select', values: ['title'] }));
+  assert.equal(titles.status, 200);
+  const three = await send('GET', list(limit(3)));
+  assert.ok(three.status === 200 && three.bytes > 12_000_000 && three.bytes < most);
+});
+
+test('twenty aliases over four such documents share one answer', async () => {
+  const of = 'databaseId: "main", collectionId: "large"';
+  const four = ['{\\"method\\":\\"limit\\",\\"values\\":[3]}'].map((text) => `"${text}"`);
+  const field = (at: number) => `a${at}: documentList(${of}, queries: [${four}]) { total documents { data } }`;
+  const aliases = { query: `{ ${Array.from({ length: 20 }, (_, at) => field(at)).join(' ')} }` };
+  const answer = await send('POST', '/graphql', aliases);
+  assert.ok(answer.bytes < most + 100_000, String(answer.bytes));
+  assert.match(answer.text, /general_answer_too_large/);
+  const batch = await send('POST', '/graphql', Array(10).fill({ query: `{ ${field(0)} }` }));
+  assert.ok(batch.bytes < most + 100_000, String(batch.bytes));
+  const all = await send('POST', '/graphql', Array(10).fill(aliases));
+  assert.ok(all.bytes < most + 1_000_000, String(all.bytes));
+  const names = Array.from({ length: 30 }, (_, at) => `b${at}: data`).join(' ');
+  for (const skip of ['', ' @skip(if: false)']) {
+    const one = await send('POST', '/graphql', {
+      query: `{ documentGet(${of}, documentId: "d1")${skip} { ${names} } }`,
+    });
+    assert.ok(one.bytes < most, String(one.bytes));
+    assert.match(one.text, /general_answer_too_large/);
+  }
+  const single = await send('POST', '/graphql', { query: `{ documentGet(${of}, documentId: "d1") { data } }` });
+  assert.ok(single.bytes > 4_000_000);
+  await isAlive();
+});
+
+test('many callers at once are answered one after the other, or told to come again', async () => {
+  const asks = [
+    ...Array.from({ length: 64 }, (_, at) => `${path}/d${at}`),
+    ...Array.from({ length: 32 }, () => list(limit(3))),
+    ...Array.from({ length: 16 }, () => list(limit(150))),
+  ];
+  const answers = await Promise.all(asks.map((to) => send('GET', to)));
+  const statuses = new Set(answers.map(({ status }) => status));
+  assert.ok(
+    [...statuses].every((status) => [200, 400, 503].includes(status)),
+    [...statuses].join(),
+  );
+  for (const answer of answers.slice(-16)) if (answer.status !== 503) tooLarge(answer);
+  assert.ok(answers.filter(({ status }) => status === 200).length >= 32, String(answers.length));
+  await isAlive();
+});
+
+test('readers who do not read hold neither memory nor others up', async () => {
+  const { host } = new URL(server.url);
+  const [, port = ''] = host.split(':');
+  const head = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
+  const sockets = [];
+  for (let at = 0; at < 40; at++) {
+    const socket = await openSocket({ origin: `http://${host}` } as never);
+    socket.pause();
+    socket.on('error', () => {});
+    socket.write(`GET /v1${list(limit(3))} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${head}\r\n`);
+    sockets.push(socket);
+  }
+  await sleep(6000);
+  for (let round = 0; round < 5; round++) await isAlive();
+  const refused = await send('GET', list(limit(3)));
+  assert.ok([200, 503].includes(refused.status), refused.text);
+  for (const socket of sockets) socket.destroy();
+  await sleep(500);
+  assert.equal((await send('GET', list(limit(3)))).status, 200);
+});
+
+test('a document cannot grow beyond what can be answered', async () => {
+  const title = async () =>
+    JSON.parse(
+      (await send('GET', `${path}/small?queries[]=${encodeURIComponent('{"method":"select","values":["title"]}')}`))
+        .text,
+    );
+  for (let at = 0; at < 5; at++)
+    await place.json([
+      'collection',
+      'add-attribute',
+      'large',
+      `more${at}`,
+      ...here,
+      '--type',
+      'string',
+      '--size',
+      '5000000',
+    ]);
+  assert.equal((await send('POST', path, { documentId: 'small', data: { title: 'small' } })).status, 201);
+  const statuses: number[] = [];
+  for (let at = 0; at < 5; at++)
+    statuses.push((await send('PATCH', `${path}/small`, { data: { [`more${at}`]: '"'.repeat(2_000_000) } })).status);
+  // Each quote is two bytes of JSON.
+  assert.deepEqual(statuses, [200, 200, 200, 200, 400]);
+  assert.equal((await title()).title, 'small');
+  // Documents from before the new attributes are printed anew when they are read.
+  tooLarge(await send('GET', list(limit(150))));
+  assert.equal((await send('GET', `${path}/d7`)).status, 200);
+  assert.equal((await send('DELETE', `${path}/small`)).status, 204);
+  await isAlive();
+});

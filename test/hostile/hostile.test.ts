@@ -1,0 +1,76 @@
+// A client built from the served OpenAPI document sends random, hostile and nearly right requests, GraphQL among them, as guest, user and server
+// key: every answer is as declared and none is 5xx, another user is served throughout, and the memory comes back.
+// SVC_TEST_SECONDS says for how long in all (60 unless it does), SVC_TEST_SEED what is tried.
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seed } from '../documents/random.js';
+import { prepareAttack } from './attack.js';
+import { type Ground, startGround } from './ground.js';
+import { logProblems } from './server-log.js';
+
+const seconds = Number(process.env.SVC_TEST_SECONDS ?? 60) / 2;
+/** What fills caches and loads code is not what the attack leaves behind. */
+const warmUpSeconds = Math.min(30, seconds / 3);
+const mebibyte = 2 ** 20;
+const mostLeftBehind = 50;
+const mostP99 = 1000;
+const leastReach = 0.3;
+/** On a machine with other work a request of several turns waits as many times. */
+const turns = 10;
+
+const settings: readonly [name: string, limits: Readonly<Record<string, string>>][] = [
+  ['off', { SVC_RATE_LIMIT: 'off' }],
+  // The product's own but for ordinary calls, of which two hundred a second would otherwise be nothing but 429.
+  ['on', { SVC_RATE_LIMITS: 'data=1200/60' }],
+];
+
+const printed = ({ rss, heapUsed, external }: Awaited<ReturnType<Ground['memory']>>) =>
+  [rss, heapUsed, external].map((bytes) => Math.round(bytes / mebibyte)).join('/');
+
+async function attack(t: TestContext, ground: Ground, given: number): Promise<string[]> {
+  const onslaught = await prepareAttack(ground, given);
+  const problems: string[] = [];
+  try {
+    await onslaught.run(warmUpSeconds);
+    const before = await ground.memory();
+    const endWatch = ground.watch();
+    await onslaught.run(seconds - warmUpSeconds);
+    const waits = await endWatch();
+    assert.ok(onslaught.reach() > leastReach, 'where all is refused nothing can be found');
+    t.diagnostic(`${onslaught.told()}; ${Math.round(onslaught.reach() * 100)} % of the operations have succeeded`);
+    t.diagnostic(
+      `another user: ${waits.requests} requests, p99 ${waits.p99.toFixed(1)} ms, timers late by ${waits.lag.toFixed(1)} ms`,
+    );
+    if (waits.p99 > Math.max(mostP99, turns * waits.lag))
+      problems.push(`another user's GET /account takes ${waits.p99.toFixed(0)} ms at p99`);
+    if (waits.failures.length > 0) problems.push(`another user's GET /account fails: ${waits.failures.join(', ')}`);
+    if (!ground.isRunning()) return [...problems, `the process has ended: ${ground.server.log().slice(-2000)}`];
+    await sleep(3000);
+    const after = await ground.memory();
+    t.diagnostic(`rss/heap/external in MiB: ${printed(before)} before, ${printed(after)} after`);
+    const left = (after.rss - before.rss) / mebibyte;
+    if (left > mostLeftBehind) problems.push(`${left.toFixed(0)} MiB of memory did not come back`);
+  } finally {
+    onslaught.close();
+    const { list } = onslaught.findings;
+    problems.push(...list().map(({ problem, reproduction, times }) => `${problem}\n(${times} times) ${reproduction}`));
+  }
+  return problems;
+}
+
+for (const [name, limits] of settings) {
+  test(`nothing is found in ${seconds} s with limits ${name}, seed ${seed}`, async (t) => {
+    const ground = await startGround(limits);
+    try {
+      const problems = await attack(t, ground, seed);
+      ground.server.signal('SIGTERM');
+      if (ground.isRunning()) assert.equal(await ground.server.ended, 0);
+      problems.push(...logProblems(ground.server.log()));
+      for (const problem of problems) t.diagnostic(`FOUND ${problem}\n`);
+      assert.equal(problems.length, 0, `${problems.length} findings, seed ${seed}:\n\n${problems.join('\n\n')}`);
+    } finally {
+      await ground.dispose();
+    }
+  });
+}
