@@ -1,10 +1,10 @@
 import type { Runtime } from '#src/platform/index.js';
-import type { Middleware, RequestContext } from './request-context.js';
+import type { RequestContext } from './request-context.js';
 import { knownMethods } from './routes.js';
 
-/** Counts each request in the metrics and writes its line to the log. */
-export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' | 'log' | 'metrics'>): Middleware {
-  const report = ({ ctx, requestId, ip, started, operation, project, actor, errorType }: RequestContext): void => {
+/** Counts an answered request in the metrics and writes its line to the log. */
+export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' | 'log' | 'metrics'>) {
+  return ({ ctx, requestId, ip, started, operation, project, actor, errorType }: RequestContext): void => {
     const { status, method } = ctx;
     const seconds = (clock.monotonic() - started) / 1000;
     const route = operation?.declaration.id ?? 'none';
@@ -21,9 +21,5 @@ export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' |
       ip,
       type: errorType,
     });
-  };
-  return async (ctx, next) => {
-    await next();
-    report(ctx.state.context);
   };
 }

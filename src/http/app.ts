@@ -2,7 +2,6 @@ import Koa from 'koa';
 import type { Features } from '#src/features/index.js';
 import { createGraphql } from '#src/graphql/endpoint.js';
 import type { Runtime } from '#src/platform/index.js';
-import { createAccessLog } from './access-log.js';
 import { createAuthentication } from './authenticate.js';
 import { createCookies } from './cookies.js';
 import { createErrors } from './errors.js';
@@ -13,7 +12,7 @@ import { createOrigins } from './origins.js';
 import { createReply } from './reply.js';
 import { type AppState, createRequestContext, type Middleware } from './request-context.js';
 import { createHeadRules } from './request-head.js';
-import { respond } from './respond.js';
+import { createRespond } from './respond.js';
 import { createRouting } from './routing.js';
 
 /**
@@ -37,9 +36,7 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
 
   const app = new Koa<AppState>();
   app.use(createRequestContext(runtime));
-  app.use(respond);
-  app.use(createAccessLog(runtime));
-  app.use(limit.headers);
+  app.use(createRespond(runtime, { limit }));
   app.use(createErrors(runtime, { cookies, limit, origins }));
   for (const middleware of own) app.use(middleware);
   app.use(createHeadRules(config));

@@ -5,7 +5,7 @@ import { auditContextOf } from '#src/contract/operation.js';
 import type { Limits } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { addressKey, createMemoryLimiter, type LimitState } from '#src/platform/limiter.js';
-import type { Middleware, RequestContext } from './request-context.js';
+import type { RequestContext } from './request-context.js';
 
 /** Counts requests against their limit class before anything costly happens. */
 export function createRequestLimit({ db, config, clock }: Pick<Runtime, 'db' | 'config' | 'clock'>, limits: Limits) {
@@ -102,11 +102,8 @@ export function createRequestLimit({ db, config, clock }: Pick<Runtime, 'db' | '
       const state = count(`operations ${addressKey(context.ip)}`, rate);
       if (!state.allowed) settle(context, 'operations', state);
     },
-    /** Middleware that sets the headers of the limit that was counted. */
-    headers: (async (ctx, next) => {
-      await next();
-      setLimitHeaders(ctx.state.context, clock.now());
-    }) satisfies Middleware,
+    /** Sets the headers of the limit that was counted. */
+    setHeaders: (context: RequestContext): void => setLimitHeaders(context, clock.now()),
   };
 }
 

@@ -175,7 +175,8 @@ test('the job takes many rows, goes on where it was interrupted, and passes over
   for (let at = 0; at < copies.length; at += 50)
     await db.all(sql.compile(sql.knex('messages').insert(copies.slice(at, at + 50))));
   await runSql(own, "update messages set recipient = 'v1.AAAA' where id = 'copy-0100'");
-  const broken = String(copies[0]?.recipient).replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
+  // Not the last character: of its six bits some are padding, and a value that differs in those alone still opens.
+  const broken = String(copies[0]?.recipient).replace(/.(?=.{8}$)/, (one) => (one === 'A' ? 'B' : 'A'));
   await runSql(own, 'update messages set recipient = ? where id = ?', [broken, 'copy-0300']);
   await unbindUsers(own);
   assert.equal((await own.appliance.features.jobs.run('sealing.bind'))?.outcome, 'ok');
