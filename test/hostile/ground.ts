@@ -14,6 +14,7 @@ type Headers = Readonly<Record<string, string>>;
 /** Memory of the server after a collection, in bytes. */
 export interface Memory {
   readonly rss: number;
+  readonly heapTotal: number;
   readonly heapUsed: number;
   readonly external: number;
 }
