@@ -33,7 +33,7 @@ const write = createBatcher<Rows, true>(
     await driver.transact(async () => ({ value: undefined, inserts }), Number.POSITIVE_INFINITY);
     return group.map(() => true);
   },
-  { most: 64, atOnce: 1 },
+  { max: 64, atOnce: 1 },
 );
 
 async function prepare({ dialect, exclusive }: Driver): Promise<void> {

@@ -47,10 +47,10 @@ async function choose(
   message: string,
   initial: string,
 ): Promise<string | undefined> {
-  const given = args.text(flag);
-  if (given !== undefined) {
-    valid(schema, flag, given);
-    return given;
+  const fromFlag = args.text(flag);
+  if (fromFlag !== undefined) {
+    valid(schema, flag, fromFlag);
+    return fromFlag;
   }
   if (environment[key]) return environment[key];
   if (!prompts.possible || args.isSet('--yes')) return undefined;

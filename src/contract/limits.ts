@@ -129,13 +129,13 @@ export const userLimits = {
   tokenMostSeconds: 31_536_000,
 } as const;
 
-/** Bounds of the queries of a list, `queries` and `values` of all of them together; `usual` is the page where no limit is given. */
+/** Bounds of the queries of a list, `queries` and `values` of all of them together; `defaultLimit` is the page where no limit is given. */
 export const queryBounds = {
   queries: 100,
   characters: 4096,
   values: 500,
   limit: 5000,
-  usual: 25,
+  defaultLimit: 25,
   depth: 10,
   search: 256,
 } as const;
@@ -163,7 +163,7 @@ export const projectLimits = { platforms: 200, keys: 500 } as const;
 export const prefsBytes = 65_535;
 
 /** Entries in a page of a user's log, at most and where the caller does not say, and how far its total counts. */
-export const logPage = { most: 1000, usual: 25, counted: 100_000 } as const;
+export const logPage = { max: 1000, defaultLimit: 25, counted: 100_000 } as const;
 
 /** How long a browser of a user is remembered, and through how many logins. */
 export const deviceMemory = { days: 30, logins: 200 } as const;
@@ -192,7 +192,7 @@ export const secretLife = {
 } as const;
 
 /** JWTs: seconds for which they are good, bytes, and seconds by which clocks may differ. */
-export const jwtLimits = { seconds: 900, mostSeconds: 3600, bytes: 4096, toleranceSeconds: 5 } as const;
+export const jwtLimits = { seconds: 900, maxSeconds: 3600, bytes: 4096, toleranceSeconds: 5 } as const;
 
 /** The life of the keys that sign them, in seconds but for the first. */
 export const signingKeyLife = {
@@ -203,7 +203,7 @@ export const signingKeyLife = {
   publishSeconds: 600,
   /** And for this long after: the longest life of a token, the time for which others keep keys, and the same again. */
   overlapSeconds: 4200,
-  mostOverlapSeconds: 2_592_000,
+  maxOverlapSeconds: 2_592_000,
 } as const;
 /** Characters of a team's name and of a role, roles of a member, and teams a user can be in with the roles in all of them. */
 export const teamLimits = { name: 128, role: 81, roles: 100, perUser: 500, rolesPerUser: 1000 } as const;
@@ -272,7 +272,7 @@ export const webhookLimits = {
   /** Days of nothing but failures after which a webhook is disabled. */
   failingDays: 5,
   overlapSeconds: 86_400,
-  mostOverlapSeconds: 604_800,
+  maxOverlapSeconds: 604_800,
   retentionDays: 30,
 } as const;
 

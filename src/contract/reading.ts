@@ -12,7 +12,7 @@ export interface Reading {
   readonly account: string;
   readonly waiter: Waiter;
   /** Milliseconds that a statement may take, where that is less than the limit of all statements. */
-  readonly mostMs?: number;
+  readonly maxMs?: number;
 }
 
 /** The reading of the operator at the command line, which waits until the end. */

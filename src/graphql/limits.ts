@@ -111,8 +111,8 @@ function measureFragment(
   inIntrospection: boolean,
 ): Size {
   const key = `${inIntrospection} ${name}`;
-  const known = measured.get(key);
-  if (known !== undefined) return known;
+  const cached = measured.get(key);
+  if (cached !== undefined) return cached;
   const fragment = fragments.get(name);
   if (fragment === undefined) return nothing;
   // Validation refuses a fragment that contains itself; until then it counts as empty, so that the recursion ends.

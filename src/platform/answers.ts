@@ -104,25 +104,25 @@ export interface OpenRoom extends AnswerRoom {
  * whoever waits for many holds few only, so that no two wait for each other.
  */
 export class Answers {
-  readonly #most: number;
+  readonly #maxBytes: number;
   readonly #few: Gate;
   readonly #many: Gate;
 
-  constructor(mostBytes: number) {
-    this.#most = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
     this.#few = new Gate(answerLimits.fewAtOnce, answerLimits.fewAtOnce / 2);
-    this.#many = new Gate(mostBytes * answerLimits.manyAtOnce, mostBytes * answerLimits.manyOfAccount);
+    this.#many = new Gate(maxBytes * answerLimits.manyAtOnce, maxBytes * answerLimits.manyOfAccount);
   }
 
   /** A room in the share of an account: a user, a server key, the address of a guest, or the operator. */
   open(owner: Pick<Reading, 'account'>): OpenRoom {
-    return new Room(owner, this.#most, this.#few, this.#many);
+    return new Room(owner, this.#maxBytes, this.#few, this.#many);
   }
 }
 
 class Room implements OpenRoom {
   readonly #owner: Pick<Reading, 'account'>;
-  readonly #most: number;
+  readonly #maxBytes: number;
   readonly #few: Gate;
   readonly #many: Gate;
   #reads = 1;
@@ -138,9 +138,9 @@ class Room implements OpenRoom {
   #looking: Set<Promise<unknown>> | undefined;
   #large: Promise<unknown> | undefined;
 
-  constructor(owner: Pick<Reading, 'account'>, most: number, few: Gate, many: Gate) {
+  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: Gate, many: Gate) {
     this.#owner = owner;
-    this.#most = most;
+    this.#maxBytes = maxBytes;
     this.#few = few;
     this.#many = many;
   }
@@ -151,10 +151,10 @@ class Room implements OpenRoom {
 
   async read<T>(look: (bytes: number) => Promise<Look<T>>): Promise<T> {
     if (!this.#begin()) await this.#opening;
-    const held = this.#heldMany > 0 ? this.#most : answerLimits.few;
+    const held = this.#heldMany > 0 ? this.#maxBytes : answerLimits.few;
     // Reads that share the room look at once, each with its part of what the room holds.
     const offered = this.#reads === 1 ? held : Math.floor(held / this.#reads);
-    const looking = look(Math.max(0, Math.min(offered, this.#most - this.#read)));
+    const looking = look(Math.max(0, Math.min(offered, this.#maxBytes - this.#read)));
     const seen = await (this.#reads === 1 ? looking : this.#amongOthers(looking));
     if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
     const again = (this.#large ?? Promise.resolve()).then(() => this.#readMore(look, seen.bytes));
@@ -165,7 +165,7 @@ class Room implements OpenRoom {
   write(text: string): void {
     // Short texts are counted by their characters, as counting bytes would cost more than they are worth.
     this.#written += text.length < 1000 ? text.length : Buffer.byteLength(text);
-    if (this.#written > this.#most) throw this.#tooLarge();
+    if (this.#written > this.#maxBytes) throw this.#tooLarge();
   }
 
   settle(bytes: number): void {
@@ -184,8 +184,8 @@ class Room implements OpenRoom {
   #begin(): boolean {
     if (this.#heldFew > 0 || this.#heldMany > 0) return true;
     if (this.#opening !== undefined) return false;
-    if (this.#many.tryTake(this.#owner.account, this.#most)) {
-      this.#heldMany = this.#most;
+    if (this.#many.tryTake(this.#owner.account, this.#maxBytes)) {
+      this.#heldMany = this.#maxBytes;
       return true;
     }
     if (this.#few.tryTake(this.#owner.account, answerLimits.few)) {
@@ -215,9 +215,9 @@ class Room implements OpenRoom {
     await Promise.allSettled(this.#looking ?? []);
     let needed = first;
     for (let attempt = 0; attempt < answerLimits.attempts; attempt++) {
-      const left = this.#most - this.#read;
+      const left = this.#maxBytes - this.#read;
       if (needed > left) throw this.#tooLarge();
-      await this.#takeMany(this.#reads === 1 ? needed : this.#most);
+      await this.#takeMany(this.#reads === 1 ? needed : this.#maxBytes);
       const seen = await look(Math.min(left, this.#heldMany));
       if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
       // Somebody has made it larger meanwhile.
@@ -257,7 +257,7 @@ class Room implements OpenRoom {
 
   #tooLarge(): Failure {
     return new Failure('general_answer_too_large', {
-      message: `The answer would have more than ${this.#most} bytes. Ask for less: \`limit\` for fewer entries, \`select\` for fewer attributes of a document.`,
+      message: `The answer would have more than ${this.#maxBytes} bytes. Ask for less: \`limit\` for fewer entries, \`select\` for fewer attributes of a document.`,
     });
   }
 }

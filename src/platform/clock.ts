@@ -38,9 +38,9 @@ export function isAhead(instant: Instant, nowMs: number): boolean {
 }
 
 /** Whether something that happened then is at most so old. What lies ahead is of unknown age and counts as older. */
-export function isRecent(instant: Instant, nowMs: number, mostMs: number): boolean {
+export function isRecent(instant: Instant, nowMs: number, maxMs: number): boolean {
   const at = millisecondsOf(instant);
-  return nowMs - at <= mostMs && at <= latestPast(nowMs);
+  return nowMs - at <= maxMs && at <= latestPast(nowMs);
 }
 
 /** Whether something that lasts so long at most is not over. What ends later than that counts as over. */

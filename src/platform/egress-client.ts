@@ -39,8 +39,8 @@ export function createEgressClient(
   const agent = guardedAgent(isAllowed, true);
   const lenient = guardedAgent(isAllowed, !allowInsecure);
   return {
-    send: async (given: EgressRequest): Promise<EgressResponse> => {
-      const { method, url, headers, body, timeoutMs, maxBytes, verifyTls = true } = given;
+    send: async (call: EgressRequest): Promise<EgressResponse> => {
+      const { method, url, headers, body, timeoutMs, maxBytes, verifyTls = true } = call;
       const response = await request(url, {
         method,
         headers: { 'user-agent': 'svc/1.0', ...headers },

@@ -9,7 +9,7 @@ const longNumber = /\d{16}/;
 const largeNumber = /\d[eE]\+?\d{3}/;
 
 /** Reading a whole number of so many digits takes no time worth mentioning; one of millions would hold everybody up. */
-const mostDigits = 1000;
+const maxDigits = 1000;
 
 /** A number that would not come back as it was given: of too many digits, or beyond the largest double. */
 export class NumberTooLarge extends SyntaxError {}
@@ -33,6 +33,6 @@ export function printJson(value: unknown, indentation = 0): string {
 function parseNumber(text: string): WholeNumber {
   const value = Number(text);
   const isWhole = /^-?\d+$/.test(text);
-  if (isWhole ? text.length > mostDigits : !Number.isFinite(value)) throw new NumberTooLarge('a number is too large');
+  if (isWhole ? text.length > maxDigits : !Number.isFinite(value)) throw new NumberTooLarge('a number is too large');
   return isWhole && !Number.isSafeInteger(value) ? BigInt(text) : value;
 }

@@ -60,9 +60,9 @@ export function createLeasedRows<T extends LeasedRow, S extends string>(
 interface LeasedWork<I, O> {
   readonly leaseMs: number;
   /** Takes what is due and has room; `busy` tells how many attempts are under way, of one place or of all. */
-  claim(leaseAt: (now: Instant) => Lease, busy: (place?: string) => number): Promise<readonly I[]>;
+  claim(leaseAt: (now: Instant) => Lease, busy: (queue?: string) => number): Promise<readonly I[]>;
   /** What attempts compete for: a receiver, a channel. */
-  placeOf(item: I): string;
+  queueOf(item: I): string;
   /** Is made outside of any unit of work. */
   attempt(item: I): Promise<O>;
   /** Records an attempt by its fence. */
@@ -79,26 +79,26 @@ export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) 
   const owner = random.id();
   const underWay = new Set<Promise<void>>();
   const notice = createNotice();
-  const perPlace = new Map<string, number>();
+  const perQueue = new Map<string, number>();
   let total = 0;
-  const busy = (place?: string) => (place === undefined ? total : (perPlace.get(place) ?? 0));
+  const busy = (queue?: string) => (queue === undefined ? total : (perQueue.get(queue) ?? 0));
   const leaseAt = (now: Instant): Lease => ({ owner, now, until: instantOf(millisecondsOf(now) + work.leaseMs) });
-  const occupy = (place: string, change: 1 | -1): void => {
+  const occupy = (queue: string, change: 1 | -1): void => {
     total += change;
-    const left = busy(place) + change;
-    if (left > 0) perPlace.set(place, left);
-    else perPlace.delete(place);
+    const left = busy(queue) + change;
+    if (left > 0) perQueue.set(queue, left);
+    else perQueue.delete(queue);
   };
 
   /** The place is free as soon as the attempt has ended, before its outcome is recorded. */
   const run = async (item: I, then: () => void): Promise<void> => {
-    const place = work.placeOf(item);
-    occupy(place, 1);
+    const queue = work.queueOf(item);
+    occupy(queue, 1);
     let outcome: O;
     try {
       outcome = await work.attempt(item);
     } finally {
-      occupy(place, -1);
+      occupy(queue, -1);
       then();
     }
     await work.settle(item, outcome);

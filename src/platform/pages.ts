@@ -9,17 +9,17 @@ import { escapeHtml } from './templates.js';
 export function createPages(random: Random) {
   const templates = new Map<string, ReturnType<typeof lazy<string>>>();
   const template = (name: string): Promise<string> => {
-    const known = templates.get(name) ?? lazy(() => readFile(packageFile(`templates/pages/${name}.html`), 'utf8'));
-    templates.set(name, known);
-    return known.get();
+    const template = templates.get(name) ?? lazy(() => readFile(packageFile(`templates/pages/${name}.html`), 'utf8'));
+    templates.set(name, template);
+    return template.get();
   };
   return {
     /** Puts the values, as text, where the page says `{{name}}`; `{{nonce}}` is what its scripts and styles carry. */
     render: async (name: string, values: Readonly<Record<string, string>>): Promise<Page> => {
       const nonce = random.bytes(16).toString('base64url');
-      const given: Readonly<Record<string, string>> = { ...values, nonce };
+      const locals: Readonly<Record<string, string>> = { ...values, nonce };
       const html = (await template(name)).replace(/\{\{(\w+)\}\}/g, (_, key: string) => {
-        const value = given[key];
+        const value = locals[key];
         if (value === undefined) throw new TypeError(`the page ${name} asks for ${key}`);
         return escapeHtml(value);
       });

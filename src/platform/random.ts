@@ -59,7 +59,7 @@ function hex(value: number, digits: number): string {
 const scatter = 0.2;
 
 /** The most that `scattered` makes of so many milliseconds. */
-export function mostScattered(milliseconds: number): number {
+export function maxJittered(milliseconds: number): number {
   return Math.ceil(milliseconds * (1 + scatter));
 }
 

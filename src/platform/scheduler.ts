@@ -43,7 +43,7 @@ export interface Timetable {
 const timezone = 'UTC';
 const dayMs = 86_400_000;
 /** February 29 comes back after eight years at the latest. */
-const mostDays = 8 * 366;
+const maxDays = 8 * 366;
 /** How often the calendar is looked at, so that a clock that was set is noticed; a slot that is nearer is waited for exactly. */
 const lookMs = 5000;
 
@@ -124,7 +124,7 @@ export function createTimetable(expression: string): Timetable {
   const fields = [field(hour, 3_600_000), field(minute, 60_000), field(second, 1000)];
   const anyTime = lastOf(fields, dayMs) ?? 0;
   const find = (from: number, step: number, timeOf: (day: number) => number | undefined): number => {
-    for (let day = from, days = 0; days < mostDays; day += step, days++) {
+    for (let day = from, days = 0; days < maxDays; day += step, days++) {
       const time = task.match(new Date(day + anyTime)) ? timeOf(day) : undefined;
       if (time !== undefined) return day + time;
     }

@@ -14,7 +14,7 @@ export interface SealedColumn {
 }
 
 /** A sealed value stands in one row of one column; moved anywhere else it does not open. */
-export interface SealedPlace {
+export interface SealedAad {
   readonly column: SealedColumn;
   /** The value of the column's `key`. */
   readonly row: string;
@@ -25,11 +25,11 @@ export interface Sealing {
   /** A fresh data key for a project, wrapped by the master key. */
   newDataKey(projectId: string): string;
   /** Seals with a project's wrapped data key, for one place. */
-  seal(projectId: string, wrappedKey: string, place: SealedPlace, value: string): string;
+  seal(projectId: string, wrappedKey: string, aad: SealedAad, value: string): string;
   /** Opens what `seal` made, in the version before too; throws when key, place or text do not fit. */
-  open(projectId: string, wrappedKey: string, place: SealedPlace, sealed: string): string;
+  open(projectId: string, wrappedKey: string, aad: SealedAad, sealed: string): string;
   /** The same where one broken row must not break more than itself: undefined, and reported, where it does not open. */
-  tryOpen(projectId: string, wrappedKey: string, place: SealedPlace, sealed: string): string | undefined;
+  tryOpen(projectId: string, wrappedKey: string, aad: SealedAad, sealed: string): string | undefined;
   /** A value that only this master key gives; stored once to notice a wrong key at start. */
   readonly keyCheck: string;
   /** HMAC of an audit row by this installation. */
@@ -49,7 +49,7 @@ export const unboundPrefix = `${version}.`;
 export function createSealing(
   masterKey: Buffer,
   random: Random,
-  report: (projectId: string, place: SealedPlace) => void = () => {},
+  report: (projectId: string, aad: SealedAad) => void = () => {},
 ): Sealing {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, '', `svc/${version}/${purpose}`, 32));
   const wrapKey = derive('wrap');
@@ -72,8 +72,8 @@ export function createSealing(
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
   };
   const dataKey = (projectId: string, wrapped: string): Buffer => {
-    const known = dataKeys.get(wrapped);
-    if (known !== undefined) return known;
+    const cached = dataKeys.get(wrapped);
+    if (cached !== undefined) return cached;
     const key = decrypt(wrapKey, version, `project:${projectId}`, wrapped);
     if (dataKeys.size > 1000) dataKeys.clear();
     dataKeys.set(wrapped, key);
@@ -81,21 +81,21 @@ export function createSealing(
   };
   const sealing: Sealing = {
     newDataKey: (projectId) => encrypt(wrapKey, version, `project:${projectId}`, random.bytes(32)),
-    seal: (projectId, wrapped, place, value) =>
-      encrypt(dataKey(projectId, wrapped), boundVersion, boundTo(projectId, place), Buffer.from(value)),
-    open: (projectId, wrapped, place, sealed) => {
+    seal: (projectId, wrapped, aad, value) =>
+      encrypt(dataKey(projectId, wrapped), boundVersion, boundTo(projectId, aad), Buffer.from(value)),
+    open: (projectId, wrapped, aad, sealed) => {
       const key = dataKey(projectId, wrapped);
       const isUnbound = sealed.startsWith(unboundPrefix);
       const opened = isUnbound
-        ? decrypt(key, version, `${projectId}|${place.column.before(place.row)}`, sealed)
-        : decrypt(key, boundVersion, boundTo(projectId, place), sealed);
+        ? decrypt(key, version, `${projectId}|${aad.column.before(aad.row)}`, sealed)
+        : decrypt(key, boundVersion, boundTo(projectId, aad), sealed);
       return opened.toString('utf8');
     },
-    tryOpen: (projectId, wrapped, place, sealed) => {
+    tryOpen: (projectId, wrapped, aad, sealed) => {
       try {
-        return sealing.open(projectId, wrapped, place, sealed);
+        return sealing.open(projectId, wrapped, aad, sealed);
       } catch {
-        report(projectId, place);
+        report(projectId, aad);
         return undefined;
       }
     },
@@ -106,6 +106,6 @@ export function createSealing(
   return sealing;
 }
 
-function boundTo(projectId: string, { column, row }: SealedPlace): string {
+function boundTo(projectId: string, { column, row }: SealedAad): string {
   return [column.table, column.column, projectId, row].join('|');
 }

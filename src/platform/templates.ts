@@ -72,7 +72,7 @@ export function fillIn(
   values: Readonly<Record<string, string>>,
   encode: (value: string) => string = (value) => value,
 ): string {
-  const given = (name: string): string => {
+  const valueNamed = (name: string): string => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     if (value === undefined) throw new TypeError(`no value for {{${name}}}`);
     return value;
@@ -80,8 +80,8 @@ export function fillIn(
   return pieces
     .map((piece) => {
       if (piece.kind === 'text') return piece.text;
-      if (piece.kind === 'variable') return encode(given(piece.name));
-      return given(piece.name) === '' ? '' : fillIn(piece.pieces, values, encode);
+      if (piece.kind === 'variable') return encode(valueNamed(piece.name));
+      return valueNamed(piece.name) === '' ? '' : fillIn(piece.pieces, values, encode);
     })
     .join('');
 }

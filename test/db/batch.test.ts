@@ -14,7 +14,7 @@ function aJoin(fails: (items: readonly number[]) => Error | undefined = () => un
       if (error !== undefined) throw error;
       return items.map((item) => (item < 0 && items.length > 1 ? undefined : `no. ${item}`));
     },
-    { most: 8, atOnce: 1 },
+    { max: 8, atOnce: 1 },
   );
   return { join, runs };
 }
@@ -53,7 +53,7 @@ test('two of one name never share a run: the later one goes when the earlier one
     runs.push(items);
     return items.map(String);
   };
-  const join = createBatcher<number, string>(run, { most: 8, atOnce: 2, identity: (item) => String(item % 10) });
+  const join = createBatcher<number, string>(run, { max: 8, atOnce: 2, identity: (item) => String(item % 10) });
   const given = [1, 11, 2, 21, 12, 3];
   assert.deepEqual(await Promise.all(given.map(join)), given.map(String));
   assert.deepEqual(runs, [[1, 2, 3], [11, 12], [21]]);
@@ -65,7 +65,7 @@ test('a run has no more weight than it may, and what is heavier goes alone', asy
     runs.push(items);
     return items.map(String);
   };
-  const options = { most: 8, atOnce: 1, identity: String, weight: (item: number) => item, heaviest: 10 };
+  const options = { max: 8, atOnce: 1, identity: String, weight: (item: number) => item, heaviest: 10 };
   const join = createBatcher<number, string>(run, options);
   await Promise.all([50, 1, 4, 6, 2, 60].map(join));
   assert.deepEqual(runs, [[50], [1, 4], [6, 2], [60]]);

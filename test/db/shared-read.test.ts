@@ -73,7 +73,7 @@ test('sixteen lists are one statement, in a share of nobody, with less time than
     [sixteen],
   );
   assert.equal(runs[0]?.reading.account, 'joined');
-  assert.equal(runs[0]?.reading.mostMs, 1000);
+  assert.equal(runs[0]?.reading.maxMs, 1000);
   runs[0]?.answer();
   assert.deepEqual(
     await Promise.all(calls.map(({ row }) => row)),
@@ -109,7 +109,7 @@ test('when a statement of sixteen is slow each runs alone in its own share, once
   );
   assert.deepEqual(new Set(alone.map(({ reading }) => reading.account)).size, 18);
   for (const { reading, own, answer, fail } of alone) {
-    assert.equal(reading.mostMs, undefined);
+    assert.equal(reading.maxMs, undefined);
     if (own[0] === 3) fail(timeout());
     else answer();
   }

@@ -162,7 +162,7 @@ const wrong: [string, string, string, unknown, RegExp][] = [
   ['a change to unknown events', 'PUT', at, { events: ['nothing'] }, /unknown events: nothing/],
   ['a change that unverifies', 'PUT', at, { tls: false }, /tls/],
   ['a change to a private address', 'PUT', at, { url: 'https://10.0.0.1/' }, /not public/],
-  ['too long an overlap', 'POST', `${at}/secret`, { overlap: webhookLimits.mostOverlapSeconds + 1 }, /overlap/],
+  ['too long an overlap', 'POST', `${at}/secret`, { overlap: webhookLimits.maxOverlapSeconds + 1 }, /overlap/],
   ['a wrong secret', 'PATCH', `${at}/secret`, { secret: 'whsec_x' }, /secret/],
   ['a test of no event', 'POST', `${at}/test`, { event: 'x' }, /event/],
   ...(

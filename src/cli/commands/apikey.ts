@@ -27,7 +27,7 @@ const create = command({
     const expire = expires === undefined ? null : valid(instant, '--expires', expires);
     if (expire !== null && millisecondsOf(expire) <= runtime.clock.now())
       throw usageError(`--expires must lie in the future; it is ${expire}.`, 'give a later time, or leave it out');
-    const given = {
+    const input = {
       name: args.required('--name'),
       scopes: args
         .required('--scopes')
@@ -35,7 +35,7 @@ const create = command({
         .map((scope) => scope.trim()),
       expire,
     };
-    const key = await work(project.id, (unit) => features.serverKeys.create(unit, project.id, given));
+    const key = await work(project.id, (unit) => features.serverKeys.create(unit, project.id, input));
     const text = pairs([
       ['id', key.id],
       ['name', key.name],

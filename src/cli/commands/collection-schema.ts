@@ -48,7 +48,7 @@ const addAttribute = command({
     const { args } = call;
     const type = args.required('--type') as Type;
     const isNumber = type === 'integer' || type === 'float';
-    const given = {
+    const input = {
       key: args.argument('KEY'),
       required: args.isSet('--required'),
       array: args.isSet('--array'),
@@ -58,9 +58,9 @@ const addAttribute = command({
       max: numberFor(args, '--max', isNumber),
       elements: args.text('--elements')?.split(','),
     };
-    if (given.elements !== undefined && type !== 'enum')
+    if (input.elements !== undefined && type !== 'enum')
       throw usageError('--elements is only for the type enum.', 'leave it out, or give --type enum');
-    const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    const body = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
     const params = collectionOf(call, 'COLLECTION');
     return shownAttribute(await invokeAsOperator(call, types[type], { params, body }));
   },

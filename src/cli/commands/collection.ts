@@ -18,8 +18,8 @@ const security = switchOption('--document-security', 'on gives each document its
 const enabled = switchOption('--enabled', 'off hides it from everyone but server keys (default: on)');
 
 const permissionsOf = ({ args }: ApplianceCall) => {
-  const given = args.list('--permission');
-  return given.length === 0 ? {} : { permissions: given.filter((one) => one !== 'none') };
+  const permissions = args.list('--permission');
+  return permissions.length === 0 ? {} : { permissions: permissions.filter((one) => one !== 'none') };
 };
 
 const create = command({

@@ -94,8 +94,8 @@ async function firstProject({ args, prompts, output }: Call, appliance: Applianc
     args.text('--project') ??
     (asks ? (await prompts.ask({ message: 'Name of a first project (leave empty to create none)' })).trim() : '');
   if (name === '') return undefined;
-  const known = existing.find((project) => project.name === name);
-  if (known !== undefined) return { project: known, key: undefined };
+  const same = existing.find((project) => project.name === name);
+  if (same !== undefined) return { project: same, key: undefined };
   if (existing.length > 0) {
     output.note(`There are projects already. To create another one: svc project create ${JSON.stringify(name)}`);
     return undefined;
@@ -103,7 +103,7 @@ async function firstProject({ args, prompts, output }: Call, appliance: Applianc
   const id = runtime.random.id();
   return runtime.db.work(operatorContext(appliance, id), async (unit) => {
     const project: Project = await features.projects.create(unit, { id, name });
-    const given = { name: 'server', scopes: ['all'], expire: null };
-    return { project, key: await features.serverKeys.create(unit, id, given) };
+    const input = { name: 'server', scopes: ['all'], expire: null };
+    return { project, key: await features.serverKeys.create(unit, id, input) };
   });
 }

@@ -8,7 +8,7 @@ import { usageError } from '../exit.js';
 import { duration, valid } from '../input.js';
 import { columns } from '../output.js';
 
-const { overlapSeconds, mostOverlapSeconds, publishSeconds } = signingKeyLife;
+const { overlapSeconds, maxOverlapSeconds, publishSeconds } = signingKeyLife;
 const project = { flag: '--project', value: 'ID', summary: 'the project' } as const;
 const overlap = duration.pipe(
   z
@@ -17,7 +17,7 @@ const overlap = duration.pipe(
       overlapSeconds,
       `must be at least ${overlapSeconds / 60}m, the time until its last token expires; svc keys revoke ends a key at once`,
     )
-    .max(mostOverlapSeconds, `must be at most ${mostOverlapSeconds / 86_400}d`),
+    .max(maxOverlapSeconds, `must be at most ${maxOverlapSeconds / 86_400}d`),
 );
 
 const status = command({
@@ -49,8 +49,8 @@ const rotate = command({
     const isAll = args.isSet('--all');
     if (isAll === (args.text('--project') !== undefined))
       throw usageError('No project is given.', 'give either --project ID or --all');
-    const given = args.text('--overlap');
-    const seconds = given === undefined ? undefined : valid(overlap, '--overlap', given);
+    const text = args.text('--overlap');
+    const seconds = text === undefined ? undefined : valid(overlap, '--overlap', text);
     const projects = await chosen(call);
     for (const one of projects) await features.signingKeys.rotate(auditContext(one.id), one, undefined, seconds);
     return shown(call, projects);

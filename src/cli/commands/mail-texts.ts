@@ -24,9 +24,13 @@ const preview = command({
     }
     const templates = createTemplates(config);
     requireValid(await lintTexts(templates, [message]));
-    const asked = localeOf(args);
+    const requested = localeOf(args);
     const samples = { ...sampleVariables, project: 'Shop', name: 'Ada' };
-    const { language, subject, text, html } = await createTexts(templates, () => {}).compose(message, asked, samples);
+    const { language, subject, text, html } = await createTexts(templates, () => {}).compose(
+      message,
+      requested,
+      samples,
+    );
     const head = subject === '' ? [] : [pairs([['subject', subject]])];
     const plain = Lines.parts([...head, Lines.text(text.trimEnd())]);
     const value = { message, locale: language, subject, text, html };

@@ -7,7 +7,7 @@ import { Lines } from '../lines.js';
 import { columns, pairs } from '../output.js';
 
 const projectOption = { flag: '--project', value: 'ID', summary: 'only mails of this project' } as const;
-const mostListed = 1000;
+const maxListed = 1000;
 
 const list = command({
   path: 'mail list',
@@ -17,7 +17,7 @@ const list = command({
   needs: 'appliance',
   run: async (call) => {
     const { runtime, features } = call;
-    const limit = wholeNumber(call.args, '--limit', 20, mostListed);
+    const limit = wholeNumber(call.args, '--limit', 20, maxListed);
     const mails = await features.courier.mailbox.list(runtime.db, await projectOf(call), limit);
     const rows = mails.map((mail) => [
       ...[mail.$id, mail.$createdAt, mail.projectId, mail.message, mail.to, mail.state, mail.subject || '-'],

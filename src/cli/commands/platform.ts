@@ -26,12 +26,12 @@ const add = command({
   needs: 'appliance',
   run: async ({ args, runtime, features, work }) => {
     const project = await features.projects.get(runtime.db, args.required('--project'));
-    const given = {
+    const input = {
       id: args.text('--id') ?? runtime.random.id(),
       name: args.text('--name') ?? '',
       hostname: args.required('--hostname'),
     };
-    return shown(await work(project.id, (unit) => features.projects.addPlatform(unit, project.id, given)));
+    return shown(await work(project.id, (unit) => features.projects.addPlatform(unit, project.id, input)));
   },
 });
 

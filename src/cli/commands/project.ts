@@ -19,8 +19,8 @@ const create = command({
   ],
   needs: 'appliance',
   run: async ({ args, runtime, features, work }) => {
-    const given = { id: args.text('--id') ?? runtime.random.id(), name: args.argument('NAME') };
-    const project = await work(given.id, (unit) => features.projects.create(unit, given));
+    const input = { id: args.text('--id') ?? runtime.random.id(), name: args.argument('NAME') };
+    const project = await work(input.id, (unit) => features.projects.create(unit, input));
     return { ...shown(project), next: `svc apikey create --project ${project.id} --name NAME --scopes all` };
   },
 });

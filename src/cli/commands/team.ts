@@ -16,7 +16,7 @@ const pageOptions = [
 
 const query = (method: string, values: readonly unknown[], attribute?: string) =>
   JSON.stringify({ method, attribute, values });
-const asked = (args: ParsedArgs) => ({
+const listQuery = (args: ParsedArgs) => ({
   search: args.text('--search'),
   queries: [
     query('limit', [wholeNumber(args, '--limit', 100, 5000)]),
@@ -51,7 +51,7 @@ const list = command({
   examples: ['svc team list --project shop', 'svc team list --project shop --search night --json'],
   needs: 'appliance',
   run: async (call) => {
-    const value = await invokeAsOperator(call, teamsApi.list, { query: asked(call.args) });
+    const value = await invokeAsOperator(call, teamsApi.list, { query: listQuery(call.args) });
     noteRest(call, value.teams.length, value.total);
     const { runtime, features } = call;
     const ids = value.teams.map(({ $id }) => $id);
@@ -103,7 +103,10 @@ const members = command({
   examples: ['svc team members drivers --project shop', 'svc team members night --project shop --limit 10 --json'],
   needs: 'appliance',
   run: async (call) => {
-    const value = await invokeAsOperator(call, membershipsApi.list, { params: named(call), query: asked(call.args) });
+    const value = await invokeAsOperator(call, membershipsApi.list, {
+      params: named(call),
+      query: listQuery(call.args),
+    });
     noteRest(call, value.memberships.length, value.total);
     const rows = value.memberships.map((one) => [
       ...[one.userId, one.userEmail, one.userName, one.roles.join(','), one.confirm ? one.joined : 'invited'],

@@ -30,19 +30,19 @@ const update = command({
     const { project, account } = await findUser(call);
     const { features } = call;
     const { userChanges: users } = features;
-    const { verified, ...given } = wanted(call.args);
+    const { verified, ...changes } = wanted(call.args);
     const hasPassword = call.args.isSet('--password-stdin') || call.args.text('--secret-file') !== undefined;
-    if (!hasPassword && [...Object.values(given), ...Object.values(verified)].every((value) => value === undefined))
+    if (!hasPassword && [...Object.values(changes), ...Object.values(verified)].every((value) => value === undefined))
       throw usageError('There is nothing to change.', 'give at least one flag; svc user update --help lists them');
     const password = hasPassword ? valid(passwordText, 'The password', await readPassword(call)) : undefined;
-    const address = given.email === undefined ? account.email : given.email;
+    const address = changes.email === undefined ? account.email : changes.email;
     const hash = password === undefined ? undefined : await users.preparePassword(project, account, address, password);
     const changed = await call.work(project.id, async (unit) => {
       let user = await users.lockById(unit, project, account.id);
-      if (given.name !== undefined) user = await users.rename(unit, project, user, given.name);
-      if (given.email !== undefined) user = await users.changeEmail(unit, project, user, given.email);
-      if (given.phone !== undefined) user = await users.changePhone(unit, project, user, given.phone);
-      if (given.labels !== undefined) user = await users.changeLabels(unit, project, user, given.labels);
+      if (changes.name !== undefined) user = await users.rename(unit, project, user, changes.name);
+      if (changes.email !== undefined) user = await users.changeEmail(unit, project, user, changes.email);
+      if (changes.phone !== undefined) user = await users.changePhone(unit, project, user, changes.phone);
+      if (changes.labels !== undefined) user = await users.changeLabels(unit, project, user, changes.labels);
       if (hash !== undefined) user = await users.changePassword(unit, project, user, hash);
       for (const contact of ['email', 'phone'] as const) {
         const isVerified = verified[contact];

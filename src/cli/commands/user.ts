@@ -28,14 +28,14 @@ const create = command({
     const { args, runtime, features, auditContext } = call;
     const project = await features.projects.get(runtime.db, args.required('--project'));
     const phone = args.text('--phone');
-    const given = {
+    const input = {
       id: valid(newId, '--id', args.text('--id') ?? runtime.random.id()),
       email: valid(emailAddress, '--email', args.required('--email')),
       phone: phone === undefined ? null : valid(phoneNumber, '--phone', phone),
       name: valid(displayName, '--name', args.text('--name') ?? ''),
       password: valid(passwordText, 'The password', await readPassword(call)),
     };
-    return shownUser(await features.userChanges.signUp(auditContext(project.id), project, given));
+    return shownUser(await features.userChanges.signUp(auditContext(project.id), project, input));
   },
 });
 

@@ -123,8 +123,8 @@ const rotate = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const given = call.args.text('--overlap');
-    const body = given === undefined ? {} : { overlap: valid(duration, '--overlap', given) };
+    const overlap = call.args.text('--overlap');
+    const body = overlap === undefined ? {} : { overlap: valid(duration, '--overlap', overlap) };
     const value = await invokeAsOperator(call, webhooksApi.rotate, {
       params: { webhookId: call.args.argument('ID') },
       body,

@@ -27,7 +27,7 @@ const authentication = [
   },
 ] as const;
 
-const given = (args: ParsedArgs) => {
+const inputOf = (args: ParsedArgs) => {
   const names = args.text('--events');
   const file = args.text('--auth-password-file');
   return {
@@ -60,7 +60,7 @@ const add = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const body = { webhookId: call.args.text('--id') ?? 'unique()', ...given(call.args) };
+    const body = { webhookId: call.args.text('--id') ?? 'unique()', ...inputOf(call.args) };
     const made = await invokeAsOperator(call, webhooksApi.create, { body });
     return { ...shownWebhook(made), next: 'keep the secret; it cannot be shown again' };
   },
@@ -104,7 +104,7 @@ const update = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const body = given(call.args);
+    const body = inputOf(call.args);
     if (Object.values(body).every((value) => value === undefined))
       throw usageError('There is nothing to change.', 'give at least one flag; svc webhook update --help lists them');
     return shownWebhook(

@@ -36,13 +36,13 @@ interface LoadOptions {
   readonly needsMasterKey?: boolean;
 }
 
-const usualFiles = ['svc.env', '/etc/svc/svc.env'];
+const defaultFiles = ['svc.env', '/etc/svc/svc.env'];
 
 /** The file that holds the configuration: the one named, else the first usual one that exists. */
 function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
   const named = options.file ?? (options.environment.SVC_CONFIG || undefined);
   if (named !== undefined) return resolve(named);
-  const found = usualFiles.find((path) => existsSync(path));
+  const found = defaultFiles.find((path) => existsSync(path));
   return found === undefined ? null : resolve(found);
 }
 
@@ -72,15 +72,17 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   ) {
     problems.push('SVC_MASTER_KEY is not set; next: svc init');
   }
-  problems.push(...problemsBetween(values).filter((problem) => !problems.some((known) => sameSetting(known, problem))));
+  problems.push(
+    ...problemsBetween(values).filter((problem) => !problems.some((listed) => sameSetting(listed, problem))),
+  );
   if (problems.length > 0) throw new ConfigError(problems);
   // Built from the same table that defines the type; the loop above cannot be typed name by name.
   return { config: Object.freeze(values) as Config, origins: origins as LoadedConfig['origins'], file };
 }
 
 /** What is wrong by itself is not said to be missing too. */
-function sameSetting(known: string, problem: string): boolean {
-  return known.split(' ')[0] === problem.split(' ')[0];
+function sameSetting(listed: string, problem: string): boolean {
+  return listed.split(' ')[0] === problem.split(' ')[0];
 }
 
 function find(
@@ -109,15 +111,15 @@ function find(
 
 /** KEY=VALUE lines as systemd's EnvironmentFile reads them: `#` comments, optional quotes around the value. */
 function parseEnvFile(content: string, problems: string[]): Record<string, string> {
-  const known = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
+  const settingNames = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
   const values: Record<string, string> = {};
   for (const [index, line] of content.split(/\r?\n/).entries()) {
     if (/^\s*([#;]|$)/.test(line)) continue;
     const [, key = '', raw = ''] = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? [];
     if (key === '') {
       problems.push(`line ${index + 1} of the configuration file is not KEY=VALUE`);
-    } else if (key.startsWith('SVC_') && !known.includes(key)) {
-      problems.push(`${key} in the configuration file is not a setting; did you mean ${nearest(key, known)}?`);
+    } else if (key.startsWith('SVC_') && !settingNames.includes(key)) {
+      problems.push(`${key} in the configuration file is not a setting; did you mean ${nearest(key, settingNames)}?`);
     } else {
       values[key] = raw.trim().replace(/^(["'])(.*)\1$/, '$2');
     }

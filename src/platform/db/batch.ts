@@ -4,11 +4,11 @@ import type { DialectName } from './query.js';
 /** How calls are joined. */
 interface BatcherOptions<I> {
   /** Most calls in one run. */
-  readonly most: number;
+  readonly max: number;
   /** Most runs under way at once; further calls wait and go together. */
   readonly atOnce: number;
   /** Turns of the event loop for which a run waits for more calls; 1 where absent. */
-  readonly turns?: number;
+  readonly ticks?: number;
   /**
    * Names what a run writes for an item. Two items of one name never share a run: its answer could not say which of them was written. The
    * later one goes into a run that begins when the earlier one has ended.
@@ -34,9 +34,9 @@ const faultsOfDatabase: ReadonlySet<DatabaseError['kind']> = new Set(['unavailab
 export function createBatcher<I, O>(
   run: (items: readonly I[]) => Promise<readonly (O | undefined)[]>,
   {
-    most,
+    max,
     atOnce,
-    turns = 1,
+    ticks = 1,
     identity,
     until = () => Number.POSITIVE_INFINITY,
     weight = () => 0,
@@ -84,7 +84,7 @@ export function createBatcher<I, O>(
   };
   /** Takes the calls of the next run out of the queue. */
   const next = (): Waiting[] => {
-    if (identity === undefined) return waiting.splice(0, most);
+    if (identity === undefined) return waiting.splice(0, max);
     const names = new Set(held);
     let weighed = 0;
     const fit = waiting.filter(({ item }, at) => {
@@ -94,7 +94,7 @@ export function createBatcher<I, O>(
       weighed += weight(item);
       return weighed <= heaviest || at === 0;
     });
-    const batch = new Set(fit.slice(0, most));
+    const batch = new Set(fit.slice(0, max));
     waiting = waiting.filter((one) => !batch.has(one));
     return [...batch];
   };
@@ -126,7 +126,7 @@ export function createBatcher<I, O>(
   const later = (): void => {
     if (called || waiting.length === 0 || underWay >= atOnce) return;
     called = true;
-    afterTurns(turns, start);
+    afterTicks(ticks, start);
   };
   return (item) =>
     new Promise((resolve, reject) => {
@@ -135,12 +135,12 @@ export function createBatcher<I, O>(
     });
 }
 
-function afterTurns(turns: number, then: () => void): void {
-  setImmediate(turns > 1 ? () => afterTurns(turns - 1, then) : then);
+function afterTicks(ticks: number, then: () => void): void {
+  setImmediate(ticks > 1 ? () => afterTicks(ticks - 1, then) : then);
 }
 
 /** A statement costs far more than what one key adds to it, most of all on Postgres and its client: a lookup waits for those of the next turns too. */
-const lookupTurns = { sqlite: 4, postgres: 6 } as const;
+const lookupTicks = { sqlite: 4, postgres: 6 } as const;
 
 /** A lookup by key that shares statements with others. */
 export type Loader<V> = (key: string) => Promise<V | undefined>;
@@ -149,14 +149,14 @@ export type Loader<V> = (key: string) => Promise<V | undefined>;
 export function createLoader<V>(
   dialect: DialectName,
   load: (keys: readonly string[]) => Promise<ReadonlyMap<string, V>>,
-  most = Number.POSITIVE_INFINITY,
+  max = Number.POSITIVE_INFINITY,
 ): Loader<V> {
   const join = createBatcher<string, { readonly value: V | undefined }>(
     async (keys) => {
       const found = await load([...new Set(keys)]);
       return keys.map((key) => ({ value: found.get(key) }));
     },
-    { most, atOnce: 1, turns: lookupTurns[dialect] },
+    { max: max, atOnce: 1, ticks: lookupTicks[dialect] },
   );
   return async (key) => (await join(key)).value;
 }

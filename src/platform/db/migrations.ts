@@ -90,7 +90,7 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
         : 'select tablename as name from pg_tables where schemaname = current_schema()';
     return (await connection.all(query(list))).map((row) => String(row.name));
   };
-  const place = (position: number) => (driver.dialect === 'sqlite' ? '?' : `$${position}`);
+  const placeholder = (position: number) => (driver.dialect === 'sqlite' ? '?' : `$${position}`);
   const apply = async (connection: Connection, statements: readonly Query[]) => {
     for (const statement of statements) await connection.run(statement);
   };
@@ -100,11 +100,11 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
     migrations,
     status: async () => {
       const done = (await tableExists()) ? await applied({ all: driver.read }) : [];
-      const known = migrations.map(({ name }) => name);
+      const names = migrations.map(({ name }) => name);
       return {
         applied: done,
-        pending: known.filter((name) => !done.includes(name)),
-        unknown: done.filter((name) => !known.includes(name)),
+        pending: names.filter((name) => !done.includes(name)),
+        unknown: done.filter((name) => !names.includes(name)),
       };
     },
     up: (to) =>
@@ -115,7 +115,10 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
         for (const migration of pending) {
           await apply(connection, migration.up(await tables(connection)));
           await connection.run(
-            query(`insert into ${table} (name, applied_at) values (${place(1)}, ${place(2)})`, [migration.name, now()]),
+            query(`insert into ${table} (name, applied_at) values (${placeholder(1)}, ${placeholder(2)})`, [
+              migration.name,
+              now(),
+            ]),
           );
         }
         return pending.map(({ name }) => name);
@@ -137,7 +140,7 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
         const migration = migrations.find(({ name }) => name === last);
         if (migration === undefined) return undefined;
         await apply(connection, migration.down(await tables(connection)));
-        await connection.run(query(`delete from ${table} where name = ${place(1)}`, [migration.name]));
+        await connection.run(query(`delete from ${table} where name = ${placeholder(1)}`, [migration.name]));
         return migration.name;
       }),
   };

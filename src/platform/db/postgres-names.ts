@@ -27,13 +27,13 @@ interface StatementNames {
  * transaction that fails cannot be given back; so what is bounded is the life of the connection.
  */
 export function nameStatements(isOn: boolean): StatementNames {
-  const known = new Lru<string>(texts);
+  const cache = new Lru<string>(texts);
   const preparedBy = new WeakMap<pg.PoolClient, Prepared>();
   /** Undefined at the first time: most texts that come once never come again. */
   const nameOf = (sql: string): string | undefined => {
-    const name = known.get(sql);
-    if (name === undefined && known.fits(sql, nameLength))
-      known.set(sql, createHash('sha256').update(sql).digest('base64url').slice(0, nameLength), nameLength);
+    const name = cache.get(sql);
+    if (name === undefined && cache.fits(sql, nameLength))
+      cache.set(sql, createHash('sha256').update(sql).digest('base64url').slice(0, nameLength), nameLength);
     return name;
   };
   return {

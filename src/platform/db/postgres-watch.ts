@@ -12,7 +12,7 @@ interface Seen {
   readonly readOnly: boolean;
 }
 
-interface Asked {
+interface Probe {
   readonly client: pg.Client;
   readonly answer: Promise<Seen>;
 }
@@ -51,14 +51,15 @@ export function watchServer(settings: pg.ClientConfig, listener: Listener): Serv
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  const sendProbe = (known?: pg.Client): Asked => {
-    const asked = known ?? createProbe(settings);
+  const sendProbe = (connected?: pg.Client): Probe => {
+    const client = connected ?? createProbe(settings);
     const query = async (): Promise<Seen> => {
-      if (known === undefined) await asked.connect().catch((error: unknown) => Promise.reject(cannotConnect(error)));
-      const { rows } = await asked.query("select current_setting('transaction_read_only') as read_only");
+      if (connected === undefined)
+        await client.connect().catch((error: unknown) => Promise.reject(cannotConnect(error)));
+      const { rows } = await client.query("select current_setting('transaction_read_only') as read_only");
       return { readOnly: rows[0]?.read_only === 'on' };
     };
-    return { client: asked, answer: query() };
+    return { client: client, answer: query() };
   };
   const leave = (): void => {
     client?.end().catch(() => {});
@@ -76,7 +77,7 @@ export function watchServer(settings: pg.ClientConfig, listener: Listener): Serv
     if (isNews) listener.onWritable(writable);
   };
   /** Takes the first answer; the others are cut. */
-  const answered = async (all: readonly Asked[], anew: boolean): Promise<void> => {
+  const answered = async (all: readonly Probe[], anew: boolean): Promise<void> => {
     const answers = all.map(async (one) => ({ one, what: await one.answer }));
     const { one, what } = await answerInTime(Promise.any(answers));
     for (const { client: other } of all) if (other !== one.client) destroy(other);
@@ -87,19 +88,19 @@ export function watchServer(settings: pg.ClientConfig, listener: Listener): Serv
     const anew = doubted;
     doubted = false;
     if (anew) leave();
-    const asked = [sendProbe(client)];
+    const probes = [sendProbe(client)];
     try {
-      await answered(asked, anew);
+      await answered(probes, anew);
     } catch (first) {
       // One slow answer may be the network's or our own; another connection is asked before those of all others are cut.
-      if (away !== undefined || stopped) return lost(asked, first);
-      asked.push(sendProbe());
-      await answered(asked, anew).catch((second: unknown) => lost(asked, second));
+      if (away !== undefined || stopped) return lost(probes, first);
+      probes.push(sendProbe());
+      await answered(probes, anew).catch((second: unknown) => lost(probes, second));
     }
   };
-  const lost = (asked: readonly Asked[], thrown: unknown): void => {
+  const lost = (probes: readonly Probe[], thrown: unknown): void => {
     client = undefined;
-    for (const { client: one } of asked) destroy(one);
+    for (const { client: one } of probes) destroy(one);
     const error = reasonOf(thrown);
     if (refusesNewcomers.includes(error.code) && listener.isConnected()) return;
     const isNews = away === undefined && !stopped;

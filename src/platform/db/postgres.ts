@@ -183,7 +183,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
           if (reading.waiter.isGone) end();
         };
         looks.add(look);
-        const timer = reading.mostMs === undefined ? undefined : setTimeout(end, reading.mostMs);
+        const timer = reading.maxMs === undefined ? undefined : setTimeout(end, reading.maxMs);
         try {
           return await body(client);
         } finally {
@@ -195,7 +195,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     );
   const leaseFor = <T>(reading: Reading | undefined, body: (client: pg.PoolClient) => Promise<T>): Promise<T> =>
     reading === undefined ? lease(body) : leaseForList(reading, body);
-  const query = async ({ sql, values, texts }: Query, client: pg.PoolClient) => {
+  const query = async ({ sql, values, allText }: Query, client: pg.PoolClient) => {
     const name = values.length === 0 && sql.length < 20 ? undefined : names.nameOf(sql, client);
     try {
       // pg takes the values as they are and does not change them; its types want a mutable array.
@@ -203,7 +203,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
         text: sql,
         values: values as unknown[],
         ...(name === undefined ? {} : { name }),
-        ...(texts ? asTexts : {}),
+        ...(allText ? asTexts : {}),
       });
     } catch (error) {
       throw fromPostgres(error);
@@ -211,7 +211,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
   };
   const rowsOf = async (given: Query, client: pg.PoolClient): Promise<Row[]> => {
     const { rows, fields } = await query(given, client);
-    return given.texts ? rows.map((row) => named(fields, row as unknown as readonly Value[])) : rows;
+    return given.allText ? rows.map((row) => named(fields, row as unknown as readonly Value[])) : rows;
   };
   const on = (client: pg.PoolClient, reading?: Reading): Connection => ({
     all: async (given) => {

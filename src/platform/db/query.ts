@@ -16,7 +16,7 @@ export interface Query {
   readonly sql: string;
   readonly values: readonly Bound[];
   /** Every column of the answer is text. Postgres then sends it as it stands, without looking for its end first. */
-  readonly texts?: true;
+  readonly allText?: true;
 }
 
 /** A place in a statement that is filled at each call. */
@@ -129,13 +129,13 @@ const keptTexts = { bytes: 8_388_608, entries: 2000, largest: 131_072 } as const
 
 /** Numbers the places of a text as Postgres wants them; our texts have no other question marks. */
 function createNumbering(): (source: string) => string {
-  const known = new Lru<string>(keptTexts);
+  const cache = new Lru<string>(keptTexts);
   return (source) => {
-    const before = known.get(source);
+    const before = cache.get(source);
     if (before !== undefined) return before;
     let position = 0;
     const text = source.replace(/\?/g, () => `$${++position}`);
-    known.set(source, text, 2 * text.length);
+    cache.set(source, text, 2 * text.length);
     return text;
   };
 }

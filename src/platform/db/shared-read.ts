@@ -8,13 +8,13 @@ import type { Row } from './table.js';
 import type { Database } from './unit.js';
 
 /** Reads in one statement, and statements of one kind under way at once. */
-const together = { most: 16, atOnce: 2 } as const;
+const together = { max: 16, atOnce: 2 } as const;
 /** Both databases bound the values of a statement. */
-const mostSharedValues = 1000;
+const maxSharedValues = 1000;
 /** Kinds of reads that are kept, by the length of their texts in both forms. */
 const kinds = { bytes: 16_777_216, entries: 500, largest: 262_144 } as const;
 /** Reads of a kind that wait for those under way. */
-const mostWaiting = 1024;
+const maxWaiting = 1024;
 /**
  * For how long a statement of several reads may run. One that is slow makes all others wait, so then each runs alone, in the share of its own
  * caller; and so do all of its kind for a while, as what was done until then is lost.
@@ -45,15 +45,15 @@ export function createSharedRead(
   db: Pick<Database, 'lists'>,
   sql: Dialect,
 ): (query: SharedQuery, reading: Reading) => Promise<Row | undefined> {
-  const known = new Lru<Kind>(kinds);
+  const cache = new Lru<Kind>(kinds);
   return (query, reading) => {
-    if (query.own.length > mostSharedValues / together.most)
+    if (query.own.length > maxSharedValues / together.max)
       return db.lists(reading).one(joinedReads(query, sql)([query.own]));
-    let kind = known.get(query.key);
+    let kind = cache.get(query.key);
     if (kind === undefined) {
       kind = new Kind(db, joinedReads(query, sql), sql.dialect === 'sqlite');
       // The text of the statement, once for each number of reads on SQLite.
-      known.set(query.key, kind, 6 * query.columns.length + 1000);
+      cache.set(query.key, kind, 6 * query.columns.length + 1000);
     }
     return kind.read(query.own, reading);
   };
@@ -88,7 +88,7 @@ class Kind {
 
   read(own: SharedQuery['own'], reading: Reading): Promise<Row | undefined> {
     if (this.#isSlow()) return this.#one(own, reading);
-    if (this.#waiting.length >= mostWaiting) return Promise.reject(new DatabaseError('unavailable', 'lists_waiting'));
+    if (this.#waiting.length >= maxWaiting) return Promise.reject(new DatabaseError('unavailable', 'lists_waiting'));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ own, reading, resolve, reject });
       this.#later();
@@ -113,7 +113,7 @@ class Kind {
     for (const { reading, reject } of this.#waiting) if (reading.waiter.isGone) reject(gone());
     this.#waiting = left;
     while (this.#waiting.length > 0 && this.#underWay < together.atOnce) {
-      const size = Math.min(together.most, this.#waiting.length);
+      const size = Math.min(together.max, this.#waiting.length);
       const batch = this.#waiting.splice(0, this.#doubling ? 2 ** Math.floor(Math.log2(size)) : size);
       this.#underWay += 1;
       this.#run(batch).then(() => {
@@ -164,7 +164,7 @@ function readingOfAll(batch: readonly Waiting[]): Reading {
   return {
     account: isOfOne && first !== undefined ? first.reading.account : joined,
     waiter: new AnyOf(batch.map(({ reading }) => reading.waiter)),
-    mostMs: slow.afterMs,
+    maxMs: slow.afterMs,
   };
 }
 
@@ -200,15 +200,15 @@ function joinedReads({ columns, values, places }: SharedQuery, sql: Dialect): Jo
       const row = (_: unknown, part: number) => `(${[part, ...places].join(', ')})`;
       const text = texts.get(calls.length) ?? from(`(values ${calls.map(row).join(', ')})`);
       texts.set(calls.length, text);
-      return { ...sql.text(text, [...values, ...calls.flat()]), texts: true };
+      return { ...sql.text(text, [...values, ...calls.flat()]), allText: true };
     };
   }
   const types = places.map((place) => /^cast\(\? as (.+)\)$/.exec(place)?.[1] ?? 'text');
   const given = ['integer', ...types].map((type, at) => ({ name: `column${at + 1}`, type }));
   // Postgres would take it for a hundred rows, and such a cost for a reason to compile the statement.
-  const text = from(`(select * from ${recordset('?', given)} limit ${together.most})`);
+  const text = from(`(select * from ${recordset('?', given)} limit ${together.max})`);
   return (calls) => {
     const rows = calls.map((own, part) => [part, ...own]);
-    return { ...sql.text(text, [...values, toRecords(given, rows)]), texts: true };
+    return { ...sql.text(text, [...values, toRecords(given, rows)]), allText: true };
   };
 }

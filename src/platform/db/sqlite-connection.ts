@@ -18,7 +18,7 @@ const bytesOf = (sql: string) => 4096 + 16 * sql.length;
 /** What holds for whoever uses a connection. */
 interface Use {
   /** For how long a statement may run. */
-  readonly mostMs: number;
+  readonly maxMs: number;
   /** Statements end when nobody waits any more. */
   readonly waiter?: Waiter | undefined;
 }
@@ -33,7 +33,7 @@ export class SqliteConnection implements Connection {
   #started = 0;
   #settled: (() => void)[] = [];
   #ending = false;
-  #use: Use = { mostMs: Number.POSITIVE_INFINITY };
+  #use: Use = { maxMs: Number.POSITIVE_INFINITY };
 
   private constructor(database: sqlite3.Database) {
     this.#database = database;
@@ -148,7 +148,7 @@ export class SqliteConnection implements Connection {
     if (this.#ending) return Promise.reject(new DatabaseError('unavailable', 'closed'));
     if (this.#use.waiter?.isGone) return Promise.reject(gone());
     const id = this.#started++;
-    this.#running.set(id, performance.now() + this.#use.mostMs);
+    this.#running.set(id, performance.now() + this.#use.maxMs);
     const ended = () => {
       this.#running.delete(id);
       if (this.#running.size === 0) {
@@ -169,9 +169,9 @@ export class SqliteConnection implements Connection {
   }
 
   #call({ sql }: Query, fail: (error: Error) => void, then: (statement: sqlite3.Statement) => void): void {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) {
-      then(known);
+    const cached = this.#statements.get(sql);
+    if (cached !== undefined) {
+      then(cached);
       return;
     }
     const statement = this.#database.prepare(sql, (error: Error | null) => {

@@ -50,9 +50,9 @@ class Writer {
     this.#statementMs = statementMs;
   }
 
-  transact<T>(body: Transaction<T>, until: number, mostMs = this.#statementMs): Promise<T> {
+  transact<T>(body: Transaction<T>, until: number, maxMs = this.#statementMs): Promise<T> {
     return new Promise((resolve, reject) => {
-      const limited: Transaction<T> = (connection) => this.#connection.within({ mostMs }, () => body(connection));
+      const limited: Transaction<T> = (connection) => this.#connection.within({ maxMs: maxMs }, () => body(connection));
       this.#queue.push({ body: limited, resolve: resolve as (value: unknown) => void, reject, until });
       this.#busy ??= this.#drain();
     });
@@ -73,13 +73,13 @@ class Writer {
   }
 
   /** Commits up to so many units together; returns those that have to run again because one of them failed. */
-  async #group(most: number, line: WaitingLine<Waiting>): Promise<Waiting[]> {
+  async #group(max: number, line: WaitingLine<Waiting>): Promise<Waiting[]> {
     if (!(await this.#begin(line))) return [];
     const done: { readonly unit: Waiting; readonly value: unknown }[] = [];
     const inserts: Insert[] = [];
     let current: Waiting | undefined;
     try {
-      while (done.length < most) {
+      while (done.length < max) {
         current = line.shift();
         if (current === undefined) break;
         const result = await current.body(this.#connection);
@@ -193,11 +193,11 @@ export async function openSqlite(
   const use = <T>(reading: Reading | undefined, body: (connection: SqliteConnection) => Promise<T>): Promise<T> => {
     open();
     if (reading === undefined)
-      return pools.others.use((connection) => connection.within({ mostMs: statementMs }, () => body(connection)));
-    const { waiter, mostMs = statementMs } = reading;
+      return pools.others.use((connection) => connection.within({ maxMs: statementMs }, () => body(connection)));
+    const { waiter, maxMs = statementMs } = reading;
     return lane.use(reading, () =>
       pools.lists.use((connection) =>
-        connection.within({ mostMs: Math.min(mostMs, statementMs), waiter }, () => body(connection)),
+        connection.within({ maxMs: Math.min(maxMs, statementMs), waiter }, () => body(connection)),
       ),
     );
   };

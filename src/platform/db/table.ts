@@ -53,13 +53,13 @@ export const bool = codec<boolean>(
 );
 /** Any JSON value, stored as text; whole numbers beyond 2^53 are bigints and stay exact. Short texts repeat a lot, so their values are kept and shared: they must not be changed. */
 export const json = <T>() => {
-  const known = new Map<string, T>();
+  const cache = new Map<string, T>();
   const decode = (stored: Value): T => {
     const source = String(stored);
-    const shared = known.get(source);
+    const shared = cache.get(source);
     if (shared !== undefined) return shared;
     const value = parseJson(source) as T;
-    if (source.length <= sharedTextLength && known.size < sharedTexts) known.set(source, value);
+    if (source.length <= sharedTextLength && cache.size < sharedTexts) cache.set(source, value);
     return value;
   };
   return codec<T>('text', decode, (value) => printJson(value));

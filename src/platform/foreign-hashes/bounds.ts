@@ -43,8 +43,8 @@ export function misfitOf(hash: ForeignHash): string | undefined {
   }
 }
 
-function isBase64(text: string, least: number, most: number): boolean {
-  return text.length >= least && text.length <= most && base64.test(text);
+function isBase64(text: string, min: number, max: number): boolean {
+  return text.length >= min && text.length <= max && base64.test(text);
 }
 
 function hexMisfit(text: string, bytes: number): string | undefined {
@@ -68,10 +68,10 @@ function argon2Misfit(text: string): string | undefined {
   if (salt.length < 11 || salt.length > 86 || key.length < 16 || key.length > 171)
     return 'must have a salt of 8 to 64 bytes and a key of 12 to 128 bytes';
   const [memory, passes, lanes] = [Number(m), Number(t), Number(p)];
-  const { argon2Memory: mostMemory, argon2Work: work, argon2Lanes: mostLanes } = foreignHashCost;
-  if (lanes < 1 || lanes > mostLanes || passes < 1 || memory < 8 * lanes) return 'has impossible parameters';
-  return memory > mostMemory || memory * passes > work
-    ? `must not cost more than m=${mostMemory} and m times t = ${work}`
+  const { argon2Memory: maxMemory, argon2Work: work, argon2Lanes: maxLanes } = foreignHashCost;
+  if (lanes < 1 || lanes > maxLanes || passes < 1 || memory < 8 * lanes) return 'has impossible parameters';
+  return memory > maxMemory || memory * passes > work
+    ? `must not cost more than m=${maxMemory} and m times t = ${work}`
     : undefined;
 }
 

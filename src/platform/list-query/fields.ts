@@ -45,11 +45,11 @@ export interface Page {
 /** Parses the queries of a list that is read by pages only: `limit` and `offset`. Throws Failure `general_argument_invalid`. */
 export function parsePage(
   texts: readonly string[],
-  { most, usual }: { readonly most: number; readonly usual: number },
+  { max, defaultLimit }: { readonly max: number; readonly defaultLimit: number },
 ): Page {
-  const query = parseListQueries([...texts, JSON.stringify({ method: 'limit', values: [usual] })], {});
+  const query = parseListQueries([...texts, JSON.stringify({ method: 'limit', values: [defaultLimit] })], {});
   if (query.cursor !== null || query.conditions.length > 0) throw invalid('this list takes limit and offset only.');
-  if (query.limit > most) throw invalid(`limit takes a whole number from 1 to ${most}.`);
+  if (query.limit > max) throw invalid(`limit takes a whole number from 1 to ${max}.`);
   return { limit: query.limit, offset: query.offset };
 }
 

@@ -7,4 +7,11 @@ export { bind, type Fragment, join } from './query/fragment.js';
 export { afterCursor, type OrderColumn, orderBy } from './query/order.js';
 export { type Condition, createQueryParser, type ListQuery, type Order, type Vocabulary } from './query/parse.js';
 export { oneText } from './query/wire.js';
-export { type Asked, type AskedQueries, askedBy, createLists, type Lists, readList } from './store.js';
+export {
+  createLists,
+  type ListQueries as AskedQueries,
+  type ListRequest as Asked,
+  type Lists,
+  listRequestOf as askedBy,
+  readList,
+} from './store.js';

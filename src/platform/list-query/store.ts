@@ -31,7 +31,7 @@ interface Listing {
 }
 
 /** What a caller asked of a list, as `listParameters` parses it. */
-export interface Asked {
+export interface ListRequest {
   readonly queries: readonly string[];
   readonly search?: string;
   readonly total: boolean;
@@ -42,13 +42,13 @@ export interface Asked {
 }
 
 /** What decides which entries a page has. */
-export type AskedQueries = Pick<Asked, 'queries' | 'search' | 'total'>;
+export type ListQueries = Pick<ListRequest, 'queries' | 'search' | 'total'>;
 
 /** What the caller of an operation asked of its list. */
-export function askedBy<Q extends AskedQueries>(call: {
+export function listRequestOf<Q extends ListQueries>(call: {
   readonly query: Q;
   readonly request: { readonly answer: AnswerRoom; readonly reading: Reading };
-}): Q & Asked {
+}): Q & ListRequest {
   return { ...call.query, room: call.request.answer, reading: call.request.reading };
 }
 
@@ -58,10 +58,10 @@ export function askedBy<Q extends AskedQueries>(call: {
  */
 export function readList<T>(
   db: Database,
-  { room, reading }: Pick<Asked, 'room' | 'reading'>,
-  look: (snapshot: Reader, most: number) => Promise<Look<T>>,
+  { room, reading }: Pick<ListRequest, 'room' | 'reading'>,
+  look: (snapshot: Reader, maxBytes: number) => Promise<Look<T>>,
 ): Promise<T> {
-  return room.read((most) => db.lists(reading).snapshot((snapshot) => look(snapshot, most)));
+  return room.read((maxBytes) => db.lists(reading).snapshot((snapshot) => look(snapshot, maxBytes)));
 }
 
 /** The rows of a page, and how many there are in all pages. */
@@ -140,27 +140,27 @@ export function createLists({ sql }: Pick<Runtime, 'sql'>) {
      * A page of a list, and how many rows match in all pages, 0 where the caller does not want to know; or only how many bytes it has, where that is
      * more than it may have. Ask it of a snapshot. Throws Failure `general_argument_invalid` and `general_cursor_not_found`.
      */
-    page: async (reader: Reader, listing: Listing, asked: AskedQueries, most: number): Promise<Look<Found>> => {
-      const query = parseListQueries(asked.queries, listing.fields);
+    page: async (reader: Reader, listing: Listing, request: ListQueries, maxBytes: number): Promise<Look<Found>> => {
+      const query = parseListQueries(request.queries, listing.fields);
       const filters = query.conditions.map(condition);
-      if (asked.search && listing.search) filters.push(searchTermsIn(listing.search, asked.search, sql));
+      if (request.search && listing.search) filters.push(searchTermsIn(listing.search, request.search, sql));
       const matching = listing.rows.clone();
       for (const filter of filters) matching.whereRaw(filter.sql, [...filter.values]);
       const { page } = await pageOf(reader, listing, query, matching);
-      if (query.limit * (listing.rowBytes ?? answerLimits.rowBytes) > most) {
+      if (query.limit * (listing.rowBytes ?? answerLimits.rowBytes) > maxBytes) {
         const bytes = await measure(reader, listing, page);
-        if (bytes > most) return { bytes };
+        if (bytes > maxBytes) return { bytes };
       }
       const rows = await reader.all(sql.compile(page));
       if (query.cursor?.before === true) rows.reverse();
-      const counted = asked.total ? await reader.one(sql.compile(matching.clone().count({ total: '*' }))) : undefined;
+      const counted = request.total ? await reader.one(sql.compile(matching.clone().count({ total: '*' }))) : undefined;
       return { bytes: sizeOf(rows), value: { total: Number(counted?.total ?? 0), rows } };
     },
     /** A page of values that are at hand, in their order where nothing else was asked; `$id` and `$createdAt` must be among the fields. */
     pageOfItems: async <T>(
       reader: Reader,
       given: { readonly items: readonly T[]; readonly fields: ItemFields; readonly valuesOf: (item: T) => object },
-      asked: AskedQueries,
+      request: ListQueries,
     ): Promise<{ total: number; items: T[] }> => {
       const values = given.items.map((item) => ({ ...given.valuesOf(item) }));
       const listing: Listing = {
@@ -170,7 +170,7 @@ export function createLists({ sql }: Pick<Runtime, 'sql'>) {
         sequence: { column: itemPosition, type: 'integer' },
       };
       // The items are in memory already, and of the page only their positions are read.
-      const { value } = await lists.page(reader, listing, asked, Number.POSITIVE_INFINITY);
+      const { value } = await lists.page(reader, listing, request, Number.POSITIVE_INFINITY);
       const { total, rows } = value ?? { total: 0, rows: [] };
       const found = rows.map(({ position }) => given.items[Number(position)]);
       return { total, items: found.filter((item) => item !== undefined) };

@@ -54,9 +54,9 @@ export function createCreation(
       });
     });
   return createBatcher(async ([first, ...others]) => (first === undefined ? [] : create([first, ...others])), {
-    most: Math.min(maxTogether, Math.floor(maxValues / (collection.attributes.length + 10))),
+    max: Math.min(maxTogether, Math.floor(maxValues / (collection.attributes.length + 10))),
     atOnce: 1,
-    turns: turnsWaited,
+    ticks: turnsWaited,
     identity: ({ document }) => document.id,
     until: ({ by }) => untilOf(by),
     weight: ({ characters }) => characters,

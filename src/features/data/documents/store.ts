@@ -69,7 +69,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
   const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
   const textPlaceholder = dialect === 'postgres' ? 'cast(? as text)' : '?';
   const query = (fragment: Pick<Query, 'sql' | 'values'>): Query => sql.text(fragment.sql, fragment.values);
-  const texts = (fragment: Fragment): Query => ({ ...query(fragment), texts: true });
+  const texts = (fragment: Fragment): Query => ({ ...query(fragment), allText: true });
   const serializerOf = createSerializers(dialect);
   const version = `(select version from collections where number = ?)`;
   const isCurrent = (collection: Collection): Fragment => ({

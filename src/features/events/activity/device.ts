@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Device } from '#src/contract/session.js';
 
 /** More of a user agent string tells nothing about the browser. */
-const mostCharacters = 512;
+const maxCharacters = 512;
 
 /** The device of a session that nobody opened from one. */
 export const unknownDevice: Device = {
@@ -57,7 +57,7 @@ const deviceNames: Readonly<Record<string, string>> = { mobile: 'smartphone' };
 export function createDeviceReader(): (userAgent: string) => Device {
   const bowser = createLoader();
   return (userAgent) => {
-    const text = userAgent.slice(0, mostCharacters);
+    const text = userAgent.slice(0, maxCharacters);
     if (text === '') return unknownDevice;
     const { browser, os, platform, engine } = bowser().parse(text);
     const isMobile = platform.type === 'mobile' || platform.type === 'tablet';

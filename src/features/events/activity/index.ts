@@ -51,8 +51,8 @@ export function createActivity({ sql }: Pick<Runtime, 'sql'>) {
     count: async (reader: Reader, projectId: string, userId: string): Promise<number> =>
       Number((await reader.one(store.count({ projectId, userId }, logPage.counted)))?.total ?? 0),
     /** The user's last logins, newest first. */
-    logins: async (reader: Reader, projectId: string, userId: string, most: number): Promise<Activity[]> =>
-      read(reader, await reader.all(store.logins({ projectId, userId }, most))),
+    logins: async (reader: Reader, projectId: string, userId: string, limit: number): Promise<Activity[]> =>
+      read(reader, await reader.all(store.logins({ projectId, userId }, limit))),
   };
 }
 

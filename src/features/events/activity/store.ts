@@ -27,9 +27,9 @@ export function createActivityStore(sql: Sql) {
     { column: 'id', order: 'desc' },
   ];
   /** Ids of what was done to the user and of what the user did, but for documents, of which there may be millions; each half by its index, and no further than asked. */
-  const ids = (whose: Whose, most: number) => {
+  const ids = (whose: Whose, limit: number) => {
     const some = (half: ReturnType<typeof rows>) =>
-      knex(half.select('id', 'at').orderBy(newest).limit(most).as('half')).select('id');
+      knex(half.select('id', 'at').orderBy(newest).limit(limit).as('half')).select('id');
     return some(ofUser(whose)).union(some(byUser(whose)));
   };
   return {
@@ -42,10 +42,11 @@ export function createActivityStore(sql: Sql) {
           .offset(offset)
           .select(auditEntries.select(sql)),
       ),
-    count: (whose: Whose, most: number): Query => sql.compile(knex(ids(whose, most).as('found')).count({ total: '*' })),
-    logins: (whose: Whose, most: number): Query =>
+    count: (whose: Whose, limit: number): Query =>
+      sql.compile(knex(ids(whose, limit).as('found')).count({ total: '*' })),
+    logins: (whose: Whose, limit: number): Query =>
       sql.compile(
-        ofUser(whose).where({ action: 'sessionCreated' }).orderBy(newest).limit(most).select(auditEntries.select(sql)),
+        ofUser(whose).where({ action: 'sessionCreated' }).orderBy(newest).limit(limit).select(auditEntries.select(sql)),
       ),
     subjects: (entryIds: readonly string[]): Query =>
       sql.compile(

@@ -49,7 +49,7 @@ const rotation = {
     overlap: z
       .int()
       .min(0)
-      .max(webhookLimits.mostOverlapSeconds)
+      .max(webhookLimits.maxOverlapSeconds)
       .default(webhookLimits.overlapSeconds)
       .meta({ description: 'Seconds for which the old secret signs too' }),
   }),

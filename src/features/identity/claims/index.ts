@@ -57,8 +57,8 @@ export function createClaims(deps: ClaimDeps) {
   const create = async (unit: Unit, project: Project, { contact, value }: Proof, newcomer: Proof['newcomer']) => {
     if (newcomer === null) return undefined;
     const { id, name = '', locale } = newcomer;
-    const given = { id, name, locale, passwordHash: null, email: null, phone: null, [contact]: value };
-    return users.markVerified(unit, project.id, await users.create(unit, project.id, given), contact);
+    const input = { id, name, locale, passwordHash: null, email: null, phone: null, [contact]: value };
+    return users.markVerified(unit, project.id, await users.create(unit, project.id, input), contact);
   };
 
   return {

@@ -29,8 +29,8 @@ export function createTotp(random: Pick<Random, 'bytes'>) {
       const spent = lastStep > latestStep ? 0 : lastStep;
       // The package throws where nothing in its window is left.
       if (spent > Math.floor(epoch / stepSeconds)) return undefined;
-      const given = { secret: seed, token: code, epoch, epochTolerance: stepSeconds, afterTimeStep: spent };
-      const result = otplib().verifySync(given);
+      const options = { secret: seed, token: code, epoch, epochTolerance: stepSeconds, afterTimeStep: spent };
+      const result = otplib().verifySync(options);
       return result.valid && 'timeStep' in result ? result.timeStep : undefined;
     },
   };

@@ -20,8 +20,8 @@ export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'
     request: async (call) => {
       const { project, actor, body, request } = call;
       const page = projects.demandOwnUrl(project, body.url);
-      const asked = { email: body.email, page, locale: request.locale, actor };
-      const issued = await db.work(auditContextOf(call), (unit) => recoveries.request(unit, project, asked));
+      const options = { email: body.email, page, locale: request.locale, actor };
+      const issued = await db.work(auditContextOf(call), (unit) => recoveries.request(unit, project, options));
       return toToken(issued, disclosure.ofProof(call, issued.secret));
     },
     complete: async (call) => {
@@ -33,14 +33,14 @@ export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'
       const account = owner === undefined ? undefined : await users.find(db, project.id, owner);
       if (account === undefined)
         return db.work(auditContextOf(call), async (unit) => {
-          const known = await users.find(unit, project.id, userId);
-          throw recoveries.refuse(unit, known?.id, request.ip);
+          const account = await users.find(unit, project.id, userId);
+          throw recoveries.refuse(unit, account?.id, request.ip);
         });
       if (!account.status) throw new Failure('user_blocked');
       const passwordHash = await userChanges.preparePassword(project, account, account.email, password);
       const redeemed = await db.work(auditContextOf(call), async (unit) => {
-        const given = { userId: account.id, secret, passwordHash, ip: request.ip, actor };
-        const completed = await recoveries.complete(unit, project, given);
+        const redemption = { userId: account.id, secret, passwordHash, ip: request.ip, actor };
+        const completed = await recoveries.complete(unit, project, redemption);
         // Who was locked out by too many wrong guesses gets in again by the new password.
         const address = actor.kind === 'key' ? {} : { address: request.ip };
         await limits.forgive(unit, 'login', { account: completed.recipient, ...address });

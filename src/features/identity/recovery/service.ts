@@ -42,14 +42,14 @@ export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: Reco
     request: async (
       unit: Unit,
       project: Project,
-      asked: { readonly email: string; readonly page: URL; readonly locale: string | null; readonly actor: Actor },
+      options: { readonly email: string; readonly page: URL; readonly locale: string | null; readonly actor: Actor },
     ): Promise<Issued> => {
-      const { email, page } = asked;
+      const { email, page } = options;
       const account = await users.lockByContact(unit, project.id, 'email', email);
       await limits.demandSend(unit, 'mail', email);
       const userId = account?.id ?? null;
       const made = random.id();
-      const alias = asked.actor.kind === 'key' ? (userId ?? made) : made;
+      const alias = options.actor.kind === 'key' ? (userId ?? made) : made;
       const issued = await secrets.issue(unit, project, {
         purpose,
         subject: email,
@@ -61,7 +61,7 @@ export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: Reco
       });
       const link = redemptionLink(page, project, issued);
       if (account === undefined) return issued;
-      const addressee = { to: email, userId, name: account.name, locale: asked.locale ?? account.locale };
+      const addressee = { to: email, userId, name: account.name, locale: options.locale ?? account.locale };
       courier.send(unit, project, { message: 'recovery', ...addressee, variables: { link } });
       return issued;
     },

@@ -30,9 +30,9 @@ const confirmationErrors = [
 const otpOrCode = z
   .object({ otp: otpText.optional(), code: otpText.optional() })
   .transform(({ otp, code }, context) => {
-    const given = otp ?? code;
-    if (given === undefined) context.addIssue({ code: 'custom', path: ['otp'], message: 'is missing' });
-    return { otp: given ?? '' };
+    const secret = otp ?? code;
+    if (secret === undefined) context.addIssue({ code: 'custom', path: ['otp'], message: 'is missing' });
+    return { otp: secret ?? '' };
   });
 /** Compared without regard to case: the SDKs differ in how they write `recoverycode`. */
 const factorName = z

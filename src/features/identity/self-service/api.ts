@@ -145,7 +145,7 @@ export const selfServiceApi = declare({
     query: list,
     status: 200,
     reply: json(logListShape),
-    bound: { entries: logPage.most, bytes: 8192 },
+    bound: { entries: logPage.max, bytes: 8192 },
     errors: [],
   },
   listIdentities: {

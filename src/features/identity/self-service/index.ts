@@ -67,9 +67,9 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     signUp: async (call) => {
       const { project, body } = call;
       const { email, password, name } = body;
-      const given = { id: body.userId, email, password, name, locale: call.request.locale };
+      const input = { id: body.userId, email, password, name, locale: call.request.locale };
       const isHidden = project.settings['signup.hideExisting'];
-      return toUser(await userChanges[isHidden ? 'signUpHidden' : 'signUp'](auditContextOf(call), project, given));
+      return toUser(await userChanges[isHidden ? 'signUpHidden' : 'signUp'](auditContextOf(call), project, input));
     },
     get: ({ actor }) => toUser(actor.account),
     delete: async (call) => {

@@ -44,7 +44,7 @@ export function createSessionReader(
   };
 
   const load = async (reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSession>> => {
-    const rows = await reader.all({ ...store.withUsers({ ids: sql.list(ids) }), texts: true });
+    const rows = await reader.all({ ...store.withUsers({ ids: sql.list(ids) }), allText: true });
     return new Map(
       rows.map((row) => [
         String(row.id),

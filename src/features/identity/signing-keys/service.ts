@@ -95,8 +95,8 @@ export function createSigningKeys(runtime: Deps, store: SigningKeyStore) {
   };
   /** The key that signs; made where the project has none, once for all who ask. */
   const current = async (project: Project, alg: SigningAlgorithm, keys: readonly SigningKey[]): Promise<SigningKey> => {
-    const known = currentOf(keys, alg, clock.now());
-    if (known !== undefined) return known;
+    const existing = currentOf(keys, alg, clock.now());
+    if (existing !== undefined) return existing;
     const name = `${project.id} ${alg}`;
     const made = making.get(name) ?? first(project, alg).finally(() => making.delete(name));
     making.set(name, made);

@@ -20,8 +20,7 @@ export function createTakenIds({ sql }: Pick<Runtime, 'sql'>) {
      * Whether a deleted user or team had the id. Who creates something under an id asks after the insert: an insert that has waited for a
      * deletion sees only then what the deletion left.
      */
-    has: async (reader: Reader, asked: TakenId): Promise<boolean> =>
-      (await reader.one(store.find(asked))) !== undefined,
+    has: async (reader: Reader, id: TakenId): Promise<boolean> => (await reader.one(store.find(id))) !== undefined,
   };
 }
 

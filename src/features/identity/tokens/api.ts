@@ -9,7 +9,7 @@ export const jwtShape = z.object({ jwt: z.string() }).meta({ id: 'Jwt' });
 /** What a caller may wish of a token. */
 export const jwtWishes = z.object({
   alg: z.enum(signingAlgorithms).default('HS256'),
-  duration: z.int().min(1).max(jwtLimits.mostSeconds).default(jwtLimits.seconds),
+  duration: z.int().min(1).max(jwtLimits.maxSeconds).default(jwtLimits.seconds),
 });
 
 /** Tokens by which a backend acts for a user. */

@@ -95,7 +95,7 @@ export function createTokens(
         issuer: issuerOf(config, project),
         audience: project.id,
         requiredClaims: required,
-        longestSeconds: jwtLimits.mostSeconds,
+        longestSeconds: jwtLimits.maxSeconds,
         toleranceSeconds: jwtLimits.toleranceSeconds,
       };
       const verified =

@@ -62,8 +62,8 @@ function createRecords({ db }: Pick<Runtime, 'db'>, userChanges: UserChanges, us
       return { total, users: found.map((account) => shown(project, account)) };
     },
     create: async (call) => {
-      const { userId: id, ...given } = call.body;
-      return shown(call.project, await userChanges.signUp(auditContextOf(call), call.project, { id, ...given }));
+      const { userId: id, ...input } = call.body;
+      return shown(call.project, await userChanges.signUp(auditContextOf(call), call.project, { id, ...input }));
     },
     get: async (call) => shown(call.project, await find(call)),
     delete: (call) =>

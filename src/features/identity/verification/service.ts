@@ -29,7 +29,7 @@ export function createVerifications({ users, claims, secrets, courier, limits }:
       unit: Unit,
       project: Project,
       account: UserRecord,
-      asked: { readonly page: URL; readonly locale: string | null },
+      options: { readonly page: URL; readonly locale: string | null },
     ): Promise<Issued> => {
       const { id: userId, email, name } = account;
       if (email === null) throw new Failure('user_email_not_found');
@@ -43,8 +43,8 @@ export function createVerifications({ users, claims, secrets, courier, limits }:
         form: 'link',
         lifeSeconds: secretLife.verification,
       });
-      const addressee = { to: email, userId, name, locale: asked.locale ?? account.locale };
-      const variables = { link: redemptionLink(asked.page, project, issued) };
+      const addressee = { to: email, userId, name, locale: options.locale ?? account.locale };
+      const variables = { link: redemptionLink(options.page, project, issued) };
       courier.send(unit, project, { message: 'email-verification', ...addressee, variables });
       return issued;
     },
@@ -53,7 +53,7 @@ export function createVerifications({ users, claims, secrets, courier, limits }:
       unit: Unit,
       project: Project,
       account: UserRecord,
-      asked: { readonly locale: string | null },
+      options: { readonly locale: string | null },
     ): Promise<Issued> => {
       const { id: userId, phone, name } = account;
       if (phone === null) throw new Failure('user_phone_not_found');
@@ -67,7 +67,7 @@ export function createVerifications({ users, claims, secrets, courier, limits }:
         form: 'code',
         lifeSeconds: secretLife.code,
       });
-      const addressee = { to: phone, userId, name, locale: asked.locale ?? account.locale };
+      const addressee = { to: phone, userId, name, locale: options.locale ?? account.locale };
       courier.send(unit, project, { message: 'phone-verification', ...addressee, variables: { code: issued.secret } });
       return issued;
     },

@@ -24,11 +24,11 @@ export function createMailbox(
     /** The newest messages, of one project or of all. */
     list: async (reader: Reader, projectId: string | null, limit: number): Promise<ListedMail[]> => {
       const rows = (await reader.all(store.list({ projectId }, limit))).map((row) => messageTable.decode(row));
-      const known = new Map<string, Project>();
+      const cached = new Map<string, Project>();
       const listed: ListedMail[] = [];
       for (const row of rows) {
-        const project = known.get(row.projectId) ?? (await projects.get(reader, row.projectId));
-        known.set(project.id, project);
+        const project = cached.get(row.projectId) ?? (await projects.get(reader, row.projectId));
+        cached.set(project.id, project);
         listed.push(toListedMail(row, await open(project, row)));
       }
       return listed;

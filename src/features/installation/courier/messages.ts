@@ -63,13 +63,13 @@ const essential = ['link', 'code'];
 
 /** What the texts of a message may speak of, and what they have to. */
 export function variablesOf(message: MessageName): {
-  readonly known: readonly string[];
+  readonly names: readonly string[];
   readonly needed: readonly string[];
 } {
   const { variables }: MessageDefinition = messages[message];
   const life = messageLife[message] === undefined ? [] : ['life'];
   return {
-    known: ['project', 'name', ...life, ...variables],
+    names: ['project', 'name', ...life, ...variables],
     needed: variables.filter((name) => essential.includes(name)),
   };
 }

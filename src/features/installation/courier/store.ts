@@ -6,7 +6,7 @@ import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { createLeasedRows } from '#src/platform/leased-queue.js';
-import { mostScattered } from '#src/platform/random.js';
+import { maxJittered } from '#src/platform/random.js';
 import type { SealedColumn } from '#src/platform/sealing.js';
 import type { Channel } from './messages.js';
 
@@ -151,14 +151,14 @@ export function createMessageStore(sql: Sql) {
           .where({ state: 'pending' })
           .orWhere((row) => row.where({ state: 'sending' }).andWhere('due_at', '>', latest(courierLimits.leaseMs)));
         messageDelays.forEach((seconds, at) => {
-          const due = latest(mostScattered(seconds * 1000));
+          const due = latest(maxJittered(seconds * 1000));
           either.orWhere((row) => row.where({ state: 'retrying', attempt: at + 1 }).andWhere('due_at', '>', due));
         });
       });
       return sql.compile(late.andWhere('due_at', '>', latest(0)).update({ due_at: now }));
     },
     /** Removes some of what is older than a time and has ended. */
-    prune: (before: Instant, most: number): Query =>
+    prune: (before: Instant, limit: number): Query =>
       sql.compile(
         knex(name)
           .whereIn(
@@ -167,7 +167,7 @@ export function createMessageStore(sql: Sql) {
               .where('created_at', '<', before)
               .whereNull('due_at')
               .orderBy('created_at')
-              .limit(most)
+              .limit(limit)
               .select('id'),
           )
           .delete(),

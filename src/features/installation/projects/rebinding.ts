@@ -26,10 +26,10 @@ export function createRebinding(
   const rebound = async (column: SealedColumn, found: Row) => {
     const [projectId, row, before] = [String(found.project_id), String(found[column.key]), String(found.sealed)];
     const { dataKey } = await projects.current(projectId);
-    const place = { column, row };
-    const value = sealing.tryOpen(projectId, dataKey, place, before);
+    const aad = { column, row };
+    const value = sealing.tryOpen(projectId, dataKey, aad, before);
     if (value === undefined) return undefined;
-    return store.rebind(column, { projectId, row, before, after: sealing.seal(projectId, dataKey, place, value) });
+    return store.rebind(column, { projectId, row, before, after: sealing.seal(projectId, dataKey, aad, value) });
   };
   const bindAll = async (column: SealedColumn, signal: AbortSignal): Promise<void> => {
     let after: readonly Value[] | null = null;

@@ -88,10 +88,10 @@ export function createProjectStore(sql: Sql) {
 
     // Every start asks these two; written out, they do not wait until knex is loaded.
     /** Sealed values of the first version, after a row in the order of the primary key. */
-    unbound: ({ table, column, key, order }: SealedColumn, after: readonly Value[] | null, most: number): Query => {
+    unbound: ({ table, column, key, order }: SealedColumn, after: readonly Value[] | null, limit: number): Query => {
       const rows = knex(table)
         .where(column, 'like', `${unboundPrefix}%`)
-        .limit(most)
+        .limit(limit)
         .orderBy([...order]);
       if (after !== null) rows.whereRaw(`(${order.join(', ')}) > (${order.map(() => '?').join(', ')})`, [...after]);
       return sql.compile(rows.select([...new Set(['project_id', key, ...order]), `${column} as sealed`]));

@@ -31,7 +31,7 @@ export function createCompiler<F>(
   // LIKE of SQLite and ILIKE of a column in collation C both ignore the case of ASCII letters and of nothing else.
   const like = dialect === 'sqlite' ? 'like' : 'ilike';
   /** Where a value that is compared with a field stands. Postgres is told its type, as the value may come out of a table of values. */
-  const place = (field: F): string => {
+  const placeholder = (field: F): string => {
     const type = columns.typeOf(field);
     if (dialect === 'sqlite' || type === 'text') return '?';
     return `cast(? as ${type === 'integer' ? 'bigint' : type})`;
@@ -46,7 +46,7 @@ export function createCompiler<F>(
       case 'null':
         return { sql: `${columns.equal(given.field)} is ${given.isNull ? '' : 'not '}null`, values: [] };
       case 'between': {
-        const one = place(given.field);
+        const one = placeholder(given.field);
         const sql = `${columns.ordered(given.field)} between ${one} and ${one}`;
         return { sql, values: [bind(given.low), bind(given.high)] };
       }
@@ -54,7 +54,10 @@ export function createCompiler<F>(
         const isEquality = given.method === 'equal' || given.method === 'notEqual';
         const column = isEquality ? columns.equal(given.field) : columns.ordered(given.field);
         if (given.values.length > 1) return oneOf(column, given.field, given.values);
-        return { sql: `${column} ${operators[given.method]} ${place(given.field)}`, values: given.values.map(bind) };
+        return {
+          sql: `${column} ${operators[given.method]} ${placeholder(given.field)}`,
+          values: given.values.map(bind),
+        };
       }
       case 'match':
         return match(

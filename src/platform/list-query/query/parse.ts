@@ -82,7 +82,7 @@ export function createQueryParser<F>(vocabulary: Vocabulary<F>): (texts: readonl
       } else if (method === 'select') selects.push(values);
       else conditions.push(condition(query, 1));
     }
-    return { conditions, orders, limit: limit ?? queryBounds.usual, offset: offset ?? 0, cursor, selects };
+    return { conditions, orders, limit: limit ?? queryBounds.defaultLimit, offset: offset ?? 0, cursor, selects };
   };
 }
 
@@ -90,13 +90,13 @@ export function createQueryParser<F>(vocabulary: Vocabulary<F>): (texts: readonl
 const withoutValues = ['and', 'or', 'limit', 'offset', 'cursorAfter', 'cursorBefore'];
 
 /** Counts what a list is asked in all, also within `and` and `or`. Throws Failure `general_query_limit_exceeded`. */
-function createCount(asked: number) {
+function createCount(requested: number) {
   let queries = 0;
   let values = 0;
-  const demand = (total: number, most: number, what: string) => {
-    if (total > most)
+  const demand = (total: number, max: number, what: string) => {
+    if (total > max)
       throw new Failure('general_query_limit_exceeded', {
-        message: `A list takes at most ${most} ${what} in all, those within \`and\` and \`or\` included.`,
+        message: `A list takes at most ${max} ${what} in all, those within \`and\` and \`or\` included.`,
       });
   };
   const count = {
@@ -111,7 +111,7 @@ function createCount(asked: number) {
       demand(values, queryBounds.values, 'values');
     },
   };
-  count.queries(asked);
+  count.queries(requested);
   return count;
 }
 

@@ -20,12 +20,12 @@ export function searchTermsIn(columns: readonly string[], text: string, sql: Pic
     const within = columns.map((column) => `${column} ${operator} ?`).join(' or ');
     return { sql: `(${within})`, values: columns.map(() => patterns[0] ?? '') };
   }
-  const given = valueList(sql, 'text', patterns);
+  const list = valueList(sql, 'text', patterns);
   // A column that is null holds no word.
   const within = columns
     .map((column) => `coalesce(${column} ${operator} given.value, ${no[sql.dialect]})`)
     .join(' or ');
-  return { sql: `not ${anyOf(sql.dialect, given, `not (${within})`)}`, values: given.values };
+  return { sql: `not ${anyOf(sql.dialect, list, `not (${within})`)}`, values: list.values };
 }
 
 const no = { sqlite: '0', postgres: 'false' } as const;

@@ -107,7 +107,7 @@ export function createPageStatements(sql: Sql) {
     alone: (page: Page): Query => {
       const { put, values } = createPlaces();
       const text = columnsOf(page, { put, putOwn: put });
-      return { ...sql.text(`select ${text}`, values), texts: true };
+      return { ...sql.text(`select ${text}`, values), allText: true };
     },
     /** For calls that ask the same of different values, without a cursor; `mostAt` is where the bytes stand among a call's own values. */
     shared: (page: Page): SharedQuery & { readonly mostAt: number } => {

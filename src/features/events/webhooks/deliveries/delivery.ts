@@ -151,7 +151,7 @@ export function createDeliveries(
   return createLeasedQueue<Claimed, Outcome>(random, {
     leaseMs: webhookLimits.leaseMs,
     claim,
-    placeOf: ({ webhook }) => placeOf(webhook),
+    queueOf: ({ webhook }) => placeOf(webhook),
     attempt: async ({ webhook, delivery }) => post(await projects.current(delivery.projectId), webhook, delivery),
     settle: ({ delivery }, outcome) => recordAttempt(delivery, outcome),
     onTrouble: ({ delivery }, error) => log.error('webhooks.delivery.failed', { delivery: delivery.id, error }),

@@ -149,4 +149,4 @@ function isBefore(a: DeliveryPosition, b: DeliveryPosition): boolean {
 }
 
 /** The page size of lists of attempts. */
-export const attemptsInPage = { usual: 100, most: webhookLimits.page } as const;
+export const attemptsInPage = { defaultLimit: 100, max: webhookLimits.page } as const;

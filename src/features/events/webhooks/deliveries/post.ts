@@ -2,7 +2,7 @@ import { webhookLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import { isRunning } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { SealedPlace } from '#src/platform/sealing.js';
+import type { SealedAad } from '#src/platform/sealing.js';
 import { sealedWebhooks, type Webhook } from '../store.js';
 import type { DeliveryMetrics } from './metrics.js';
 import { failureOf, type Outcome, outcomeOf } from './outcome.js';
@@ -15,10 +15,10 @@ interface Message {
   readonly body: string;
 }
 
-const longestOverlapMs = webhookLimits.mostOverlapSeconds * 1000;
+const longestOverlapMs = webhookLimits.maxOverlapSeconds * 1000;
 
 /** Where a sealed value of a webhook belongs. */
-export function placeOf({ id: row }: Pick<Webhook, 'id'>, column: keyof typeof sealedWebhooks): SealedPlace {
+export function placeOf({ id: row }: Pick<Webhook, 'id'>, column: keyof typeof sealedWebhooks): SealedAad {
   return { column: sealedWebhooks[column], row };
 }
 

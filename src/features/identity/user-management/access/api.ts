@@ -119,7 +119,7 @@ export const accessApi = declare({
     query: z.object(listParameters),
     status: 200,
     reply: json(logListShape),
-    bound: { entries: logPage.most, bytes: 8192 },
+    bound: { entries: logPage.max, bytes: 8192 },
     errors: ['user_not_found'],
   },
   listIdentities: {

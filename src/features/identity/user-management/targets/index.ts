@@ -37,8 +37,10 @@ export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 
     list: async ({ project, params, query, request }) => {
       const { id } = await users.get(db, project.id, params.userId);
       const listing = { rows: store.ofUser(project.id, id), select: store.packed(), fields: targetFields };
-      const asked = askedBy({ query, request });
-      const page = await readList(db, asked, (snapshot, most) => lists.page(snapshot, listing, asked, most));
+      const listRequest = askedBy({ query, request });
+      const page = await readList(db, listRequest, (snapshot, maxBytes) =>
+        lists.page(snapshot, listing, listRequest, maxBytes),
+      );
       return { total: page.total, targets: page.rows.map((row) => toTarget(id, JSON.parse(String(row.packed)))) };
     },
     create: (call) =>

@@ -35,19 +35,19 @@ export function createPasswords(
   runtime: Pick<Runtime, 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>,
 ): Passwords {
   const { hashing, sealing } = runtime;
-  const place = ({ id: row }: UserId) => ({ column: sealedPasswords, row });
+  const aadOf = ({ id: row }: UserId) => ({ column: sealedPasswords, row });
   const seal = (project: Project, user: UserId, hash: string) =>
-    sealing.seal(project.id, project.dataKey, place(user), hash);
+    sealing.seal(project.id, project.dataKey, aadOf(user), hash);
   /** The hash; null where there is none, or where what is stored was sealed for another row. */
   const hashOf = (project: Project, user: UserRecord): string | null => {
     if (user.passwordHash === null) return null;
-    return sealing.tryOpen(project.id, project.dataKey, place(user), user.passwordHash) ?? null;
+    return sealing.tryOpen(project.id, project.dataKey, aadOf(user), user.passwordHash) ?? null;
   };
   return {
     checkPassword: createPasswordPolicy(runtime).check,
     hashPassword: async (project, user, password) => seal(project, user, await hashing.hash(password)),
     rebindHash: (project, hash, from, to) =>
-      from.id === to.id ? hash : seal(project, to, sealing.open(project.id, project.dataKey, place(from), hash)),
+      from.id === to.id ? hash : seal(project, to, sealing.open(project.id, project.dataKey, aadOf(from), hash)),
     adoptHash: (project, user, hash) => {
       const misfit = misfitOf(hash);
       if (misfit !== undefined)

@@ -70,7 +70,7 @@ export function createDispatch(
         return claimed;
       });
     },
-    placeOf: channelOf,
+    queueOf: channelOf,
     attempt: (row) => channels.send(channelOf(row), row),
     settle: (row, result) => {
       logDelay(channelOf(row), result);

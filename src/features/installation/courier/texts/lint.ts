@@ -3,27 +3,27 @@ import { type MessageName, messages, variablesOf } from '../messages.js';
 import { folderOf, loadParts, type Parts, pathsOf } from './files.js';
 
 /** What the frame of every mail may speak of. */
-const layoutVariables = { known: ['lang', 'subject', 'project', 'content'], needed: ['content'] };
+const layoutVariables = { names: ['lang', 'subject', 'project', 'content'], needed: ['content'] };
 
 /** What is wrong with the texts of a message that are there. */
 export function faultsOf(message: MessageName, parts: Parts): Fault[] {
   return Object.entries(parts).flatMap(([part, template]) => {
     if (template === undefined) return [];
     if (part === 'layout') return faultsIn(template, layoutVariables);
-    const { known, needed } = variablesOf(message);
-    if (part !== 'subject') return faultsIn(template, { known, needed });
-    return [...faultsIn(template, { known, needed: [] }), ...subjectFaults(template)];
+    const { names, needed } = variablesOf(message);
+    if (part !== 'subject') return faultsIn(template, { names, needed });
+    return [...faultsIn(template, { names, needed: [] }), ...subjectFaults(template)];
   });
 }
 
 function faultsIn(template: Template, variables: ReturnType<typeof variablesOf>): Fault[] {
   const { file, mentions, faults } = template;
   const unknown = mentions
-    .filter(({ name }) => !variables.known.includes(name))
+    .filter(({ name }) => !variables.names.includes(name))
     .map(({ name, line }) => ({
       file,
       line,
-      message: `there is no variable {{${name}}} here; there are: ${variables.known.join(', ')}`,
+      message: `there is no variable {{${name}}} here; there are: ${variables.names.join(', ')}`,
     }));
   const missing = variables.needed
     .filter((needed) => !mentions.some(({ name, isCertain }) => name === needed && isCertain))

@@ -3,7 +3,7 @@ import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { LogFields } from '#src/platform/log.js';
 
-const mostFrames = 5;
+const maxFrames = 5;
 
 /** Why a job failed, in words for operators. The text of an unknown error is left out, as it may hold values of a person. */
 export function describeError(error: unknown): string {
@@ -23,7 +23,7 @@ export function traceOf(error: unknown): LogFields {
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   return {
     error: error instanceof DatabaseError ? error.message : error.name,
-    at: frames.slice(0, mostFrames).join(' ').replace(/\s+/g, ' ').trim(),
+    at: frames.slice(0, maxFrames).join(' ').replace(/\s+/g, ' ').trim(),
   };
 }
 

@@ -73,8 +73,8 @@ export function createLeases({
       const nextDue = () => clock.monotonic() + jobLimits.renewSeconds * 1000;
       let due = nextDue();
       const renew = async () => {
-        const kept = await db.work(by(name), (unit) => unit.run(store.renew(name, fence, until())));
-        if (kept === 0) onLost();
+        const renewed = await db.work(by(name), (unit) => unit.run(store.renew(name, fence, until())));
+        if (renewed === 0) onLost();
       };
       const timer = setInterval(() => {
         if (clock.monotonic() < due) return;

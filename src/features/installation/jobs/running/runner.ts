@@ -46,7 +46,7 @@ export function createRunner(
       const stopKeeping = leases.keep(lease, () => lost.abort());
       const run = await attempt(job, AbortSignal.any([ending, lost.signal])).finally(stopKeeping);
       const now = instantOf(clock.now());
-      const kept = await leases.release(
+      const released = await leases.release(
         lease,
         run.outcome === 'interrupted'
           ? {}
@@ -58,7 +58,7 @@ export function createRunner(
               ...(run.outcome === 'ok' ? { lastSuccessAt: now } : {}),
             },
       );
-      return counted(job, kept ? run : { ...run, outcome: 'lost' });
+      return counted(job, released ? run : { ...run, outcome: 'lost' });
     },
   };
 }
