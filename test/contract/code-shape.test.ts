@@ -96,9 +96,6 @@ const splitReason = 'a service that is to be split by verb';
 
 const longFactories: Record<string, string> = {
   'features/data/databases/service.ts createDatabases': splitReason,
-  'features/events/webhooks/deliveries/store.ts createDeliveryStore':
-    'all SQL over one table; is to be split by reader',
-  'features/identity/signing-keys/service.ts createSigningKeys': splitReason,
   'platform/db/postgres.ts openPostgres': 'pools, watch and group commit share their state; is to be split',
 };
 
@@ -188,8 +185,6 @@ const strayExceptions: Record<string, string> = {
   'features/identity/sessions/renew.ts': partReason,
   'features/identity/sessions/sessions.ts': partReason,
   'features/identity/signing-keys/jobs.ts': jobReason,
-  'features/identity/signing-keys/material.ts': partReason,
-  'features/identity/signing-keys/states.ts': partReason,
   'features/identity/teams/operations.ts': partReason,
   'features/identity/user-management/keys.ts': partReason,
   'features/identity/users/input.ts': partReason,

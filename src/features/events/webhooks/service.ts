@@ -7,7 +7,7 @@ import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type Asked, type ListField, type Lists, readList } from '../../../platform/list-query/index.js';
 import type { EventStore } from './deliveries/event-store.js';
-import { placeOf } from './deliveries/post.js';
+import { aadOf } from './deliveries/post.js';
 import { demandSecret, newSecret } from './deliveries/signature.js';
 import type { DeliveryStore } from './deliveries/store.js';
 import { type Webhook, type WebhookStore, webhooks } from './store.js';
@@ -66,8 +66,8 @@ export function createWebhooks(
     events: [...names],
     enabled,
   });
-  const seal = (project: Project, id: string, column: Parameters<typeof placeOf>[1], value: string) =>
-    sealing.seal(project.id, project.dataKey, placeOf({ id }, column), value);
+  const seal = (project: Project, id: string, column: Parameters<typeof aadOf>[1], value: string) =>
+    sealing.seal(project.id, project.dataKey, aadOf({ id }, column), value);
   const password = (project: Project, id: string, text: string) =>
     text === '' ? null : seal(project, id, 'authPassword', text);
   const demandTarget = ({ url, tls }: WebhookChange): void => {
@@ -165,7 +165,7 @@ export function createWebhooks(
     ): Promise<WithSecret> => {
       if (given !== undefined) demandSecret(given);
       const before = await get(unit, project.id, id);
-      const old = sealing.open(project.id, project.dataKey, placeOf(before, 'secret'), before.secret);
+      const old = sealing.open(project.id, project.dataKey, aadOf(before, 'secret'), before.secret);
       const secret = given ?? newSecret(random);
       const webhook = await change(unit, before, {
         secret: seal(project, id, 'secret', secret),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
-import type { Attempt, Delivery } from './deliveries/store.js';
+import type { Attempt, Delivery } from './deliveries/tables.js';
 import type { Webhook } from './store.js';
 
 /** A webhook on the wire. */

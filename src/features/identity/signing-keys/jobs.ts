@@ -4,8 +4,8 @@ import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job, Settle } from '#src/platform/scheduler.js';
 import type { Projects } from '../../installation/index.js';
+import { settled } from './keys/states.js';
 import type { SigningKeys } from './service.js';
-import { settled } from './states.js';
 import { type SigningKeyStore, signingKeys } from './store.js';
 
 const dayMs = 86_400_000;

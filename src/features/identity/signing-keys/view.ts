@@ -3,7 +3,7 @@ import { signingKeyLife } from '#src/contract/limits.js';
 import { toWireInstant } from '#src/contract/shapes.js';
 import { kidPattern, signingAlgorithms } from '#src/contract/signing-key.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
-import { type SigningKeyState, stateOf } from './states.js';
+import { type SigningKeyState, stateOf } from './keys/states.js';
 import type { SigningKey } from './store.js';
 
 /** The public half of a key on the wire, and nothing else of it. */

@@ -9,7 +9,8 @@ import { type Webhook, type WebhookStore, webhooks } from '../store.js';
 import type { Outcome } from './outcome.js';
 import type { Post } from './post.js';
 import { delayAfter } from './schedule.js';
-import { type Delivery, type DeliveryState, type DeliveryStore, deliveries } from './store.js';
+import type { DeliveryStore } from './store.js';
+import { type Delivery, type DeliveryState, deliveries } from './tables.js';
 
 interface Deps {
   readonly projects: Projects;
@@ -36,7 +37,7 @@ export function createDeliveries(
 ) {
   const { projects, post, store, webhookStore } = deps;
   let turn = 0;
-  const placeOf = ({ projectId, id }: Pick<Webhook, 'projectId' | 'id'>) => `${projectId}/${id}`;
+  const queueOf = ({ projectId, id }: Pick<Webhook, 'projectId' | 'id'>) => `${projectId}/${id}`;
   const by = (projectId: string | null, requestId = '') => ({
     projectId,
     requestId,
@@ -49,7 +50,7 @@ export function createDeliveries(
     return waiting.flatMap((webhook) => {
       // Webhooks that fail get at most half of all places: their receivers may hang.
       const room = webhook.attempts > 0 ? free - webhookLimits.atOnce / 2 : free;
-      const places = webhookLimits.atOncePerWebhook - busy(placeOf(webhook));
+      const places = webhookLimits.atOncePerWebhook - busy(queueOf(webhook));
       const limit = webhook.enabled ? Math.min(places, room) : 0;
       if (limit > 0) free -= limit;
       return limit > 0 || !webhook.enabled ? [{ webhook, limit }] : [];
@@ -151,7 +152,7 @@ export function createDeliveries(
   return createLeasedQueue<Claimed, Outcome>(random, {
     leaseMs: webhookLimits.leaseMs,
     claim,
-    queueOf: ({ webhook }) => placeOf(webhook),
+    queueOf: ({ webhook }) => queueOf(webhook),
     attempt: async ({ webhook, delivery }) => post(await projects.current(delivery.projectId), webhook, delivery),
     settle: ({ delivery }, outcome) => recordAttempt(delivery, outcome),
     onTrouble: ({ delivery }, error) => log.error('webhooks.delivery.failed', { delivery: delivery.id, error }),

@@ -11,15 +11,9 @@ import type { Page } from '../../../../platform/list-query/index.js';
 import type { Webhook } from '../store.js';
 import { envelopePrefix } from './fan-out.js';
 import type { Post } from './post.js';
-import {
-  type Attempt,
-  type Delivery,
-  type DeliveryPosition,
-  type DeliveryStore,
-  deliveries,
-  deliveryAttempts,
-  type ReplaySelection,
-} from './store.js';
+import type { DeliveryPosition, ReplaySelection } from './replay-store.js';
+import type { DeliveryStore } from './store.js';
+import { type Attempt, type Delivery, deliveries, deliveryAttempts } from './tables.js';
 
 /** Deliveries begun anew in one unit. */
 const replayedAtOnce = 500;

@@ -18,7 +18,7 @@ interface Message {
 const longestOverlapMs = webhookLimits.maxOverlapSeconds * 1000;
 
 /** Where a sealed value of a webhook belongs. */
-export function placeOf({ id: row }: Pick<Webhook, 'id'>, column: keyof typeof sealedWebhooks): SealedAad {
+export function aadOf({ id: row }: Pick<Webhook, 'id'>, column: keyof typeof sealedWebhooks): SealedAad {
   return { column: sealedWebhooks[column], row };
 }
 
@@ -30,7 +30,7 @@ export function createPost(
   const secretsOf = (project: Project, webhook: Webhook): [string, ...string[]] => {
     const { secret, previousSecret, previousUntil } = webhook;
     const open = (column: 'secret' | 'previousSecret', sealed: string) =>
-      sealing.open(project.id, project.dataKey, placeOf(webhook, column), sealed);
+      sealing.open(project.id, project.dataKey, aadOf(webhook, column), sealed);
     const current = open('secret', secret);
     const isOver = previousUntil === null || !isRunning(previousUntil, clock.now(), longestOverlapMs);
     if (previousSecret === null || isOver) return [current];
@@ -42,7 +42,7 @@ export function createPost(
     const password =
       authPassword === null
         ? ''
-        : sealing.open(project.id, project.dataKey, placeOf(webhook, 'authPassword'), authPassword);
+        : sealing.open(project.id, project.dataKey, aadOf(webhook, 'authPassword'), authPassword);
     return { authorization: `Basic ${Buffer.from(`${authUsername}:${password}`).toString('base64')}` };
   };
 

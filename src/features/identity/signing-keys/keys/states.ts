@@ -1,7 +1,7 @@
 import { signingKeyLife } from '#src/contract/limits.js';
 import type { SigningAlgorithm } from '#src/contract/signing-key.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
-import type { SigningKey } from './store.js';
+import type { SigningKey } from '../store.js';
 
 /** Published and yet to sign, signing, or published because its tokens are still about. */
 export type SigningKeyState = 'next' | 'current' | 'retired';

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { Project } from '#src/contract/project.js';
 import type { SigningAlgorithm } from '#src/contract/signing-key.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type PublicJwk, type SigningKey, sealedSecrets } from './store.js';
+import { type PublicJwk, type SigningKey, sealedSecrets } from '../store.js';
 
 /** A key that was just generated, not stored yet. */
 export type Material = Pick<SigningKey, 'kid' | 'alg' | 'publicJwk' | 'secret'>;

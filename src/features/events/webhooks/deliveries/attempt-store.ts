@@ -1,0 +1,48 @@
+import type { Instant } from '#src/contract/shapes.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Page } from '../../../../platform/list-query/index.js';
+import { type Attempt, deliveries, deliveryAttempts, type WebhookAddress } from './tables.js';
+
+/** SQL over the attempts of deliveries. */
+export function createAttemptStore(sql: Sql) {
+  const { knex } = sql;
+  return {
+    insertAttempt: (row: Attempt): Query =>
+      sql.compile(knex(deliveryAttempts.name).insert(deliveryAttempts.encode(row))),
+    /** Attempts, newest first, with where their deliveries stand. */
+    attempts: ({ projectId, id }: WebhookAddress, { limit, offset }: Page): Query =>
+      sql.compile(
+        knex(deliveryAttempts.name)
+          .join(deliveries.name, 'deliveries.id', 'delivery_attempts.delivery_id')
+          .where({ 'delivery_attempts.project_id': projectId, 'delivery_attempts.webhook_id': id })
+          .orderBy([
+            { column: 'delivery_attempts.created_at', order: 'desc' },
+            { column: 'delivery_attempts.id', order: 'desc' },
+          ])
+          .limit(limit)
+          .offset(offset)
+          .select(
+            deliveryAttempts.select(sql),
+            'deliveries.attempt as last',
+            'deliveries.state as state',
+            'deliveries.due_at as due',
+          ),
+      ),
+    /** An attempt that failed between two times, if there was one. */
+    failedBetween: ({ projectId, id }: WebhookAddress, from: Instant, to: Instant): Query =>
+      sql.compile(
+        knex(deliveryAttempts.name)
+          .where({ project_id: projectId, webhook_id: id, ok: 0 })
+          .andWhere('created_at', '>', from)
+          .andWhere('created_at', '<', to)
+          .limit(1)
+          .select('id'),
+      ),
+    /** Counts attempts, up to a number where that is not 0. */
+    countAttempts: ({ projectId, id }: WebhookAddress, upTo: number): Query => {
+      const found = knex(deliveryAttempts.name).where({ project_id: projectId, webhook_id: id }).select('id');
+      if (upTo > 0) found.limit(upTo);
+      return sql.compile(knex(found.as('found')).count({ total: '*' }));
+    },
+  };
+}

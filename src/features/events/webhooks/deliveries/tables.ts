@@ -1,0 +1,70 @@
+import type { Instant } from '#src/contract/shapes.js';
+import { bool, instant, integer, nullable, table, text } from '#src/platform/db/table.js';
+import type { Webhook } from '../store.js';
+
+/** What has become of a delivery. */
+export type DeliveryState = 'pending' | 'delivering' | 'delivered' | 'retrying' | 'dead' | 'discarded';
+
+/** An event on its way to a webhook. */
+export const deliveries = table<{
+  readonly id: string;
+  readonly projectId: string;
+  readonly webhookId: string;
+  readonly eventId: string;
+  readonly event: string;
+  readonly state: string;
+  readonly attempt: number;
+  readonly dueAt: Instant | null;
+  readonly owner: string | null;
+  readonly fence: number;
+  readonly replayed: boolean;
+  /** Made to see whether the receiver answers; never replayed. */
+  readonly test: boolean;
+  readonly body: string;
+  readonly createdAt: Instant;
+  readonly updatedAt: Instant;
+}>('deliveries', {
+  id: text,
+  projectId: text,
+  webhookId: text,
+  eventId: text,
+  event: text,
+  state: text,
+  attempt: integer,
+  dueAt: nullable(instant),
+  owner: nullable(text),
+  fence: integer,
+  replayed: bool,
+  test: bool,
+  body: text,
+  createdAt: instant,
+  updatedAt: instant,
+});
+
+/** One try of a delivery, and what came of it. */
+export const deliveryAttempts = table('delivery_attempts', {
+  id: text,
+  projectId: text,
+  webhookId: text,
+  deliveryId: text,
+  eventId: text,
+  event: text,
+  attempt: integer,
+  state: text,
+  statusCode: integer,
+  ok: bool,
+  error: text,
+  durationMs: integer,
+  nextAttemptAt: nullable(instant),
+  response: text,
+  createdAt: instant,
+});
+
+/** A delivery. */
+export type Delivery = ReturnType<typeof deliveries.decode>;
+
+/** An attempt. */
+export type Attempt = ReturnType<typeof deliveryAttempts.decode>;
+
+/** The address of a webhook. */
+export type WebhookAddress = Pick<Webhook, 'projectId' | 'id'>;
