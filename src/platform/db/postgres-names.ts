@@ -15,7 +15,7 @@ interface Prepared {
 }
 
 /** Names of statements, under which a server keeps them prepared. */
-interface StatementNames {
+export interface StatementNames {
   /** The name of a text that is sent by a connection; undefined where it should not be kept. */
   nameOf(sql: string, client: pg.PoolClient): string | undefined;
   /** Whether the connection has had more statements prepared than it may keep. */
