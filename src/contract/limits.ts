@@ -124,9 +124,9 @@ export const userLimits = {
   targetIdentifier: 512,
   tokenLeast: 4,
   tokenUsual: 6,
-  tokenMost: 128,
+  tokenMax: 128,
   tokenLeastSeconds: 60,
-  tokenMostSeconds: 31_536_000,
+  tokenMaxSeconds: 31_536_000,
 } as const;
 
 /** Bounds of the queries of a list, `queries` and `values` of all of them together; `defaultLimit` is the page where no limit is given. */

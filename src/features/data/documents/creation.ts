@@ -19,7 +19,7 @@ export interface Creation {
 
 const maxTogether = 64;
 /** A commit costs far more than a row: creates wait for those that arrive in the next turns of the event loop, which are short where nothing does. */
-const turnsWaited = 8;
+const ticksWaited = 8;
 /** Characters of the texts of one run. */
 const maxCharacters = 8_388_608;
 /** What a statement may carry on both databases, with room to spare. */
@@ -56,7 +56,7 @@ export function createCreation(
   return createBatcher(async ([first, ...others]) => (first === undefined ? [] : create([first, ...others])), {
     max: Math.min(maxTogether, Math.floor(maxValues / (collection.attributes.length + 10))),
     atOnce: 1,
-    ticks: turnsWaited,
+    ticks: ticksWaited,
     identity: ({ document }) => document.id,
     until: ({ by }) => untilOf(by),
     weight: ({ characters }) => characters,

@@ -79,14 +79,14 @@ export const accessApi = declare({
       length: z
         .int()
         .min(userLimits.tokenLeast)
-        .max(userLimits.tokenMost)
+        .max(userLimits.tokenMax)
         .nullish()
         .transform((length) => length ?? userLimits.tokenUsual)
         .meta({ description: 'Characters of the secret' }),
       expire: z
         .int()
         .min(userLimits.tokenLeastSeconds)
-        .max(userLimits.tokenMostSeconds)
+        .max(userLimits.tokenMaxSeconds)
         .nullish()
         .transform((seconds) => seconds ?? secretLife.serverToken)
         .meta({ description: 'Seconds for which it is good' }),
