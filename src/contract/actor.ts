@@ -59,7 +59,7 @@ export interface Operator {
   readonly id: string;
 }
 
-/** Whoever makes a call. */
+/** The caller of an operation. */
 export type Actor = Guest | User | ServerKey | Operator;
 
 /** The kinds of actor that reach operations over the wire. */

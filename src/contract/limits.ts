@@ -187,7 +187,7 @@ export const secretLife = {
   verification: 86_400,
   recovery: 3600,
   serverToken: 900,
-  /** How long an invitation logs in whoever follows it; the place in the team stays open. */
+  /** How long an invitation logs the invited user in; the membership stays open. */
   invitationLogin: 604_800,
 } as const;
 
@@ -264,7 +264,7 @@ export const webhookLimits = {
   timeoutMs: 15_000,
   answerBytes: 16_384,
   keptBytes: 1024,
-  /** After this long a delivery belongs to nobody any more, whoever had begun it. */
+  /** How long a process keeps a delivery that it has begun. */
   leaseMs: 60_000,
   /** Deliveries under way at once: of a webhook, and in all, in a process. */
   atOncePerWebhook: 4,
@@ -281,7 +281,7 @@ export const deliveryDelays = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_00
 
 /** How messages are sent. */
 export const courierLimits = {
-  /** After this long a message belongs to nobody any more, whoever was sending it. */
+  /** How long a process keeps a message that it is sending. */
   leaseMs: 60_000,
   /** For a mail all in all, from the connection on; for an SMS the gateway's answer. */
   timeoutMs: 20_000,

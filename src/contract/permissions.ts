@@ -62,7 +62,7 @@ export function expandPermissions(permissions: readonly string[], target: 'conta
   return [...new Set(expanded)];
 }
 
-/** The roles of whoever makes a call; server keys need none. */
+/** The roles of a caller; server keys need none. */
 export function rolesOf(actor: WireActor): readonly string[] {
   return actor.kind === 'user' ? rolesOfUser(actor.account) : ['any', 'guests'];
 }

@@ -10,8 +10,8 @@ interface WaitingAnswer {
 }
 
 /**
- * A store of bytes that many take from and give back to; who finds too few waits, first come, first served. An account has a share of its own:
- * whoever reads slowly what it has asked for waits behind itself only.
+ * A store of bytes that many take from and give back to; who finds too few waits, first come, first served. An account has a share of its own,
+ * so a slow reader waits behind itself only.
  */
 class Gate {
   #left: number;
@@ -101,7 +101,7 @@ export interface OpenRoom extends AnswerRoom {
 
 /**
  * Gives each request a room for its answer. There are two gates: few bytes are always to be had, however many large answers are under way, and
- * whoever waits for many holds few only, so that no two wait for each other.
+ * a caller that waits for many holds few only, so that no two wait for each other.
  */
 export class Answers {
   readonly #maxBytes: number;

@@ -80,7 +80,7 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
       queue(async () => {
         const other = hash === null ? undefined : parseForeign(hash);
         if (hash !== null && other === undefined) return check(password, hash);
-        // Most foreign hashes are cheaper than ours; whoever guesses must not learn from the time that there is one.
+        // Most foreign hashes are cheaper than ours; the time must not tell a guesser that there is one.
         const [fits] = await Promise.all([
           other === undefined ? false : (await foreign.get())(password, other),
           check(password, decoy),

@@ -8,7 +8,7 @@ import { accepted, type SendResult, unanswered } from './send-result.js';
 
 /** A mail to one person. */
 export interface Mail {
-  /** The same at each attempt: whoever gets the mail twice can tell. */
+  /** The same at each attempt, so that a recipient of two copies can tell. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;

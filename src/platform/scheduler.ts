@@ -77,7 +77,7 @@ function intervalOf(expression: string): number | undefined {
   return isEveryMinute && second.length > 1 ? 60_000 / second.length : undefined;
 }
 
-/** Leaves calls out while one is under way. Whoever is called reports by itself what goes wrong. */
+/** Leaves calls out while one is under way. The function that is called reports its errors. */
 function alone(run: () => Promise<void>): () => void {
   let underWay = false;
   return () => {

@@ -74,7 +74,7 @@ export function openPostgresPool(options: PostgresOptions, names: Pick<Statement
   const clients = new Map<pg.PoolClient, number>();
   /** Grows when the server takes writes again: a connection from before may lead to the one that did not. */
   let generation = 0;
-  /** Whoever waits for a connection. */
+  /** Rejects the calls that wait for a connection. */
   const connecting = new Set<(error: DatabaseError) => void>();
   pool.on('connect', (client) => {
     clients.set(client, generation);
@@ -88,7 +88,7 @@ export function openPostgresPool(options: PostgresOptions, names: Pick<Statement
   pool.on('error', () => {});
   const watch = watchServer(settings, {
     onChange: (up) => {
-      // Whoever waits for an answer of a server that is gone gets an error now, not at some time limit.
+      // Calls that wait for a server that is gone fail now, not at some time limit.
       if (!up) {
         for (const client of clients.keys()) destroy(client);
         for (const giveUp of connecting) giveUp(new DatabaseError('unavailable', 'away'));

@@ -110,7 +110,7 @@ function padded(values: readonly string[]): readonly string[] {
   return [...values, ...Array.from({ length: assumedLength - values.length }, () => last)];
 }
 
-/** Loads knex at the first call. Not by `import()`: whoever builds a statement inside a unit cannot wait. */
+/** Loads knex at the first call. Not by `import()`: a unit of work cannot wait for it. */
 function createLoader(dialect: DialectName): () => Knex {
   const require = createRequire(import.meta.url);
   let loaded: Knex | undefined;

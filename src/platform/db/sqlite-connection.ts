@@ -15,7 +15,7 @@ const prepared = { bytes: 16_777_216, entries: 500, largest: 1_048_576 } as cons
 /** What a prepared statement takes, as measured: something for itself, and for each character of its text. */
 const bytesOf = (sql: string) => 4096 + 16 * sql.length;
 
-/** What holds for whoever uses a connection. */
+/** The limits of a use of a connection. */
 interface Use {
   /** For how long a statement may run. */
   readonly maxMs: number;
@@ -109,7 +109,7 @@ export class SqliteConnection implements Connection {
     );
   }
 
-  /** Begins, commits or rolls back: without a limit, and whoever waits. */
+  /** Begins, commits or rolls back, without a time limit. */
   command(sql: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const fail = (error: Error) => reject(fromSqlite(error));

@@ -68,7 +68,7 @@ class Writer {
       this.#alone.push(...(await this.#group(this.#largestGroup, this.#queue)));
       while (this.#alone.length > 0) await this.#group(1, this.#alone);
     }
-    // In the same step as the last look at the queue: whoever comes next starts anew.
+    // In the same step as the last look at the queue: the next unit starts a new run.
     this.#busy = undefined;
   }
 

@@ -117,7 +117,7 @@ export function createLists({ sql }: Pick<Runtime, 'sql'>) {
       .limit(query.limit)
       .offset(query.offset)
       .select(listing.select);
-    // A builder as it stands would be run by whoever awaits it.
+    // A builder would run as soon as it is awaited.
     return { page };
   };
   /** How many bytes a page has. */

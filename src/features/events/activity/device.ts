@@ -91,7 +91,7 @@ function libraryOf(text: string): Pick<Device, 'clientType' | 'clientName' | 'cl
   return { clientType: clientName === '' ? '' : 'library', clientName, clientVersion };
 }
 
-/** Loads the parser at the first login. Not by `import()`: whoever opens a session stands inside a unit and cannot wait. */
+/** Loads the parser at the first login. Not by `import()`: a unit of work cannot wait for it. */
 function createLoader(): () => typeof import('bowser') {
   const require = createRequire(import.meta.url);
   let loaded: typeof import('bowser') | undefined;

@@ -64,7 +64,7 @@ export function createClaims(deps: ClaimDeps) {
   return {
     /**
      * The account that the prover may enter, with the contact verified; undefined where the claim fell and no account was to be made. A
-     * blocked account is returned as it is: whoever calls refuses it. Throws Failure `user_already_exists` where the id for a new account,
+     * blocked account is returned as it is: the caller refuses it. Throws Failure `user_already_exists` where the id for a new account,
      * or the contact in the meantime, is taken.
      */
     claim: async (unit: Unit, project: Project, proof: Proof): Promise<UserRecord | undefined> => {

@@ -4,7 +4,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { ClaimDeps, Contact } from './deps.js';
 
 /**
- * Gives an account to whoever has proved its contact: everything goes by which somebody else could still enter it, and where there was
+ * Gives an account to the user who has proved its contact: everything goes by which somebody else could still enter it, and where there was
  * something a message to the contact says so.
  */
 export function createTakeovers({ users, sessions, secrets, factors, courier }: ClaimDeps) {

@@ -10,7 +10,7 @@ const withoutColon = (name: string) => name.replaceAll(':', ' ').trim();
 export function createTotp(random: Pick<Random, 'bytes'>) {
   const require = createRequire(import.meta.url);
   let loaded: typeof import('otplib') | undefined;
-  /** Loads the package at the first code. Not by `import()`: whoever proves a factor inside a unit cannot wait. */
+  /** Loads the package at the first code. Not by `import()`: a unit of work cannot wait for it. */
   const otplib = () => {
     loaded ??= require('otplib') as typeof import('otplib');
     return loaded;

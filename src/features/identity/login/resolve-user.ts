@@ -24,7 +24,7 @@ interface Bearer {
 export function createUserResolver({ users, claims }: { users: Users; claims: Claims }) {
   const holdByContact = (unit: Unit, project: Project, contact: Contact, value: string) =>
     users.lockByContact(unit, project.id, contact, value);
-  /** The account of whoever holds the contact, and a new one where there is none. */
+  /** The account that holds the contact, or a new one. */
   const claim = async (
     unit: Unit,
     project: Project,
@@ -53,7 +53,7 @@ export function createUserResolver({ users, claims }: { users: Users; claims: Cl
     ): Promise<UserRecord | 'address changed' | 'id taken'> => {
       const { userId, recipient } = secret;
       const account = userId === null ? undefined : await users.lockById(unit, project.id, userId);
-      // Whoever reads an address that the user has given up meanwhile is not the user.
+      // An address that the user has given up meanwhile may have another reader.
       const isTheirs = account !== undefined && (contact === undefined || account[contact] === recipient);
       if (userId !== null && !isTheirs) return 'address changed';
       if (contact === undefined) return account ?? 'address changed';

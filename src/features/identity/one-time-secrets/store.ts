@@ -45,7 +45,7 @@ export function createSecretStore(sql: Sql) {
           .whereNull('used_at')
           .where('expire', '>', now)
           .where('created_at', '<=', latest(now))
-          // The user's own first: whoever asks for codes under somebody's id as alias must not push these out.
+          // The user's own first: requests under the user's id as an alias must not push these out.
           .orderByRaw('case when user_id = ? then 0 else 1 end, created_at desc', [userId])
           .limit(20)
           .select(oneTimeSecrets.select(sql)),

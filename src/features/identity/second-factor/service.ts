@@ -15,7 +15,7 @@ interface Deps {
   readonly limits: Limits;
 }
 
-/** Changes of a user's second factors, whoever makes them; every one ends the logins that are waiting for a factor. */
+/** Changes of a user's second factors; each ends the logins that wait for a factor. */
 export function createSecondFactorService({ users, factors, sessions, limits }: Deps) {
   /** Turns the second factor on or off. */
   const turn = async (unit: Unit, project: Project, account: UserRecord, mfa: boolean): Promise<UserRecord> => {

@@ -71,7 +71,7 @@ export function createOpening(
     await unit.run(store.insert(session));
     return { session, secret: secretText(id, secret) };
   };
-  /** Opens a session for whoever has proved everything there was to prove. */
+  /** Opens a session for a user who has given every proof that is required. */
   const openFull = async (
     unit: Unit,
     project: Project,

@@ -14,7 +14,7 @@ const request = {
   reply: json(tokenShape),
 } as const;
 
-/** Whoever holds the secret may redeem it, in whatever browser the message was opened. */
+/** The secret alone redeems it, in whatever browser the message was opened. */
 const confirmation = {
   tag: 'account',
   auth: ['guest', 'user', 'key'],

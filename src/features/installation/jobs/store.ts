@@ -21,7 +21,7 @@ export const cronJobs = table('cron_jobs', {
 /** The row of a job. */
 export type JobRow = ReturnType<typeof cronJobs.decode>;
 
-/** Whoever asks for a lease. */
+/** The process that takes a lease. */
 interface Claim {
   readonly name: string;
   readonly owner: string;

@@ -30,7 +30,7 @@ export function toPlatform(platform: ProjectPlatform): z.input<typeof platformSh
   };
 }
 
-/** Prints a project, for whoever runs the installation. */
+/** Prints a project for operators. */
 export function toProject(project: Project) {
   return {
     $id: project.id,

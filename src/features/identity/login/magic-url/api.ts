@@ -34,7 +34,7 @@ export const magicUrlApi = declare({
     path: '/pages/magic-url',
     summary: 'The page that a link leads to where the application has none: one button, which logs in.',
     tag: 'pages',
-    // Whoever follows a link may still hold a cookie; the page is the same for everybody.
+    // A browser that follows a link may still hold a cookie; the page is the same for everybody.
     project: false,
     auth: ['guest'],
     limit: 'none',

@@ -8,6 +8,6 @@ export const serverTokenApi = declare({
     id: 'account.createSession',
     method: 'POST',
     path: '/account/sessions/token',
-    summary: 'Logs in by a link, a code or a token. Whoever is not known yet gets an account.',
+    summary: 'Logs in by a link, a code or a token. An unknown contact gets an account.',
   },
 });

@@ -18,7 +18,7 @@ export function printed(
   return { ...Object.fromEntries(values), ...(life === undefined ? {} : { life: printedSpan(life, language) }) };
 }
 
-/** Whoever signs up with somebody else's address could otherwise write them anything: mail programs make links of what looks like one. */
+/** A sign-up with another person's address could otherwise send them any link: mail programs make links of what looks like one. */
 function plainName(text: string): string {
   const plain = text
     .replace(/[\p{Cc}\p{Cf}<>[\](){}|\\/@:]+/gu, ' ')
