@@ -1,7 +1,9 @@
 import type { DialectName, Query } from './query.js';
 
 /** How an attribute is stored. A list is JSON text. */
-export type ColumnKind = 'text' | 'integer' | 'double' | 'boolean' | 'list';
+export type ColumnKind = ElementKind | 'list';
+/** How a single value is stored. */
+export type ElementKind = 'text' | 'integer' | 'double' | 'boolean';
 
 /** The table of a collection; every name in it is made of our own numbers. */
 export const documentTable = (number: number): string => `d_${number}`;

@@ -5,7 +5,7 @@ import {
   type Order,
   type OrderColumn,
 } from '../../../../platform/list-query/index.js';
-import type { Field, SystemField } from './parse.js';
+import { type Field, type SystemField, typeOf } from './parse.js';
 
 const systemColumns: Record<SystemField, string> = {
   $id: 'id',
@@ -21,14 +21,11 @@ export function columnOf(field: Field): string {
 
 /** Turns conditions on documents into SQL for a database. */
 export function createCompiler(sql: Pick<Sql, 'dialect' | 'list'>) {
-  return createListCompiler<Field>(sql, { equal: columnOf, ordered: columnOf, typeOf });
-}
-
-function typeOf(field: Field): 'integer' | 'double precision' | 'boolean' | 'text' {
-  if (field.kind === 'system') return field.name === '$sequence' ? 'integer' : 'text';
-  const { type } = field.attribute;
-  if (type === 'double') return 'double precision';
-  return type === 'integer' || type === 'boolean' ? type : 'text';
+  return createListCompiler<Field>(sql, {
+    equal: columnOf,
+    ordered: columnOf,
+    kindOf: (field) => typeOf(field).column,
+  });
 }
 
 /** The columns of an order with the tie-break, which follows the direction of a leading time. */

@@ -1,5 +1,4 @@
 import { Failure } from '#src/contract/errors.js';
-import { queryBounds } from '#src/contract/limits.js';
 import { Lru } from '#src/platform/lru.js';
 import {
   type Condition,
@@ -8,7 +7,13 @@ import {
   oneText,
   type Vocabulary,
 } from '../../../../platform/list-query/index.js';
-import { type Attribute, type Collection, InvalidValue, single } from '../../databases/index.js';
+import {
+  type Attribute,
+  type AttributeType,
+  attributeTypes,
+  type Collection,
+  InvalidValue,
+} from '../../databases/index.js';
 
 /** What a condition or an order refers to: an attribute, or one of the members every document has. */
 export type Field =
@@ -74,9 +79,8 @@ function vocabularyOf(collection: Collection): Vocabulary<Field> {
 }
 
 function kindOf(field: Field): 'text' | 'list' | 'plain' {
-  if (field.kind === 'system') return field.name === '$id' ? 'text' : 'plain';
-  if (field.attribute.array) return 'list';
-  return ['integer', 'double', 'boolean', 'datetime'].includes(field.attribute.type) ? 'plain' : 'text';
+  if (field.kind === 'attribute' && field.attribute.array) return 'list';
+  return typeOf(field).isSearchable ? 'text' : 'plain';
 }
 
 function fieldOf(collection: Collection, key: string): Field {
@@ -89,31 +93,23 @@ function fieldOf(collection: Collection, key: string): Field {
 /** What the system members compare as. */
 const systemTypes = { $id: 'string', $sequence: 'integer', $createdAt: 'datetime', $updatedAt: 'datetime' } as const;
 
-/** The stored form of a value to compare with. Bounds and choices of the attribute do not matter: such a value is just not found. */
+/** The type of a field, or of the elements of one that is an array. */
+export function typeOf(field: Field): AttributeType {
+  return attributeTypes[field.kind === 'system' ? systemTypes[field.name] : field.attribute.type];
+}
+
+/** The stored form of a value to compare with. Options of the attribute do not matter: such a value is just not found. */
 function comparable(field: Field, value: unknown): unknown {
-  const type = field.kind === 'system' ? systemTypes[field.name] : field.attribute.type;
-  const storedType = ['integer', 'double', 'boolean', 'datetime'].includes(type) ? type : 'string';
+  const { parse, comparable: parseAny = parse } = typeOf(field);
   // Ids of rows are printed as text, so they may come back as text.
   const given =
     field.kind === 'system' && field.name === '$sequence' && typeof value === 'string' && /^\d{1,18}$/.test(value)
       ? Number(value)
       : value;
-  const stored = single({ ...unbounded, type: storedType }, given);
+  const stored = parseAny(given, {});
   if (stored instanceof InvalidValue) throw invalid(`a value ${stored.reason}.`);
   return stored;
 }
-
-const unbounded: Attribute = {
-  number: 0,
-  key: '',
-  type: 'string',
-  required: false,
-  array: false,
-  default: null,
-  size: queryBounds.characters,
-  createdAt: '',
-  updatedAt: '',
-};
 
 function selection(
   collection: Collection,
