@@ -9,6 +9,7 @@ import { type Attribute, attributeRow, collectionOf, databaseOption } from './co
 
 const collectionArgument = { name: 'COLLECTION', summary: 'id of the collection' } as const;
 const types = typeNames.map((name) => ({ ...attributeTypes[name], create: newAttributesApi[name] }));
+const typePaths = types.map(({ path }) => path);
 type Type = (typeof types)[number];
 const bounds = 'Bounds';
 
@@ -19,13 +20,7 @@ const addAttribute = command({
   options: [
     projectOption,
     databaseOption,
-    {
-      flag: '--type',
-      value: 'TYPE',
-      summary: 'type of the value',
-      required: true,
-      choices: types.map(({ path }) => path),
-    },
+    { flag: '--type', value: 'TYPE', summary: 'type of the value', required: true, choices: typePaths },
     { flag: '--required', summary: 'every document must have a value' },
     { flag: '--array', summary: 'the attribute holds a list of values' },
     { flag: '--default', value: 'VALUE', summary: 'value of new documents that do not set the attribute' },

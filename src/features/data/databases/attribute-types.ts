@@ -21,12 +21,11 @@ export interface AttributeOptions {
 }
 
 /** The same as requests give it. */
-export interface OptionInput {
-  readonly size?: number | undefined;
-  readonly min?: WholeNumber | null | undefined;
-  readonly max?: WholeNumber | null | undefined;
-  readonly elements?: readonly string[] | undefined;
-}
+export type OptionInput = {
+  readonly [K in keyof AttributeOptions]:
+    | (K extends 'min' | 'max' ? WholeNumber | null : AttributeOptions[K])
+    | undefined;
+};
 
 /** What there is to know of a type. */
 export interface AttributeType {

@@ -70,11 +70,6 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
 function createService({ sql, random }: Pick<Runtime, 'sql' | 'random'>): Databases {
   const deps = { store: createDatabaseStore(sql), ddl: createCollectionDdl(sql.dialect), random };
   const databases = createDatabases(deps);
-  const collections = createCollections(deps, databases);
-  return {
-    ...databases,
-    ...collections,
-    ...createAttributes(deps, collections),
-    ...createIndexes(deps, collections),
-  };
+  const { rows, collections } = createCollections(deps, databases);
+  return { ...databases, ...collections, ...createAttributes(deps, rows), ...createIndexes(deps, rows) };
 }

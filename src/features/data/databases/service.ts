@@ -2,13 +2,16 @@ import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Attribute, Collection, CollectionPath, Index } from './schema.js';
 import type { DatabaseRow } from './store.js';
 
-/** What can be changed of a database. */
-type DatabaseChange = { readonly [K in 'name' | 'enabled']?: DatabaseRow[K] | undefined };
+/** What a caller says of a database. */
+type DatabaseDraft = Pick<DatabaseRow, 'id' | 'name' | 'enabled'>;
+type DatabaseChange = { readonly [K in 'name' | 'enabled']?: DatabaseDraft[K] | undefined };
 /** What a caller says of a collection. */
 type CollectionDraft = Pick<Collection, 'name' | 'enabled' | 'documentSecurity' | 'permissions'>;
 type CollectionChange = { readonly [K in keyof CollectionDraft]?: CollectionDraft[K] | undefined };
 /** What a caller says of an attribute. */
 export type AttributeDraft = Omit<Attribute, 'number' | 'createdAt' | 'updatedAt'>;
+/** A change of an attribute, which is of that type. */
+type AttributeChange = Pick<Attribute, 'type'> & Partial<AttributeDraft>;
 /** What a caller says of an index. */
 export type IndexDraft = Omit<Index, 'number' | 'createdAt' | 'updatedAt'>;
 
@@ -18,23 +21,22 @@ interface FoundCollection {
   readonly databaseEnabled: boolean;
 }
 
-/** The service: databases, collections and their schema. A change of the schema and the change of the table are one commit. */
-export interface Databases {
+/** Databases: containers of collections. */
+export interface DatabaseService {
   /** Throws Failure `database_not_found`. */
   getDatabase(reader: Reader, projectId: string, id: string): Promise<DatabaseRow>;
   /** Creates a database; the id may be `unique()`. Throws Failure `database_already_exists`. */
-  createDatabase(
-    unit: Unit,
-    projectId: string,
-    given: Pick<DatabaseRow, 'id' | 'name' | 'enabled'>,
-  ): Promise<DatabaseRow>;
+  createDatabase(unit: Unit, projectId: string, given: DatabaseDraft): Promise<DatabaseRow>;
   /** Changes what is given. Throws Failure `database_not_found`. */
   updateDatabase(unit: Unit, projectId: string, id: string, given: DatabaseChange): Promise<DatabaseRow>;
   /** Deletes a database with its collections and documents. Throws Failure `database_not_found`. */
   removeDatabase(unit: Unit, projectId: string, id: string): Promise<void>;
   /** Drops the tables of a project that is about to be deleted. */
   dropTables(unit: Unit, projectId: string): Promise<void>;
+}
 
+/** Collections: tables of documents. */
+export interface CollectionService {
   /** Finds a collection. */
   findCollection(reader: Reader, path: CollectionPath): Promise<FoundCollection | undefined>;
   /** Throws Failure `database_not_found` or `collection_not_found`, as all that follow. */
@@ -45,19 +47,25 @@ export interface Databases {
   updateCollection(unit: Unit, path: CollectionPath, given: CollectionChange): Promise<Collection>;
   /** Deletes a collection with its documents. */
   removeCollection(unit: Unit, path: CollectionPath): Promise<void>;
+}
 
+/** Attributes: columns of documents. */
+export interface AttributeService {
   /** Adds an attribute. Throws Failure where the key is taken, the schema is full or the draft is not possible. */
   createAttribute(unit: Unit, path: CollectionPath, draft: AttributeDraft): Promise<Attribute>;
   /** Changes what does not touch stored values: whether it is required, the default, the bounds, the name. Throws Failure. */
   updateAttribute(unit: Unit, path: CollectionPath, key: string, change: AttributeChange): Promise<Attribute>;
   /** Removes an attribute with its values. Throws Failure `attribute_not_found`, and `index_dependency` where an index uses it. */
   removeAttribute(unit: Unit, path: CollectionPath, key: string): Promise<void>;
+}
 
+/** Indexes over attributes. */
+export interface IndexService {
   /** Adds an index. Throws Failure where the key is taken, the schema is full or the stored values do not fit. */
   createIndex(unit: Unit, path: CollectionPath, draft: IndexDraft): Promise<Index>;
   /** Removes an index. Throws Failure `index_not_found`. */
   removeIndex(unit: Unit, path: CollectionPath, key: string): Promise<void>;
 }
 
-/** A change of an attribute, which is of that type. */
-export type AttributeChange = Pick<Attribute, 'type'> & Partial<AttributeDraft>;
+/** The whole service. A change of the schema and the change of the table are one commit. */
+export type Databases = DatabaseService & CollectionService & AttributeService & IndexService;

@@ -1,4 +1,4 @@
-import { castType, type ElementKind } from '#src/platform/db/collection-ddl.js';
+import { castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { Sql } from '#src/platform/db/query.js';
 import { bind, type Fragment, join } from './fragment.js';
 import type { Comparison, Condition, TextMatch } from './parse.js';
@@ -34,7 +34,7 @@ export function createCompiler<F>(
   /** Where a value that is compared with a field stands. Postgres is told its type, as the value may come out of a table of values. */
   const place = (field: F): string => {
     const kind = columns.kindOf(field);
-    return dialect === 'sqlite' || kind === 'text' ? '?' : `cast(? as ${castType(kind)})`;
+    return dialect === 'sqlite' || kind === 'text' ? '?' : `cast(? as ${castTypes[kind]})`;
   };
   const condition = (given: Condition<F>): Fragment => {
     switch (given.kind) {
@@ -87,7 +87,7 @@ export function createCompiler<F>(
       };
     }
     const from = `json_array_elements_text(${column}::json) as element (value)`;
-    const given = oneOf(`cast(element.value as ${castType(columns.kindOf(field))})`, field, values);
+    const given = oneOf(`cast(element.value as ${castTypes[columns.kindOf(field)]})`, field, values);
     return { sql: `exists (select 1 from ${from} where ${given.sql})`, values: given.values };
   };
   return condition;

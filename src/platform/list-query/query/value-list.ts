@@ -1,4 +1,4 @@
-import { castType, type ElementKind } from '#src/platform/db/collection-ddl.js';
+import { castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Sql } from '#src/platform/db/query.js';
 import { printJson } from '#src/platform/json.js';
 import type { Fragment } from './fragment.js';
@@ -14,7 +14,7 @@ export function valueList(
 ): Fragment {
   if (dialect === 'postgres') {
     const texts = values.map((value) => (typeof value === 'boolean' ? String(Number(value)) : String(value)));
-    return { sql: `cast(? as ${castType(kind)}[])`, values: [list(texts)] };
+    return { sql: `cast(? as ${castTypes[kind]}[])`, values: [list(texts)] };
   }
   if (kind === 'double')
     return {

@@ -10,9 +10,17 @@ const base = '/databases/:databaseId/collections/:collectionId';
 const common = { tag: 'databases', auth: ['key'], limit: 'data' } as const;
 const read = { ...common, scopes: ['attributes.read'], status: 200 } as const;
 const write = { ...common, scopes: ['attributes.write'] } as const;
+const readIndex = { ...common, scopes: ['indexes.read'], status: 200 } as const;
+const writeIndex = { ...common, scopes: ['indexes.write'] } as const;
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
 const ofAttribute = ofCollection.extend({ key: customId });
 const absent = ['database_not_found', 'collection_not_found'] as const;
+const notFitting = [
+  'attribute_already_exists',
+  'attribute_limit_exceeded',
+  'attribute_default_unsupported',
+  'attribute_value_invalid',
+] as const;
 
 /** No document could be written with an attribute whose name no body may hold. */
 const newKey = customId.refine((key) => !refusedMembers.has(key), 'must not be constructor, prototype or __proto__');
@@ -34,13 +42,7 @@ const create = (type: AttributeType) =>
     body: bodyOf(newAttribute, type),
     status: 202,
     reply: json(attributeShape),
-    errors: [
-      ...absent,
-      'attribute_already_exists',
-      'attribute_limit_exceeded',
-      'attribute_default_unsupported',
-      'attribute_value_invalid',
-    ],
+    errors: [...absent, ...notFitting],
   }) as const satisfies Declaration;
 
 const update = (type: AttributeType) => {
@@ -56,15 +58,7 @@ const update = (type: AttributeType) => {
     body: bodyOf(changed, { ...type, options: { ...type.options, ...size } }),
     status: 200,
     reply: json(attributeShape),
-    errors: [
-      ...absent,
-      'attribute_not_found',
-      'attribute_type_invalid',
-      'attribute_already_exists',
-      'attribute_limit_exceeded',
-      'attribute_default_unsupported',
-      'attribute_value_invalid',
-    ],
+    errors: [...absent, 'attribute_not_found', 'attribute_type_invalid', ...notFitting],
   } as const satisfies Declaration;
 };
 
@@ -109,12 +103,11 @@ export const attributesApi = declare({
     errors: [...absent, 'attribute_not_found', 'index_dependency'],
   },
   createIndex: {
-    ...common,
+    ...writeIndex,
     id: 'databases.createIndex',
     method: 'POST',
     path: `${base}/indexes`,
     summary: 'Adds an index.',
-    scopes: ['indexes.write'],
     params: ofCollection,
     body: z.object({
       key: customId,
@@ -130,38 +123,33 @@ export const attributesApi = declare({
     errors: [...absent, 'attribute_unknown', 'index_already_exists', 'index_invalid', 'index_limit_exceeded'],
   },
   listIndexes: {
-    ...common,
+    ...readIndex,
     id: 'databases.listIndexes',
     method: 'GET',
     path: `${base}/indexes`,
     summary: 'Lists the indexes of a collection.',
-    scopes: ['indexes.read'],
     params: ofCollection,
     query: z.object(listParameters),
-    status: 200,
     reply: json(z.object({ total: z.int(), indexes: z.array(indexShape) }).meta({ id: 'IndexList' })),
     bound: { entries: schemaLimits.indexes, bytes: 4096 },
     errors: [...absent, 'general_cursor_not_found'],
   },
   getIndex: {
-    ...common,
+    ...readIndex,
     id: 'databases.getIndex',
     method: 'GET',
     path: `${base}/indexes/:key`,
     summary: 'Reads an index.',
-    scopes: ['indexes.read'],
     params: ofAttribute,
-    status: 200,
     reply: json(indexShape),
     errors: [...absent, 'index_not_found'],
   },
   deleteIndex: {
-    ...common,
+    ...writeIndex,
     id: 'databases.deleteIndex',
     method: 'DELETE',
     path: `${base}/indexes/:key`,
     summary: 'Removes an index.',
-    scopes: ['indexes.write'],
     params: ofAttribute,
     status: 204,
     reply: empty,

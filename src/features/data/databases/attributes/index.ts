@@ -45,13 +45,9 @@ export function attributeOperations({ db }: Pick<Runtime, 'db'>, databases: Data
       get: async (call) => toAttribute(attributeOf(await collectionOf(call), call.params.key)),
       delete: (call) => remove(call, 'Attribute'),
       createIndex: async (call) => {
-        const { key, type, attributes, orders } = call.body;
-        const draft = {
-          key,
-          type,
-          attributes,
-          orders: attributes.map((_, at) => (orders[at]?.toUpperCase() === 'DESC' ? 'DESC' : 'ASC') as 'ASC' | 'DESC'),
-        };
+        const { attributes, orders: given } = call.body;
+        const orders = attributes.map((_, at) => (given[at]?.toUpperCase() === 'DESC' ? 'DESC' : 'ASC'));
+        const draft = { ...call.body, orders };
         return toIndex(await db.work(auditContextOf(call), (unit) => databases.createIndex(unit, pathOf(call), draft)));
       },
       listIndexes: async ({ project, params, query }) => {

@@ -3,14 +3,11 @@ import { schemaLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { attributeTypes, InvalidValue, toStored } from '../attribute-types.js';
 import { type Attribute, attributeOf, columnKind } from '../schema.js';
-import type { Databases } from '../service.js';
-import { type CollectionRows, collectionResource, demandRoom, type SchemaDeps } from './collections.js';
+import type { AttributeService } from '../service.js';
+import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
 
 /** Attributes: columns of the documents of a collection. */
-export function createAttributes(
-  { ddl }: SchemaDeps,
-  { lock, change }: CollectionRows,
-): Pick<Databases, 'createAttribute' | 'updateAttribute' | 'removeAttribute'> {
+export function createAttributes({ ddl }: SchemaDeps, { lock, change }: CollectionRows): AttributeService {
   return {
     createAttribute: async (unit, path, draft) => {
       const collection = await lock(unit, path);
@@ -29,10 +26,7 @@ export function createAttributes(
         throw error;
       }
       await change(unit, collection, { attributes, lastPart: number });
-      unit.record('attributeCreated', {
-        resource: `${collectionResource(collection)}/attributes/${key}`,
-        payload: { key },
-      });
+      unit.record('attributeCreated', recordOfPart(collection, 'attributes', key));
       return attribute;
     },
     updateAttribute: async (unit, path, key, given) => {
@@ -51,10 +45,7 @@ export function createAttributes(
           attributes: index.attributes.map((name) => (name === key ? after.key : name)),
         })),
       });
-      unit.record('attributeUpdated', {
-        resource: `${collectionResource(collection)}/attributes/${after.key}`,
-        payload: { key: after.key },
-      });
+      unit.record('attributeUpdated', recordOfPart(collection, 'attributes', after.key));
       return after;
     },
     removeAttribute: async (unit, path, key) => {
@@ -63,10 +54,7 @@ export function createAttributes(
       if (collection.indexes.some(({ attributes }) => attributes.includes(key))) throw new Failure('index_dependency');
       await unit.run(ddl.dropColumn(collection.number, attribute.number));
       await change(unit, collection, { attributes: collection.attributes.filter((one) => one !== attribute) });
-      unit.record('attributeDeleted', {
-        resource: `${collectionResource(collection)}/attributes/${key}`,
-        payload: { key },
-      });
+      unit.record('attributeDeleted', recordOfPart(collection, 'attributes', key));
     },
   };
 }

@@ -6,7 +6,7 @@ import type { CollectionDdl } from '#src/platform/db/collection-ddl.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection, CollectionPath } from '../schema.js';
-import type { Databases } from '../service.js';
+import type { CollectionService, DatabaseService } from '../service.js';
 import { collections, type DatabaseStore } from '../store.js';
 
 /** What the parts of the service use. */
@@ -23,9 +23,13 @@ export interface CollectionRows {
   change(unit: Unit, collection: Collection, changed: Partial<Collection>): Promise<Collection>;
 }
 
-/** The path of a collection in the audit log. */
-export function collectionResource({ databaseId, id }: Collection): string {
-  return `databases/${databaseId}/collections/${id}`;
+/** What is recorded of an attribute or an index. */
+export function recordOfPart(collection: Collection, part: 'attributes' | 'indexes', key: string) {
+  return { resource: `${recordOf(collection).resource}/${part}/${key}`, payload: { key } };
+}
+
+function recordOf({ databaseId, id, name }: Collection) {
+  return { resource: `databases/${databaseId}/collections/${id}`, payload: { name } };
 }
 
 /** Throws Failure where the schema has become larger than what every request to the collection can bear to read. */
@@ -39,15 +43,14 @@ export function demandRoom({ attributes, indexes }: Pick<Collection, 'attributes
 /** Collections: tables of documents. */
 export function createCollections(
   { store, ddl, random }: SchemaDeps,
-  { getDatabase }: Pick<Databases, 'getDatabase'>,
-): CollectionRows &
-  Pick<Databases, 'findCollection' | 'getCollection' | 'createCollection' | 'updateCollection' | 'removeCollection'> {
-  const findCollection: Databases['findCollection'] = async (reader, path) => {
+  { getDatabase }: DatabaseService,
+): { readonly rows: CollectionRows; readonly collections: CollectionService } {
+  const findCollection: CollectionService['findCollection'] = async (reader, path) => {
     const row = await reader.one(store.findCollection(path));
     if (row === undefined) return undefined;
     return { collection: collections.decode(row), databaseEnabled: Number(row.databaseEnabled) === 1 };
   };
-  const getCollection: Databases['getCollection'] = async (reader, path) => {
+  const getCollection: CollectionService['getCollection'] = async (reader, path) => {
     const found = await findCollection(reader, path);
     if (found !== undefined) return found.collection;
     await getDatabase(reader, path.projectId, path.databaseId);
@@ -62,9 +65,7 @@ export function createCollections(
     await unit.run(store.updateCollection(collection.number, all));
     return { ...collection, ...all };
   };
-  return {
-    lock,
-    change,
+  const service: CollectionService = {
     findCollection,
     getCollection,
     createCollection: async (unit, { projectId, databaseId, collectionId }, given) => {
@@ -87,7 +88,7 @@ export function createCollections(
       if ((await unit.one(store.insertCollection(collection))) === undefined)
         throw new Failure('collection_already_exists');
       for (const statement of ddl.create(number)) await unit.run(statement);
-      unit.record('collectionCreated', { resource: collectionResource(collection), payload: { name: given.name } });
+      unit.record('collectionCreated', recordOf(collection));
       return collection;
     },
     updateCollection: async (unit, path, given) => {
@@ -99,17 +100,15 @@ export function createCollections(
         permissions:
           given.permissions === undefined ? collection.permissions : expandPermissions(given.permissions, 'container'),
       });
-      unit.record('collectionUpdated', { resource: collectionResource(collection), payload: { name: changed.name } });
+      unit.record('collectionUpdated', recordOf(changed));
       return changed;
     },
     removeCollection: async (unit, path) => {
       const collection = await lock(unit, path);
       for (const statement of ddl.drop(collection.number)) await unit.run(statement);
       await unit.run(store.removeCollection(collection.number));
-      unit.record('collectionDeleted', {
-        resource: collectionResource(collection),
-        payload: { name: collection.name },
-      });
+      unit.record('collectionDeleted', recordOf(collection));
     },
   };
+  return { rows: { lock, change }, collections: service };
 }

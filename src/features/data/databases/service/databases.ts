@@ -2,20 +2,16 @@ import { Failure } from '#src/contract/errors.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { Databases } from '../service.js';
+import type { DatabaseService } from '../service.js';
 import { databases } from '../store.js';
 import type { SchemaDeps } from './collections.js';
 
 /** Databases: containers of collections. */
-export function createDatabases({
-  store,
-  ddl,
-  random,
-}: SchemaDeps): Pick<Databases, 'getDatabase' | 'createDatabase' | 'updateDatabase' | 'removeDatabase' | 'dropTables'> {
+export function createDatabases({ store, ddl, random }: SchemaDeps): DatabaseService {
   const dropAll = async (unit: Unit, rows: readonly Row[]): Promise<void> => {
     for (const { number } of rows) for (const statement of ddl.drop(Number(number))) await unit.run(statement);
   };
-  const getDatabase: Databases['getDatabase'] = async (reader, projectId, id) => {
+  const getDatabase: DatabaseService['getDatabase'] = async (reader, projectId, id) => {
     const row = await reader.one(store.find(projectId, id));
     if (row === undefined) throw new Failure('database_not_found');
     return databases.decode(row);

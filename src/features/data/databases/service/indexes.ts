@@ -2,14 +2,11 @@ import { Failure } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { type Attribute, type Collection, type Index, indexOf } from '../schema.js';
-import type { Databases, IndexDraft } from '../service.js';
-import { type CollectionRows, collectionResource, demandRoom, type SchemaDeps } from './collections.js';
+import type { IndexDraft, IndexService } from '../service.js';
+import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
 
 /** Indexes over attributes of a collection. */
-export function createIndexes(
-  { ddl }: SchemaDeps,
-  { lock, change }: CollectionRows,
-): Pick<Databases, 'createIndex' | 'removeIndex'> {
+export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionRows): IndexService {
   return {
     createIndex: async (unit, path, draft) => {
       const collection = await lock(unit, path);
@@ -36,10 +33,7 @@ export function createIndexes(
         });
       }
       await change(unit, collection, { indexes, lastPart: number });
-      unit.record('indexCreated', {
-        resource: `${collectionResource(collection)}/indexes/${draft.key}`,
-        payload: { key: draft.key },
-      });
+      unit.record('indexCreated', recordOfPart(collection, 'indexes', draft.key));
       return index;
     },
     removeIndex: async (unit, path, key) => {
@@ -47,7 +41,7 @@ export function createIndexes(
       const index = indexOf(collection, key);
       await unit.run(ddl.dropIndex(collection.number, index.number));
       await change(unit, collection, { indexes: collection.indexes.filter((one) => one !== index) });
-      unit.record('indexDeleted', { resource: `${collectionResource(collection)}/indexes/${key}`, payload: { key } });
+      unit.record('indexDeleted', recordOfPart(collection, 'indexes', key));
     },
   };
 }

@@ -19,8 +19,14 @@ import {
 export type Field =
   | { readonly kind: 'attribute'; readonly attribute: Attribute }
   | { readonly kind: 'system'; readonly name: SystemField };
-/** Members every document has. */
-export type SystemField = '$id' | '$sequence' | '$createdAt' | '$updatedAt';
+/** Members every document has, and as what they compare. */
+export const systemFields = {
+  $id: { column: 'id', type: 'string' },
+  $sequence: { column: 'seq', type: 'integer' },
+  $createdAt: { column: 'created_at', type: 'datetime' },
+  $updatedAt: { column: 'updated_at', type: 'datetime' },
+} as const;
+type SystemField = keyof typeof systemFields;
 
 /** What a list was asked for. */
 export interface DocumentQuery extends ListQuery<Field> {
@@ -41,9 +47,7 @@ export function isOfSingleValues(condition: Condition<Field>): boolean {
 
 const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
 
-const systemFields: readonly SystemField[] = ['$id', '$sequence', '$createdAt', '$updatedAt'];
-const isOneOf = <T extends string>(list: readonly T[], value: string): value is T =>
-  (list as readonly string[]).includes(value);
+const isSystemField = (key: string): key is SystemField => Object.hasOwn(systemFields, key);
 
 /** Parses the queries of a list for a collection. Throws Failure `general_query_invalid`. */
 export function parseQueries(texts: readonly string[], collection: Collection): DocumentQuery {
@@ -84,18 +88,15 @@ function kindOf(field: Field): 'text' | 'list' | 'plain' {
 }
 
 function fieldOf(collection: Collection, key: string): Field {
-  if (isOneOf(systemFields, key)) return { kind: 'system', name: key };
+  if (isSystemField(key)) return { kind: 'system', name: key };
   const attribute = collection.attributes.find((one) => one.key === key);
   if (attribute === undefined) throw invalid(`the collection has no attribute ${key.slice(0, 40)}.`);
   return { kind: 'attribute', attribute };
 }
 
-/** What the system members compare as. */
-const systemTypes = { $id: 'string', $sequence: 'integer', $createdAt: 'datetime', $updatedAt: 'datetime' } as const;
-
 /** The type of a field, or of the elements of one that is an array. */
 export function typeOf(field: Field): AttributeType {
-  return attributeTypes[field.kind === 'system' ? systemTypes[field.name] : field.attribute.type];
+  return attributeTypes[field.kind === 'system' ? systemFields[field.name].type : field.attribute.type];
 }
 
 /** The stored form of a value to compare with. Options of the attribute do not matter: such a value is just not found. */
@@ -125,7 +126,7 @@ function selection(
       fieldOf(collection, key);
       if (selected.includes(key)) throw invalid(`${key} is selected twice.`);
       selected.push(key);
-    } else if (!isOneOf([...systemFields, '$permissions', '$collectionId', '$databaseId'], key))
+    } else if (!isSystemField(key) && !['$permissions', '$collectionId', '$databaseId'].includes(key))
       throw invalid(`there is no ${key.slice(0, 40)}.`);
   }
   return everything ? null : selected;
