@@ -26,7 +26,7 @@ import { createLimits } from './installation/limits/index.js';
 import { createProjectsFeature } from './installation/projects/index.js';
 
 export { searchParameter } from '../platform/list-query/index.js';
-export { attributesApi, databasesApi } from './data/databases/index.js';
+export { attributesApi, attributeTypes, databasesApi, newAttributesApi, typeNames } from './data/databases/index.js';
 export { webhooksApi } from './events/webhooks/index.js';
 export { toSession } from './identity/sessions/index.js';
 export type { SigningKeyStatus } from './identity/signing-keys/index.js';

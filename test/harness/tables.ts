@@ -12,7 +12,9 @@ function isTable(value: unknown): value is ReturnType<typeof table<Record<string
 /** Every table that a store describes. */
 export async function describedTables() {
   const features = join(root, 'src/features');
-  const stores = readdirSync(features, { recursive: true, encoding: 'utf8' }).filter((path) => /(store|tables)\.ts$/.test(path));
+  const stores = readdirSync(features, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /(store|tables)\.ts$/.test(path),
+  );
   const modules = await Promise.all(stores.map((path) => import(pathToFileURL(join(features, path)).href)));
   return modules.flatMap((module) => Object.values(module)).filter(isTable);
 }

@@ -1,4 +1,4 @@
-import { attributesApi } from '#src/features/index.js';
+import { attributesApi, attributeTypes, newAttributesApi, typeNames } from '#src/features/index.js';
 import { parseJson } from '#src/platform/json.js';
 import { command, type ParsedArgs, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
@@ -8,18 +8,9 @@ import { pairs } from '../output.js';
 import { type Attribute, attributeRow, collectionOf, databaseOption } from './collection-view.js';
 
 const collectionArgument = { name: 'COLLECTION', summary: 'id of the collection' } as const;
-const types = {
-  string: attributesApi.createString,
-  integer: attributesApi.createInteger,
-  float: attributesApi.createFloat,
-  boolean: attributesApi.createBoolean,
-  datetime: attributesApi.createDatetime,
-  email: attributesApi.createEmail,
-  url: attributesApi.createUrl,
-  ip: attributesApi.createIp,
-  enum: attributesApi.createEnum,
-} as const;
-type Type = keyof typeof types;
+const types = typeNames.map((name) => ({ ...attributeTypes[name], create: newAttributesApi[name] }));
+const typePaths = types.map(({ path }) => path);
+type Type = (typeof types)[number];
 const bounds = 'Bounds';
 
 const addAttribute = command({
@@ -29,7 +20,7 @@ const addAttribute = command({
   options: [
     projectOption,
     databaseOption,
-    { flag: '--type', value: 'TYPE', summary: 'type of the value', required: true, choices: Object.keys(types) },
+    { flag: '--type', value: 'TYPE', summary: 'type of the value', required: true, choices: typePaths },
     { flag: '--required', summary: 'every document must have a value' },
     { flag: '--array', summary: 'the attribute holds a list of values' },
     { flag: '--default', value: 'VALUE', summary: 'value of new documents that do not set the attribute' },
@@ -46,23 +37,25 @@ const addAttribute = command({
   needs: 'appliance',
   run: async (call) => {
     const { args } = call;
-    const type = args.required('--type') as Type;
-    const isNumber = type === 'integer' || type === 'float';
+    // One of the choices.
+    const type = types.find(({ path }) => path === args.required('--type')) as Type;
+    for (const option of ['size', 'min', 'max', 'elements'] as const) {
+      if (args.text(`--${option}`) !== undefined && !(option in type.options))
+        throw usageError(`--${option} cannot be used with --type ${type.path}.`, 'leave it out');
+    }
     const input = {
       key: args.argument('KEY'),
       required: args.isSet('--required'),
       array: args.isSet('--array'),
-      default: typedValue(args, '--default', isNumber ? 'number' : type === 'boolean' ? 'boolean' : 'text'),
-      size: numberFor(args, '--size', type === 'string'),
-      min: numberFor(args, '--min', isNumber),
-      max: numberFor(args, '--max', isNumber),
+      default: typedValue(args, '--default', type.column),
+      size: typedValue(args, '--size', 'integer'),
+      min: typedValue(args, '--min', 'double'),
+      max: typedValue(args, '--max', 'double'),
       elements: args.text('--elements')?.split(','),
     };
-    if (input.elements !== undefined && type !== 'enum')
-      throw usageError('--elements is only for the type enum.', 'leave it out, or give --type enum');
     const body = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
     const params = collectionOf(call, 'COLLECTION');
-    return shownAttribute(await invokeAsOperator(call, types[type], { params, body }));
+    return shownAttribute(await invokeAsOperator(call, type.create, { params, body }));
   },
 });
 
@@ -154,15 +147,9 @@ function shownAttribute(attribute: Attribute): CommandResult {
   return { value: attribute, text: pairs(attributeRow(attribute).map((cell, at) => [names[at] ?? '', cell])) };
 }
 
-function typedValue(args: ParsedArgs, flag: `--${string}`, kind: 'number' | 'boolean' | 'text'): unknown {
+function typedValue(args: ParsedArgs, flag: `--${string}`, kind: Type['column']): unknown {
   const text = args.text(flag);
   if (text === undefined || kind === 'text') return text;
   if (kind === 'boolean' ? /^(true|false)$/.test(text) : /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) return parseJson(text);
   throw usageError(`${flag} must be ${kind === 'boolean' ? 'true or false' : 'a number'}.`, 'correct the value');
-}
-
-function numberFor(args: ParsedArgs, flag: `--${string}`, fits: boolean): unknown {
-  if (args.text(flag) !== undefined && !fits)
-    throw usageError(`${flag} cannot be used with --type ${args.required('--type')}.`, 'leave it out');
-  return typedValue(args, flag, 'number');
 }

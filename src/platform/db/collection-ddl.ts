@@ -1,7 +1,9 @@
 import type { DialectName, Query } from './query.js';
 
 /** How an attribute is stored. A list is JSON text. */
-export type ColumnKind = 'text' | 'integer' | 'double' | 'boolean' | 'list';
+export type ColumnKind = ElementKind | 'list';
+/** How a single value is stored. */
+export type ElementKind = 'text' | 'integer' | 'double' | 'boolean';
 
 /** The table of a collection; every name in it is made of our own numbers. */
 export const documentTable = (number: number): string => `d_${number}`;
@@ -11,7 +13,8 @@ export const readersTable = (number: number): string => `r_${number}`;
 export const attributeColumn = (number: number): string => `a_${number}`;
 const indexName = (collection: number, index: number): string => `i_${collection}_${index}`;
 
-const castTypes = {
+/** What a value of some kind is cast to where Postgres cannot tell. */
+export const castTypes = {
   text: 'text',
   integer: 'bigint',
   double: 'double precision',
@@ -23,9 +26,6 @@ const types: Record<DialectName, Record<ColumnKind, string>> = {
   sqlite: { text: 'text', integer: 'integer', double: 'real', boolean: 'integer', list: 'text' },
   postgres: { ...castTypes, text: 'text collate "C"', list: 'text collate "C"' },
 };
-
-/** What a value of some kind is cast to where Postgres cannot tell. */
-export const castType = (kind: ColumnKind) => castTypes[kind];
 
 /** A column of an index. */
 interface IndexedColumn {

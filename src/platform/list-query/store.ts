@@ -77,7 +77,7 @@ export function createLists({ sql }: Pick<Runtime, 'sql'>) {
   const { dialect, knex } = sql;
   const ordered = ({ column, type }: ListField) =>
     dialect === 'postgres' && type === 'text' ? `${column} collate "C"` : column;
-  const columns: Columns<ListField> = { equal: ({ column }) => column, ordered, typeOf };
+  const columns: Columns<ListField> = { equal: ({ column }) => column, ordered, kindOf };
   const condition = createCompiler<ListField>(sql, columns);
 
   const fieldOf = ({ fields }: Listing, name: string): ListField => vocabularyOf(fields).field(name);
@@ -180,7 +180,7 @@ export function createLists({ sql }: Pick<Runtime, 'sql'>) {
 }
 
 /** What a column of ours is: truth values are stored as 1 and 0. */
-function typeOf({ type }: ListField): 'integer' | 'text' {
+function kindOf({ type }: ListField): 'integer' | 'text' {
   return type === 'boolean' || type === 'integer' ? 'integer' : 'text';
 }
 

@@ -1,22 +1,29 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
+import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
 import type { Runtime } from '#src/platform/index.js';
 import { askedBy, type Lists } from '../../../platform/list-query/index.js';
 import { databasesApi } from './api.js';
-import { attributeOperations } from './attributes.js';
+import { attributeOperations } from './attributes/index.js';
 import { createListing } from './listing.js';
-import { createDatabases } from './service.js';
+import { pathOf } from './schema.js';
+import { createAttributes } from './service/attributes.js';
+import { createCollections } from './service/collections.js';
+import { createDatabases } from './service/databases.js';
+import { createIndexes } from './service/indexes.js';
+import type { Databases } from './service.js';
+import { createDatabaseStore } from './store.js';
 import { toCollection, toDatabase } from './view.js';
 
 export { databasesApi } from './api.js';
-export { attributesApi } from './attribute-api.js';
+export { type AttributeType, attributeTypes, InvalidValue, toStored, typeNames } from './attribute-types.js';
+export { attributesApi, newAttributesApi } from './attributes/api.js';
 export { type Attribute, type Collection, columnKind } from './schema.js';
 export type { Databases } from './service.js';
-export { InvalidValue, single, toStored } from './values.js';
 
 /** Databases, collections, attributes and indexes. */
 export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'random'>, lists: Lists) {
   const { db } = runtime;
-  const databases = createDatabases(runtime);
+  const databases = createService(runtime);
   const listing = createListing(runtime, lists, databases);
   const operations = implement(databasesApi, {
     create: async (call) => {
@@ -41,32 +48,28 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
     delete: (call) =>
       db.work(auditContextOf(call), (unit) => databases.removeDatabase(unit, call.project.id, call.params.databaseId)),
     createCollection: async (call) => {
-      const { collectionId: id, ...rest } = call.body;
-      return toCollection(
-        await db.work(auditContextOf(call), (unit) =>
-          databases.createCollection(unit, call.project.id, call.params.databaseId, { id, ...rest }),
-        ),
-      );
+      const { collectionId, ...draft } = call.body;
+      const path = { projectId: call.project.id, databaseId: call.params.databaseId, collectionId };
+      return toCollection(await db.work(auditContextOf(call), (unit) => databases.createCollection(unit, path, draft)));
     },
     listCollections: async ({ project, params, query, request }) => {
       const asked = askedBy({ query, request });
       const { total, collections } = await listing.collections(project, params.databaseId, asked);
       return { total, collections: collections.map(toCollection) };
     },
-    getCollection: async ({ project, params }) =>
-      toCollection(await databases.getCollection(db, project.id, params.databaseId, params.collectionId)),
-    updateCollection: async (call) => {
-      const { databaseId, collectionId } = call.params;
-      return toCollection(
-        await db.work(auditContextOf(call), (unit) =>
-          databases.updateCollection(unit, call.project.id, databaseId, collectionId, call.body),
-        ),
-      );
-    },
-    deleteCollection: (call) =>
-      db.work(auditContextOf(call), (unit) =>
-        databases.removeCollection(unit, call.project.id, call.params.databaseId, call.params.collectionId),
+    getCollection: async (call) => toCollection(await databases.getCollection(db, pathOf(call))),
+    updateCollection: async (call) =>
+      toCollection(
+        await db.work(auditContextOf(call), (unit) => databases.updateCollection(unit, pathOf(call), call.body)),
       ),
+    deleteCollection: (call) => db.work(auditContextOf(call), (unit) => databases.removeCollection(unit, pathOf(call))),
   });
   return { databases, operations: [...operations, ...attributeOperations(runtime, databases, listing)] };
+}
+
+function createService({ sql, random }: Pick<Runtime, 'sql' | 'random'>): Databases {
+  const deps = { store: createDatabaseStore(sql), ddl: createCollectionDdl(sql.dialect), random };
+  const databases = createDatabases(deps);
+  const { rows, collections } = createCollections(deps, databases);
+  return { ...databases, ...collections, ...createAttributes(deps, rows), ...createIndexes(deps, rows) };
 }

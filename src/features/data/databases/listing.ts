@@ -59,7 +59,7 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
     $updatedAt: updatedAt,
   });
   const found = (project: Project, { databaseId, collectionId }: InCollection) =>
-    service.getCollection(db, project.id, databaseId, collectionId);
+    service.getCollection(db, { projectId: project.id, databaseId, collectionId });
   return {
     databases: async (project: Project, asked: Asked): Promise<{ total: number; databases: DatabaseRow[] }> => {
       const listing = { rows: store.rows(project.id), select: store.columns(), fields: common, search };

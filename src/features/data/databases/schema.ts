@@ -1,34 +1,17 @@
+import { type ErrorType, Failure } from '#src/contract/errors.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { ColumnKind } from '#src/platform/db/collection-ddl.js';
+import { type AttributeOptions, type AttributeTypeName, attributeTypes } from './attribute-types.js';
 
-/** The types of attributes. */
-export const attributeTypes = [
-  'string',
-  'integer',
-  'double',
-  'boolean',
-  'datetime',
-  'email',
-  'url',
-  'ip',
-  'enum',
-] as const;
-/** The type of an attribute. */
-export type AttributeType = (typeof attributeTypes)[number];
-
-/** A field of the documents of a collection. Bounds of whole numbers are decimal text, as they may have 64 bits. */
-export interface Attribute {
+/** A field of the documents of a collection. */
+export interface Attribute extends AttributeOptions {
   readonly number: number;
   readonly key: string;
-  readonly type: AttributeType;
+  readonly type: AttributeTypeName;
   readonly required: boolean;
   readonly array: boolean;
   /** As in a stored document; null where there is none. */
   readonly default: unknown;
-  readonly size?: number;
-  readonly min?: string;
-  readonly max?: string;
-  readonly elements?: readonly string[];
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
 }
@@ -42,6 +25,18 @@ export interface Index {
   readonly orders: readonly ('ASC' | 'DESC')[];
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
+}
+
+/** Which collection of which project. */
+export type CollectionPath = { readonly [K in 'projectId' | 'databaseId' | 'collectionId']: string };
+
+/** The collection that a call names. */
+export function pathOf(call: {
+  readonly project: { readonly id: string };
+  readonly params: Omit<CollectionPath, 'projectId'>;
+}): CollectionPath {
+  const { databaseId, collectionId } = call.params;
+  return { projectId: call.project.id, databaseId, collectionId };
 }
 
 /** A collection with everything that reading and writing its documents takes. */
@@ -62,19 +57,23 @@ export interface Collection {
   readonly updatedAt: Instant;
 }
 
-const kinds: Record<AttributeType, ColumnKind> = {
-  string: 'text',
-  datetime: 'text',
-  email: 'text',
-  url: 'text',
-  ip: 'text',
-  enum: 'text',
-  integer: 'integer',
-  double: 'double',
-  boolean: 'boolean',
-};
-
 /** How an attribute is stored. */
 export function columnKind({ type, array }: Pick<Attribute, 'type' | 'array'>): ColumnKind {
-  return array ? 'list' : kinds[type];
+  return array ? 'list' : attributeTypes[type].column;
+}
+
+/** The attribute with a key. Throws Failure `attribute_not_found`. */
+export function attributeOf({ attributes }: Collection, key: string): Attribute {
+  return partOf(attributes, key, 'attribute_not_found');
+}
+
+/** The index with a key. Throws Failure `index_not_found`. */
+export function indexOf({ indexes }: Collection, key: string): Index {
+  return partOf(indexes, key, 'index_not_found');
+}
+
+function partOf<P extends Attribute | Index>(parts: readonly P[], key: string, missing: ErrorType): P {
+  const found = parts.find((part) => part.key === key);
+  if (found === undefined) throw new Failure(missing);
+  return found;
 }

@@ -1,6 +1,6 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, instant, integer, json, table, text } from '#src/platform/db/table.js';
-import type { Attribute, Collection, Index } from './schema.js';
+import type { Attribute, Collection, CollectionPath, Index } from './schema.js';
 
 /** Databases: containers of collections. */
 export const databases = table('databases', {
@@ -54,7 +54,7 @@ export function createDatabaseStore(sql: Sql) {
       sql.compile(inDatabase(projectId, databaseId).update({ version: knex.raw('version + 1') })),
 
     /** A collection with the state of its database. */
-    findCollection: sql.prepare<{ projectId: string; databaseId: string; id: string }>((k, p) =>
+    findCollection: sql.prepare<CollectionPath>((k, p) =>
       k(collections.name)
         .join(databases.name, (on) =>
           on.on('databases.project_id', 'collections.project_id').andOn('databases.id', 'collections.database_id'),
@@ -62,12 +62,12 @@ export function createDatabaseStore(sql: Sql) {
         .where({
           'collections.project_id': p.projectId,
           'collections.database_id': p.databaseId,
-          'collections.id': p.id,
+          'collections.id': p.collectionId,
         })
         .select('databases.enabled as databaseEnabled', collections.select(sql)),
     ),
     /** The same row, held until the end of the unit: changes of a schema come one after the other. */
-    lockCollection: (projectId: string, databaseId: string, id: string): Query =>
+    lockCollection: ({ projectId, databaseId, collectionId: id }: CollectionPath): Query =>
       sql.compile(
         inDatabase(projectId, databaseId)
           .andWhere({ id })
@@ -98,3 +98,6 @@ export function createDatabaseStore(sql: Sql) {
     removeCollection: (number: number): Query => sql.compile(knex(collections.name).where({ number }).delete()),
   };
 }
+
+/** SQL over databases and collections. */
+export type DatabaseStore = ReturnType<typeof createDatabaseStore>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
+import { attributeTypes } from './attribute-types.js';
 import type { Attribute, Collection, Index } from './schema.js';
 import type { DatabaseRow } from './store.js';
 
@@ -36,7 +37,7 @@ const wireNumber = z.union([z.number(), z.bigint()]).meta({ description: 'A numb
 export const attributeShape = z
   .object({
     key: z.string(),
-    type: z.enum(['string', 'integer', 'double', 'boolean', 'datetime']),
+    type: z.enum(Object.values(attributeTypes).map(({ wireType }) => wireType)),
     status: z.literal('available'),
     error: z.literal(''),
     required: z.boolean(),
@@ -52,24 +53,14 @@ export const attributeShape = z
   })
   .meta({ id: 'Attribute' });
 
-const formats: Partial<Record<Attribute['type'], string>> = {
-  email: 'email',
-  url: 'url',
-  ip: 'ip',
-  enum: 'enum',
-  datetime: 'datetime',
-};
-const number = (type: Attribute['type'], text: string) => (type === 'integer' ? exact(text) : Number(text));
-const exact = (text: string) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text));
-
-/** Prints an attribute. E-mail, URL, IP and enum are strings with a format. */
+/** Prints an attribute. */
 export function toAttribute(attribute: Attribute): z.input<typeof attributeShape> {
   const { type, size, min, max, elements } = attribute;
-  const format = formats[type];
-  const isString = format !== undefined && type !== 'datetime';
+  const { wireType, format, column, number = Number } = attributeTypes[type];
+  const { default: stored } = attribute;
   return {
     key: attribute.key,
-    type: isString ? 'string' : (type as 'string'),
+    type: wireType,
     status: 'available',
     error: '',
     required: attribute.required,
@@ -78,10 +69,10 @@ export function toAttribute(attribute: Attribute): z.input<typeof attributeShape
     $updatedAt: toWireInstant(attribute.updatedAt),
     ...(format === undefined ? {} : { format }),
     ...(size === undefined ? {} : { size }),
-    ...(min === undefined ? {} : { min: number(type, min) }),
-    ...(max === undefined ? {} : { max: number(type, max) }),
+    ...(min === undefined ? {} : { min: number(min) }),
+    ...(max === undefined ? {} : { max: number(max) }),
     ...(elements === undefined ? {} : { elements: [...elements] }),
-    default: type === 'integer' && typeof attribute.default === 'string' ? exact(attribute.default) : attribute.default,
+    default: typeof stored === 'string' && column !== 'text' ? number(stored) : stored,
   };
 }
 

@@ -60,7 +60,7 @@ export function createCollections(
   const known = new Lru<Known>(kept);
 
   const load = async ({ project, databaseId, collectionId }: Where, key: string): Promise<Known> => {
-    const found = await databases.findCollection(db, project.id, databaseId, collectionId);
+    const found = await databases.findCollection(db, { projectId: project.id, databaseId, collectionId });
     if (found === undefined) {
       known.delete(key);
       await databases.getDatabase(db, project.id, databaseId);

@@ -3,9 +3,9 @@ import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { SharedQuery } from '#src/platform/db/shared-read.js';
 import { type Fragment, join, type Order } from '../../../platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
-import { columnOf, createCompiler, orderColumns } from './query/compile.js';
+import { createCompiler, orderColumns } from './query/compile.js';
 import { type CountUpTo, createPageStatements } from './query/page.js';
-import { type DocumentQuery, type Field, isEquality, isOfSingleValues } from './query/parse.js';
+import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from './query/parse.js';
 import { columnArray } from './row.js';
 import type { Serializers } from './serializer.js';
 
@@ -87,13 +87,9 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     cursor: (collection, id, orders, visibility) => {
       const columns = orderColumns(orders).map(({ column }, at) => {
         const field = orders[at]?.field;
-        const whole =
-          column === 'seq' ||
-          (field !== undefined &&
-            columnOf(field) === column &&
-            field.kind === 'attribute' &&
-            field.attribute.type === 'integer');
-        return `${whole ? `cast(${column} as text)` : column} as c${at}`;
+        // The tie-break is `seq`.
+        const isWhole = field === undefined || typeOf(field).column === 'integer';
+        return `${isWhole ? `cast(${column} as text)` : column} as c${at}`;
       });
       const filter = join([{ sql: 'id = ?', values: [id] }, ...visible(collection, visibility)], ' and ');
       const text = `select ${columns.join(', ')} from ${documentTable(collection.number)} where ${filter.sql}`;

@@ -1,6 +1,6 @@
 import { answerLimits } from '#src/contract/limits.js';
 import { toArrays, unnested } from '#src/platform/db/arrays.js';
-import { attributeColumn, type ColumnKind, castType, documentTable } from '#src/platform/db/collection-ddl.js';
+import { attributeColumn, type ColumnKind, castTypes, documentTable } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
 import { bind, type Fragment } from '../../../platform/list-query/index.js';
 import { type Collection, columnKind } from '../databases/index.js';
@@ -65,7 +65,7 @@ export interface DocumentStore extends ListStore {
 export function createDocumentStore(sql: Sql): DocumentStore {
   const { dialect } = sql;
   const placeholder = (kind: ColumnKind) =>
-    dialect === 'postgres' && kind !== 'text' && kind !== 'list' ? `cast(? as ${castType(kind)})` : '?';
+    dialect === 'postgres' && kind !== 'text' && kind !== 'list' ? `cast(? as ${castTypes[kind]})` : '?';
   const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
   const textPlaceholder = dialect === 'postgres' ? 'cast(? as text)' : '?';
   const query = (fragment: Pick<Query, 'sql' | 'values'>): Query => sql.text(fragment.sql, fragment.values);
@@ -220,7 +220,7 @@ function givenRows(
   rows: readonly (readonly Value[])[],
 ): Pick<Query, 'sql' | 'values'> {
   if (dialect === 'postgres') {
-    const typed = columns.map(({ name, kind }) => ({ name, type: castType(kind) }));
+    const typed = columns.map(({ name, kind }) => ({ name, type: castTypes[kind] }));
     return {
       sql: `(select nextval('${table}_seq_seq') as seq, * from ${unnested(typed, () => '?')}) as given`,
       values: toArrays(typed, rows),

@@ -1,8 +1,9 @@
+import { castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { Sql } from '#src/platform/db/query.js';
 import { bind, type Fragment, join } from './fragment.js';
 import type { Comparison, Condition, TextMatch } from './parse.js';
 import { searchTermsIn } from './search-terms.js';
-import { anyOf, type ElementType, valueList } from './value-list.js';
+import { anyOf, valueList } from './value-list.js';
 
 /** Where the fields of a list stand in the database. */
 export interface Columns<F> {
@@ -10,8 +11,8 @@ export interface Columns<F> {
   equal(field: F): string;
   /** The column as it is compared for order, by code point. */
   ordered(field: F): string;
-  /** Of what type a field is, or the elements of one that is a list. */
-  typeOf(field: F): ElementType;
+  /** How a field is stored, or the elements of one that is a list. */
+  kindOf(field: F): ElementKind;
 }
 
 const operators: Record<Comparison, string> = {
@@ -32,9 +33,8 @@ export function createCompiler<F>(
   const like = dialect === 'sqlite' ? 'like' : 'ilike';
   /** Where a value that is compared with a field stands. Postgres is told its type, as the value may come out of a table of values. */
   const placeholder = (field: F): string => {
-    const type = columns.typeOf(field);
-    if (dialect === 'sqlite' || type === 'text') return '?';
-    return `cast(? as ${type === 'integer' ? 'bigint' : type})`;
+    const kind = columns.kindOf(field);
+    return dialect === 'sqlite' || kind === 'text' ? '?' : `cast(? as ${castTypes[kind]})`;
   };
   const condition = (given: Condition<F>): Fragment => {
     switch (given.kind) {
@@ -71,7 +71,7 @@ export function createCompiler<F>(
     }
   };
   const oneOf = (column: string, field: F, values: readonly unknown[]): Fragment => {
-    const given = valueList({ dialect, list }, columns.typeOf(field), values);
+    const given = valueList({ dialect, list }, columns.kindOf(field), values);
     return { sql: `${column} ${dialect === 'sqlite' ? 'in' : '= any'} (${given.sql})`, values: given.values };
   };
   const match = (column: string, patterns: readonly string[]): Fragment => {
@@ -81,7 +81,6 @@ export function createCompiler<F>(
   };
   const element = (field: F, values: readonly unknown[]): Fragment => {
     const column = columns.equal(field);
-    const type = columns.typeOf(field);
     // Without `limit 1` SQLite 3.51 and later turn EXISTS into a join, and an OFFSET then counts a row once for each element it matches.
     if (dialect === 'sqlite') {
       const given = oneOf('element.value', field, values);
@@ -91,7 +90,7 @@ export function createCompiler<F>(
       };
     }
     const from = `json_array_elements_text(${column}::json) as element (value)`;
-    const given = oneOf(`cast(element.value as ${type === 'integer' ? 'bigint' : type})`, field, values);
+    const given = oneOf(`cast(element.value as ${castTypes[columns.kindOf(field)]})`, field, values);
     return { sql: `exists (select 1 from ${from} where ${given.sql})`, values: given.values };
   };
   return condition;

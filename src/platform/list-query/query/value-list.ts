@@ -1,9 +1,7 @@
+import { castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Sql } from '#src/platform/db/query.js';
 import { printJson } from '#src/platform/json.js';
 import type { Fragment } from './fragment.js';
-
-/** What the elements of a list are in the database. */
-export type ElementType = 'integer' | 'double precision' | 'boolean' | 'text';
 
 /**
  * A list of values as one bound value, so that statements have the same text for any number of values. For SQLite it is a query to select
@@ -11,14 +9,14 @@ export type ElementType = 'integer' | 'double precision' | 'boolean' | 'text';
  */
 export function valueList(
   { dialect, list }: Pick<Sql, 'dialect' | 'list'>,
-  type: ElementType,
+  kind: ElementKind,
   values: readonly unknown[],
 ): Fragment {
   if (dialect === 'postgres') {
     const texts = values.map((value) => (typeof value === 'boolean' ? String(Number(value)) : String(value)));
-    return { sql: `cast(? as ${type === 'integer' ? 'bigint' : type}[])`, values: [list(texts)] };
+    return { sql: `cast(? as ${castTypes[kind]}[])`, values: [list(texts)] };
   }
-  if (type === 'double precision')
+  if (kind === 'double')
     return {
       sql: 'select (value ->> 0) * pow(2.0, value ->> 1) as value from json_each(?)',
       values: [JSON.stringify(values.map((value) => scaled(Number(value))))],

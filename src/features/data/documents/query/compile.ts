@@ -5,30 +5,15 @@ import {
   type Order,
   type OrderColumn,
 } from '../../../../platform/list-query/index.js';
-import type { Field, SystemField } from './parse.js';
+import { type Field, systemFields, typeOf } from './parse.js';
 
-const systemColumns: Record<SystemField, string> = {
-  $id: 'id',
-  $sequence: 'seq',
-  $createdAt: 'created_at',
-  $updatedAt: 'updated_at',
-};
-
-/** The column of a field. */
-export function columnOf(field: Field): string {
-  return field.kind === 'system' ? systemColumns[field.name] : attributeColumn(field.attribute.number);
-}
+const columnOf = (field: Field): string =>
+  field.kind === 'system' ? systemFields[field.name].column : attributeColumn(field.attribute.number);
+const kindOf = (field: Field) => typeOf(field).column;
 
 /** Turns conditions on documents into SQL for a database. */
 export function createCompiler(sql: Pick<Sql, 'dialect' | 'list'>) {
-  return createListCompiler<Field>(sql, { equal: columnOf, ordered: columnOf, typeOf });
-}
-
-function typeOf(field: Field): 'integer' | 'double precision' | 'boolean' | 'text' {
-  if (field.kind === 'system') return field.name === '$sequence' ? 'integer' : 'text';
-  const { type } = field.attribute;
-  if (type === 'double') return 'double precision';
-  return type === 'integer' || type === 'boolean' ? type : 'text';
+  return createListCompiler<Field>(sql, { equal: columnOf, ordered: columnOf, kindOf });
 }
 
 /** The columns of an order with the tie-break, which follows the direction of a leading time. */

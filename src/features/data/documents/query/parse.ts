@@ -1,5 +1,4 @@
 import { Failure } from '#src/contract/errors.js';
-import { queryBounds } from '#src/contract/limits.js';
 import { Lru } from '#src/platform/lru.js';
 import {
   type Condition,
@@ -8,14 +7,26 @@ import {
   oneText,
   type Vocabulary,
 } from '../../../../platform/list-query/index.js';
-import { type Attribute, type Collection, InvalidValue, single } from '../../databases/index.js';
+import {
+  type Attribute,
+  type AttributeType,
+  attributeTypes,
+  type Collection,
+  InvalidValue,
+} from '../../databases/index.js';
 
 /** What a condition or an order refers to: an attribute, or one of the members every document has. */
 export type Field =
   | { readonly kind: 'attribute'; readonly attribute: Attribute }
   | { readonly kind: 'system'; readonly name: SystemField };
-/** Members every document has. */
-export type SystemField = '$id' | '$sequence' | '$createdAt' | '$updatedAt';
+/** Members every document has, and as what they compare. */
+export const systemFields = {
+  $id: { column: 'id', type: 'string' },
+  $sequence: { column: 'seq', type: 'integer' },
+  $createdAt: { column: 'created_at', type: 'datetime' },
+  $updatedAt: { column: 'updated_at', type: 'datetime' },
+} as const;
+type SystemField = keyof typeof systemFields;
 
 /** What a list was asked for. */
 export interface DocumentQuery extends ListQuery<Field> {
@@ -36,9 +47,7 @@ export function isOfSingleValues(condition: Condition<Field>): boolean {
 
 const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
 
-const systemFields: readonly SystemField[] = ['$id', '$sequence', '$createdAt', '$updatedAt'];
-const isOneOf = <T extends string>(list: readonly T[], value: string): value is T =>
-  (list as readonly string[]).includes(value);
+const isSystemField = (key: string): key is SystemField => Object.hasOwn(systemFields, key);
 
 /** Parses the queries of a list for a collection. Throws Failure `general_query_invalid`. */
 export function parseQueries(texts: readonly string[], collection: Collection): DocumentQuery {
@@ -74,46 +83,34 @@ function vocabularyOf(collection: Collection): Vocabulary<Field> {
 }
 
 function kindOf(field: Field): 'text' | 'list' | 'plain' {
-  if (field.kind === 'system') return field.name === '$id' ? 'text' : 'plain';
-  if (field.attribute.array) return 'list';
-  return ['integer', 'double', 'boolean', 'datetime'].includes(field.attribute.type) ? 'plain' : 'text';
+  if (field.kind === 'attribute' && field.attribute.array) return 'list';
+  return typeOf(field).isSearchable ? 'text' : 'plain';
 }
 
 function fieldOf(collection: Collection, key: string): Field {
-  if (isOneOf(systemFields, key)) return { kind: 'system', name: key };
+  if (isSystemField(key)) return { kind: 'system', name: key };
   const attribute = collection.attributes.find((one) => one.key === key);
   if (attribute === undefined) throw invalid(`the collection has no attribute ${key.slice(0, 40)}.`);
   return { kind: 'attribute', attribute };
 }
 
-/** What the system members compare as. */
-const systemTypes = { $id: 'string', $sequence: 'integer', $createdAt: 'datetime', $updatedAt: 'datetime' } as const;
+/** The type of a field, or of the elements of one that is an array. */
+export function typeOf(field: Field): AttributeType {
+  return attributeTypes[field.kind === 'system' ? systemFields[field.name].type : field.attribute.type];
+}
 
-/** The stored form of a value to compare with. Bounds and choices of the attribute do not matter: such a value is just not found. */
+/** The stored form of a value to compare with. Options of the attribute do not matter: such a value is just not found. */
 function comparable(field: Field, value: unknown): unknown {
-  const type = field.kind === 'system' ? systemTypes[field.name] : field.attribute.type;
-  const storedType = ['integer', 'double', 'boolean', 'datetime'].includes(type) ? type : 'string';
+  const { parse, comparable: parseAny = parse } = typeOf(field);
   // Ids of rows are printed as text, so they may come back as text.
   const given =
     field.kind === 'system' && field.name === '$sequence' && typeof value === 'string' && /^\d{1,18}$/.test(value)
       ? Number(value)
       : value;
-  const stored = single({ ...unbounded, type: storedType }, given);
+  const stored = parseAny(given, {});
   if (stored instanceof InvalidValue) throw invalid(`a value ${stored.reason}.`);
   return stored;
 }
-
-const unbounded: Attribute = {
-  number: 0,
-  key: '',
-  type: 'string',
-  required: false,
-  array: false,
-  default: null,
-  size: queryBounds.characters,
-  createdAt: '',
-  updatedAt: '',
-};
 
 function selection(
   collection: Collection,
@@ -129,7 +126,7 @@ function selection(
       fieldOf(collection, key);
       if (selected.includes(key)) throw invalid(`${key} is selected twice.`);
       selected.push(key);
-    } else if (!isOneOf([...systemFields, '$permissions', '$collectionId', '$databaseId'], key))
+    } else if (!isSystemField(key) && !['$permissions', '$collectionId', '$databaseId'].includes(key))
       throw invalid(`there is no ${key.slice(0, 40)}.`);
   }
   return everything ? null : selected;

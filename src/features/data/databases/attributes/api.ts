@@ -2,97 +2,73 @@ import { z } from 'zod';
 import { schemaLimits } from '#src/contract/limits.js';
 import { type Declaration, declare, empty, json } from '#src/contract/operation.js';
 import { customId, refusedMembers } from '#src/contract/shapes.js';
-import { listParameters } from '../../../platform/list-query/api.js';
-import { attributeShape, indexShape } from './view.js';
+import { listParameters } from '../../../../platform/list-query/api.js';
+import { type AttributeType, attributeTypes, mapTypes } from '../attribute-types.js';
+import { attributeShape, indexShape } from '../view.js';
 
 const base = '/databases/:databaseId/collections/:collectionId';
 const common = { tag: 'databases', auth: ['key'], limit: 'data' } as const;
 const read = { ...common, scopes: ['attributes.read'], status: 200 } as const;
 const write = { ...common, scopes: ['attributes.write'] } as const;
+const readIndex = { ...common, scopes: ['indexes.read'], status: 200 } as const;
+const writeIndex = { ...common, scopes: ['indexes.write'] } as const;
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
 const ofAttribute = ofCollection.extend({ key: customId });
 const absent = ['database_not_found', 'collection_not_found'] as const;
+const notFitting = [
+  'attribute_already_exists',
+  'attribute_limit_exceeded',
+  'attribute_default_unsupported',
+  'attribute_value_invalid',
+] as const;
 
-const whole = z.union([z.int(), z.bigint()]);
-const size = z.int().min(1).max(1_073_741_824);
-const elements = z
-  .array(z.string().min(1).max(schemaLimits.element))
-  .min(1)
-  .max(schemaLimits.elements)
-  .refine((list) => new Set(list).size === list.length, 'must not name one element twice');
 /** No document could be written with an attribute whose name no body may hold. */
 const newKey = customId.refine((key) => !refusedMembers.has(key), 'must not be constructor, prototype or __proto__');
 const newAttribute = { key: newKey, required: z.boolean(), array: z.boolean().default(false) };
 const changed = { required: z.boolean(), newKey: newKey.optional() };
-const text = z.string().nullish();
 
-const create = <const N extends string, B extends z.ZodRawShape>(name: N, body: B) =>
+/** The type takes only some of the options; the others are undefined. */
+const bodyOf = <S extends z.ZodRawShape>(own: S, { options, default: value }: AttributeType) =>
+  z.object({ ...own, ...(options as Required<AttributeType['options']>), default: value });
+
+const create = (type: AttributeType) =>
   ({
     ...write,
-    id: `databases.create${name}Attribute`,
+    id: `databases.create${type.name}Attribute`,
     method: 'POST',
-    path: `${base}/attributes/${name.toLowerCase() as Lowercase<N>}`,
-    summary: `Adds an attribute of type ${name.toLowerCase()}.`,
+    path: `${base}/attributes/${type.path}`,
+    summary: `Adds an attribute of type ${type.path}.`,
     params: ofCollection,
-    body: z.object({ ...newAttribute, ...body }),
+    body: bodyOf(newAttribute, type),
     status: 202,
     reply: json(attributeShape),
-    errors: [
-      ...absent,
-      'attribute_already_exists',
-      'attribute_limit_exceeded',
-      'attribute_default_unsupported',
-      'attribute_value_invalid',
-    ],
+    errors: [...absent, ...notFitting],
   }) as const satisfies Declaration;
 
-const update = <const N extends string, B extends z.ZodRawShape>(name: N, body: B) =>
-  ({
+const update = (type: AttributeType) => {
+  // A size that is not given stays as it is.
+  const size = type.options.size && { size: type.options.size.optional() };
+  return {
     ...write,
-    id: `databases.update${name}Attribute`,
+    id: `databases.update${type.name}Attribute`,
     method: 'PATCH',
-    path: `${base}/attributes/${name.toLowerCase() as Lowercase<N>}/:key`,
-    summary: `Changes an attribute of type ${name.toLowerCase()}; stored documents stay as they are.`,
+    path: `${base}/attributes/${type.path}/:key`,
+    summary: `Changes an attribute of type ${type.path}; stored documents stay as they are.`,
     params: ofAttribute,
-    body: z.object({ ...changed, ...body }),
+    body: bodyOf(changed, { ...type, options: { ...type.options, ...size } }),
     status: 200,
     reply: json(attributeShape),
-    errors: [
-      ...absent,
-      ...([
-        'attribute_not_found',
-        'attribute_type_invalid',
-        'attribute_already_exists',
-        'attribute_limit_exceeded',
-        'attribute_default_unsupported',
-        'attribute_value_invalid',
-      ] as const),
-    ],
-  }) as const satisfies Declaration;
+    errors: [...absent, 'attribute_not_found', 'attribute_type_invalid', ...notFitting],
+  } as const satisfies Declaration;
+};
 
-const bounds = { min: whole.nullish(), max: whole.nullish() };
-const realBounds = { min: z.number().nullish(), max: z.number().nullish() };
+/** How attributes of each type are added, for server keys. */
+export const newAttributesApi = mapTypes((name) => create(attributeTypes[name]));
+/** How attributes of each type are changed, for server keys. */
+export const changedAttributesApi = mapTypes((name) => update(attributeTypes[name]));
 
-/** Attributes and indexes of collections, for server keys. */
+/** Attributes of every type, and indexes, for server keys. */
 export const attributesApi = declare({
-  createString: create('String', { size, default: text }),
-  createInteger: create('Integer', { ...bounds, default: whole.nullish() }),
-  createFloat: create('Float', { ...realBounds, default: z.number().nullish() }),
-  createBoolean: create('Boolean', { default: z.boolean().nullish() }),
-  createDatetime: create('Datetime', { default: text }),
-  createEmail: create('Email', { default: text }),
-  createUrl: create('Url', { default: text }),
-  createIp: create('Ip', { default: text }),
-  createEnum: create('Enum', { elements, default: text }),
-  updateString: update('String', { size: size.optional(), default: text }),
-  updateInteger: update('Integer', { ...bounds, default: whole.nullish() }),
-  updateFloat: update('Float', { ...realBounds, default: z.number().nullish() }),
-  updateBoolean: update('Boolean', { default: z.boolean().nullish() }),
-  updateDatetime: update('Datetime', { default: text }),
-  updateEmail: update('Email', { default: text }),
-  updateUrl: update('Url', { default: text }),
-  updateIp: update('Ip', { default: text }),
-  updateEnum: update('Enum', { elements, default: text }),
   list: {
     ...read,
     id: 'databases.listAttributes',
@@ -127,12 +103,11 @@ export const attributesApi = declare({
     errors: [...absent, 'attribute_not_found', 'index_dependency'],
   },
   createIndex: {
-    ...common,
+    ...writeIndex,
     id: 'databases.createIndex',
     method: 'POST',
     path: `${base}/indexes`,
     summary: 'Adds an index.',
-    scopes: ['indexes.write'],
     params: ofCollection,
     body: z.object({
       key: customId,
@@ -148,38 +123,33 @@ export const attributesApi = declare({
     errors: [...absent, 'attribute_unknown', 'index_already_exists', 'index_invalid', 'index_limit_exceeded'],
   },
   listIndexes: {
-    ...common,
+    ...readIndex,
     id: 'databases.listIndexes',
     method: 'GET',
     path: `${base}/indexes`,
     summary: 'Lists the indexes of a collection.',
-    scopes: ['indexes.read'],
     params: ofCollection,
     query: z.object(listParameters),
-    status: 200,
     reply: json(z.object({ total: z.int(), indexes: z.array(indexShape) }).meta({ id: 'IndexList' })),
     bound: { entries: schemaLimits.indexes, bytes: 4096 },
     errors: [...absent, 'general_cursor_not_found'],
   },
   getIndex: {
-    ...common,
+    ...readIndex,
     id: 'databases.getIndex',
     method: 'GET',
     path: `${base}/indexes/:key`,
     summary: 'Reads an index.',
-    scopes: ['indexes.read'],
     params: ofAttribute,
-    status: 200,
     reply: json(indexShape),
     errors: [...absent, 'index_not_found'],
   },
   deleteIndex: {
-    ...common,
+    ...writeIndex,
     id: 'databases.deleteIndex',
     method: 'DELETE',
     path: `${base}/indexes/:key`,
     summary: 'Removes an index.',
-    scopes: ['indexes.write'],
     params: ofAttribute,
     status: 204,
     reply: empty,

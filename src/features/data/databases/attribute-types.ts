@@ -1,0 +1,209 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { queryBounds, schemaLimits } from '#src/contract/limits.js';
+import type { ElementKind } from '#src/platform/db/collection-ddl.js';
+import type { WholeNumber } from '#src/platform/json.js';
+
+/** A value that does not fit; the text completes "attribute x …". */
+export class InvalidValue {
+  readonly reason: string;
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+/** What bounds the values of an attribute. Bounds of numbers are decimal text, as whole ones may have 64 bits. */
+export interface AttributeOptions {
+  readonly size?: number;
+  readonly min?: string;
+  readonly max?: string;
+  readonly elements?: readonly string[];
+}
+
+/** The same as requests give it. */
+export type OptionInput = {
+  readonly [K in keyof AttributeOptions]:
+    | (K extends 'min' | 'max' ? WholeNumber | null : AttributeOptions[K])
+    | undefined;
+};
+
+/** What there is to know of a type. */
+export interface AttributeType {
+  /** The type in operations and in models of the SDKs, such as `createFloatAttribute`. */
+  readonly name: string;
+  /** The type in paths and commands. */
+  readonly path: string;
+  /** `type` and `format` on the wire, by which the SDKs tell types apart. */
+  readonly wireType: string;
+  readonly format?: string;
+  /** How the database stores, compares, orders and prints values. */
+  readonly column: ElementKind;
+  /** Whether queries can look for a part of a value. */
+  readonly isSearchable: boolean;
+  /** What requests say of an attribute of this type. */
+  readonly options: { readonly [K in keyof OptionInput]: z.ZodType<OptionInput[K]> };
+  readonly default: z.ZodType;
+  /** The stored form of a value. */
+  readonly parse: (value: unknown, options: AttributeOptions) => unknown;
+  /** The stored form of a value that queries compare with, where that may be more than could be stored. */
+  readonly comparable?: (value: unknown) => unknown;
+  /** The number of a bound, or of a default, that is kept as text; `Number` where absent. */
+  readonly number?: (text: string) => WholeNumber;
+}
+
+const int64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n } as const;
+const maxElements = 10_000;
+const maxDatetime = 40;
+
+const whole = z.union([z.int(), z.bigint()]).nullish();
+const real = z.number().nullish();
+const size = z.int().min(1).max(1_073_741_824);
+const elements = z
+  .array(z.string().min(1).max(schemaLimits.element))
+  .min(1)
+  .max(schemaLimits.elements)
+  .refine((list) => new Set(list).size === list.length, 'must not name one element twice');
+const email = z.email();
+const isWebUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+
+/** The types of attributes, by the names under which they are stored. */
+export const attributeTypes = table({
+  string: { ...text('String', 0), options: { size } },
+  integer: {
+    ...plain('Integer', 'integer', wholeNumber),
+    options: { min: whole, max: whole },
+    default: whole,
+    number: exact,
+  },
+  double: { ...plain('Float', 'double', double), options: { min: real, max: real }, default: real },
+  boolean: { ...plain('Boolean', 'boolean', boolean), default: z.boolean().nullish() },
+  datetime: { ...plain('Datetime', 'text', datetime), wireType: 'datetime', format: 'datetime' },
+  email: text('Email', 320, (value) => (email.safeParse(value).success ? '' : 'must be an e-mail address')),
+  url: text('Url', 2048, (value) => (isWebUrl(value) ? '' : 'must be an http or https URL')),
+  ip: text('Ip', 39, (value) => (isIP(value) === 0 ? 'must be an IPv4 or IPv6 address' : '')),
+  enum: {
+    ...text('Enum', schemaLimits.element, (value, options) =>
+      options.elements?.includes(value) ? '' : `must be one of: ${options.elements?.join(', ')}`,
+    ),
+    options: { elements },
+  },
+});
+/** The type of an attribute. */
+export type AttributeTypeName = keyof typeof attributeTypes;
+/** The types in the order of the table. */
+export const typeNames = Object.keys(attributeTypes) as readonly AttributeTypeName[];
+
+/** What a function makes of each type. */
+export function mapTypes<T>(make: (name: AttributeTypeName) => T): Readonly<Record<AttributeTypeName, T>> {
+  return Object.fromEntries(typeNames.map((name) => [name, make(name)])) as Record<AttributeTypeName, T>;
+}
+
+/** The stored form of a value of an attribute, or an InvalidValue. Null is never checked here. */
+export function toStored(
+  attribute: AttributeOptions & { readonly type: AttributeTypeName; readonly array: boolean },
+  value: unknown,
+): unknown {
+  const { parse } = attributeTypes[attribute.type];
+  if (!attribute.array) return parse(value, attribute);
+  if (!Array.isArray(value)) return new InvalidValue('must be an array');
+  if (value.length > maxElements) return new InvalidValue(`must have at most ${maxElements} elements`);
+  const stored: unknown[] = [];
+  for (const [index, element] of value.entries()) {
+    const one = parse(element, attribute);
+    if (one instanceof InvalidValue) return new InvalidValue(`element ${index} ${one.reason}`);
+    stored.push(one);
+  }
+  return stored;
+}
+
+function table<K extends string>(rows: Readonly<Record<K, AttributeType>>): typeof rows {
+  return rows;
+}
+
+function plain(name: string, column: ElementKind, parse: AttributeType['parse']): AttributeType {
+  const path = name.toLowerCase();
+  return {
+    name,
+    path,
+    wireType: column,
+    column,
+    isSearchable: false,
+    options: {},
+    default: z.string().nullish(),
+    parse,
+  };
+}
+
+/** Text of up to so many characters that passes a check, which returns why it does not. A type with a check is a format of strings. */
+function text(
+  name: string,
+  maxCharacters: number,
+  check?: (value: string, options: AttributeOptions) => string,
+): AttributeType {
+  const parse: AttributeType['parse'] = (value, options) => {
+    const stored = string(value, options.size ?? maxCharacters);
+    const problem = typeof stored === 'string' ? check?.(stored, options) : '';
+    return problem ? new InvalidValue(problem) : stored;
+  };
+  const common = plain(name, 'text', parse);
+  return {
+    ...common,
+    ...(check && { format: common.path }),
+    wireType: 'string',
+    isSearchable: true,
+    comparable: (value) => string(value, queryBounds.characters),
+  };
+}
+
+function string(value: unknown, maxCharacters: number): string | InvalidValue {
+  if (typeof value !== 'string') return new InvalidValue('must be text');
+  // Bodies are looked through for such text, but a GraphQL query can spell it. Postgres has neither in text.
+  if (value.includes('\0') || !value.isWellFormed())
+    return new InvalidValue('must not hold NUL characters or lone surrogates');
+  if (value.length > maxCharacters && [...value].length > maxCharacters)
+    return new InvalidValue(`must have at most ${maxCharacters} characters`);
+  return value;
+}
+
+function boolean(value: unknown): boolean | InvalidValue {
+  return typeof value === 'boolean' ? value : new InvalidValue('must be true or false');
+}
+
+function exact(text: string): WholeNumber {
+  return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+}
+
+function wholeNumber(value: unknown, { min, max }: AttributeOptions): WholeNumber | InvalidValue {
+  const isWhole = typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
+  if (!isWhole) return new InvalidValue('must be a whole number');
+  const low = min === undefined ? int64.min : BigInt(min);
+  const high = max === undefined ? int64.max : BigInt(max);
+  // A number and a bigint are compared exactly.
+  if (value < low || value > high) return new InvalidValue(`must be from ${low} to ${high}`);
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  return Number.isSafeInteger(Number(value)) ? Number(value) : BigInt(value);
+}
+
+function double(value: unknown, { min, max }: AttributeOptions): number | InvalidValue {
+  if ((typeof value !== 'number' && typeof value !== 'bigint') || !Number.isFinite(Number(value)))
+    return new InvalidValue('must be a number');
+  const number = Number(value);
+  if ((min !== undefined && number < Number(min)) || (max !== undefined && number > Number(max))) {
+    return new InvalidValue(`must be from ${min ?? '-∞'} to ${max ?? '∞'}`);
+  }
+  // -0 and 0 are equal and print alike in neither database; only one of them is kept.
+  return number === 0 ? 0 : number;
+}
+
+const instants = [z.core.regexes.datetime({ offset: true, local: true }), z.core.regexes.date];
+
+function datetime(value: unknown): string | InvalidValue {
+  const text =
+    typeof value === 'string' && value.length <= maxDatetime ? value.replace(/^(\d{4}-\d\d-\d\d) (?=\d)/, '$1T') : '';
+  if (!instants.some((form) => form.test(text))) return new InvalidValue('must be a date and time in ISO 8601');
+  // Without an offset it is UTC, whatever the machine's own zone.
+  const time = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$|^\d{4}-\d\d-\d\d$/i.test(text) ? text : `${text}Z`);
+  return Number.isNaN(time)
+    ? new InvalidValue('must be a date and time in ISO 8601')
+    : `${new Date(time).toISOString().slice(0, -1)}+00:00`;
+}

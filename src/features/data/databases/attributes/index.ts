@@ -1,0 +1,70 @@
+import { auditContextOf, implement } from '#src/contract/operation.js';
+import type { Runtime } from '#src/platform/index.js';
+import { type AttributeOptions, mapTypes, type OptionInput } from '../attribute-types.js';
+import type { Listing } from '../listing.js';
+import { attributeOf, indexOf, pathOf } from '../schema.js';
+import type { Databases } from '../service.js';
+import { toAttribute, toIndex } from '../view.js';
+import { attributesApi, changedAttributesApi, newAttributesApi } from './api.js';
+
+type InCollection = Parameters<typeof pathOf>[0];
+type OfPart = InCollection & Parameters<typeof auditContextOf>[0] & { readonly params: { readonly key: string } };
+
+/** Binds the operations on attributes and indexes. */
+export function attributeOperations({ db }: Pick<Runtime, 'db'>, databases: Databases, listing: Listing) {
+  const collectionOf = (call: InCollection) => databases.getCollection(db, pathOf(call));
+  const remove = (call: OfPart, part: 'Attribute' | 'Index') =>
+    db.work(auditContextOf(call), (unit) => databases[`remove${part}`](unit, pathOf(call), call.params.key));
+  return [
+    ...implement(
+      newAttributesApi,
+      mapTypes((type) => async (call) => {
+        const { key, required, array, default: value = null, ...options } = call.body;
+        const draft = { key, type, required, array, default: value, ...optionsOf(options) };
+        return toAttribute(
+          await db.work(auditContextOf(call), (unit) => databases.createAttribute(unit, pathOf(call), draft)),
+        );
+      }),
+    ),
+    ...implement(
+      changedAttributesApi,
+      mapTypes((type) => async (call) => {
+        const { key } = call.params;
+        const { newKey = key, required, default: value = null, ...options } = call.body;
+        const change = { key: newKey, type, required, default: value, ...optionsOf(options) };
+        return toAttribute(
+          await db.work(auditContextOf(call), (unit) => databases.updateAttribute(unit, pathOf(call), key, change)),
+        );
+      }),
+    ),
+    ...implement(attributesApi, {
+      list: async ({ project, params, query }) => {
+        const { total, items } = await listing.attributes(project, params, query);
+        return { total, attributes: items.map(toAttribute) };
+      },
+      get: async (call) => toAttribute(attributeOf(await collectionOf(call), call.params.key)),
+      delete: (call) => remove(call, 'Attribute'),
+      createIndex: async (call) => {
+        const { attributes, orders: given } = call.body;
+        const orders = attributes.map((_, at) => (given[at]?.toUpperCase() === 'DESC' ? 'DESC' : 'ASC'));
+        const draft = { ...call.body, orders };
+        return toIndex(await db.work(auditContextOf(call), (unit) => databases.createIndex(unit, pathOf(call), draft)));
+      },
+      listIndexes: async ({ project, params, query }) => {
+        const { total, items } = await listing.indexes(project, params, query);
+        return { total, indexes: items.map(toIndex) };
+      },
+      getIndex: async (call) => toIndex(indexOf(await collectionOf(call), call.params.key)),
+      deleteIndex: (call) => remove(call, 'Index'),
+    }),
+  ];
+}
+
+function optionsOf({ size, min, max, elements }: OptionInput): AttributeOptions {
+  return {
+    ...(size === undefined ? {} : { size }),
+    ...(min === undefined || min === null ? {} : { min: String(min) }),
+    ...(max === undefined || max === null ? {} : { max: String(max) }),
+    ...(elements === undefined ? {} : { elements }),
+  };
+}

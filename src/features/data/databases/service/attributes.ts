@@ -1,0 +1,78 @@
+import { Failure } from '#src/contract/errors.js';
+import { schemaLimits } from '#src/contract/limits.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
+import { attributeTypes, InvalidValue, toStored } from '../attribute-types.js';
+import { type Attribute, attributeOf, columnKind } from '../schema.js';
+import type { AttributeService } from '../service.js';
+import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
+
+/** Attributes: columns of the documents of a collection. */
+export function createAttributes({ ddl }: SchemaDeps, { lock, change }: CollectionRows): AttributeService {
+  return {
+    createAttribute: async (unit, path, draft) => {
+      const collection = await lock(unit, path);
+      const { key } = draft;
+      if (collection.attributes.some((other) => other.key === key)) throw new Failure('attribute_already_exists');
+      if (collection.attributes.length >= schemaLimits.attributes) throw new Failure('attribute_limit_exceeded');
+      const number = collection.lastPart + 1;
+      const attribute = withDefault({ ...draft, number, createdAt: unit.now, updatedAt: unit.now });
+      const attributes = [...collection.attributes, attribute];
+      demandRoom({ ...collection, attributes }, 'attribute_limit_exceeded');
+      try {
+        await unit.run(ddl.addColumn(collection.number, number, columnKind(attribute)));
+      } catch (error) {
+        if (error instanceof DatabaseError && error.kind === 'tooManyColumns')
+          throw new Failure('attribute_limit_exceeded');
+        throw error;
+      }
+      await change(unit, collection, { attributes, lastPart: number });
+      unit.record('attributeCreated', recordOfPart(collection, 'attributes', key));
+      return attribute;
+    },
+    updateAttribute: async (unit, path, key, given) => {
+      const collection = await lock(unit, path);
+      const before = attributeOf(collection, key);
+      if (before.type !== given.type) throw new Failure('attribute_type_invalid');
+      const after = withDefault({ ...before, ...given, updatedAt: unit.now });
+      if (after.key !== key && collection.attributes.some((other) => other.key === after.key))
+        throw new Failure('attribute_already_exists');
+      const attributes = collection.attributes.map((one) => (one.number === before.number ? after : one));
+      demandRoom({ ...collection, attributes }, 'attribute_limit_exceeded');
+      await change(unit, collection, {
+        attributes,
+        indexes: collection.indexes.map((index) => ({
+          ...index,
+          attributes: index.attributes.map((name) => (name === key ? after.key : name)),
+        })),
+      });
+      unit.record('attributeUpdated', recordOfPart(collection, 'attributes', after.key));
+      return after;
+    },
+    removeAttribute: async (unit, path, key) => {
+      const collection = await lock(unit, path);
+      const attribute = attributeOf(collection, key);
+      if (collection.indexes.some(({ attributes }) => attributes.includes(key))) throw new Failure('index_dependency');
+      await unit.run(ddl.dropColumn(collection.number, attribute.number));
+      await change(unit, collection, { attributes: collection.attributes.filter((one) => one !== attribute) });
+      unit.record('attributeDeleted', recordOfPart(collection, 'attributes', key));
+    },
+  };
+}
+
+/** Throws Failure where the bounds or the default are not possible; otherwise the attribute with the default in its stored form. */
+function withDefault(attribute: Attribute): Attribute {
+  const { number = Number, parse } = attributeTypes[attribute.type];
+  const [min, max] = [attribute.min, attribute.max].map((text) => (text === undefined ? undefined : number(text)));
+  if (min !== undefined && max !== undefined && min > max)
+    throw new Failure('attribute_value_invalid', { message: 'The smallest value is larger than the largest.' });
+  // A bound is a value without bounds.
+  if ([min, max].some((bound) => bound !== undefined && parse(bound, {}) instanceof InvalidValue))
+    throw new Failure('attribute_value_invalid', { message: 'A whole number has at most 64 bits.' });
+  if (attribute.default === null) return attribute;
+  if (attribute.required || attribute.array) throw new Failure('attribute_default_unsupported');
+  const stored = toStored(attribute, attribute.default);
+  if (stored instanceof InvalidValue)
+    throw new Failure('attribute_value_invalid', { message: `The default ${stored.reason}.` });
+  // Kept as JSON in the collection's row, where a number of 64 bits would not be exact.
+  return { ...attribute, default: typeof stored === 'bigint' ? String(stored) : stored };
+}

@@ -1,0 +1,114 @@
+import { type ErrorType, Failure } from '#src/contract/errors.js';
+import { schemaLimits } from '#src/contract/limits.js';
+import { expandPermissions } from '#src/contract/permissions.js';
+import { uniqueId } from '#src/contract/shapes.js';
+import type { CollectionDdl } from '#src/platform/db/collection-ddl.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Collection, CollectionPath } from '../schema.js';
+import type { CollectionService, DatabaseService } from '../service.js';
+import { collections, type DatabaseStore } from '../store.js';
+
+/** What the parts of the service use. */
+export interface SchemaDeps extends Pick<Runtime, 'random'> {
+  readonly store: DatabaseStore;
+  readonly ddl: CollectionDdl;
+}
+
+/** How the row of a collection is changed. */
+export interface CollectionRows {
+  /** Reads a collection for a change; others that change it wait. */
+  lock(unit: Unit, path: CollectionPath): Promise<Collection>;
+  /** Writes what is changed and returns the collection as it is then. */
+  change(unit: Unit, collection: Collection, changed: Partial<Collection>): Promise<Collection>;
+}
+
+/** What is recorded of an attribute or an index. */
+export function recordOfPart(collection: Collection, part: 'attributes' | 'indexes', key: string) {
+  return { resource: `${recordOf(collection).resource}/${part}/${key}`, payload: { key } };
+}
+
+function recordOf({ databaseId, id, name }: Collection) {
+  return { resource: `databases/${databaseId}/collections/${id}`, payload: { name } };
+}
+
+/** Throws Failure where the schema has become larger than what every request to the collection can bear to read. */
+export function demandRoom({ attributes, indexes }: Pick<Collection, 'attributes' | 'indexes'>, type: ErrorType): void {
+  if (Buffer.byteLength(JSON.stringify([attributes, indexes])) <= schemaLimits.bytes) return;
+  throw new Failure(type, {
+    message: `The attributes and indexes of a collection, with defaults and elements, have at most ${schemaLimits.bytes} bytes together.`,
+  });
+}
+
+/** Collections: tables of documents. */
+export function createCollections(
+  { store, ddl, random }: SchemaDeps,
+  { getDatabase }: DatabaseService,
+): { readonly rows: CollectionRows; readonly collections: CollectionService } {
+  const findCollection: CollectionService['findCollection'] = async (reader, path) => {
+    const row = await reader.one(store.findCollection(path));
+    if (row === undefined) return undefined;
+    return { collection: collections.decode(row), databaseEnabled: Number(row.databaseEnabled) === 1 };
+  };
+  const getCollection: CollectionService['getCollection'] = async (reader, path) => {
+    const found = await findCollection(reader, path);
+    if (found !== undefined) return found.collection;
+    await getDatabase(reader, path.projectId, path.databaseId);
+    throw new Failure('collection_not_found');
+  };
+  const lock: CollectionRows['lock'] = async (unit, path) => {
+    await unit.all(store.lockCollection(path));
+    return getCollection(unit, path);
+  };
+  const change: CollectionRows['change'] = async (unit, collection, changed) => {
+    const all = { ...changed, updatedAt: unit.now };
+    await unit.run(store.updateCollection(collection.number, all));
+    return { ...collection, ...all };
+  };
+  const service: CollectionService = {
+    findCollection,
+    getCollection,
+    createCollection: async (unit, { projectId, databaseId, collectionId }, given) => {
+      await getDatabase(unit, projectId, databaseId);
+      const number = Number((await unit.one(store.nextNumber()))?.last);
+      const collection: Collection = {
+        ...given,
+        id: collectionId === uniqueId ? random.id() : collectionId,
+        projectId,
+        databaseId,
+        number,
+        version: 1,
+        permissions: expandPermissions(given.permissions, 'container'),
+        attributes: [],
+        indexes: [],
+        lastPart: 0,
+        createdAt: unit.now,
+        updatedAt: unit.now,
+      };
+      if ((await unit.one(store.insertCollection(collection))) === undefined)
+        throw new Failure('collection_already_exists');
+      for (const statement of ddl.create(number)) await unit.run(statement);
+      unit.record('collectionCreated', recordOf(collection));
+      return collection;
+    },
+    updateCollection: async (unit, path, given) => {
+      const collection = await lock(unit, path);
+      const changed = await change(unit, collection, {
+        name: given.name ?? collection.name,
+        enabled: given.enabled ?? collection.enabled,
+        documentSecurity: given.documentSecurity ?? collection.documentSecurity,
+        permissions:
+          given.permissions === undefined ? collection.permissions : expandPermissions(given.permissions, 'container'),
+      });
+      unit.record('collectionUpdated', recordOf(changed));
+      return changed;
+    },
+    removeCollection: async (unit, path) => {
+      const collection = await lock(unit, path);
+      for (const statement of ddl.drop(collection.number)) await unit.run(statement);
+      await unit.run(store.removeCollection(collection.number));
+      unit.record('collectionDeleted', recordOf(collection));
+    },
+  };
+  return { rows: { lock, change }, collections: service };
+}

@@ -1,0 +1,69 @@
+import { Failure } from '#src/contract/errors.js';
+import { schemaLimits } from '#src/contract/limits.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
+import { type Attribute, type Collection, type Index, indexOf } from '../schema.js';
+import type { IndexDraft, IndexService } from '../service.js';
+import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
+
+/** Indexes over attributes of a collection. */
+export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionRows): IndexService {
+  return {
+    createIndex: async (unit, path, draft) => {
+      const collection = await lock(unit, path);
+      if (collection.indexes.some(({ key }) => key === draft.key)) throw new Failure('index_already_exists');
+      if (collection.indexes.length >= schemaLimits.indexes) throw new Failure('index_limit_exceeded');
+      const columns = indexedAttributes(collection, draft);
+      const number = collection.lastPart + 1;
+      const index: Index = { ...draft, number, createdAt: unit.now, updatedAt: unit.now };
+      const indexes = [...collection.indexes, index];
+      demandRoom({ ...collection, indexes }, 'index_limit_exceeded');
+      // An index over the text of a list would serve no query, and no index has room for long ones.
+      const list = columns.flatMap(({ number: attribute, array }, position) =>
+        array ? [] : [{ attribute, descending: draft.orders[position] === 'DESC' }],
+      );
+      try {
+        if (list.length > 0) await unit.run(ddl.createIndex(collection.number, number, list, draft.type === 'unique'));
+      } catch (error) {
+        if (!(error instanceof DatabaseError) || (error.kind !== 'unique' && error.kind !== 'tooLong')) throw error;
+        throw new Failure('index_invalid', {
+          message:
+            error.kind === 'unique'
+              ? 'Documents have equal values in these attributes, so they cannot be unique.'
+              : 'Documents have values in these attributes that are too long for an index.',
+        });
+      }
+      await change(unit, collection, { indexes, lastPart: number });
+      unit.record('indexCreated', recordOfPart(collection, 'indexes', draft.key));
+      return index;
+    },
+    removeIndex: async (unit, path, key) => {
+      const collection = await lock(unit, path);
+      const index = indexOf(collection, key);
+      await unit.run(ddl.dropIndex(collection.number, index.number));
+      await change(unit, collection, { indexes: collection.indexes.filter((one) => one !== index) });
+      unit.record('indexDeleted', recordOfPart(collection, 'indexes', key));
+    },
+  };
+}
+
+function indexedAttributes(collection: Collection, { attributes, type }: IndexDraft): Attribute[] {
+  const found = attributes.map((key) => {
+    const attribute = collection.attributes.find((one) => one.key === key);
+    if (attribute === undefined)
+      throw new Failure('attribute_unknown', { message: `The collection has no attribute ${key}.` });
+    return attribute;
+  });
+  const characters = found.reduce((sum, { size = 0, array }) => sum + (array ? 0 : size), 0);
+  const problem =
+    found.length === 0 || found.length > schemaLimits.indexedAttributes
+      ? `An index has 1 to ${schemaLimits.indexedAttributes} attributes.`
+      : new Set(attributes).size < attributes.length
+        ? 'An attribute stands twice in the index.'
+        : characters > schemaLimits.indexedCharacters
+          ? `The attributes of an index may have ${schemaLimits.indexedCharacters} characters together.`
+          : type === 'unique' && found.some(({ array }) => array)
+            ? 'An array cannot be unique.'
+            : undefined;
+  if (problem !== undefined) throw new Failure('index_invalid', { message: problem });
+  return found;
+}
