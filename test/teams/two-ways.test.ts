@@ -212,7 +212,7 @@ test('a former address that is invited again outlives the account that had it', 
   (await accept(guest, again)).expect(200);
 });
 
-test('where the address falls to a new account, that account joins and no invitation of either kind is left', async () => {
+test('where the address falls to a new account, that account joins; what named the old one by its id stays with it', async () => {
   for (const pick of ['byId', 'byAddress'] as const) {
     const { user: squatter, team, ...links } = await invitedTwice();
     const phone = aNumber();
