@@ -24,9 +24,11 @@ export interface SealedAad {
 export interface Sealing {
   /** A fresh data key for a project, wrapped by the master key. */
   newDataKey(projectId: string): string;
+  /** The same data key, wrapped so that it opens bound values only, as a new one does from the start. */
+  bindDataKey(projectId: string, wrappedKey: string): string;
   /** Seals with a project's wrapped data key, for one place. */
   seal(projectId: string, wrappedKey: string, aad: SealedAad, value: string): string;
-  /** Opens what `seal` made, in the version before too; throws when key, place or text do not fit. */
+  /** Opens what `seal` made, and with a data key of the version before what that made; throws when key, place or text do not fit. */
   open(projectId: string, wrappedKey: string, aad: SealedAad, sealed: string): string;
   /** The same where one broken row must not break more than itself: undefined, and reported, where it does not open. */
   tryOpen(projectId: string, wrappedKey: string, aad: SealedAad, sealed: string): string | undefined;
@@ -38,11 +40,11 @@ export interface Sealing {
   derive(purpose: string): Buffer;
 }
 
-/** Labels of derived keys, and what data keys are wrapped in. */
+/** Labels of derived keys, and values and wrapped data keys of the version before. */
 const version = 'v1';
-/** Values whose additional data names table, column, project and row. */
+/** Values whose additional data names table, column, project and row, and data keys that open no others. */
 const boundVersion = 'v2';
-/** How values begin that are not bound to their row yet. */
+/** How values begin that are not bound to their row yet, and wrapped data keys that open such values. */
 export const unboundPrefix = `${version}.`;
 
 /** Derives every key from the master key of 32 bytes (HKDF-SHA-256, one label each). */
@@ -71,24 +73,30 @@ export function createSealing(
       .setAuthTag(bytes.subarray(12, 28));
     return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
   };
+  /** The form of the wrapped key is part of its additional data: who writes to the database cannot turn one into the other. */
+  const wrap = (projectId: string, key: Buffer) =>
+    encrypt(wrapKey, boundVersion, `project:${projectId}|${boundVersion}`, key);
   const dataKey = (projectId: string, wrapped: string): Buffer => {
     const cached = dataKeys.get(wrapped);
     if (cached !== undefined) return cached;
-    const key = decrypt(wrapKey, version, `project:${projectId}`, wrapped);
+    const key = isUnbound(wrapped)
+      ? decrypt(wrapKey, version, `project:${projectId}`, wrapped)
+      : decrypt(wrapKey, boundVersion, `project:${projectId}|${boundVersion}`, wrapped);
     if (dataKeys.size > 1000) dataKeys.clear();
     dataKeys.set(wrapped, key);
     return key;
   };
   const sealing: Sealing = {
-    newDataKey: (projectId) => encrypt(wrapKey, version, `project:${projectId}`, random.bytes(32)),
+    newDataKey: (projectId) => wrap(projectId, random.bytes(32)),
+    bindDataKey: (projectId, wrapped) => wrap(projectId, dataKey(projectId, wrapped)),
     seal: (projectId, wrapped, aad, value) =>
       encrypt(dataKey(projectId, wrapped), boundVersion, boundTo(projectId, aad), Buffer.from(value)),
     open: (projectId, wrapped, aad, sealed) => {
       const key = dataKey(projectId, wrapped);
-      const isUnbound = sealed.startsWith(unboundPrefix);
-      const opened = isUnbound
-        ? decrypt(key, version, `${projectId}|${aad.column.before(aad.row)}`, sealed)
-        : decrypt(key, boundVersion, boundTo(projectId, aad), sealed);
+      const opened =
+        isUnbound(wrapped) && isUnbound(sealed)
+          ? decrypt(key, version, `${projectId}|${aad.column.before(aad.row)}`, sealed)
+          : decrypt(key, boundVersion, boundTo(projectId, aad), sealed);
       return opened.toString('utf8');
     },
     tryOpen: (projectId, wrapped, aad, sealed) => {
@@ -104,6 +112,10 @@ export function createSealing(
     derive,
   };
   return sealing;
+}
+
+function isUnbound(sealed: string): boolean {
+  return sealed.startsWith(unboundPrefix);
 }
 
 function boundTo(projectId: string, { column, row }: SealedAad): string {

@@ -131,3 +131,30 @@ test('a team that has lost its owner is named by the list, with what gives it an
   await place.json(['team', 'add', 'lost', 'bob', ...scope, '--roles', 'owner']);
   assert.ok(!(await ofList()).includes('lost'));
 });
+
+test('removing somebody who is invited by id and by address withdraws both', async () => {
+  const send = async (path: string, body: object, session = ''): Promise<Json> => {
+    const headers = { 'X-Service-Project': 'shop', 'Content-Type': 'application/json', 'X-Service-Session': session };
+    const answer = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await answer.json()) as Json;
+  };
+  const ada = { email: 'ada@example.com', password: 'correct horse battery' };
+  const { secret } = await send('/account/sessions/email', ada);
+  await place.json(['team', 'create', 'Twice', ...scope, '--id', 'twice']);
+  await place.json(['team', 'add', 'twice', 'ada', ...scope, '--roles', 'owner']);
+  for (const named of [{ userId: 'bob' }, { email: 'bob@example.com' }]) {
+    const body = { ...named, roles: [], url: 'http://localhost:3000/' };
+    assert.equal((await send('/teams/twice/memberships', body, String(secret))).confirm, false);
+  }
+  const users = async () =>
+    (await place.json<{ memberships: Json[] }>(['team', 'members', 'twice', ...scope])).memberships.map(
+      ({ userId, confirm }) => [userId, confirm],
+    );
+  assert.deepEqual(await users(), [
+    ['ada', true],
+    ['bob', false],
+    ['bob', false],
+  ]);
+  await place.json(['team', 'remove', 'twice', 'bob', ...scope]);
+  assert.deepEqual(await users(), [['ada', true]]);
+});

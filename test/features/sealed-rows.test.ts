@@ -7,7 +7,7 @@ import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { rowsOf, runSql } from '../harness/database.js';
 import { lastMessageTo } from '../harness/messages.js';
-import { openSealed, sealAsBefore } from '../harness/sealed.js';
+import { keyAsBefore, openSealed, sealAsBefore } from '../harness/sealed.js';
 import { aGuardedUser } from '../second-factor/people.js';
 
 const target = await startAppliance();
@@ -96,12 +96,14 @@ async function inhabit(of: TestAppliance) {
 /** Every sealed value of the database, opened, with how it is stored. */
 async function everySealed(of: TestAppliance) {
   const all = [];
+  const [row] = (await rowsOf(of, 'projects')).filter(({ id }) => id === 'main');
+  const project = { ...of.project, dataKey: String(row?.data_key) };
   for (const column of sealedColumns) {
     for (const row of await rowsOf(of, column.table, 'main')) {
       const sealed = row[column.column];
       if (sealed === null || sealed === '') continue;
       const id = String(row[column.key]);
-      const value = openSealed(of, of.project, [column.table, column.column, id], sealed);
+      const value = openSealed(of, project, [column.table, column.column, id], sealed);
       all.push({ column, id, value, version: String(sealed).slice(0, 2) });
     }
   }
@@ -110,6 +112,7 @@ async function everySealed(of: TestAppliance) {
 
 /** Puts everything back into the form of the version before. */
 async function unbind(of: TestAppliance): Promise<void> {
+  await keyAsBefore(of);
   for (const { column, id, value } of await everySealed(of)) {
     const sealed = sealAsBefore(of, of.project, [column, id], value);
     const { table, column: name, key } = column;
@@ -178,6 +181,7 @@ test('the job takes many rows, goes on where it was interrupted, and passes over
   // Not the last character: of its six bits some are padding, and a value that differs in those alone still opens.
   const broken = String(copies[0]?.recipient).replace(/.(?=.{8}$)/, (one) => (one === 'A' ? 'B' : 'A'));
   await runSql(own, 'update messages set recipient = ? where id = ?', [broken, 'copy-0300']);
+  await keyAsBefore(own);
   await unbindUsers(own);
   assert.equal((await own.appliance.features.jobs.run('sealing.bind'))?.outcome, 'ok');
   const rows = await rowsOf(own, 'messages', 'main');
@@ -185,6 +189,46 @@ test('the job takes many rows, goes on where it was interrupted, and passes over
   assert.deepEqual(left.map(({ id }) => id).sort(), ['copy-0100', 'copy-0300']);
   const body = { email: plain.email, password: plain.password };
   (await createClient(own).post('/account/sessions/email', body)).expect(201);
+});
+
+test('where no value of the version before can be left, none is accepted: in new projects, and after the job', async () => {
+  const own = await startAppliance();
+  const [attacker, victim] = [await aUser(own), await aUser(own)];
+  const enter = (email: string, password: string) =>
+    createClient(own).post('/account/sessions/email', { email, password });
+  const keyOf = async () => String((await rowsOf(own, 'projects')).find(({ id }) => id === 'main')?.data_key);
+  const column = sealedColumns.find((one) => one.table === 'users');
+  assert.ok(column);
+  const mine = (await everySealed(own)).find(({ id }) => id === attacker.id);
+  const planted = sealAsBefore(own, own.project, [column, attacker.id], mine?.value ?? '');
+  const plant = () => runSql(own, 'update users set password_hash = ? where id = ?', [planted, victim.id]);
+  const [kept] = (await rowsOf(own, 'users')).filter(({ id }) => id === victim.id);
+
+  assert.match(await keyOf(), /^v2\./);
+  await plant();
+  (await enter(victim.email, attacker.password)).refused(401, 'user_invalid_credentials');
+  // The form of the key is no mark that somebody could change.
+  const key = await keyOf();
+  await runSql(own, "update projects set data_key = ? where id = 'main'", [key.replace('v2.', 'v1.')]);
+  const sibling = await own.startSibling();
+  const body = { email: victim.email, password: attacker.password };
+  assert.equal((await createClient(sibling).post('/account/sessions/email', body)).status, 401);
+  await runSql(own, "update projects set data_key = ? where id = 'main'", [key]);
+
+  await runSql(own, 'update users set password_hash = ? where id = ?', [String(kept?.password_hash), victim.id]);
+  await unbind(own);
+  (await enter(victim.email, victim.password)).expect(201);
+  // The name of the row was no part of what it was bound to, so this was accepted.
+  await plant();
+  (await enter(victim.email, attacker.password)).expect(201);
+  await runSql(own, 'update users set password_hash = ? where id = ?', [String(kept?.password_hash), victim.id]);
+  assert.equal((await own.appliance.features.jobs.run('sealing.bind'))?.outcome, 'ok');
+  assert.match(await keyOf(), /^v2\./);
+  own.clock.advance(1000);
+  (await enter(attacker.email, attacker.password)).expect(201);
+  (await enter(victim.email, victim.password)).expect(201);
+  await plant();
+  (await enter(victim.email, attacker.password)).refused(401, 'user_invalid_credentials');
 });
 
 async function unbindUsers(of: TestAppliance): Promise<void> {

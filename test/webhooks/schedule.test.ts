@@ -135,6 +135,29 @@ test('410 disables the webhook: what waits is discarded, until it is enabled aga
   (await key.delete(webhook.path)).expect(204);
 });
 
+test('a delivery that was made goes on after the webhook has ended its subscription, to where it leads now', async () => {
+  const [before, now] = [await startReceiver(), await startReceiver()];
+  before.answer = (response) => response.writeHead(500).end();
+  const webhook = await aWebhook(key, before.origin, { events: ['sessionCreated'] });
+  const subscribed = await anEvent(target);
+  await attempted(key, webhook, 1);
+  (await key.put(webhook.path, { events: ['documentCreated'], url: now.origin })).expect(200);
+  const missed = await anEvent(target);
+  await eventually(async () => {
+    const [event] = (await rowsOf(target, 'events')).filter(({ id }) => id === missed);
+    assert.ok(event?.dispatched_at);
+  });
+  await untilNext(webhook);
+  const [last] = await attempted(key, webhook, 2);
+  assert.deepEqual([last?.state, last?.eventId, last?.event], ['delivered', subscribed, 'sessionCreated']);
+  (await key.post(`${webhook.path}/deliveries/${last?.deliveryId}/replay`)).expect(202);
+  await attempted(key, webhook, 3);
+  const calls = await called(now, 2);
+  assert.deepEqual([...new Set(calls.map(({ headers }) => headers['webhook-id']))], [subscribed]);
+  assert.deepEqual([before.calls.length, await state(webhook.id)], [1, ['delivered']]);
+  (await key.delete(webhook.path)).expect(204);
+});
+
 test('five days of nothing but failures disable a webhook; a success in between does not let them', async () => {
   const receiver = await startReceiver();
   const webhook = await aWebhook(key, receiver.origin);

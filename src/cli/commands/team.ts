@@ -159,14 +159,17 @@ const removeMember = command({
     const params = named(call);
     const id = await userId(call);
     const queries = [query('equal', [id], 'userId')];
-    const [found] = (await invokeAsOperator(call, membershipsApi.list, { params, query: { queries } })).memberships;
-    if (found === undefined) {
+    const found = (await invokeAsOperator(call, membershipsApi.list, { params, query: { queries } })).memberships;
+    const [first] = found;
+    if (first === undefined) {
       const fix = `svc team members ${params.teamId} --project ${call.args.required('--project')}`;
       throw new CommandError('notFound', 'membership_not_found', 'The user is not in this team.', fix);
     }
-    await invokeAsOperator(call, membershipsApi.delete, { params: { ...params, membershipId: found.$id } });
+    // Somebody may be invited by id and by address.
+    for (const { $id } of found)
+      await invokeAsOperator(call, membershipsApi.delete, { params: { ...params, membershipId: $id } });
     return {
-      value: { $id: found.$id, deleted: true },
+      value: { $id: first.$id, deleted: true },
       text: `User ${id} is not in the team ${params.teamId} any more.`,
     };
   },

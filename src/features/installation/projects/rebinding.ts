@@ -5,14 +5,12 @@ import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
 import type { SealedColumn } from '#src/platform/sealing.js';
 import type { Projects } from './service.js';
-import type { ProjectStore } from './store.js';
-
-/** The fact that says that no value of the first version is left. */
-const allBound = 'sealed_values_bound';
+import { type ProjectStore, projects as projectTable } from './store.js';
 
 /**
  * Seals values of earlier versions anew, so that they are bound to their row. What is left is found by its prefix, so the job goes on where
- * it was interrupted, and a value that was written meanwhile is left alone.
+ * it was interrupted, and a value that was written meanwhile is left alone. Then the data keys are wrapped anew, so that they open no value of
+ * an earlier version that somebody moves into the database afterwards.
  */
 export function createRebinding(
   { db, sealing, random }: Pick<Runtime, 'db' | 'sealing' | 'random'>,
@@ -52,9 +50,13 @@ export function createRebinding(
     summary: 'Binds sealed values of earlier versions to their rows, once',
     lease: 'database',
     run: async (signal) => {
-      if ((await db.one(store.fact(allBound))) !== undefined) return;
+      const unbound = (await db.all(store.unboundKeys())).map((row) => projectTable.decode(row));
+      if (unbound.length === 0) return;
       for (const column of columns) await bindAll(column, signal);
-      await db.work(by(), (unit) => unit.run(store.insertFact(allBound, unit.now)));
+      const bound = unbound.map(({ id, dataKey }) => ({ id, dataKey: sealing.bindDataKey(id, dataKey) }));
+      await db.work(by(), async (unit) => {
+        for (const { id, dataKey } of bound) await unit.run(store.update(id, { dataKey }));
+      });
     },
   };
 }

@@ -86,7 +86,9 @@ export function createProjectStore(sql: Sql) {
       sql.compile(knex(apiKeys.name).where({ id }).update({ accessed_at: accessedAt })),
     removeKey: (id: string): Query => sql.compile(knex(apiKeys.name).where({ id }).delete()),
 
-    // Every start asks these two; written out, they do not wait until knex is loaded.
+    /** Projects whose data key opens values of the first version. */
+    unboundKeys: (): Query =>
+      sql.compile(knex(projects.name).where('data_key', 'like', `${unboundPrefix}%`).select(projects.select(sql))),
     /** Sealed values of the first version, after a row in the order of the primary key. */
     unbound: ({ table, column, key, order }: SealedColumn, after: readonly Value[] | null, limit: number): Query => {
       const rows = knex(table)
@@ -106,6 +108,7 @@ export function createProjectStore(sql: Sql) {
           .where({ project_id: projectId, [key]: row, [column]: before })
           .update({ [column]: after }),
       ),
+    // Every start asks these two; written out, they do not wait until knex is loaded.
     fact: (name: string): Query => sql.text('select value from installation where name = ?', [name]),
     insertFact: (name: string, value: string): Query =>
       sql.text('insert into installation (name, value) values (?, ?) on conflict (name) do nothing', [name, value]),

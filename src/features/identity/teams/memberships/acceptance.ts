@@ -12,7 +12,7 @@ import type { Claims } from '../../claims/index.js';
 import type { OpenedSession, Sessions } from '../../sessions/index.js';
 import type { Users } from '../../users/index.js';
 import type { Teams } from '../service.js';
-import { type MembershipRepository, recorded } from './repository.js';
+import { type MembershipRepository, recordJoined } from './repository.js';
 import type { Membership } from './store.js';
 import type { NamedMembership } from './view.js';
 
@@ -114,8 +114,8 @@ export function createAcceptances({ users, claims, sessions, teams, membershipRe
       const place = proved.id === userId ? membership : await membershipRepository.passOn(unit, membership, proved);
       const opened = isUser ? undefined : await logIn(unit, project, proved, input);
       const joined = await membershipRepository.confirm(unit, proved, place);
-      unit.record('membershipConfirmed', recorded(joined));
-      return { membership: joined, account: proved, teamName: team.name, opened };
+      recordJoined(unit, joined);
+      return { membership: joined.membership, account: proved, teamName: team.name, opened };
     },
   };
 }

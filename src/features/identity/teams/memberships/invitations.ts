@@ -11,7 +11,7 @@ import type { Users } from '../../users/index.js';
 import type { Caller, Teams } from '../service.js';
 import type { Team } from '../store.js';
 import { createInvitedUsers, type Invitation, unreachable } from './invited-users.js';
-import { type MembershipRepository, newMembership, recorded } from './repository.js';
+import { type MembershipRepository, newMembership, recorded, recordJoined } from './repository.js';
 import type { Membership } from './store.js';
 import type { NamedMembership } from './view.js';
 
@@ -49,6 +49,8 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
     if (place?.confirm) throw new Failure('membership_already_confirmed');
     return place;
   };
+  const placeOfAddress = async (unit: Unit, project: Project, team: Team, address: string | null) =>
+    address === null ? undefined : membershipRepository.ofAddress(unit, project.id, team.id, address);
   const newPlace = (
     unit: Unit,
     project: Project,
@@ -83,16 +85,19 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
       ...newPlace(unit, project, team, account, invitation.roles),
       invitedAs: { name, email, phone },
       alias: random.id(),
+      address: invitation.userId === undefined ? recipient : null,
       recipient,
       secretDigest: digest(secret),
       joined: null,
       confirm: false,
     };
-    const { roles, invitedAs, secretDigest, invited } = offered;
+    const { userId: current, roles, invitedAs, secretDigest, invited } = offered;
     const membership =
       place === undefined
         ? await membershipRepository.add(unit, account, offered)
         : await membershipRepository.change(unit, account, place, {
+            // The address may be another account's by now.
+            userId: current,
             roles,
             invitedAs,
             recipient,
@@ -117,24 +122,28 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
     add: async (unit, project, teamId, invitation) => {
       const team = await teams.lockById(unit, project, teamId);
       const account = (await findLocked(unit, project, invitation)) ?? (await create(unit, project, invitation, null));
-      const place = await placeOf(unit, project, team, account);
-      const roles = [...new Set(invitation.roles)];
-      const membership =
+      const place =
+        (await placeOf(unit, project, team, account)) ?? (await placeOfAddress(unit, project, team, account.email));
+      const added = newPlace(unit, project, team, account, invitation.roles);
+      const { roles } = added;
+      const joined =
         place === undefined
-          ? await membershipRepository.add(unit, account, newPlace(unit, project, team, account, roles))
+          ? { membership: await membershipRepository.add(unit, account, added), ended: [] }
           : await membershipRepository.confirm(unit, account, place, { roles, secretDigest: null });
-      unit.record('membershipConfirmed', recorded(membership));
-      return { membership, account, teamName: team.name };
+      recordJoined(unit, joined);
+      return { membership: joined.membership, account, teamName: team.name };
     },
     invite: async (unit, project, by, teamId, invitation) => {
       const team = await teams.lockAsOwner(unit, project, by.actor, teamId);
       const existing = await findInvited(unit, project, invitation);
-      const place = await placeOf(unit, project, team, existing);
+      const ofUser = await placeOf(unit, project, team, existing);
       const recipient = existing === undefined ? invitation.email : existing.email;
       if (!recipient) throw new Failure(...unreachable);
       // A count by address that an invitation by id had moved would tell whose address it is.
       const countedFor = invitation.userId === undefined ? recipient : `invited:${invitation.userId}`;
       await limits.demandSend(unit, 'mail', countedFor);
+      // The place that the user's id leads to would tell whose the address is.
+      const place = invitation.userId === undefined ? await placeOfAddress(unit, project, team, recipient) : ofUser;
       const newcomer = { userId: undefined, email: recipient, phone: undefined, name: invitation.name };
       const account = existing ?? (await create(unit, project, newcomer, by.request.locale));
       const { membership, secret } = await offer(unit, project, { team, account, recipient, place }, invitation);

@@ -4,14 +4,22 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import { type Membership, type MembershipStore, memberships, ownerRole } from './store.js';
 
+/** A membership that begins, and the invitations that end by it. */
+interface Joined {
+  readonly membership: Membership;
+  readonly ended: readonly Membership[];
+}
+
 /**
  * Memberships as they are stored. A confirmed one stands in two places, with the team and with the user, and both change in one unit; callers
  * lock the team first and then the user, so that neither place can fall behind.
  */
 export interface MembershipRepository {
   find(reader: Reader, projectId: string, id: string): Promise<Membership | undefined>;
-  /** The membership or invitation of a user in a team. */
+  /** The membership of a user in a team, or the invitation that named the user. */
   ofUser(reader: Reader, projectId: string, teamId: string, userId: string): Promise<Membership | undefined>;
+  /** The open invitation to a team that named an address. */
+  ofAddress(reader: Reader, projectId: string, teamId: string, address: string): Promise<Membership | undefined>;
   isOwner(membership: Membership): boolean;
   /** Whether the team would be without an owner if this member left. */
   isLastOwner(unit: Unit, membership: Membership): Promise<boolean>;
@@ -19,8 +27,11 @@ export interface MembershipRepository {
   withoutOwner(reader: Reader, projectId: string, teamIds: readonly string[]): Promise<string[]>;
   /** Puts a user into a team or among the invited. Throws Failure `team_limit_exceeded`. */
   add(unit: Unit, account: UserRecord, membership: Membership): Promise<Membership>;
-  /** Makes somebody who is invited a member. Throws Failure `team_limit_exceeded`. */
-  confirm(unit: Unit, account: UserRecord, membership: Membership, change?: Partial<Membership>): Promise<Membership>;
+  /**
+   * Makes somebody who is invited a member, which ends their other invitations to the team. Throws Failure `membership_already_confirmed`,
+   * `team_limit_exceeded`.
+   */
+  confirm(unit: Unit, account: UserRecord, membership: Membership, change?: Partial<Membership>): Promise<Joined>;
   /** Gives the invitation of a user to another user. */
   passOn(unit: Unit, membership: Membership, to: UserRecord): Promise<Membership>;
   /** Changes a membership of the account. Throws Failure `team_limit_exceeded`. */
@@ -59,6 +70,7 @@ export function createMembershipRepository(store: MembershipStore): MembershipRe
   return {
     find: (reader, projectId, id) => decoded(reader, store.find({ projectId, id })),
     ofUser: (reader, projectId, teamId, userId) => decoded(reader, store.findOfUser(projectId, teamId, userId)),
+    ofAddress: (reader, projectId, teamId, address) => decoded(reader, store.findOfAddress(projectId, teamId, address)),
     isOwner,
     isLastOwner: async (unit, membership) => {
       if (!isOwner(membership)) return false;
@@ -77,10 +89,15 @@ export function createMembershipRepository(store: MembershipStore): MembershipRe
       return membership;
     },
     confirm: async (unit, account, membership, change = {}) => {
+      if (account.memberships.some(({ teamId }) => teamId === membership.teamId))
+        throw new Failure('membership_already_confirmed');
       demandRoom(account, { ...membership, ...change });
-      const confirmed = await changed(unit, membership, { ...change, joined: unit.now, confirm: true });
-      await copy(unit, membership.projectId, [membership.userId]);
-      return confirmed;
+      const ended = (await unit.all(store.findOthers(membership, account))).map((row) => memberships.decode(row));
+      for (const other of ended) await unit.run(store.remove(other));
+      const now = { userId: account.id, address: null, joined: unit.now, confirm: true };
+      const confirmed = await changed(unit, membership, { ...change, ...now });
+      await copy(unit, membership.projectId, [account.id]);
+      return { membership: confirmed, ended };
     },
     passOn: (unit, membership, { id: userId }) => changed(unit, membership, { userId }),
     change: async (unit, account, membership, change) => {
@@ -115,6 +132,7 @@ export function newMembership(
     ...input,
     invitedAs: { name: '', email: '', phone: '' },
     alias: null,
+    address: null,
     recipient: null,
     secretDigest: null,
     invited: now,
@@ -123,6 +141,12 @@ export function newMembership(
     createdAt: now,
     updatedAt: now,
   };
+}
+
+/** Records that somebody has joined, and which invitations ended by it. */
+export function recordJoined(unit: Unit, { membership, ended }: Joined): void {
+  unit.record('membershipConfirmed', recorded(membership));
+  for (const other of ended) unit.record('membershipDeleted', recorded(other));
 }
 
 /** What is recorded with a change of a membership. */

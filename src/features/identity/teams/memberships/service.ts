@@ -113,10 +113,9 @@ export function createMemberships({ db }: Pick<Runtime, 'db'>, store: Membership
   /** The membership to be removed: an owner may name any of the team, everybody else the own. */
   const removable = async (unit: Unit, project: Project, actor: Caller, teamId: string, id: string) => {
     await teams.lockById(unit, project, teamId);
-    const own =
-      actor.kind === 'user' ? await membershipRepository.ofUser(unit, project.id, teamId, actor.id) : undefined;
-    if (own?.id !== id) await teams.lockAsOwner(unit, project, actor, teamId);
     const membership = await membershipRepository.find(unit, project.id, id);
+    const isOwn = actor.kind === 'user' && membership?.userId === actor.id && membership.teamId === teamId;
+    if (!isOwn) await teams.lockAsOwner(unit, project, actor, teamId);
     if (membership === undefined) throw new Failure('team_invite_not_found');
     if (membership.teamId !== teamId) throw new Failure('team_membership_mismatch');
     return membership;

@@ -1,3 +1,4 @@
+import type { UserRecord } from '#src/contract/user.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, instant, json, nullable, table, text } from '#src/platform/db/table.js';
 import { userTable } from '../../users/index.js';
@@ -20,6 +21,8 @@ export const memberships = table('memberships', {
   invitedAs: json<InvitedAs>(),
   /** The id under which the team sees who is invited, until they accept: their own would tell how old their account is. */
   alias: nullable(text),
+  /** By which the team has invited somebody, until they accept; null where it knows the user. */
+  address: nullable(text),
   recipient: nullable(text),
   secretDigest: nullable(text),
   invited: instant,
@@ -43,14 +46,27 @@ export function createMembershipStore(sql: Sql) {
     dialect === 'sqlite'
       ? `json_group_array(json_object('id', id, 'teamId', team_id, 'roles', json(roles)) order by joined, id)`
       : `json_agg(json_build_object('id', id, 'teamId', team_id, 'roles', roles::json) order by joined, id)::text`;
-  const ofUser = (projectId: string, teamId: string, userId: string) =>
-    knex(name).where({ project_id: projectId, team_id: teamId, user_id: userId });
+  const ofTeam = (projectId: string, teamId: string) => knex(name).where({ project_id: projectId, team_id: teamId });
   return {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
       k(name).where({ project_id: p.projectId, id: p.id }).select(memberships.select(sql)),
     ),
     findOfUser: (projectId: string, teamId: string, userId: string): Query =>
-      sql.compile(ofUser(projectId, teamId, userId).select(memberships.select(sql))),
+      sql.compile(
+        ofTeam(projectId, teamId).where({ user_id: userId }).whereNull('address').select(memberships.select(sql)),
+      ),
+    /** Held until the unit ends: the user that it names may be another than the one whose address it is by now, and be deleted meanwhile. */
+    findOfAddress: (projectId: string, teamId: string, address: string): Query =>
+      sql.compile(ofTeam(projectId, teamId).where({ address }).forUpdate().select(memberships.select(sql))),
+    /** Other invitations that are done with when this one is accepted. What went to an address that the account had before is not: its end would tell so. */
+    findOthers: ({ projectId, teamId, id }: Membership, account: UserRecord): Query =>
+      sql.compile(
+        ofTeam(projectId, teamId)
+          .where({ confirm: 0 })
+          .whereNot({ id })
+          .where((of) => of.where({ user_id: account.id, address: null }).orWhere({ address: account.email ?? '' }))
+          .select(memberships.select(sql)),
+      ),
     insert: (membership: Membership): Query => sql.compile(knex(name).insert(memberships.encode(membership))),
     update: ({ projectId, id }: Membership, change: Partial<Membership>): Query =>
       sql.compile(knex(name).where({ project_id: projectId, id }).update(memberships.encodeSome(change))),
