@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { scopes } from './actor.js';
-import { deviceMembers } from './session.js';
-import { wireInstant } from './shapes.js';
+import { sessionMembers } from './session.js';
 import { signingAlgorithms } from './signing-key.js';
 
 interface EventDefinition {
@@ -26,26 +25,7 @@ const define = <P extends z.ZodObject, const K extends keyof z.output<P> & strin
 const withoutClient = { client: false };
 
 /** A session as the wire shows it, never with its secret. */
-const sessionPayload = z.strictObject({
-  $id: z.string(),
-  $createdAt: wireInstant,
-  $updatedAt: wireInstant,
-  userId: z.string(),
-  expire: wireInstant,
-  provider: z.string(),
-  providerUid: z.string(),
-  providerAccessToken: z.string(),
-  providerAccessTokenExpiry: z.string(),
-  providerRefreshToken: z.string(),
-  ip: z.string(),
-  ...deviceMembers,
-  countryCode: z.string(),
-  countryName: z.string(),
-  current: z.boolean(),
-  factors: z.array(z.string()),
-  secret: z.literal(''),
-  mfaUpdatedAt: z.string(),
-});
+const sessionPayload = z.strictObject({ ...sessionMembers, secret: z.literal('') });
 
 const sessionPersonal = [
   'providerUid',

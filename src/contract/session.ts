@@ -1,23 +1,7 @@
 import { z } from 'zod';
-import type { Instant } from './shapes.js';
+import { type Instant, wireInstant, wireInstantOrEmpty } from './shapes.js';
 
-/** What a user agent string tells about the browser and its system; empty strings where it tells nothing. */
-export interface Device {
-  readonly osCode: string;
-  readonly osName: string;
-  readonly osVersion: string;
-  readonly clientType: string;
-  readonly clientCode: string;
-  readonly clientName: string;
-  readonly clientVersion: string;
-  readonly clientEngine: string;
-  readonly clientEngineVersion: string;
-  readonly deviceName: string;
-  readonly deviceBrand: string;
-  readonly deviceModel: string;
-}
-
-/** The same on the wire, and in what is recorded. */
+/** What a user agent string tells about the browser and its system, on the wire and in what is recorded; empty strings where it tells nothing. */
 export const deviceMembers = {
   osCode: z.string(),
   osName: z.string(),
@@ -31,7 +15,32 @@ export const deviceMembers = {
   deviceName: z.string(),
   deviceBrand: z.string(),
   deviceModel: z.string(),
-} as const satisfies Record<keyof Device, z.ZodType>;
+} as const;
+
+/** The same as values. */
+export type Device = Readonly<Record<keyof typeof deviceMembers, string>>;
+
+/** A session as the wire and its events show it; a secret is only in the response that creates the session. */
+export const sessionMembers = {
+  $id: z.string(),
+  $createdAt: wireInstant,
+  $updatedAt: wireInstant,
+  userId: z.string(),
+  expire: wireInstant,
+  provider: z.string(),
+  providerUid: z.string(),
+  providerAccessToken: z.string(),
+  providerAccessTokenExpiry: z.string(),
+  providerRefreshToken: z.string(),
+  ip: z.string(),
+  ...deviceMembers,
+  countryCode: z.string(),
+  countryName: z.string(),
+  current: z.boolean(),
+  factors: z.array(z.string()),
+  secret: z.string(),
+  mfaUpdatedAt: wireInstantOrEmpty,
+} as const;
 
 /** A login that lasts; its secret is stored as a digest only. */
 export interface Session {

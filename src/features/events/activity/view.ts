@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deviceMembers } from '#src/contract/session.js';
+import { type Device, deviceMembers } from '#src/contract/session.js';
 import { type Instant, toWireInstant, wireInstant } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 
@@ -35,7 +35,7 @@ export const logListShape = z.object({ total: z.int(), logs: z.array(logShape) }
 
 /** Prints an entry of a user's log. Address and device are those of the request, where one made the change. */
 export function toLog(account: UserRecord, { action, at, by, values }: Activity): z.input<typeof logShape> {
-  const of = (name: string) => values[name] ?? '';
+  const device = Object.fromEntries(Object.keys(deviceMembers).map((name) => [name, values[name] ?? ''])) as Device;
   return {
     event: action,
     userId: account.id,
@@ -43,20 +43,9 @@ export function toLog(account: UserRecord, { action, at, by, values }: Activity)
     userName: account.name,
     mode: 'default',
     userType: by,
-    ip: of('ip'),
+    ip: values.ip ?? '',
     time: toWireInstant(at),
-    osCode: of('osCode'),
-    osName: of('osName'),
-    osVersion: of('osVersion'),
-    clientType: of('clientType'),
-    clientCode: of('clientCode'),
-    clientName: of('clientName'),
-    clientVersion: of('clientVersion'),
-    clientEngine: of('clientEngine'),
-    clientEngineVersion: of('clientEngineVersion'),
-    deviceName: of('deviceName'),
-    deviceBrand: of('deviceBrand'),
-    deviceModel: of('deviceModel'),
+    ...device,
     countryCode: values.countryCode ?? '--',
     countryName: values.countryName ?? 'Unknown',
   };

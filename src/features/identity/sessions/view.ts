@@ -1,29 +1,13 @@
 import { z } from 'zod';
 import type { EventPayload } from '#src/contract/events.js';
-import { deviceMembers, type Session } from '#src/contract/session.js';
-import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
+import { type Session, sessionMembers } from '#src/contract/session.js';
+import { toWireInstant } from '#src/contract/shapes.js';
 
 /** A session on the wire. */
 export const sessionShape = z
   .object({
-    $id: z.string(),
-    $createdAt: wireInstant,
-    $updatedAt: wireInstant,
-    userId: z.string(),
-    expire: wireInstant,
-    provider: z.string(),
-    providerUid: z.string(),
-    providerAccessToken: z.string(),
-    providerAccessTokenExpiry: z.string(),
-    providerRefreshToken: z.string(),
-    ip: z.string(),
-    ...deviceMembers,
-    countryCode: z.string(),
-    countryName: z.string(),
-    current: z.boolean(),
-    factors: z.array(z.string()),
+    ...sessionMembers,
     secret: z.string().meta({ description: 'Filled only in the answer that creates the session' }),
-    mfaUpdatedAt: wireInstantOrEmpty,
   })
   .meta({ id: 'Session' });
 
@@ -34,7 +18,6 @@ export const sessionListShape = z
 
 /** Prints a session without its secret. */
 export function toSession(session: Session, currentId: string | undefined): EventPayload<'sessionCreated'> {
-  const { device } = session;
   return {
     $id: session.id,
     $createdAt: toWireInstant(session.createdAt),
@@ -47,18 +30,7 @@ export function toSession(session: Session, currentId: string | undefined): Even
     providerAccessTokenExpiry: '',
     providerRefreshToken: '',
     ip: session.ip,
-    osCode: device.osCode,
-    osName: device.osName,
-    osVersion: device.osVersion,
-    clientType: device.clientType,
-    clientCode: device.clientCode,
-    clientName: device.clientName,
-    clientVersion: device.clientVersion,
-    clientEngine: device.clientEngine,
-    clientEngineVersion: device.clientEngineVersion,
-    deviceName: device.deviceName,
-    deviceBrand: device.deviceBrand,
-    deviceModel: device.deviceModel,
+    ...session.device,
     countryCode: '--',
     countryName: 'Unknown',
     current: session.id === currentId,
