@@ -31,8 +31,8 @@ const full = () => new DatabaseError('unavailable', 'lists_waiting');
 export const gone = () => new DatabaseError('timeout', 'client_gone');
 
 /**
- * The places that lists have. Everything else reads by connections of its own, so it never waits for lists. Accounts take turns: whoever
- * asks for much waits behind itself only.
+ * The places that lists have. Everything else reads by connections of its own, so it never waits for lists. Accounts take turns: an
+ * account that asks for much waits behind itself only.
  */
 export class Lane {
   readonly #bounds: LaneBounds;

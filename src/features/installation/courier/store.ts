@@ -1,11 +1,11 @@
 import { courierLimits, messageDelays } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
+import { createLeasedRows } from '#src/platform/db/leased-rows.js';
 import type { AppendedTable } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { createLeasedRows } from '#src/platform/leased-queue.js';
 import { maxJittered } from '#src/platform/random.js';
 import type { SealedColumn } from '#src/platform/sealing.js';
 import type { Channel } from './messages.js';

@@ -1,7 +1,7 @@
 import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
+import { createLeasedRows } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { createLeasedRows } from '#src/platform/leased-queue.js';
 import { type Webhook, webhooks } from '../store.js';
 import { createAttemptStore } from './attempt-store.js';
 import { createReplayStore } from './replay-store.js';
