@@ -11,6 +11,7 @@ import { errorCatalog } from '#src/contract/errors.js';
 import { events } from '#src/contract/events.js';
 import * as limits from '#src/contract/limits.js';
 import { projectSettings } from '#src/contract/project.js';
+import { attributeTypes } from '#src/features/data/databases/attribute-types.js';
 import { createDeliveryMetrics } from '#src/features/events/webhooks/deliveries/metrics.js';
 import { createKeyAge } from '#src/features/identity/signing-keys/jobs.js';
 import { createMessageMetrics } from '#src/features/installation/courier/sending/metrics.js';
@@ -45,6 +46,13 @@ test('events.md lists every recorded change', () => {
       ...codes(personal),
     ]),
     Object.entries(events).map(([name, { announced, personal }]) => [name, announced ? 'yes' : 'no', ...personal]),
+  );
+});
+
+test('documents.md lists the types of attributes', () => {
+  same(
+    readTable('docs/documents.md', 'type').flatMap(([types]) => codes(types).map((type) => [type])),
+    Object.values(attributeTypes).map(({ path }) => [path]),
   );
 });
 
