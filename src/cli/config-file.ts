@@ -8,13 +8,13 @@ const template = packageFile('templates/config/svc.env');
 
 /** The text of a configuration file: the template with these values in force, by environment name. */
 export function renderConfig(values: Readonly<Record<string, string>>): string {
-  const known = Object.values(settings).map(({ key }) => `${key}`);
+  const settingNames = Object.values(settings).map(({ key }) => `${key}`);
   let text = readFileSync(template, 'utf8');
   for (const [name, value] of Object.entries(values)) {
     if (/[\r\n]/.test(value))
       throw new CommandError('usage', 'usage_invalid', `${name} holds a line break.`, 'correct the value');
     const key = name.replace(/_FILE$/, '');
-    if (!known.includes(key)) throw new Error(`${name} is not a setting`);
+    if (!settingNames.includes(key)) throw new Error(`${name} is not a setting`);
     // A function, since a value may hold the signs that replace() takes for patterns.
     text = text.replace(new RegExp(`^#?${key}=.*$`, 'm'), () => `${name}=${value}`);
   }

@@ -19,7 +19,7 @@ export interface Prompts {
   /** A moderate question: `y`, or `--yes` beforehand. Throws where it is refused. */
   confirm(message: string): Promise<void>;
   /** A severe question: one of the names typed in full, or `--confirm NAME` beforehand. Throws where it is refused. */
-  confirmByName(message: string, names: readonly string[], given: string | undefined): Promise<void>;
+  confirmByName(message: string, names: readonly string[], typed: string | undefined): Promise<void>;
 }
 
 /** What decides whether and how questions are asked. */
@@ -71,11 +71,11 @@ export function createPrompts({ possible, yes }: PromptOptions): Prompts {
       if ((await put({ type: 'confirm', message, default: false })) !== true)
         throw refused('Not confirmed; nothing was changed.', 'repeat the command and answer y');
     },
-    confirmByName: async (message, names, given) => {
+    confirmByName: async (message, names, typed) => {
       const [name = ''] = names;
       const again = `repeat the command with --confirm ${name}`;
-      if (given !== undefined) {
-        if (names.includes(given)) return;
+      if (typed !== undefined) {
+        if (names.includes(typed)) return;
         throw refused(`The value of --confirm is wrong: it must be ${names.join(' or ')}.`, again);
       }
       if (!possible) throw refused(`${message} There is no terminal to confirm it.`, again);

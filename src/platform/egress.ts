@@ -36,20 +36,20 @@ export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
     return options.allowInsecure || isPublicName(hostname) ? undefined : 'the host name is not public';
   };
 
-  const call = async (given: EgressRequest): Promise<EgressResponse> => {
-    const rule = judge(given.url);
+  const call = async (request: EgressRequest): Promise<EgressResponse> => {
+    const rule = judge(request.url);
     if (rule !== undefined) throw new EgressRefused(rule);
-    return (await client.get()).send(given);
+    return (await client.get()).send(request);
   };
 
   return {
-    request: async (given) => {
+    request: async (request) => {
       try {
-        const response = await call(given);
-        metrics.egress(given.purpose, 'ok');
+        const response = await call(request);
+        metrics.egress(request.purpose, 'ok');
         return response;
       } catch (error) {
-        metrics.egress(given.purpose, error instanceof EgressRefused ? 'refused' : 'failed');
+        metrics.egress(request.purpose, error instanceof EgressRefused ? 'refused' : 'failed');
         throw error;
       }
     },

@@ -33,8 +33,8 @@ export function describeNetworkError(error: unknown): string {
   const codes = codesOf(error);
   const tls = codes.find((code) => tlsCode.test(code));
   if (tls !== undefined) return `TLS failed (${tls})`;
-  const known = codes.find((code) => descriptions[code] !== undefined);
-  return descriptions[known ?? ''] ?? `the call failed (${codes.find(Boolean) ?? error.name})`;
+  const described = codes.find((code) => descriptions[code] !== undefined);
+  return descriptions[described ?? ''] ?? `the call failed (${codes.find(Boolean) ?? error.name})`;
 }
 
 /** The code of the system comes first; nodemailer keeps it beside its own. */

@@ -9,9 +9,9 @@ import { escapeHtml } from './templates.js';
 export function createPages(random: Random) {
   const templates = new Map<string, ReturnType<typeof lazy<string>>>();
   const template = (name: string): Promise<string> => {
-    const template = templates.get(name) ?? lazy(() => readFile(packageFile(`templates/pages/${name}.html`), 'utf8'));
-    templates.set(name, template);
-    return template.get();
+    const file = templates.get(name) ?? lazy(() => readFile(packageFile(`templates/pages/${name}.html`), 'utf8'));
+    templates.set(name, file);
+    return file.get();
   };
   return {
     /** Puts the values, as text, where the page says `{{name}}`; `{{nonce}}` is what its scripts and styles carry. */

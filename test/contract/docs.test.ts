@@ -338,3 +338,15 @@ test('decisions/README.md lists every decision', () => {
   const there = readdirSync(join(root, 'docs/decisions')).filter((name) => name !== 'README.md');
   assert.deepEqual(listed.sort(), there.sort());
 });
+
+test('performance.md names tuned constants that there are, where they are', () => {
+  const rows = readTable('docs/performance.md', 'constant');
+  assert.ok(rows.length > 20);
+  for (const [constants, , files] of rows) {
+    for (const file of codes(files)) {
+      const text = readFileSync(join(root, file), 'utf8');
+      for (const name of codes(constants))
+        assert.match(text, new RegExp(`\\b${name.split('.')[0]}\\b`), `${name} in ${file}`);
+    }
+  }
+});

@@ -38,7 +38,7 @@ test('neither claiming nor fanning out reads what is not due', async () => {
     webhooks: store.waitingWebhooks({ now }),
     claim: store.claim({ project_id: 'main', webhook_id: webhook.id }, { owner: 'o', now, until: now }, 4),
     projects: createEventStore(sql).waitingProjects(),
-    events: createEventStore(sql).number('main', { last: 0, now, most: 100, returned: true }),
+    events: createEventStore(sql).number('main', { last: 0, now, limit: 100, returned: true }),
     attempts: store.attempts(webhook, { limit: 20, offset: 0 }),
   };
   for (const [name, query] of Object.entries(queries)) {

@@ -19,8 +19,8 @@ const preview = command({
     const name = args.argument('MESSAGE');
     const message = messageNames.find((one) => one === name);
     if (message === undefined) {
-      const known = `There is no message ${name}. The messages are: ${messageNames.join(', ')}.`;
-      throw new CommandError('notFound', 'message_not_found', known, 'give one of these names');
+      const problem = `There is no message ${name}. The messages are: ${messageNames.join(', ')}.`;
+      throw new CommandError('notFound', 'message_not_found', problem, 'give one of these names');
     }
     const templates = createTemplates(config);
     requireValid(await lintTexts(templates, [message]));

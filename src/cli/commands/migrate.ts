@@ -110,14 +110,14 @@ function sqlText(statements: readonly Query[] = []): Lines {
 }
 
 /** `1`, `0001` and `0001_spine` name the same step. */
-function stepName({ migrations }: Migrator, given: string | undefined): string | undefined {
-  if (given === undefined) return undefined;
-  const step = migrations.find(
-    ({ name }) => name === given || (/^\d+$/.test(given) && Number.parseInt(name, 10) === Number(given)),
+function stepName({ migrations }: Migrator, step: string | undefined): string | undefined {
+  if (step === undefined) return undefined;
+  const found = migrations.find(
+    ({ name }) => name === step || (/^\d+$/.test(step) && Number.parseInt(name, 10) === Number(step)),
   );
-  if (step !== undefined) return step.name;
+  if (found !== undefined) return found.name;
   throw usageError(
-    `There is no migration step ${given}.`,
+    `There is no migration step ${step}.`,
     `choose one of ${migrations.map(({ name }) => name).join(', ')}`,
   );
 }

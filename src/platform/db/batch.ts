@@ -156,7 +156,7 @@ export function createLoader<V>(
       const found = await load([...new Set(keys)]);
       return keys.map((key) => ({ value: found.get(key) }));
     },
-    { max: max, atOnce: 1, ticks: lookupTicks[dialect] },
+    { max, atOnce: 1, ticks: lookupTicks[dialect] },
   );
   return async (key) => (await join(key)).value;
 }

@@ -52,14 +52,14 @@ export function watchServer(settings: pg.ClientConfig, listener: Listener): Serv
   let timer: NodeJS.Timeout | undefined;
 
   const sendProbe = (connected?: pg.Client): Probe => {
-    const client = connected ?? createProbe(settings);
+    const probe = connected ?? createProbe(settings);
     const query = async (): Promise<Seen> => {
       if (connected === undefined)
-        await client.connect().catch((error: unknown) => Promise.reject(cannotConnect(error)));
-      const { rows } = await client.query("select current_setting('transaction_read_only') as read_only");
+        await probe.connect().catch((error: unknown) => Promise.reject(cannotConnect(error)));
+      const { rows } = await probe.query("select current_setting('transaction_read_only') as read_only");
       return { readOnly: rows[0]?.read_only === 'on' };
     };
-    return { client: client, answer: query() };
+    return { client: probe, answer: query() };
   };
   const leave = (): void => {
     client?.end().catch(() => {});

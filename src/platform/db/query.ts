@@ -125,11 +125,11 @@ function createLoader(dialect: DialectName): () => Knex {
 
 const assumedLength = 10;
 /** Texts whose native form is kept. */
-const keptTexts = { bytes: 8_388_608, entries: 2000, largest: 131_072 } as const;
+const cacheBounds = { bytes: 8_388_608, entries: 2000, largest: 131_072 } as const;
 
 /** Numbers the places of a text as Postgres wants them; our texts have no other question marks. */
 function createNumbering(): (source: string) => string {
-  const cache = new Lru<string>(keptTexts);
+  const cache = new Lru<string>(cacheBounds);
   return (source) => {
     const before = cache.get(source);
     if (before !== undefined) return before;

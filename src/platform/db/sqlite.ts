@@ -52,7 +52,7 @@ class Writer {
 
   transact<T>(body: Transaction<T>, until: number, maxMs = this.#statementMs): Promise<T> {
     return new Promise((resolve, reject) => {
-      const limited: Transaction<T> = (connection) => this.#connection.within({ maxMs: maxMs }, () => body(connection));
+      const limited: Transaction<T> = (connection) => this.#connection.within({ maxMs }, () => body(connection));
       this.#queue.push({ body: limited, resolve: resolve as (value: unknown) => void, reject, until });
       this.#busy ??= this.#drain();
     });

@@ -9,9 +9,9 @@ export { type Condition, createQueryParser, type ListQuery, type Order, type Voc
 export { oneText } from './query/wire.js';
 export {
   createLists,
-  type ListQueries as AskedQueries,
-  type ListRequest as Asked,
+  type ListQueries,
+  type ListRequest,
   type Lists,
-  listRequestOf as askedBy,
+  listRequestOf,
   readList,
 } from './store.js';

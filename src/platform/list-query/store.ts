@@ -159,20 +159,20 @@ export function createLists({ sql }: Pick<Runtime, 'sql'>) {
     /** A page of values that are at hand, in their order where nothing else was asked; `$id` and `$createdAt` must be among the fields. */
     pageOfItems: async <T>(
       reader: Reader,
-      given: { readonly items: readonly T[]; readonly fields: ItemFields; readonly valuesOf: (item: T) => object },
+      items: { readonly items: readonly T[]; readonly fields: ItemFields; readonly valuesOf: (item: T) => object },
       request: ListQueries,
     ): Promise<{ total: number; items: T[] }> => {
-      const values = given.items.map((item) => ({ ...given.valuesOf(item) }));
+      const values = items.items.map((item) => ({ ...items.valuesOf(item) }));
       const listing: Listing = {
-        rows: itemRows(sql, given.fields, values),
+        rows: itemRows(sql, items.fields, values),
         select: knex.raw(itemPosition),
-        fields: itemFields(given.fields),
+        fields: itemFields(items.fields),
         sequence: { column: itemPosition, type: 'integer' },
       };
       // The items are in memory already, and of the page only their positions are read.
       const { value } = await lists.page(reader, listing, request, Number.POSITIVE_INFINITY);
       const { total, rows } = value ?? { total: 0, rows: [] };
-      const found = rows.map(({ position }) => given.items[Number(position)]);
+      const found = rows.map(({ position }) => items.items[Number(position)]);
       return { total, items: found.filter((item) => item !== undefined) };
     },
   };

@@ -1,7 +1,7 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
 import type { Runtime } from '#src/platform/index.js';
-import { askedBy, type Lists } from '../../../platform/list-query/index.js';
+import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
 import { databasesApi } from './api.js';
 import { attributeOperations } from './attributes/index.js';
 import { createListing } from './listing.js';
@@ -35,7 +35,7 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
       );
     },
     list: async ({ project, query, request }) => {
-      const { total, databases: found } = await listing.databases(project, askedBy({ query, request }));
+      const { total, databases: found } = await listing.databases(project, listRequestOf({ query, request }));
       return { total, databases: found.map(toDatabase) };
     },
     get: async ({ project, params }) => toDatabase(await databases.getDatabase(db, project.id, params.databaseId)),
@@ -53,8 +53,8 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
       return toCollection(await db.work(auditContextOf(call), (unit) => databases.createCollection(unit, path, draft)));
     },
     listCollections: async ({ project, params, query, request }) => {
-      const asked = askedBy({ query, request });
-      const { total, collections } = await listing.collections(project, params.databaseId, asked);
+      const listRequest = listRequestOf({ query, request });
+      const { total, collections } = await listing.collections(project, params.databaseId, listRequest);
       return { total, collections: collections.map(toCollection) };
     },
     getCollection: async (call) => toCollection(await databases.getCollection(db, pathOf(call))),

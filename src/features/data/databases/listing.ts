@@ -2,10 +2,10 @@ import { mapLook } from '#src/contract/answer-room.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
-  type Asked,
-  type AskedQueries,
   type ItemFields,
   type ListField,
+  type ListQueries,
+  type ListRequest,
   type Lists,
   readList,
 } from '../../../platform/list-query/index.js';
@@ -61,35 +61,37 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
   const found = (project: Project, { databaseId, collectionId }: InCollection) =>
     service.getCollection(db, { projectId: project.id, databaseId, collectionId });
   return {
-    databases: async (project: Project, asked: Asked): Promise<{ total: number; databases: DatabaseRow[] }> => {
+    databases: async (project: Project, request: ListRequest): Promise<{ total: number; databases: DatabaseRow[] }> => {
       const listing = { rows: store.rows(project.id), select: store.columns(), fields: common, search };
-      const { total, rows } = await readList(db, asked, (snapshot, most) => lists.page(snapshot, listing, asked, most));
+      const { total, rows } = await readList(db, request, (snapshot, maxBytes) =>
+        lists.page(snapshot, listing, request, maxBytes),
+      );
       return { total, databases: rows.map((row) => databases.decode(row)) };
     },
     /** Throws Failure `database_not_found`. */
     collections: (
       project: Project,
       databaseId: string,
-      asked: Asked,
+      request: ListRequest,
     ): Promise<{ total: number; collections: Collection[] }> =>
-      readList(db, asked, async (snapshot, most) => {
+      readList(db, request, async (snapshot, maxBytes) => {
         await service.getDatabase(snapshot, project.id, databaseId);
         const rows = store.collectionRows(project.id, databaseId);
         const listing = { rows, select: store.collectionColumns(), fields: collectionFields, search };
-        const look = await lists.page(snapshot, listing, asked, most);
+        const look = await lists.page(snapshot, listing, request, maxBytes);
         return mapLook(look, ({ total, rows }) => ({ total, collections: rows.map((row) => collections.decode(row)) }));
       }),
     /** Throws Failure `collection_not_found`. */
-    attributes: async (project: Project, at: InCollection, asked: AskedQueries) => {
+    attributes: async (project: Project, at: InCollection, request: ListQueries) => {
       const { attributes: items } = await found(project, at);
-      const given = { items, fields: attributeFields, valuesOf: (one: Attribute) => valuesOf(toAttribute(one), one) };
-      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, given, asked));
+      const list = { items, fields: attributeFields, valuesOf: (one: Attribute) => valuesOf(toAttribute(one), one) };
+      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, list, request));
     },
     /** Throws Failure `collection_not_found`. */
-    indexes: async (project: Project, at: InCollection, asked: AskedQueries) => {
+    indexes: async (project: Project, at: InCollection, request: ListQueries) => {
       const { indexes: items } = await found(project, at);
-      const given = { items, fields: indexFields, valuesOf: (one: Index) => valuesOf(toIndex(one), one) };
-      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, given, asked));
+      const list = { items, fields: indexFields, valuesOf: (one: Index) => valuesOf(toIndex(one), one) };
+      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, list, request));
     },
   };
 }

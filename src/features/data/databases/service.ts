@@ -26,9 +26,9 @@ export interface DatabaseService {
   /** Throws Failure `database_not_found`. */
   getDatabase(reader: Reader, projectId: string, id: string): Promise<DatabaseRow>;
   /** Creates a database; the id may be `unique()`. Throws Failure `database_already_exists`. */
-  createDatabase(unit: Unit, projectId: string, given: DatabaseDraft): Promise<DatabaseRow>;
+  createDatabase(unit: Unit, projectId: string, input: DatabaseDraft): Promise<DatabaseRow>;
   /** Changes what is given. Throws Failure `database_not_found`. */
-  updateDatabase(unit: Unit, projectId: string, id: string, given: DatabaseChange): Promise<DatabaseRow>;
+  updateDatabase(unit: Unit, projectId: string, id: string, input: DatabaseChange): Promise<DatabaseRow>;
   /** Deletes a database with its collections and documents. Throws Failure `database_not_found`. */
   removeDatabase(unit: Unit, projectId: string, id: string): Promise<void>;
   /** Drops the tables of a project that is about to be deleted. */
@@ -42,9 +42,9 @@ export interface CollectionService {
   /** Throws Failure `database_not_found` or `collection_not_found`, as all that follow. */
   getCollection(reader: Reader, path: CollectionPath): Promise<Collection>;
   /** Creates a collection; the id may be `unique()`. Throws Failure `collection_already_exists`. */
-  createCollection(unit: Unit, path: CollectionPath, given: CollectionDraft): Promise<Collection>;
+  createCollection(unit: Unit, path: CollectionPath, input: CollectionDraft): Promise<Collection>;
   /** Changes what is given. */
-  updateCollection(unit: Unit, path: CollectionPath, given: CollectionChange): Promise<Collection>;
+  updateCollection(unit: Unit, path: CollectionPath, input: CollectionChange): Promise<Collection>;
   /** Deletes a collection with its documents. */
   removeCollection(unit: Unit, path: CollectionPath): Promise<void>;
 }

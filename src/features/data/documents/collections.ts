@@ -32,9 +32,9 @@ export type AuditContext = Parameters<Runtime['db']['work']>[0];
 /** Each attempt after the first means that the schema has changed once more; a busy migration changes it dozens of times in a row. */
 const attempts = 100;
 /** Collections that are kept, with the texts of their statements. */
-const kept = { bytes: 33_554_432, entries: 1000, largest: 4_194_304 } as const;
+const cacheBounds = { bytes: 33_554_432, entries: 1000, largest: 4_194_304 } as const;
 
-interface Known {
+interface CachedCollection {
   readonly collection: Collection;
   /** What everybody but server keys is answered, where the collection or its database is disabled. */
   readonly hidden: 'database_not_found' | 'collection_not_found' | undefined;
@@ -57,17 +57,17 @@ export function createCollections(
   databases: Databases,
   store: DocumentStore,
 ) {
-  const known = new Lru<Known>(kept);
+  const cache = new Lru<CachedCollection>(cacheBounds);
 
-  const load = async ({ project, databaseId, collectionId }: Where, key: string): Promise<Known> => {
+  const load = async ({ project, databaseId, collectionId }: Where, key: string): Promise<CachedCollection> => {
     const found = await databases.findCollection(db, { projectId: project.id, databaseId, collectionId });
     if (found === undefined) {
-      known.delete(key);
+      cache.delete(key);
       await databases.getDatabase(db, project.id, databaseId);
       throw new Failure('collection_not_found');
     }
     const { collection, databaseEnabled } = found;
-    const hidden: Known['hidden'] = !databaseEnabled
+    const hidden: CachedCollection['hidden'] = !databaseEnabled
       ? 'database_not_found'
       : collection.enabled
         ? undefined
@@ -80,8 +80,12 @@ export function createCollections(
       },
       answerLimits.documentsTogether,
     );
-    const entry: Known = { collection, hidden, joined: { lookup, create: createCreation({ db }, store, collection) } };
-    known.set(key, entry, bytesOf(collection));
+    const entry: CachedCollection = {
+      collection,
+      hidden,
+      joined: { lookup, create: createCreation({ db }, store, collection) },
+    };
+    cache.set(key, entry, bytesOf(collection));
     return entry;
   };
   /** A table or column that is gone: the schema has changed under the statement, unless it has not. */
@@ -94,7 +98,7 @@ export function createCollections(
     use: async <T>(where: Where, body: (collection: Collection, joined: Joined) => Promise<T>): Promise<T> => {
       const key = `${where.project.id} ${where.databaseId} ${where.collectionId}`;
       for (let attempt = 1; ; attempt++) {
-        const entry = known.get(key) ?? (await load(where, key));
+        const entry = cache.get(key) ?? (await load(where, key));
         if (entry.hidden !== undefined && where.actor.kind !== 'key') {
           // Switched on again, perhaps, by another process.
           const fresh = await load(where, key);

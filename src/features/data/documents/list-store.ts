@@ -68,7 +68,7 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     const line = dialect === 'sqlite' ? 'char(10)' : 'chr(10)';
     return {
       collection,
-      asked: request,
+      request,
       cursor,
       count,
       filters: [...visible(collection, visibility), ...request.conditions.map(condition)],
@@ -78,7 +78,7 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
           : { sql: `${columnArray[dialect]} || ${line} || ${printed.sql}`, values: printed.values },
       separator: form === 'printed' ? "','" : line,
       bytes: serializer.bytes(request.select),
-      most: { sql: dialect === 'postgres' ? 'cast(? as bigint)' : '?', values: [maxBytes] },
+      maxBytes: { sql: dialect === 'postgres' ? 'cast(? as bigint)' : '?', values: [maxBytes] },
       version: { sql: '(select version from collections where number = ?)', values: [collection.number] },
     };
   };
@@ -110,8 +110,8 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
 }
 
 /** The same read with another bound. */
-function withMaxBytes<Q extends SharedQuery & { readonly mostAt: number }>(query: Q, maxBytes: number): Q {
+function withMaxBytes<Q extends SharedQuery & { readonly maxBytesAt: number }>(query: Q, maxBytes: number): Q {
   const own = [...query.own];
-  own[query.mostAt] = maxBytes;
+  own[query.maxBytesAt] = maxBytes;
   return { ...query, own };
 }

@@ -61,7 +61,7 @@ export function createDeviceReader(): (userAgent: string) => Device {
     if (text === '') return unknownDevice;
     const { browser, os, platform, engine } = bowser().parse(text);
     const isMobile = platform.type === 'mobile' || platform.type === 'tablet';
-    const known = (isMobile ? mobileBrowsers[browser.name ?? ''] : undefined) ?? browsers[browser.name ?? ''];
+    const code = (isMobile ? mobileBrowsers[browser.name ?? ''] : undefined) ?? browsers[browser.name ?? ''];
     const system = {
       osCode: systems[os.name ?? ''] ?? '',
       osName: os.name ?? '',
@@ -75,8 +75,8 @@ export function createDeviceReader(): (userAgent: string) => Device {
     return {
       ...system,
       clientType: 'browser',
-      clientCode: known?.[0] ?? '',
-      clientName: known?.[1] ?? browser.name ?? '',
+      clientCode: code?.[0] ?? '',
+      clientName: code?.[1] ?? browser.name ?? '',
       clientVersion: browser.version ?? '',
       clientEngine: engine.name,
       clientEngineVersion: engine.version ?? '',

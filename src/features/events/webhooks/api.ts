@@ -11,7 +11,7 @@ const read = { ...common, method: 'GET', scopes: ['webhooks.read'], status: 200 
 const write = { ...common, scopes: ['webhooks.write'] } as const;
 const one = '/webhooks/:webhookId';
 const params = z.object({ webhookId: customId });
-const known: readonly string[] = [everyEvent, ...subscribableEvents];
+const eventNames: readonly string[] = [everyEvent, ...subscribableEvents];
 
 const name = required(visibleText(webhookLimits.name));
 const url = z.string().min(1).max(webhookLimits.url).meta({ description: 'https address that receives deliveries' });
@@ -20,13 +20,13 @@ const events = z
   .min(1)
   .max(100)
   .superRefine((names, context) => {
-    const unknown = names.filter((event) => !known.includes(event));
+    const unknown = names.filter((event) => !eventNames.includes(event));
     if (unknown.length === 0) return;
-    const message = `unknown events: ${unknown.slice(0, 10).join(', ')}; known: ${known.join(', ')}`;
+    const message = `unknown events: ${unknown.slice(0, 10).join(', ')}; known: ${eventNames.join(', ')}`;
     context.addIssue({ code: 'custom', message });
   })
   .transform((names) => [...new Set(names)])
-  .meta({ description: `Names of events: ${known.join(', ')}` });
+  .meta({ description: `Names of events: ${eventNames.join(', ')}` });
 const enabled = z.boolean();
 const tls = z.boolean().meta({ description: 'false: any certificate will do; only where the installation allows it' });
 const authUsername = visibleText(webhookLimits.credential)

@@ -1,7 +1,7 @@
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createWorker, type Worker } from '#src/platform/worker.js';
-import { askedBy, type Lists, parsePage } from '../../../platform/list-query/index.js';
+import { type Lists, listRequestOf, parsePage } from '../../../platform/list-query/index.js';
 import type { Projects } from '../../installation/index.js';
 import { webhooksApi } from './api.js';
 import { createDeliveries } from './deliveries/delivery.js';
@@ -82,12 +82,12 @@ function operationsOf(
   };
   return implement(webhooksApi, {
     create: async (call) => {
-      const { webhookId: id, ...given } = call.body;
-      const made = await db.work(auditContextOf(call), (unit) => webhooks.create(unit, call.project, { id, ...given }));
+      const { webhookId: id, ...input } = call.body;
+      const made = await db.work(auditContextOf(call), (unit) => webhooks.create(unit, call.project, { id, ...input }));
       return toWebhook(made.webhook, made.secret);
     },
     list: async ({ project, query, request }) => {
-      const { total, webhooks: found } = await webhooks.list(project.id, askedBy({ query, request }));
+      const { total, webhooks: found } = await webhooks.list(project.id, listRequestOf({ query, request }));
       return { total, webhooks: found.map((webhook) => toWebhook(webhook)) };
     },
     get: async (call) => toWebhook(await named(call)),

@@ -5,7 +5,7 @@ import { uniqueId } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Asked, type ListField, type Lists, readList } from '../../../platform/list-query/index.js';
+import { type ListField, type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
 import type { EventStore } from './deliveries/event-store.js';
 import { aadOf } from './deliveries/post.js';
 import { demandSecret, newSecret } from './deliveries/signature.js';
@@ -84,8 +84,8 @@ export function createWebhooks(
     if (row === undefined) throw new Failure('webhook_not_found');
     return webhooks.decode(row);
   };
-  const change = async (unit: Unit, { projectId, id }: Webhook, given: Partial<Webhook>): Promise<Webhook> => {
-    const row = await unit.one(store.update(projectId, id, { ...given, updatedAt: unit.now }));
+  const change = async (unit: Unit, { projectId, id }: Webhook, input: Partial<Webhook>): Promise<Webhook> => {
+    const row = await unit.one(store.update(projectId, id, { ...input, updatedAt: unit.now }));
     if (row === undefined) throw new Failure('webhook_not_found');
     return webhooks.decode(row);
   };
@@ -93,26 +93,28 @@ export function createWebhooks(
   return {
     get,
     /** A page of the webhooks, and how many there are in all pages. */
-    list: async (projectId: string, asked: Asked): Promise<{ total: number; webhooks: Webhook[] }> => {
+    list: async (projectId: string, request: ListRequest): Promise<{ total: number; webhooks: Webhook[] }> => {
       const listing = { rows: store.rows(projectId), select: store.columns(), fields };
-      const { total, rows } = await readList(db, asked, (snapshot, most) => lists.page(snapshot, listing, asked, most));
+      const { total, rows } = await readList(db, request, (snapshot, maxBytes) =>
+        lists.page(snapshot, listing, request, maxBytes),
+      );
       return { total, webhooks: rows.map((row) => webhooks.decode(row)) };
     },
     /** Makes a webhook with a secret of its own, given or new. Throws Failure where the address is not allowed. */
     create: async (
       unit: Unit,
       project: Project,
-      given: WebhookDraft & { readonly id: string; readonly secret?: string | undefined },
+      input: WebhookDraft & { readonly id: string; readonly secret?: string | undefined },
     ): Promise<WithSecret> => {
-      demandTarget(given);
-      if (given.secret !== undefined) demandSecret(given.secret);
+      demandTarget(input);
+      if (input.secret !== undefined) demandSecret(input.secret);
       // Held until the commit, so that of webhooks made at once none is one too many.
       if ((await unit.one(events.lockSequence(project.id))) === undefined) throw new Failure('project_not_found');
       if (Number((await unit.one(store.count(project.id)))?.total) >= webhookLimits.perProject)
         throw new Failure('webhook_limit_exceeded');
-      const id = given.id === uniqueId ? random.id() : given.id;
-      const secret = given.secret ?? newSecret(random);
-      const { name, url, events: names, enabled, tls, authUsername } = given;
+      const id = input.id === uniqueId ? random.id() : input.id;
+      const secret = input.secret ?? newSecret(random);
+      const { name, url, events: names, enabled, tls, authUsername } = input;
       const webhook: Webhook = {
         projectId: project.id,
         id,
@@ -122,7 +124,7 @@ export function createWebhooks(
         enabled,
         tls,
         authUsername,
-        authPassword: password(project, id, given.authPassword),
+        authPassword: password(project, id, input.authPassword),
         secret: seal(project, id, 'secret', secret),
         previousSecret: null,
         previousUntil: null,
@@ -137,14 +139,14 @@ export function createWebhooks(
       return { webhook, secret };
     },
     /** Changes what is given. Enabling forgets failures; disabling gives up what waits. */
-    update: async (unit: Unit, project: Project, id: string, given: WebhookChange): Promise<Webhook> => {
+    update: async (unit: Unit, project: Project, id: string, input: WebhookChange): Promise<Webhook> => {
       const webhook = await get(unit, project.id, id);
-      demandTarget(given);
-      const { authPassword, ...rest } = given;
+      demandTarget(input);
+      const { authPassword, ...rest } = input;
       const changed = await change(unit, webhook, {
         ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as Partial<Webhook>),
         ...(authPassword === undefined ? {} : { authPassword: password(project, id, authPassword) }),
-        ...(given.enabled === true ? { attempts: 0, failingSince: null } : {}),
+        ...(input.enabled === true ? { attempts: 0, failingSince: null } : {}),
       });
       if (!changed.enabled) await unit.run(deliveries.discard(changed, unit.now));
       unit.record('webhookUpdated', { resource: resource(webhook), payload: target(changed) });

@@ -33,8 +33,8 @@ export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'
       const account = owner === undefined ? undefined : await users.find(db, project.id, owner);
       if (account === undefined)
         return db.work(auditContextOf(call), async (unit) => {
-          const account = await users.find(unit, project.id, userId);
-          throw recoveries.refuse(unit, account?.id, request.ip);
+          const named = await users.find(unit, project.id, userId);
+          throw recoveries.refuse(unit, named?.id, request.ip);
         });
       if (!account.status) throw new Failure('user_blocked');
       const passwordHash = await userChanges.preparePassword(project, account, account.email, password);

@@ -1,6 +1,6 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import { askedBy } from '../../../platform/list-query/index.js';
+import { listRequestOf } from '../../../platform/list-query/index.js';
 import { teamsApi } from './api.js';
 import type { Teams } from './service.js';
 import { toTeam } from './view.js';
@@ -17,7 +17,7 @@ export function teamOperations({ db }: Runtime, teams: Teams) {
       );
     },
     list: async ({ project, actor, query, request }) => {
-      const { total, teams: found } = await teams.list(project, actor, askedBy({ query, request }));
+      const { total, teams: found } = await teams.list(project, actor, listRequestOf({ query, request }));
       return { total, teams: found.map(toTeam) };
     },
     get: async ({ project, actor, params }) => toTeam(await teams.get(db, project, actor, params.teamId)),

@@ -4,7 +4,7 @@ import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Asked, type ListField, type Lists, readList } from '../../../platform/list-query/index.js';
+import { type ListField, type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import { type MembershipRepository, newMembership, recorded } from './memberships/repository.js';
@@ -41,7 +41,7 @@ export interface Teams {
   /** A team as its members see it. Throws Failure `team_not_found` for everybody else. */
   get(reader: Reader, project: Project, actor: Caller, id: string): Promise<CountedTeam>;
   /** A page of the teams that the caller is in; of all of them for a server key. */
-  list(project: Project, actor: Caller, request: Asked): Promise<{ total: number; teams: CountedTeam[] }>;
+  list(project: Project, actor: Caller, request: ListRequest): Promise<{ total: number; teams: CountedTeam[] }>;
   /** Creates a team; a user who does becomes its first member and owner. Throws Failure `team_already_exists`. */
   create(unit: Unit, project: Project, actor: Caller, input: TeamInput): Promise<CountedTeam>;
   rename(unit: Unit, project: Project, actor: Caller, id: string, name: string): Promise<CountedTeam>;

@@ -3,7 +3,7 @@ import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { askedBy, type Lists } from '../../../platform/list-query/index.js';
+import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
 import type { ActivityLog } from '../../events/index.js';
 import type { Factors } from '../factors/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
@@ -58,7 +58,7 @@ function createRecords({ db }: Pick<Runtime, 'db'>, userChanges: UserChanges, us
 
   return implement(managementApi, {
     list: async ({ project, query, request }) => {
-      const { total, users: found } = await users.list(project.id, askedBy({ query, request }));
+      const { total, users: found } = await users.list(project.id, listRequestOf({ query, request }));
       return { total, users: found.map((account) => shown(project, account)) };
     },
     create: async (call) => {

@@ -6,7 +6,7 @@ import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Asked, type Lists, readList } from '../../../platform/list-query/index.js';
+import { type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import { createPasswords, type Passwords } from './passwords/service.js';
 import { isVouching, type NewUser, newTarget, newUser } from './record.js';
@@ -37,7 +37,7 @@ export interface Users extends Passwords {
    * A page of the users, and how many match in all pages; the search looks into id, name, e-mail address and phone number. Throws Failure
    * `general_argument_invalid` and `general_cursor_not_found`.
    */
-  list(projectId: string, request: Asked): Promise<{ total: number; users: UserRecord[] }>;
+  list(projectId: string, request: ListRequest): Promise<{ total: number; users: UserRecord[] }>;
   /** The id of a user to be created: the one that was asked for, or a new one. A password is sealed for it before there is a row. */
   idOf(requested: string): string;
   /** Whether a user has the id, or one that was deleted had it. */

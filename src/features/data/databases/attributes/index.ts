@@ -45,8 +45,8 @@ export function attributeOperations({ db }: Pick<Runtime, 'db'>, databases: Data
       get: async (call) => toAttribute(attributeOf(await collectionOf(call), call.params.key)),
       delete: (call) => remove(call, 'Attribute'),
       createIndex: async (call) => {
-        const { attributes, orders: given } = call.body;
-        const orders = attributes.map((_, at) => (given[at]?.toUpperCase() === 'DESC' ? 'DESC' : 'ASC'));
+        const { attributes, orders: directions } = call.body;
+        const orders = attributes.map((_, at) => (directions[at]?.toUpperCase() === 'DESC' ? 'DESC' : 'ASC'));
         const draft = { ...call.body, orders };
         return toIndex(await db.work(auditContextOf(call), (unit) => databases.createIndex(unit, pathOf(call), draft)));
       },

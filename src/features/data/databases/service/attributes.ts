@@ -29,11 +29,11 @@ export function createAttributes({ ddl }: SchemaDeps, { lock, change }: Collecti
       unit.record('attributeCreated', recordOfPart(collection, 'attributes', key));
       return attribute;
     },
-    updateAttribute: async (unit, path, key, given) => {
+    updateAttribute: async (unit, path, key, input) => {
       const collection = await lock(unit, path);
       const before = attributeOf(collection, key);
-      if (before.type !== given.type) throw new Failure('attribute_type_invalid');
-      const after = withDefault({ ...before, ...given, updatedAt: unit.now });
+      if (before.type !== input.type) throw new Failure('attribute_type_invalid');
+      const after = withDefault({ ...before, ...input, updatedAt: unit.now });
       if (after.key !== key && collection.attributes.some((other) => other.key === after.key))
         throw new Failure('attribute_already_exists');
       const attributes = collection.attributes.map((one) => (one.number === before.number ? after : one));

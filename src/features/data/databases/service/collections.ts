@@ -68,17 +68,17 @@ export function createCollections(
   const service: CollectionService = {
     findCollection,
     getCollection,
-    createCollection: async (unit, { projectId, databaseId, collectionId }, given) => {
+    createCollection: async (unit, { projectId, databaseId, collectionId }, input) => {
       await getDatabase(unit, projectId, databaseId);
       const number = Number((await unit.one(store.nextNumber()))?.last);
       const collection: Collection = {
-        ...given,
+        ...input,
         id: collectionId === uniqueId ? random.id() : collectionId,
         projectId,
         databaseId,
         number,
         version: 1,
-        permissions: expandPermissions(given.permissions, 'container'),
+        permissions: expandPermissions(input.permissions, 'container'),
         attributes: [],
         indexes: [],
         lastPart: 0,
@@ -91,14 +91,14 @@ export function createCollections(
       unit.record('collectionCreated', recordOf(collection));
       return collection;
     },
-    updateCollection: async (unit, path, given) => {
+    updateCollection: async (unit, path, input) => {
       const collection = await lock(unit, path);
       const changed = await change(unit, collection, {
-        name: given.name ?? collection.name,
-        enabled: given.enabled ?? collection.enabled,
-        documentSecurity: given.documentSecurity ?? collection.documentSecurity,
+        name: input.name ?? collection.name,
+        enabled: input.enabled ?? collection.enabled,
+        documentSecurity: input.documentSecurity ?? collection.documentSecurity,
         permissions:
-          given.permissions === undefined ? collection.permissions : expandPermissions(given.permissions, 'container'),
+          input.permissions === undefined ? collection.permissions : expandPermissions(input.permissions, 'container'),
       });
       unit.record('collectionUpdated', recordOf(changed));
       return changed;

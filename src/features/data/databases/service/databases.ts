@@ -18,18 +18,18 @@ export function createDatabases({ store, ddl, random }: SchemaDeps): DatabaseSer
   };
   return {
     getDatabase,
-    createDatabase: async (unit, projectId, given) => {
-      const id = given.id === uniqueId ? random.id() : given.id;
-      const row = { projectId, id, name: given.name, enabled: given.enabled, createdAt: unit.now, updatedAt: unit.now };
+    createDatabase: async (unit, projectId, input) => {
+      const id = input.id === uniqueId ? random.id() : input.id;
+      const row = { projectId, id, name: input.name, enabled: input.enabled, createdAt: unit.now, updatedAt: unit.now };
       if ((await unit.one(store.insert(row))) === undefined) throw new Failure('database_already_exists');
       unit.record('databaseCreated', { resource: `databases/${id}`, payload: { name: row.name } });
       return row;
     },
-    updateDatabase: async (unit, projectId, id, given) => {
+    updateDatabase: async (unit, projectId, id, input) => {
       const database = await getDatabase(unit, projectId, id);
       const changed = {
-        name: given.name ?? database.name,
-        enabled: given.enabled ?? database.enabled,
+        name: input.name ?? database.name,
+        enabled: input.enabled ?? database.enabled,
         updatedAt: unit.now,
       };
       await unit.run(store.update(projectId, id, changed));

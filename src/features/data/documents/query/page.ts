@@ -12,7 +12,7 @@ export type CountUpTo = 0 | 'exact' | number;
 /** What a page of a list is made of. */
 interface Page {
   readonly collection: Collection;
-  readonly asked: DocumentQuery;
+  readonly request: DocumentQuery;
   /** What every document of the list fulfils. */
   readonly filters: readonly Fragment[];
   /** Where the cursor's document stands in the order. */
@@ -25,7 +25,7 @@ interface Page {
   /** How many bytes it has at least. */
   readonly bytes: Fragment;
   /** The bytes that the documents may have together. */
-  readonly most: Fragment;
+  readonly maxBytes: Fragment;
   /** The version of the collection's schema. */
   readonly version: Fragment;
 }
@@ -45,42 +45,42 @@ export function createPageStatements(sql: Sql) {
   const { dialect } = sql;
 
   const found = (page: Page, matching: Fragment | undefined, { put, putOwn }: Places): string => {
-    const { asked, cursor } = page;
-    const columns = orderColumns(asked.orders);
-    const before = asked.cursor?.before === true;
+    const { request, cursor } = page;
+    const columns = orderColumns(request.orders);
+    const before = request.cursor?.before === true;
     const conditions = [
       ...(matching === undefined ? [] : [putOwn(matching)]),
       ...(cursor === null ? [] : [put(afterCursor(columns, cursor, before))]),
     ];
     const where = conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
-    const offset = asked.offset === 0 ? '' : ` offset ${put({ sql: '?', values: [asked.offset] })}`;
-    return `from ${tableOf(page)}${where} order by ${orderBy(columns, dialect, before)} limit ${asked.limit}${offset}`;
+    const offset = request.offset === 0 ? '' : ` offset ${put({ sql: '?', values: [request.offset] })}`;
+    return `from ${tableOf(page)}${where} order by ${orderBy(columns, dialect, before)} limit ${request.limit}${offset}`;
   };
   /**
    * The documents of the page as one text; where they have more bytes than they may, `!` and how many. The text is measured as a whole: asking
    * for the length of each document would read each twice. SQLite's limit for the length of a text ends what is far beyond.
    */
   const printedBySqlite = (page: Page, matching: Fragment | undefined, places: Places): string => {
-    const again = ` order by ${orderBy(orderColumns(page.asked.orders), dialect, false)}`;
-    const most = places.putOwn(page.most);
+    const again = ` order by ${orderBy(orderColumns(page.request.orders), dialect, false)}`;
+    const maxBytes = places.putOwn(page.maxBytes);
     const document = `select ${places.put(page.document)} as document`;
     // A cross join keeps the order of its left side, so only a page read backwards has to be sorted again.
-    const order = page.asked.cursor?.before === true ? again : '';
+    const order = page.request.cursor?.before === true ? again : '';
     // The page is found first and printed then: a sorter would otherwise carry along every document that matches.
     const at = `(select seq as at ${found(page, matching, places)}) as page`;
     const documents = `${document} from ${at} cross join ${tableOf(page)} on seq = at${order}`;
     const text = `select group_concat(document, ${page.separator}) as text from (${documents}) as documents`;
-    return `select case when octet_length(text) > ${most} then '!' || octet_length(text) else coalesce(text, '') end from (${text}) as whole`;
+    return `select case when octet_length(text) > ${maxBytes} then '!' || octet_length(text) else coalesce(text, '') end from (${text}) as whole`;
   };
   /**
    * The same for Postgres: the page is found first, with the lengths of its documents; only then, and only if they fit, the documents are read,
    * as values out of line are costly. Of rows that are printed anew the lengths are not known before, so the text itself is measured, too.
    */
   const printedByPostgres = (page: Page, matching: Fragment | undefined, places: Places): string => {
-    const again = ` order by ${orderBy(orderColumns(page.asked.orders), dialect, false)}`;
+    const again = ` order by ${orderBy(orderColumns(page.request.orders), dialect, false)}`;
     const document = `case when bytes <= most then ${places.put(page.document)} end as document`;
     // Long values are not fetched for their lengths, nor to be carried along.
-    const measured = `sum(${places.put(page.bytes)}) over () as bytes, ${places.putOwn(page.most)} as most`;
+    const measured = `sum(${places.put(page.bytes)}) over () as bytes, ${places.putOwn(page.maxBytes)} as most`;
     const rows = isIndexed(page)
       ? `(select * ${found(page, matching, places)}) as page`
       : `(select seq as at ${found(page, matching, places)}) as page join ${tableOf(page)} on seq = at`;
@@ -110,17 +110,17 @@ export function createPageStatements(sql: Sql) {
       return { ...sql.text(`select ${text}`, values), allText: true };
     },
     /** For calls that ask the same of different values, without a cursor; `mostAt` is where the bytes stand among a call's own values. */
-    shared: (page: Page): SharedQuery & { readonly mostAt: number } => {
+    shared: (page: Page): SharedQuery & { readonly maxBytesAt: number } => {
       const { put, values } = createPlaces();
       const own = createOwnPlaces();
       const columns = columnsOf(page, { put, putOwn: own.put });
-      const mostAt = own.placeOf(page.most);
+      const maxBytesAt = own.positionOf(page.maxBytes);
       return {
         columns,
         values,
         places: own.places,
         own: own.values,
-        mostAt,
+        maxBytesAt: maxBytesAt,
         key: `${columns} ${JSON.stringify(values)}`,
       };
     },
@@ -128,8 +128,8 @@ export function createPageStatements(sql: Sql) {
 }
 
 /** Whether an index holds exactly the documents that match, in the order of the list, and the page is near its begin. */
-function isIndexed({ collection, asked, cursor }: Page): boolean {
-  const { conditions, orders, offset } = asked;
+function isIndexed({ collection, request, cursor }: Page): boolean {
+  const { conditions, orders, offset } = request;
   if (cursor !== null || offset > nearBegin) return false;
   if (orders.length === 0) return conditions.length === 0;
   const fixed = new Set(conditions.map((one) => (isEquality(one) ? keyOf(one.field) : undefined)));
@@ -160,18 +160,18 @@ function createPlaces() {
 function createOwnPlaces() {
   const values: Value[] = [];
   const places: string[] = [];
-  const known = new Map<Fragment, string>();
+  const placeholders = new Map<Fragment, string>();
   const firsts = new Map<Fragment, number>();
   const put = (fragment: Fragment): string => {
-    const before = known.get(fragment);
+    const before = placeholders.get(fragment);
     if (before !== undefined) return before;
     firsts.set(fragment, values.length);
     values.push(...fragment.values);
     const text = fragment.sql.replace(/cast\(\? as [a-z ]+(\[\])?\)|\?/g, (place) =>
       sharedColumn(places.push(place) - 1),
     );
-    known.set(fragment, text);
+    placeholders.set(fragment, text);
     return text;
   };
-  return { put, values, places, placeOf: (fragment: Fragment) => firsts.get(fragment) ?? -1 };
+  return { put, values, places, positionOf: (fragment: Fragment) => firsts.get(fragment) ?? -1 };
 }

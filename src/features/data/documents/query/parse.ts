@@ -58,22 +58,22 @@ export function parseQueries(texts: readonly string[], collection: Collection): 
 }
 
 /** What is kept of lists that were asked for before. */
-const kept = { bytes: 16_777_216, entries: 1000, largest: 262_144 } as const;
+const cacheBounds = { bytes: 16_777_216, entries: 1000, largest: 262_144 } as const;
 /** What a list takes, beside its text, with the statement that is made of it: that names every attribute of the collection, in three texts. */
 const bytesOf = (collection: Collection) => 4096 + 600 * collection.attributes.length;
 /** Longer lists hold many values and hardly come again. */
-const longestKept = 4096;
+const maxKeyLength = 4096;
 
 /** The same for lists, which repeat: what was parsed is kept for as long as the schema of the collection stays as it is. */
 export function createListParser(): typeof parseQueries {
-  const known = new Lru<{ readonly collection: Collection; readonly query: DocumentQuery }>(kept);
+  const cache = new Lru<{ readonly collection: Collection; readonly query: DocumentQuery }>(cacheBounds);
   return (texts, collection) => {
     // No query that can be parsed has a NUL, so texts of another number or with other bounds have another key.
     const key = `${collection.number} ${texts.length} ${texts.join('\0')}`;
-    const before = known.get(key);
+    const before = cache.get(key);
     if (before?.collection === collection) return before.query;
     const query = parseQueries(texts, collection);
-    if (key.length <= longestKept) known.set(key, { collection, query }, 4 * key.length + bytesOf(collection));
+    if (key.length <= maxKeyLength) cache.set(key, { collection, query }, 4 * key.length + bytesOf(collection));
     return query;
   };
 }

@@ -35,14 +35,14 @@ export function createEventStore(sql: Sql) {
     /** Numbers the oldest events that wait, from the number after `last` on; returns them, where asked to. */
     number: (
       projectId: string,
-      { last, now, most, returned }: { last: number; now: Instant; most: number; returned: boolean },
+      { last, now, limit, returned }: { last: number; now: Instant; limit: number; returned: boolean },
     ): Query =>
       sql.text(
         `update events set sequence = cast(? as bigint) + waiting.place, dispatched_at = ?
         from (select id as waiting_id, row_number() over (order by id) as place from
           (select id from events where project_id = ? and dispatched_at is null order by id limit ?) as oldest
         ) as waiting where events.id = waiting.waiting_id${returned ? ' returning id, type, created_at, sequence' : ''}`,
-        [last, now, projectId, most],
+        [last, now, projectId, limit],
       ),
     insertDeliveries: (projectId: string, drafts: readonly DeliveryDraft[], now: Instant): Query =>
       sql.text(
@@ -63,12 +63,12 @@ export function createEventStore(sql: Sql) {
     oldestWaiting: (): Query =>
       sql.text('select min(created_at) as oldest from events where dispatched_at is null', []),
     /** Removes some events that were fanned out before a time; the oldest are looked at only. */
-    prune: (projectId: string, before: Instant, most: number): Query =>
+    prune: (projectId: string, before: Instant, limit: number): Query =>
       sql.text(
         `delete from events where id in (select id from (
           select id, dispatched_at from events where project_id = ? and sequence is not null order by sequence limit ?
         ) as oldest where dispatched_at < ?)`,
-        [projectId, most, before],
+        [projectId, limit, before],
       ),
   };
 }

@@ -47,13 +47,13 @@ export function createFanOut({ db, random }: Pick<Runtime, 'db' | 'random'>, sto
       if (subscribers.length > 0) isSubscribed = true;
       else {
         const count = await unit.run(
-          store.number(projectId, { last, now: unit.now, most: maxRows.unsubscribed, returned: false }),
+          store.number(projectId, { last, now: unit.now, limit: maxRows.unsubscribed, returned: false }),
         );
         if (count > 0) await unit.run(store.advanceSequence(projectId, last + count));
         return count === maxRows.unsubscribed;
       }
       const batch = Math.min(maxRows.events, Math.ceil(maxRows.deliveries / subscribers.length));
-      const rows = await unit.all(store.number(projectId, { last, now: unit.now, most: batch, returned: true }));
+      const rows = await unit.all(store.number(projectId, { last, now: unit.now, limit: batch, returned: true }));
       if (rows.length === 0) return false;
       await unit.run(store.advanceSequence(projectId, last + rows.length));
       const events = rows

@@ -15,8 +15,8 @@ export function delayAfter(attempts: number, answered: Answered, random: Random,
   const seconds = deliveryDelays[attempts - 1];
   if (seconds === undefined) return undefined;
   const delay = withJitter(seconds * 1000, random);
-  const asked = [429, 503].includes(answered.statusCode) ? askedDelay(answered.retryAfter, now) : 0;
-  return Math.max(delay, Math.min(asked, 2 * delay));
+  const requested = [429, 503].includes(answered.statusCode) ? askedDelay(answered.retryAfter, now) : 0;
+  return Math.max(delay, Math.min(requested, 2 * delay));
 }
 
 /** `Retry-After` in milliseconds: seconds or a date (RFC 9110, section 10.2.3); 0 where it is neither. */

@@ -4,7 +4,7 @@ import { deliveryHeaders } from '#src/contract/headers.js';
 import type { Random } from '#src/platform/random.js';
 
 const prefix = 'whsec_';
-const keyBytes = { fresh: 32, least: 24, most: 64 } as const;
+const keyBytes = { fresh: 32, min: 24, max: 64 } as const;
 
 /** What is signed: the event, who it goes to, and the bytes that travel. */
 interface Signed {
@@ -24,9 +24,9 @@ export function newSecret(random: Random): string {
 export function demandSecret(text: string): void {
   const key = Buffer.from(text.slice(prefix.length), 'base64');
   const isExact = text === prefix + key.toString('base64');
-  if (isExact && key.length >= keyBytes.least && key.length <= keyBytes.most) return;
+  if (isExact && key.length >= keyBytes.min && key.length <= keyBytes.max) return;
   throw new Failure('general_argument_invalid', {
-    message: `Invalid \`secret\` param: give ${prefix} and the standard base64 of ${keyBytes.least} to ${keyBytes.most} bytes, or nothing for a new one.`,
+    message: `Invalid \`secret\` param: give ${prefix} and the standard base64 of ${keyBytes.min} to ${keyBytes.max} bytes, or nothing for a new one.`,
   });
 }
 

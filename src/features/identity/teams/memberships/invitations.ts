@@ -44,7 +44,7 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
   const { courier, limits, teams, membershipRepository } = deps;
   const { findLocked, findInvited, create } = createInvitedUsers(deps);
 
-  const placeOf = async (unit: Unit, project: Project, team: Team, account: UserRecord | undefined) => {
+  const openInvitation = async (unit: Unit, project: Project, team: Team, account: UserRecord | undefined) => {
     const place = account && (await membershipRepository.ofUser(unit, project.id, team.id, account.id));
     if (place?.confirm) throw new Failure('membership_already_confirmed');
     return place;
@@ -123,7 +123,8 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
       const team = await teams.lockById(unit, project, teamId);
       const account = (await findLocked(unit, project, invitation)) ?? (await create(unit, project, invitation, null));
       const place =
-        (await placeOf(unit, project, team, account)) ?? (await placeOfAddress(unit, project, team, account.email));
+        (await openInvitation(unit, project, team, account)) ??
+        (await placeOfAddress(unit, project, team, account.email));
       const added = newPlace(unit, project, team, account, invitation.roles);
       const { roles } = added;
       const joined =
@@ -136,7 +137,7 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
     invite: async (unit, project, by, teamId, invitation) => {
       const team = await teams.lockAsOwner(unit, project, by.actor, teamId);
       const existing = await findInvited(unit, project, invitation);
-      const ofUser = await placeOf(unit, project, team, existing);
+      const ofUser = await openInvitation(unit, project, team, existing);
       const recipient = existing === undefined ? invitation.email : existing.email;
       if (!recipient) throw new Failure(...unreachable);
       // A count by address that an invitation by id had moved would tell whose address it is.

@@ -2,7 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import { WithSession } from '#src/contract/with-session.js';
 import type { Runtime } from '#src/platform/index.js';
-import { askedBy } from '../../../../platform/list-query/index.js';
+import { listRequestOf } from '../../../../platform/list-query/index.js';
 import type { Projects } from '../../../installation/index.js';
 import type { Caller } from '../service.js';
 import type { Acceptances } from './acceptance.js';
@@ -42,12 +42,12 @@ export function membershipOperations(
     create: async (call) => shown(call, await create(call)),
     list: async (call) => {
       const { project, actor, params } = call;
-      const { total, memberships: found } = await memberships.list(project, actor, params.teamId, askedBy(call));
+      const { total, memberships: found } = await memberships.list(project, actor, params.teamId, listRequestOf(call));
       return { total, memberships: found.map((named) => shown(call, named)) };
     },
     listOfUser: async ({ project, params, query, request }) => {
-      const asked = askedBy({ query, request });
-      const { total, memberships: found } = await memberships.listOfUser(project, params.userId, asked);
+      const listRequest = listRequestOf({ query, request });
+      const { total, memberships: found } = await memberships.listOfUser(project, params.userId, listRequest);
       return { total, memberships: found.map((named) => toMembership(named, 'everything')) };
     },
     get: async (call) => {

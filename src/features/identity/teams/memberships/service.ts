@@ -5,9 +5,9 @@ import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
-  type Asked,
-  type AskedQueries,
   type ListField,
+  type ListQueries,
+  type ListRequest,
   type Lists,
   readList,
 } from '../../../../platform/list-query/index.js';
@@ -59,9 +59,9 @@ export interface Memberships {
   /** What the caller is shown of a member: everything of themselves, of somebody invited what the invitation named. */
   sightOf(project: Project, actor: Caller, named: NamedMembership): Sight;
   /** A page of the memberships and invitations of a team. */
-  list(project: Project, actor: Caller, teamId: string, request: Asked): Promise<NamedMemberships>;
+  list(project: Project, actor: Caller, teamId: string, request: ListRequest): Promise<NamedMemberships>;
   /** The same of a user. Throws Failure `user_not_found`. */
-  listOfUser(project: Project, userId: string, request: Asked): Promise<NamedMemberships>;
+  listOfUser(project: Project, userId: string, request: ListRequest): Promise<NamedMemberships>;
   /** Throws Failure `membership_not_found`. */
   get(project: Project, actor: Caller, teamId: string, id: string): Promise<NamedMembership>;
   /** Throws Failure `membership_downgrade_prohibited` where the team would be without an owner. */
@@ -87,7 +87,7 @@ export function createMemberships({ db }: Pick<Runtime, 'db'>, store: Membership
     reader: Reader,
     project: Project,
     of: Parameters<MembershipStore['rows']>[1],
-    request: AskedQueries,
+    request: ListQueries,
     maxBytes: number,
     actor?: Caller,
   ): Promise<Look<NamedMemberships>> => {
