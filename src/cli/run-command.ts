@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
@@ -7,6 +7,7 @@ import { Secret } from '#src/platform/config/secret.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import type { SchemaStatus } from '#src/platform/db/migrations.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
+import { errorCode, isAbsent } from '#src/platform/files.js';
 import { createRuntime, type Runtime } from '#src/platform/index.js';
 import type { ApplianceCall, Call, Command } from './command.js';
 import type { CommandResult } from './command-result.js';
@@ -43,7 +44,7 @@ export function load(
   { environment, configFile }: Pick<Call, 'environment' | 'configFile'>,
   options: { readonly needsMasterKey?: boolean; readonly flags?: Readonly<Record<string, string | undefined>> } = {},
 ): LoadedConfig {
-  if (configFile !== undefined && !existsSync(configFile)) {
+  if (configFile !== undefined && isAbsent(configFile)) {
     throw new ConfigError([`The configuration file ${resolve(configFile)} does not exist. Create it with svc init`]);
   }
   return loadConfig({ environment, file: configFile, ...options });
@@ -67,7 +68,7 @@ async function withAppliance<T>(
 /** Throws where the SQLite file does not exist: it would be created, and an empty database hides that the path is wrong. */
 export function requireDatabase(config: Config): void {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
-  if (file !== null && !existsSync(file)) throw schemaError(`There is no database at ${resolve(file)}.`, 'svc init');
+  if (file !== null && isAbsent(file)) throw schemaError(`There is no database at ${resolve(file)}.`, 'svc init');
 }
 
 /** Creates the directories of the data and of the SQLite file, for the owner only. */
@@ -77,8 +78,7 @@ export function prepareDirectories(config: Config): void {
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-      const message = `The directory ${resolve(directory)} cannot be created (${code}).`;
+      const message = `The directory ${resolve(directory)} cannot be created (${errorCode(error)}).`;
       throw new CommandError('unusable', 'directory_unusable', message, 'correct SVC_DATA_DIR or its permissions');
     }
   }
@@ -92,7 +92,7 @@ async function withRuntime<T>(
   body: (runtime: Runtime) => Promise<T>,
 ): Promise<T> {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
-  const absent = file !== null && !creates && !existsSync(file);
+  const absent = file !== null && !creates && isAbsent(file);
   const databaseUrl = absent ? new Secret('sqlite::memory:') : config.databaseUrl;
   const runtime = await createRuntime({ ...forCommand(config, output), databaseUrl });
   try {

@@ -29,7 +29,7 @@ export const limitClasses = {
   login: {
     account: { count: 10, seconds: 900 },
     address: { count: 30, seconds: 900 },
-    summary: 'Failed logins, wrong current passwords, wrong codes and links; a success gives the try back',
+    summary: 'Failed logins, wrong current passwords, wrong codes and links; a success is not counted',
   },
   mfa: {
     account: { count: 5, seconds: 900 },
@@ -149,6 +149,8 @@ export const schemaLimits = {
   /** Of an enum, and characters of each. */
   elements: 100,
   element: 255,
+  /** Of the value of an array attribute. */
+  arrayElements: 10_000,
   /** Attributes with their defaults and elements, and indexes, as JSON: every request that touches the collection reads them. */
   bytes: 1_048_576,
 } as const;

@@ -6,7 +6,7 @@ import { startAppliance } from '../harness/appliance.js';
 import { type Answer, type Client, createClient } from '../harness/client.js';
 import { runSql } from '../harness/database.js';
 import { lastMessageTo, messagesTo } from '../harness/messages.js';
-import { askAndRead, redeemPath, sentLogins, withSms } from '../logins/setup.js';
+import { aContact, askAndRead, redeemPath, sentLogins, withSms } from '../logins/setup.js';
 import { lastMessage, page, proofOf, recoveryProof } from '../proofs/proofs.js';
 import { accept, aTeam, invite } from '../teams/setup.js';
 import { aSquat, assertConfirmed, assertReleased, assertTaken, holderOf, type Other, type Squat } from './squatters.js';
@@ -163,6 +163,19 @@ for (const path of paths) {
     if (path.gives !== 'a password') (await squat.client.get('/account')).expect(200);
   });
 }
+
+test('a JWT that a server key made ends with a takeover, also where the account had no password', async () => {
+  const phone = aContact('phone');
+  const { secret: session } = (await guest.post('/account/sessions/anonymous', {})).expect(201).body;
+  const stranger = createClient(target, { session: String(session) });
+  const { $id: userId } = (await stranger.patch('/account/phone', { phone, password: '' })).expect(200).body;
+  const { jwt } = (await key.post(`/users/${userId}/jwts`, {})).expect(201).body;
+  const byJwt = createClient(target, { jwt: String(jwt) });
+  (await byJwt.get('/account')).expect(200);
+  const { secret } = (await key.post('/account/tokens/phone', { userId: 'unique()', phone })).expect(201).body;
+  (await guest.post(redeemPath, { userId, secret })).expect(201);
+  (await byJwt.get('/account')).refused(401, 'user_jwt_invalid');
+});
 
 test('an account that nobody has ever entered is entered without a mail about it', async () => {
   const team = await aTeam(target);

@@ -1,6 +1,6 @@
 // Setting up: init, settings, and the schema.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { settings } from '#src/platform/config/schema.js';
@@ -142,6 +142,24 @@ test('the schema is planned, applied, taken back and applied again', async () =>
   const mistyped = await svc(['config', 'check']);
   assert.equal(mistyped.code, 7);
   assert.match(mistyped.err, /SVC_PROT .*did you mean SVC_PORT/);
+});
+
+test('settings that cannot be read, and a database that may not be looked at, are no missing ones', async () => {
+  const { svc, dir } = await fresh();
+  const unreadable = await svc(['user', 'list', '--project', 'p', '--config', dir]);
+  assert.equal(unreadable.code, 7, unreadable.err);
+  assert.match(unreadable.err, /cannot be read \(EISDIR\)/);
+  const loop = join(dir, 'loop');
+  symlinkSync(loop, loop);
+  for (const args of [
+    ['user', 'list', '--project', 'p'],
+    ['migrate', 'status'],
+  ]) {
+    const unseen = await svc(args, { env: { SVC_DATABASE_URL: `sqlite:${loop}` } });
+    assert.equal(unseen.code, 6, unseen.err);
+    assert.match(unseen.err, /SQLITE_CANTOPEN|cannot be opened/);
+    assert.doesNotMatch(unseen.err, /svc init/);
+  }
 });
 
 test('looking at a database that does not exist creates none', async () => {

@@ -46,7 +46,7 @@ const isVisible = (caller: Caller) => (each: { readonly document: readonly strin
 
 async function compare(caller: Caller, queries: readonly WireQuery[], total: Total = 'exact'): Promise<void> {
   const visible = rows.filter(isVisible(caller)).map(({ row }) => row);
-  const expected = createEvaluator(visible, { datetimes: [], totalLimit: 10_000 })(queries, total);
+  const expected = createEvaluator(visible, { datetimes: [], totalLimit: 5_000 })(queries, total);
   const name = `${caller.name} ${total} ${JSON.stringify(queries)}`;
   const answer = await caller.client.get(`${collection.documents}${queryString(queries, { total })}`);
   if ('error' in expected) {

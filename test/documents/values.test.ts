@@ -62,7 +62,11 @@ const cases: Readonly<Record<string, Case>> = {
     bad: [1, [-10], ['1'], [largest + 1n]],
   },
   'array of doubles': { attribute: { type: 'float', array: true }, good: [[0.1 + 0.2, 1e300, 1]], bad: [['1']] },
-  'array of booleans': { attribute: { type: 'boolean', array: true }, good: [[true, false]], bad: [[1]] },
+  'array of booleans': {
+    attribute: { type: 'boolean', array: true },
+    good: [[true, false]],
+    bad: [[1]],
+  },
 };
 
 /** The text that follows a member in an answer. */
@@ -120,6 +124,15 @@ test('64 bits are exact in GraphQL, as literal, as variable and as text of varia
   }
 });
 
+test('an array has no more elements than it may', async () => {
+  const { documents } = await aCollection({ attributes: { v: { type: 'boolean', array: true } } });
+  const create = (length: number) =>
+    key.post(documents, { documentId: 'unique()', data: { v: Array.from({ length }, () => true) } });
+  (await create(9000)).expect(201);
+  // The members of the whole body are counted before it is known what they are.
+  (await create(10_001)).refused(400, 'general_argument_invalid');
+});
+
 test('datetimes are kept in UTC with milliseconds', async () => {
   const { documents } = await aCollection({ attributes: { v: { type: 'datetime' } } });
   const create = (v: unknown) => key.post(documents, { documentId: 'unique()', data: { v } });
@@ -131,7 +144,8 @@ test('datetimes are kept in UTC with milliseconds', async () => {
     '2024-12-31T23:30:00-05:00': '2025-01-01T04:30:00.000+00:00',
   };
   for (const [given, stored] of Object.entries(forms)) assert.equal((await create(given)).expect(201).body.v, stored);
-  for (const wrong of ['2023-02-29', '2024-13-01', 'now', '', 0, '24:00', '2024-02-29T25:00:00Z'])
+  const outOfRange = ['9999-12-31T23:59:59.999-05:00', '0000-01-01T00:00:00+10:00'];
+  for (const wrong of ['2023-02-29', '2024-13-01', 'now', '', 0, '24:00', '2024-02-29T25:00:00Z', ...outOfRange])
     (await create(wrong)).refused(400, 'document_invalid_structure');
 });
 

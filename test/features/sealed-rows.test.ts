@@ -7,8 +7,10 @@ import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { rowsOf, runSql } from '../harness/database.js';
 import { lastMessageTo } from '../harness/messages.js';
+import { startReceiver } from '../harness/receiver.js';
 import { keyAsBefore, openSealed, sealAsBefore } from '../harness/sealed.js';
 import { aGuardedUser } from '../second-factor/people.js';
+import { attemptsOf, aWebhook, startOpen } from '../webhooks/setup.js';
 
 const target = await startAppliance();
 const guest = createClient(target);
@@ -66,6 +68,40 @@ test('the contents of another message are not shown, and the mailbox stays reada
   assert.ok((await features.courier.mailbox.list(runtime.db, 'main', 1000)).length >= 2);
   await swap('messages', 'sealed', 'id', one, other);
   assert.equal((await show(one))?.text, before?.text);
+});
+
+test('a webhook whose secret does not open fails visibly, and a new secret mends it', async () => {
+  const own = await startOpen();
+  const key = (await aServerKey(own)).client;
+  const receiver = await startReceiver();
+  const [one, other] = [await aWebhook(key, receiver.origin), await aWebhook(key, receiver.origin)];
+  const rows = await rowsOf(own, 'webhooks');
+  const secret = String(rows.find(({ id }) => id === other.id)?.secret);
+  await runSql(own, 'update webhooks set secret = ? where id = ?', [secret, one.id]);
+  const tried = async () => {
+    (await key.post(`${one.path}/test`, {})).expect(200);
+    const [attempt] = await attemptsOf(key, one);
+    return [attempt?.ok, attempt?.error];
+  };
+  const [ok, error] = await tried();
+  assert.equal(ok, false);
+  assert.match(String(error), /cannot be read/);
+  (await key.post(`${one.path}/secret`, {})).expect(200);
+  own.clock.advance(1000);
+  assert.deepEqual(await tried(), [true, '']);
+});
+
+test('a signing key that does not open signs and verifies nothing', async () => {
+  const own = await startAppliance();
+  const { client, id } = await aLoggedInUser(own);
+  const { jwt } = (await client.post('/account/jwts', {})).expect(201).body;
+  const keys = await rowsOf(own, 'signing_keys');
+  await runSql(own, 'update signing_keys set kid = kid, secret = ?', [String(keys[0]?.secret).replace(/.$/, '')]);
+  const fresh = await own.startSibling();
+  const key = (await aServerKey(fresh)).client;
+  (await createClient(fresh, { jwt: String(jwt) }).get('/account')).refused(401, 'user_jwt_invalid');
+  (await key.post(`/users/${id}/jwts`, {})).refused(503, 'general_unavailable');
+  assert.match(fresh.log(), /"event":"sealing.unreadable"/);
 });
 
 test('no value of a row opens in another column or row', async () => {

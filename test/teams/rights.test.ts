@@ -146,5 +146,15 @@ test('a project may keep the contacts of members for owners', async () => {
   const [{ $id, userName } = {}] = (await ada.client.get(team.memberships)).list('memberships');
   assert.equal(userName, team.owner.name);
   assert.equal((await ada.client.get(`${team.memberships}/${$id}`)).body.userEmail, '');
+  // The same for those who are invited: whoever sees an address now would know later whose it is.
+  const body = { email: 'vic@mail.example', name: 'Vic', roles: ['a'], url: page };
+  (await team.owner.client.post(team.memberships, body)).expect(201);
+  const invited = async (client: typeof key) => {
+    const list = (await client.get(team.memberships)).list('memberships');
+    const found = list.find(({ confirm }) => confirm === false);
+    return [found?.userName, found?.userEmail];
+  };
+  assert.deepEqual(await invited(ada.client), ['Vic', '']);
+  assert.deepEqual(await invited(team.owner.client), ['Vic', 'vic@mail.example']);
   await changeSettings(target, { 'teams.hideMembers': false });
 });

@@ -78,6 +78,15 @@ test('an id and an address of one account are answered as those of two, in any o
   assert.deepEqual(seen[1], seen[3]);
 });
 
+test("the id that a team sees of an invited user is nobody else's", async () => {
+  const team = await aTeam(target);
+  const body = { email: aContact('email'), roles: ['a'], url: page };
+  const { userId } = (await team.owner.client.post(team.memberships, body)).expect(201).body;
+  const taken = { userId, email: aContact('email'), password: 'seven-green-lamps' };
+  (await guest.post('/account', taken)).refused(409, 'user_already_exists');
+  (await key.post('/users', taken)).refused(409, 'user_already_exists');
+});
+
 test('accepting one ends the other, whichever it is', async () => {
   for (const isById of [true, false]) {
     const { team, user, byId, byAddress } = await invitedTwice();

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { errorCode, isAbsent } from '../files.js';
 import { problemsBetween } from './cross-field.js';
 import { type Config, type Setting, settings } from './schema.js';
 import { Secret } from './secret.js';
@@ -38,19 +39,28 @@ interface LoadOptions {
 
 const defaultFiles = ['svc.env', '/etc/svc/svc.env'];
 
-/** The file that holds the configuration: the one named, else the first usual one that exists. */
+/** The file that holds the configuration: the one named, else the first of the default ones that exists. */
 function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
   const named = options.file ?? (options.environment.SVC_CONFIG || undefined);
   if (named !== undefined) return resolve(named);
-  const found = defaultFiles.find((path) => existsSync(path));
+  const found = defaultFiles.find((path) => !isAbsent(path));
   return found === undefined ? null : resolve(found);
+}
+
+/** Throws ConfigError for a file that cannot be read: without it, other settings would be in force. */
+function readSettings(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError([`The configuration file ${file} cannot be read (${errorCode(error)})`]);
+  }
 }
 
 /** Reads flags > environment (`SVC_*`, `SVC_*_FILE`) > file > defaults. Throws ConfigError with all problems. */
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const problems: string[] = [];
   const file = configFile(options);
-  const fromFile = file !== null && existsSync(file) ? parseEnvFile(readFileSync(file, 'utf8'), problems) : {};
+  const fromFile = file !== null && !isAbsent(file) ? parseEnvFile(readSettings(file), problems) : {};
   const values: Record<string, unknown> = {};
   const origins: Record<string, Origin> = {};
   for (const [name, setting] of Object.entries(settings) as [keyof Config, Setting][]) {

@@ -216,7 +216,7 @@ export const settings = {
     'SVC_TOKENS_IN_RESPONSE',
     z.enum(['auto', 'any', 'key', 'never']),
     'auto',
-    'Who is answered the secrets of verification and recovery while no mail is configured: auto, any, key or never',
+    'Who gets the secrets of verification and recovery in the response while no mail is configured: auto, any, key or never',
   ),
   rateLimit: setting('SVC_RATE_LIMIT', z.enum(['on', 'off']), 'on', 'off switches the request limits off, for tests'),
   rateLimits: setting(
@@ -228,7 +228,7 @@ export const settings = {
   totalLimit: setting(
     'SVC_TOTAL_LIMIT',
     wholeNumber(0, 2_000_000_000),
-    '10000',
+    '5000',
     'How far the total of a filtered list counts; 0: without limit',
   ),
   querySeconds: setting(
@@ -241,7 +241,7 @@ export const settings = {
     'SVC_ANSWER_MAX_BYTES',
     wholeNumber(65_536, 134_217_728),
     '16777216',
-    'Largest answer in bytes; four times as much may be under way in a process',
+    'Largest response in bytes; all responses under way in a process have four times as much, and further large ones wait',
   ),
   bodyMaxBytes: setting('SVC_BODY_MAX_BYTES', wholeNumber(1024, 104_857_600), '1048576', 'Largest JSON body in bytes'),
   allowInsecure: setting(

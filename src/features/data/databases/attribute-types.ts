@@ -52,7 +52,6 @@ export interface AttributeType {
 }
 
 const int64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n } as const;
-const maxElements = 10_000;
 const maxDatetime = 40;
 
 const whole = z.union([z.int(), z.bigint()]).nullish();
@@ -106,7 +105,8 @@ export function toStored(
   const { parse } = attributeTypes[attribute.type];
   if (!attribute.array) return parse(value, attribute);
   if (!Array.isArray(value)) return new InvalidValue('must be an array');
-  if (value.length > maxElements) return new InvalidValue(`must have at most ${maxElements} elements`);
+  if (value.length > schemaLimits.arrayElements)
+    return new InvalidValue(`must have at most ${schemaLimits.arrayElements} elements`);
   const stored: unknown[] = [];
   for (const [index, element] of value.entries()) {
     const one = parse(element, attribute);
@@ -203,7 +203,9 @@ function datetime(value: unknown): string | InvalidValue {
   if (!instants.some((form) => form.test(text))) return new InvalidValue('must be a date and time in ISO 8601');
   // Without an offset it is UTC, whatever the machine's own zone.
   const time = Date.parse(/(?:Z|[+-]\d\d:?\d\d)$|^\d{4}-\d\d-\d\d$/i.test(text) ? text : `${text}Z`);
-  return Number.isNaN(time)
-    ? new InvalidValue('must be a date and time in ISO 8601')
-    : `${new Date(time).toISOString().slice(0, -1)}+00:00`;
+  if (Number.isNaN(time)) return new InvalidValue('must be a date and time in ISO 8601');
+  const instant = new Date(time).toISOString();
+  // An offset may lead out of the years of four digits, where text has another order than time.
+  if (!/^\d{4}-/.test(instant)) return new InvalidValue('must be in the years 0000 to 9999 of UTC');
+  return `${instant.slice(0, -1)}+00:00`;
 }

@@ -167,12 +167,14 @@ export function createWebhooks(
     ): Promise<WithSecret> => {
       if (given !== undefined) demandSecret(given);
       const before = await get(unit, project.id, id);
-      const old = sealing.open(project.id, project.dataKey, aadOf(before, 'secret'), before.secret);
+      // One that does not open signs no more; a new secret is the way out.
+      const old = sealing.tryOpen(project.id, project.dataKey, aadOf(before, 'secret'), before.secret);
+      const overlaps = overlapSeconds > 0 && old !== undefined;
       const secret = given ?? newSecret(random);
       const webhook = await change(unit, before, {
         secret: seal(project, id, 'secret', secret),
-        previousSecret: overlapSeconds === 0 ? null : seal(project, id, 'previousSecret', old),
-        previousUntil: overlapSeconds === 0 ? null : instantOf(millisecondsOf(unit.now) + overlapSeconds * 1000),
+        previousSecret: overlaps ? seal(project, id, 'previousSecret', old) : null,
+        previousUntil: !overlaps ? null : instantOf(millisecondsOf(unit.now) + overlapSeconds * 1000),
       });
       const payload = { name: webhook.name, overlapSeconds };
       unit.record('webhookSecretRotated', { resource: resource(webhook), payload });

@@ -25,9 +25,9 @@ export function createTakeovers({ users, sessions, secrets, factors, courier }: 
     return true;
   };
   const dropPassword = async (unit: Unit, project: Project, account: UserRecord): Promise<boolean> => {
-    if (account.passwordHash === null) return false;
-    // The new time ends JWTs that were made without a session, too.
+    // The new time ends JWTs that a server key made, also where there is no password.
     await users.update(unit, project.id, account, { passwordHash: null, passwordUpdate: unit.now });
+    if (account.passwordHash === null) return false;
     const userId = account.id;
     unit.record('accountPasswordChanged', { resource: `users/${userId}`, userId, payload: { userId } });
     return true;

@@ -15,9 +15,9 @@ import { type SigningKeyStatus, toStatus } from './view.js';
 
 /** The keys that sign the JWTs of each project. They are made on first need and change their state by the clock. */
 export interface SigningKeys {
-  /** The key that signs now. It is read from the database each time: a revoked one must sign no more. */
+  /** The key that signs now. It is read from the database each time: a revoked one must sign no more. Throws Failure `general_unavailable` where it cannot be opened. */
   signing(project: Project, alg: SigningAlgorithm): Promise<JwtKey>;
-  /** The key that verifies what its `kid` has signed; one that this process does not know yet is looked for. */
+  /** The key that verifies what its `kid` has signed; one that this process does not know yet is looked for. Undefined where there is none that opens. */
   verifying(project: Project, kid: string): Promise<JwtKey | undefined>;
   /** Every key of the project that others may see; there is always one. */
   published(project: Project): Promise<readonly SigningKey[]>;
@@ -68,8 +68,10 @@ export function createSigningKeys(
 
   return {
     signing: async (project, alg) => {
-      const key = await current(project, alg, await latest(project.id));
-      return { kid: key.kid, alg, key: material.secretKey(project, key) };
+      const { kid, ...rest } = await current(project, alg, await latest(project.id));
+      const key = material.secretKey(project, { kid, ...rest });
+      if (key === undefined) throw new Failure('general_unavailable', { retryAfter: 60 });
+      return { kid, alg, key };
     },
     verifying: async (project, kid) => {
       const named = (keys: readonly SigningKey[]) => keys.find((key) => key.kid === kid);
@@ -77,7 +79,7 @@ export function createSigningKeys(
       if (found === undefined) return undefined;
       const { alg, publicJwk } = found;
       const key = publicJwk === null ? material.secretKey(project, found) : material.publicKey(kid, publicJwk);
-      return { kid, alg, key };
+      return key && { kid, alg, key };
     },
     published: async (project) => {
       const keys = await recent(project.id);

@@ -42,6 +42,16 @@ export function failureOf(error: unknown, durationMs: number): Outcome {
   };
 }
 
+/** What it means that a secret of the webhook does not open. */
+export const unreadable: Outcome = {
+  statusCode: 0,
+  ok: false,
+  error: "the webhook's secret or password cannot be read; give it new ones",
+  response: '',
+  durationMs: 0,
+  retryAfter: undefined,
+};
+
 /** The first KiB as text; Postgres keeps no NUL characters. */
 function keptText(body: Buffer): string {
   return body

@@ -5,7 +5,7 @@ import type { Runtime } from '#src/platform/index.js';
 import type { SealedAad } from '#src/platform/sealing.js';
 import { sealedWebhooks, type Webhook } from '../store.js';
 import type { DeliveryMetrics } from './metrics.js';
-import { failureOf, type Outcome, outcomeOf } from './outcome.js';
+import { failureOf, type Outcome, outcomeOf, unreadable } from './outcome.js';
 import { signatureHeaders } from './signature.js';
 
 /** What is posted. */
@@ -50,11 +50,16 @@ export function createPost(
     const bytes = Buffer.from(body);
     const seconds = Math.floor(clock.now() / 1000);
     const signed = { eventId, event, webhookId: webhook.id, body: bytes, seconds };
-    const headers = {
-      'content-type': 'application/json',
-      ...authorization(project, webhook),
-      ...signatureHeaders(signed, secretsOf(project, webhook)),
-    };
+    let headers: Record<string, string>;
+    try {
+      headers = {
+        'content-type': 'application/json',
+        ...authorization(project, webhook),
+        ...signatureHeaders(signed, secretsOf(project, webhook)),
+      };
+    } catch {
+      return unreadable;
+    }
     const started = clock.monotonic();
     const passed = () => Math.round(clock.monotonic() - started);
     const outcome = await egress

@@ -25,8 +25,9 @@ export function createMaterial({ random, sealing }: Pick<Runtime, 'random' | 'se
     return pair;
   };
   /** The same object each time: what is derived from it is kept with it. */
-  const cached = (name: string, open: () => KeyObject): KeyObject => {
+  const cached = (name: string, open: () => KeyObject | undefined): KeyObject | undefined => {
     const key = cache.get(name) ?? open();
+    if (key === undefined) return undefined;
     if (cache.size >= maxCached) cache.clear();
     cache.set(name, key);
     return key;
@@ -43,14 +44,15 @@ export function createMaterial({ random, sealing }: Pick<Runtime, 'random' | 'se
       const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
       return { kid, alg, publicJwk: { kty: 'RSA', n, e }, secret: seal(pem) };
     },
-    /** What signs. */
-    secretKey: (project: Project, { kid, alg, secret }: SigningKey): KeyObject =>
+    /** What signs; undefined, and reported, where it does not open. */
+    secretKey: (project: Project, { kid, alg, secret }: SigningKey): KeyObject | undefined =>
       cached(`secret ${kid}`, () => {
-        const opened = sealing.open(project.id, project.dataKey, aad(kid), secret);
+        const opened = sealing.tryOpen(project.id, project.dataKey, aad(kid), secret);
+        if (opened === undefined) return undefined;
         return alg === 'HS256' ? createSecretKey(Buffer.from(opened, 'base64url')) : createPrivateKey(opened);
       }),
     /** What verifies a key's signatures in public. */
-    publicKey: (kid: string, jwk: PublicJwk): KeyObject =>
+    publicKey: (kid: string, jwk: PublicJwk): KeyObject | undefined =>
       cached(`public ${kid}`, () => createPublicKey({ key: { ...jwk }, format: 'jwk' })),
   };
 }

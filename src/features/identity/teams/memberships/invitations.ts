@@ -7,6 +7,7 @@ import { digest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Courier, Limits } from '../../../installation/index.js';
 import { linkTo } from '../../one-time-secrets/index.js';
+import type { TakenIds } from '../../taken-ids/index.js';
 import type { Users } from '../../users/index.js';
 import type { Caller, Teams } from '../service.js';
 import type { Team } from '../store.js';
@@ -21,6 +22,7 @@ interface Deps {
   readonly limits: Limits;
   readonly teams: Teams;
   readonly membershipRepository: MembershipRepository;
+  readonly takenIds: TakenIds;
 }
 
 /** The ways into a team: owners invite by mail, server keys and operators add at once. */
@@ -41,7 +43,7 @@ export interface Invitations {
 
 /** Creates the service of invitations. */
 export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Deps): Invitations {
-  const { courier, limits, teams, membershipRepository } = deps;
+  const { courier, limits, teams, membershipRepository, takenIds } = deps;
   const { findLocked, findInvited, create } = createInvitedUsers(deps);
 
   const openInvitation = async (unit: Unit, project: Project, team: Team, account: UserRecord | undefined) => {
@@ -91,6 +93,9 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
       joined: null,
       confirm: false,
     };
+    // Nobody else may get the id that the team sees: it could grant it rights.
+    if (place === undefined && offered.alias !== null)
+      await takenIds.keep(unit, { projectId: project.id, kind: 'user', id: offered.alias });
     const { userId: current, roles, invitedAs, secretDigest, invited } = offered;
     const membership =
       place === undefined

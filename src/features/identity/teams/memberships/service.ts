@@ -124,9 +124,9 @@ export function createMemberships({ db }: Pick<Runtime, 'db'>, store: Membership
   return {
     sightOf: (project, actor, { membership }) => {
       if (actor.kind !== 'user' || actor.id === membership.userId) return 'everything';
-      if (!membership.confirm) return 'asInvited';
       const own = actor.account.memberships.find(({ teamId }) => teamId === membership.teamId);
       const mayReach = !project.settings['teams.hideMembers'] || own?.roles.includes(ownerRole) === true;
+      if (!membership.confirm) return mayReach ? 'asInvited' : 'asInvitedWithoutContacts';
       return mayReach ? 'everything' : 'withoutContacts';
     },
     list: (project, actor, teamId, request) =>

@@ -31,8 +31,8 @@ export interface NamedMembership {
   readonly teamName: string;
 }
 
-/** What a caller is shown of a member: all there is, no way to reach the person, or only what the invitation named. */
-export type Sight = 'everything' | 'withoutContacts' | 'asInvited';
+/** What a caller is shown of a member: everything or what the invitation named, each with or without e-mail address and phone number. */
+export type Sight = 'everything' | 'withoutContacts' | 'asInvited' | 'asInvitedWithoutContacts';
 
 /** Prints a membership. */
 export function toMembership(named: NamedMembership, sight: Sight): z.input<typeof membershipShape> {
@@ -58,9 +58,13 @@ export function toMembership(named: NamedMembership, sight: Sight): z.input<type
 }
 
 function seen({ membership, account }: NamedMembership, sight: Sight) {
-  if (sight === 'asInvited')
-    return { ...membership.invitedAs, id: membership.alias ?? membership.userId, mfa: false, accessedAt: null };
+  const contacts = { email: '', phone: '' };
+  if (sight === 'asInvited' || sight === 'asInvitedWithoutContacts') {
+    const { invitedAs, alias, userId } = membership;
+    const shown = sight === 'asInvited' ? invitedAs : { ...invitedAs, ...contacts };
+    return { ...shown, id: alias ?? userId, mfa: false, accessedAt: null };
+  }
   const { id, name, accessedAt } = account;
-  if (sight === 'withoutContacts') return { id, name, email: '', phone: '', mfa: false, accessedAt };
+  if (sight === 'withoutContacts') return { id, name, ...contacts, mfa: false, accessedAt };
   return { id, name, email: account.email ?? '', phone: account.phone ?? '', mfa: account.mfa, accessedAt };
 }
