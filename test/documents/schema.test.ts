@@ -226,3 +226,21 @@ test('a database goes with its collections', async () => {
   (await key.get('/databases/gone/collections/c/documents')).refused(404, 'database_not_found');
   assert.ok(!(await rowsOf(target, 'collections')).some((row) => row.database_id === 'gone'));
 });
+
+test('a database is deleted while its collections are, and while it is by another: all is gone, and nobody fails otherwise', async () => {
+  for (let round = 0; round < 8; round++) {
+    const databaseId = `both-${round}`;
+    const path = `/databases/${databaseId}`;
+    (await key.post('/databases', { databaseId, name: 'both' })).expect(201);
+    const ids = ['a', 'b', 'c', 'd'];
+    for (const collectionId of ids)
+      (await key.post(`${path}/collections`, { collectionId, name: collectionId })).expect(201);
+    const answers = await Promise.all([
+      ...ids.map((id) => key.delete(`${path}/collections/${id}`)),
+      ...[1, 2].map(() => key.delete(path)),
+    ]);
+    for (const { status } of answers) assert.ok([204, 404].includes(status), String(status));
+    assert.equal(answers.slice(4).filter(({ status }) => status === 204).length, 1);
+    (await key.get(path)).refused(404, 'database_not_found');
+  }
+});

@@ -48,6 +48,8 @@ export function createDatabaseStore(sql: Sql) {
       sql.compile(knex(databases.name).insert(databases.encode(row)).onConflict().ignore().returning('id')),
     update: (projectId: string, id: string, change: Partial<DatabaseRow>): Query =>
       sql.compile(ofDatabase(projectId, id).update(databases.encodeSome(change))),
+    /** Held until the end of the unit: no collection is created in it meanwhile. */
+    lock: (projectId: string, id: string): Query => sql.compile(ofDatabase(projectId, id).forUpdate().select('id')),
     remove: (projectId: string, id: string): Query => sql.compile(ofDatabase(projectId, id).delete()),
     /** Every process sees by the versions that something above its collections has changed. */
     touchCollections: (projectId: string, databaseId: string): Query =>
@@ -76,12 +78,13 @@ export function createDatabaseStore(sql: Sql) {
       ),
     collectionRows: inDatabase,
     collectionColumns: () => collections.select(sql),
-    /** The numbers of the tables of all collections of a project, or of one of its databases. */
+    /** The numbers of the tables of all collections of a project, or of one of its databases, whose rows are held: another unit may remove one. */
     numbers: (projectId: string, databaseId?: string): Query =>
       sql.compile(
         knex(collections.name)
           .where({ project_id: projectId, ...(databaseId === undefined ? {} : { database_id: databaseId }) })
           .orderBy('number')
+          .forUpdate()
           .select('number'),
       ),
     nextNumber: (): Query =>

@@ -38,6 +38,7 @@ export function createDatabases({ store, ddl, random }: SchemaDeps): DatabaseSer
       return { ...database, ...changed };
     },
     removeDatabase: async (unit, projectId, id) => {
+      await unit.one(store.lock(projectId, id));
       const { name } = await getDatabase(unit, projectId, id);
       await dropAll(unit, await unit.all(store.numbers(projectId, id)));
       await unit.run(store.remove(projectId, id));
