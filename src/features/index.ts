@@ -112,7 +112,7 @@ export function createFeatures(runtime: Runtime) {
     limits,
     takenIds,
   });
-  const { databases, operations: databaseOperations } = createDatabasesFeature(runtime, lists);
+  const { databases, operations: databaseOperations, jobs: databaseJobs } = createDatabasesFeature(runtime, lists);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(runtime, databases);
   const loginDeps = { users, claims, sessions, limits, secrets, courier, projects };
@@ -126,6 +126,7 @@ export function createFeatures(runtime: Runtime) {
       ...secrets.jobs,
       ...sessionJobs,
       ...keyJobs,
+      ...databaseJobs,
       ...hooks.jobs,
       rebinding(sealedColumns),
     ],

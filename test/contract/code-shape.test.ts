@@ -218,7 +218,7 @@ const readAsText = [
 const textHomes: Record<string, string> = {
   'cli/commands/collection.ts': 'an example of a permission in a help text',
   'contract/permissions.ts': 'the home of permissions',
-  'platform/db/collection-ddl.ts': 'an index over the permissions that allow to read, released as it is',
+  'platform/db/collection-triggers.ts': 'an index over the permissions that allow to read, released as it is',
 };
 
 test('permissions and printed JSON are read as text in their home files only', () => {

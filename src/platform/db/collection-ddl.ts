@@ -1,3 +1,5 @@
+import { countsTable, documentTable, readersTable } from './collection-tables.js';
+import { collectionTriggers, replacedTriggers, rolesOf } from './collection-triggers.js';
 import type { DialectName, Query } from './query.js';
 
 /** How an attribute is stored. A list is JSON text. */
@@ -5,10 +7,6 @@ export type ColumnKind = ElementKind | 'list';
 /** How a single value is stored. */
 export type ElementKind = 'text' | 'integer' | 'double' | 'boolean';
 
-/** The table of a collection; every name in it is made of our own numbers. */
-export const documentTable = (number: number): string => `d_${number}`;
-/** The table of the roles that may read single documents. */
-export const readersTable = (number: number): string => `r_${number}`;
 /** The column of an attribute. */
 export const attributeColumn = (number: number): string => `a_${number}`;
 const indexName = (collection: number, index: number): string => `i_${collection}_${index}`;
@@ -37,24 +35,36 @@ interface IndexedColumn {
 export function createCollectionDdl(dialect: DialectName) {
   const statement = (sql: string): Query => ({ sql, values: [] });
   const text = types[dialect].text;
+  const placeholder = (at: number) => (dialect === 'sqlite' ? '?' : `$${at}`);
   const sequence =
     dialect === 'sqlite' ? 'integer primary key autoincrement' : 'bigint generated always as identity primary key';
   // In both databases nulls come first ascending and last descending; Postgres has to be told.
   const order = (descending: boolean) =>
     dialect === 'sqlite' ? (descending ? ' desc' : '') : descending ? ' desc nulls last' : ' nulls first';
+  /** What every list can be ordered by. */
+  const timeIndex = (number: number, time: 'created' | 'updated'): Query =>
+    statement(
+      // The tie-break of every list; SQLite has it in each index anyway.
+      `create index if not exists ${documentTable(number)}_${time} on ${documentTable(number)} (${time}_at${dialect === 'postgres' ? ', seq' : ''})`,
+    );
   return {
     create: (number: number): Query[] => [
       statement(
         `create table ${documentTable(number)} (seq ${sequence}, id ${text} not null unique, created_at ${text} not null, updated_at ${text} not null, permissions ${text} not null, shape ${text} not null, printed ${text} not null)`,
       ),
       statement(
-        `create table ${readersTable(number)} (role ${text} not null, seq bigint not null, primary key (role, seq))${dialect === 'sqlite' ? ' without rowid' : ''}`,
+        `create table ${readersTable(number)} (role ${text} not null, seq bigint not null, created_at ${text}, primary key (role, seq))${dialect === 'sqlite' ? ' without rowid' : ''}`,
       ),
-      ...readersTriggers(dialect, number).map(statement),
+      timeIndex(number, 'created'),
+      timeIndex(number, 'updated'),
+      statement(`insert into ${countsTable} (number, documents) values (${number}, 0)`),
+      ...collectionTriggers(dialect, number).map(statement),
     ],
+    timeIndex,
     drop: (number: number): Query[] => [
       statement(`drop table ${readersTable(number)}`),
       statement(`drop table ${documentTable(number)}`),
+      statement(`delete from ${countsTable} where number = ${number}`),
       ...(dialect === 'postgres' ? [statement(`drop function ${readersTable(number)}_keep()`)] : []),
     ],
     addColumn: (number: number, attribute: number, kind: ColumnKind): Query =>
@@ -71,41 +81,49 @@ export function createCollectionDdl(dialect: DialectName) {
         `create ${unique ? 'unique ' : ''}index ${indexName(number, index)} on ${documentTable(number)} (${list.join(', ')})`,
       );
     },
+    /** Makes the tables of an earlier layout keep what those of the present one keep, for every document that is written from then on. */
+    beginUpgrade: (number: number): Query[] => [
+      // No document is written between the count and the commit: SQLite has one writer.
+      ...(dialect === 'postgres' ? [statement(`lock table ${documentTable(number)} in share row exclusive mode`)] : []),
+      statement(`alter table ${readersTable(number)} add column created_at ${text}`),
+      ...replacedTriggers(dialect, number).map(statement),
+      statement(
+        `insert into ${countsTable} (number, documents) select ${number}, count(*) from ${documentTable(number)}`,
+      ),
+    ],
+    /** Fills what an earlier layout lacks for documents of some sequences: beyond the first and up to the last. */
+    upgradeReaders: (number: number, after: number, to: number): Query => {
+      const documents = documentTable(number);
+      const added = `select ${rolesOf(dialect, documents)}`;
+      return {
+        sql: `insert into ${readersTable(number)} (role, seq, created_at) ${added} and ${documents}.seq > ${placeholder(1)} and ${documents}.seq <= ${placeholder(2)} on conflict (role, seq) do update set created_at = excluded.created_at`,
+        values: [after, to],
+      };
+    },
+    lastSequence: (number: number): Query => statement(`select max(seq) as last from ${documentTable(number)}`),
+    /** Which time has no index yet, if any, as `time`. */
+    missingTimeIndex: (number: number): Query => {
+      const name = `'${documentTable(number)}_' || time`;
+      const exists =
+        dialect === 'sqlite'
+          ? `exists (select 1 from sqlite_schema where type = 'index' and name = ${name})`
+          : `to_regclass(${name}) is not null`;
+      const times = "select 'created' as time union all select 'updated'";
+      return statement(`select time from (${times}) as times where not ${exists} order by time limit 1`);
+    },
+    /** Postgres appends to the counts of documents: one row for each collection again. */
+    sumUpCounts: (): Query[] => {
+      if (dialect === 'sqlite') return [];
+      const several = `select number from ${countsTable} group by number having count(*) > 1`;
+      return [
+        statement(
+          `with gone as (delete from ${countsTable} where number in (${several}) returning number, documents) insert into ${countsTable} (number, documents) select number, sum(documents) from gone group by number`,
+        ),
+      ];
+    },
     dropIndex: (number: number, index: number): Query => statement(`drop index if exists ${indexName(number, index)}`),
   };
 }
 
 /** The statements that make and change the tables of collections. */
 export type CollectionDdl = ReturnType<typeof createCollectionDdl>;
-
-/**
- * Keeps the roles that may read a document beside it, in the statement that writes the document: one statement less for each write.
- * A permission is `read("role")`, so the role begins at the seventh character and ends two before the last. Rows are found by the roles
- * that their document had, so that each is one entry in one index.
- */
-function readersTriggers(dialect: DialectName, number: number): string[] {
-  const [documents, readers] = [documentTable(number), readersTable(number)];
-  const role = 'substr(value, 7, length(value) - 8)';
-  const roles = (row: string) =>
-    dialect === 'sqlite'
-      ? `json_each(${row}.permissions) where value glob 'read("*'`
-      : `json_array_elements_text(${row}.permissions::json) as value where value like 'read("%'`;
-  const add = `insert into ${readers} (role, seq) select ${role}, new.seq from ${roles('new')}`;
-  const remove = `delete from ${readers} where seq = old.seq and role in (select ${role} from ${roles('old')})`;
-  if (dialect === 'sqlite') {
-    return [
-      `create trigger ${readers}_add after insert on ${documents} when new.permissions <> '[]' begin ${add}; end`,
-      `create trigger ${readers}_change after update of permissions on ${documents} begin ${remove}; ${add}; end`,
-      `create trigger ${readers}_remove after delete on ${documents} when old.permissions <> '[]' begin ${remove}; end`,
-    ];
-  }
-  const addAll = `insert into ${readers} (role, seq) select ${role}, added.seq from added cross join lateral ${roles('added')}`;
-  const change = `${remove}; if tg_op = 'UPDATE' then ${add}; end if`;
-  const keep = `execute function ${readers}_keep()`;
-  return [
-    `create or replace function ${readers}_keep() returns trigger language plpgsql as $$ begin if tg_op = 'INSERT' then ${addAll}; else ${change}; end if; return null; end $$`,
-    `create trigger ${readers}_add after insert on ${documents} referencing new table as added for each statement ${keep}`,
-    `create trigger ${readers}_change after update of permissions on ${documents} for each row ${keep}`,
-    `create trigger ${readers}_remove after delete on ${documents} for each row when (old.permissions <> '[]') ${keep}`,
-  ];
-}

@@ -7,9 +7,10 @@ import { attributeOperations } from './attributes/index.js';
 import { createListing } from './listing.js';
 import { pathOf } from './schema.js';
 import { createAttributes } from './service/attributes.js';
-import { createCollections } from './service/collections.js';
+import { createCollections, type SchemaDeps } from './service/collections.js';
 import { createDatabases } from './service/databases.js';
 import { createIndexes } from './service/indexes.js';
+import { createUpgrade } from './service/upgrade.js';
 import type { Databases } from './service.js';
 import { createDatabaseStore } from './store.js';
 import { toCollection, toDatabase } from './view.js';
@@ -17,13 +18,14 @@ import { toCollection, toDatabase } from './view.js';
 export { databasesApi } from './api.js';
 export { type AttributeType, attributeTypes, InvalidValue, toStored, typeNames } from './attribute-types.js';
 export { attributesApi, newAttributesApi } from './attributes/api.js';
-export { type Attribute, type Collection, columnKind } from './schema.js';
+export { type Attribute, type Collection, columnKind, currentLayout } from './schema.js';
 export type { Databases } from './service.js';
 
 /** Databases, collections, attributes and indexes. */
 export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'random'>, lists: Lists) {
-  const { db } = runtime;
-  const databases = createService(runtime);
+  const { db, sql, random } = runtime;
+  const deps = { store: createDatabaseStore(sql), ddl: createCollectionDdl(sql.dialect), random };
+  const databases = createService(deps);
   const listing = createListing(runtime, lists, databases);
   const operations = implement(databasesApi, {
     create: async (call) => {
@@ -64,11 +66,14 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
       ),
     deleteCollection: (call) => db.work(auditContextOf(call), (unit) => databases.removeCollection(unit, pathOf(call))),
   });
-  return { databases, operations: [...operations, ...attributeOperations(runtime, databases, listing)] };
+  return {
+    databases,
+    operations: [...operations, ...attributeOperations(runtime, databases, listing)],
+    jobs: [createUpgrade(runtime, deps.store, deps.ddl)],
+  };
 }
 
-function createService({ sql, random }: Pick<Runtime, 'sql' | 'random'>): Databases {
-  const deps = { store: createDatabaseStore(sql), ddl: createCollectionDdl(sql.dialect), random };
+function createService(deps: SchemaDeps): Databases {
   const databases = createDatabases(deps);
   const { rows, collections } = createCollections(deps, databases);
   return { ...databases, ...collections, ...createAttributes(deps, rows), ...createIndexes(deps, rows) };

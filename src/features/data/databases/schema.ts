@@ -46,6 +46,10 @@ export interface Collection {
   readonly id: string;
   readonly number: number;
   readonly version: number;
+  /** The layout of its tables: `currentLayout`, or an earlier one, which a job brings along. */
+  readonly layout: number;
+  /** The last sequence that the job has brought along; null before and after. */
+  readonly upgradedTo: number | null;
   readonly name: string;
   readonly enabled: boolean;
   readonly documentSecurity: boolean;
@@ -56,6 +60,9 @@ export interface Collection {
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
 }
+
+/** The layout of new tables: times are indexed, readers know when their documents were created, and documents are counted. */
+export const currentLayout = 2;
 
 /** How an attribute is stored. */
 export function columnKind({ type, array }: Pick<Attribute, 'type' | 'array'>): ColumnKind {

@@ -1,5 +1,5 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { bool, instant, integer, json, table, text } from '#src/platform/db/table.js';
+import { bigint, bool, instant, integer, json, nullable, table, text } from '#src/platform/db/table.js';
 import type { Attribute, Collection, CollectionPath, Index } from './schema.js';
 
 /** Databases: containers of collections. */
@@ -19,6 +19,8 @@ export const collections = table<Collection>('collections', {
   id: text,
   number: integer,
   version: integer,
+  layout: integer,
+  upgradedTo: nullable(bigint),
   name: text,
   enabled: bool,
   documentSecurity: bool,
@@ -98,6 +100,22 @@ export function createDatabaseStore(sql: Sql) {
       sql.compile(knex(collections.name).insert(collections.encode(row)).onConflict().ignore().returning('id')),
     updateCollection: (number: number, change: Partial<Collection>): Query =>
       sql.compile(knex(collections.name).where({ number }).update(collections.encodeSome(change))),
+    /** Collections whose tables have an earlier layout. */
+    outdated: (layout: number): Query =>
+      sql.compile(knex(collections.name).where('layout', '<', layout).orderBy('number').select('number')),
+    /** How far such a collection is, held until the end of the unit. */
+    lockUpgrade: (number: number): Query =>
+      sql.compile(knex(collections.name).where({ number }).forUpdate().select('layout', 'upgraded_to')),
+    /** The last sequence of a collection whose readers are brought along. */
+    upgradeReached: (number: number, sequence: number): Query =>
+      sql.compile(knex(collections.name).where({ number }).update({ upgraded_to: sequence })),
+    /** The collection has this layout now; every process sees it by the version. */
+    upgraded: (number: number, layout: number): Query =>
+      sql.compile(
+        knex(collections.name)
+          .where({ number })
+          .update({ layout, upgraded_to: null, version: knex.raw('version + 1') }),
+      ),
     removeCollection: (number: number): Query => sql.compile(knex(collections.name).where({ number }).delete()),
   };
 }

@@ -4,7 +4,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Collection } from '../databases/index.js';
 import type { Where } from './collections.js';
 import { absent, demandCurrent } from './errors.js';
-import type { Visibility } from './list-store.js';
+import type { Visibility } from './query/sources.js';
 import type { DocumentStore } from './store.js';
 
 /** Whether the collection itself grants the action to the caller, for every document. */

@@ -18,7 +18,7 @@ type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsAp
 
 /** Documents of collections. */
 export function createDocumentsFeature(
-  runtime: Pick<Runtime, 'db' | 'sql' | 'random' | 'config'>,
+  runtime: Pick<Runtime, 'db' | 'sql' | 'random' | 'config' | 'clock'>,
   databases: Databases,
 ) {
   const store = createDocumentStore(runtime.sql);

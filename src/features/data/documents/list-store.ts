@@ -1,16 +1,14 @@
-import { documentTable, readersTable } from '#src/platform/db/collection-ddl.js';
+import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { SharedQuery } from '#src/platform/db/shared-read.js';
-import { type Fragment, join, type Order } from '../../../platform/list-query/index.js';
+import { join, type Order } from '../../../platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
 import { createCompiler, orderColumns } from './query/compile.js';
 import { type CountUpTo, createPageStatements } from './query/page.js';
 import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from './query/parse.js';
+import { createSources, type Route, type Visibility } from './query/sources.js';
 import { columnArray } from './row.js';
 import type { Serializers } from './serializer.js';
-
-/** Which documents of a list a caller may see: everything, or those that grant one of the roles to read. */
-export type Visibility = 'everything' | readonly string[];
 
 /** How a page is returned: as one text, or as values. */
 export type PageForm = 'printed' | 'values';
@@ -18,6 +16,7 @@ export type PageForm = 'printed' | 'values';
 /** What decides on a page of a list, besides the query. */
 export interface ListPage {
   readonly visibility: Visibility;
+  readonly route: Route;
   /** Where the cursor's document stands in the order. */
   readonly cursor: readonly Value[] | null;
   readonly count: CountUpTo;
@@ -28,6 +27,8 @@ export interface ListPage {
 
 /** SQL over pages of lists. Each returns the version of the schema it found. */
 export interface ListStore {
+  /** How many documents each role may read, up to a number, and as the empty role the last sequence of the collection. */
+  readerCounts(collection: Collection, roles: readonly string[], upTo: number): Query;
   /** What a cursor's document has in the columns of an order; 64-bit numbers as text, since drivers round them. */
   cursor(collection: Collection, id: string, orders: readonly Order<Field>[], visibility: Visibility): Query;
   /** A page of a list and its total. */
@@ -48,21 +49,9 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     DocumentQuery,
     { readonly count: CountUpTo; readonly form: PageForm; readonly query: ReturnType<typeof pages.shared> }
   >();
-  const visible = (collection: Collection, visibility: Visibility): Fragment[] => {
-    if (visibility === 'everything') return [];
-    const readers = readersTable(collection.number);
-    const roles = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
-    const documents = documentTable(collection.number);
-    return [
-      {
-        // Without `limit 1` SQLite makes a join of it, and an OFFSET then counts a document once for each role it names.
-        sql: `exists (select 1 from ${readers} where ${readers}.seq = ${documents}.seq and ${readers}.role ${roles} limit 1)`,
-        values: [sql.list(visibility)],
-      },
-    ];
-  };
+  const sourceOf = createSources(sql);
   const pageOf = (collection: Collection, request: DocumentQuery, page: ListPage) => {
-    const { visibility, cursor, count, maxBytes, form } = page;
+    const { visibility, route, cursor, count, maxBytes, form } = page;
     const serializer = serializerOf(collection);
     const printed = request.select === null ? serializer.document : serializer.selected(request.select);
     const line = dialect === 'sqlite' ? 'char(10)' : 'chr(10)';
@@ -71,7 +60,8 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
       request,
       cursor,
       count,
-      filters: [...visible(collection, visibility), ...request.conditions.map(condition)],
+      source: sourceOf(collection, visibility, route),
+      conditions: request.conditions.map(condition),
       document:
         form === 'printed'
           ? printed
@@ -84,6 +74,18 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
   };
 
   return {
+    readerCounts: (collection, roles, upTo) => {
+      const [readers, each] = [
+        readersTable(collection.number),
+        dialect === 'sqlite' ? 'json_each(?) as granted' : 'unnest(cast(? as text[])) as granted(value)',
+      ];
+      const ofRole = `select count(*) from (select 1 from ${readers} where role = granted.value limit ${upTo}) as counted`;
+      const last = `(select max(seq) from ${documentTable(collection.number)})`;
+      return sql.text(
+        `select granted.value as role, case when granted.value = '' then coalesce(${last}, 0) else (${ofRole}) end as count from ${each}`,
+        [sql.list(roles)],
+      );
+    },
     cursor: (collection, id, orders, visibility) => {
       const columns = orderColumns(orders).map(({ column }, at) => {
         const field = orders[at]?.field;
@@ -91,13 +93,16 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
         const isWhole = field === undefined || typeOf(field).column === 'integer';
         return `${isWhole ? `cast(${column} as text)` : column} as c${at}`;
       });
-      const filter = join([{ sql: 'id = ?', values: [id] }, ...visible(collection, visibility)], ' and ');
+      const { filter: visible } = sourceOf(collection, visibility, visibility === 'everything' ? 'all' : 'walk');
+      const filter = join([{ sql: 'id = ?', values: [id] }, ...(visible === undefined ? [] : [visible])], ' and ');
       const text = `select ${columns.join(', ')} from ${documentTable(collection.number)} where ${filter.sql}`;
       return sql.text(text, filter.values);
     },
     list: (collection, request, page) => pages.alone(pageOf(collection, request, page)),
     sharedList: (collection, request, page) => {
       if (!request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues)) return undefined;
+      // The roles stand in a column then, too.
+      if (dialect === 'sqlite' && page.visibility !== 'everything') return undefined;
       const cached = cache.get(request);
       const isCacheable = page.visibility === 'everything';
       if (isCacheable && cached?.count === page.count && cached.form === page.form)

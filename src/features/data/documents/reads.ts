@@ -12,20 +12,24 @@ import { grants, isReadable, visibilityOf } from './access.js';
 import type { Collections, Where } from './collections.js';
 import type { StoredDocument } from './document.js';
 import { demandCurrent } from './errors.js';
-import type { ListPage, PageForm, Visibility } from './list-store.js';
+import type { ListPage, PageForm } from './list-store.js';
 import type { CountUpTo } from './query/page.js';
 import { createListParser, type DocumentQuery, parseQueries } from './query/parse.js';
+import { createReaderCounts } from './query/reader-counts.js';
+import { type Route, routeOf, type Visibility } from './query/sources.js';
 import { documentsOf, toDocument } from './row.js';
 import type { Documents } from './service.js';
 import type { DocumentStore } from './store.js';
 
 /** Reads of documents. */
 export function createReads(
-  { db, sql, config }: Pick<Runtime, 'db' | 'sql' | 'config'>,
+  runtime: Pick<Runtime, 'db' | 'sql' | 'config' | 'clock'>,
   collections: Collections,
   store: DocumentStore,
 ): Pick<Documents, 'get' | 'list' | 'printedList'> {
+  const { db, sql, config } = runtime;
   const parseList = createListParser();
+  const readerCounts = createReaderCounts(runtime, store.readerCounts);
   const sharedRead = createSharedRead(db, sql);
   const countUpTo = (request: DocumentQuery, visibility: Visibility, total: 'exact' | boolean): CountUpTo => {
     if (total === false) return 0;
@@ -46,8 +50,17 @@ export function createReads(
       const cursor: Value[] = Object.keys(found).map((name) => bind(found[name]));
       return reader.one(store.list(collection, request, { ...page, cursor }));
     });
+  const chooseRoute = async (
+    where: Where,
+    collection: Collection,
+    request: DocumentQuery,
+    visibility: Visibility,
+  ): Promise<Route> => {
+    if (visibility === 'everything') return 'all';
+    return routeOf(collection, request, await readerCounts(db.lists(where.reading), collection, visibility));
+  };
   /** A page as the database prints it: one text, within the bytes that the answer may have. */
-  const readPage = (
+  const readPage = async (
     where: Where,
     collection: Collection,
     queries: readonly string[],
@@ -58,8 +71,9 @@ export function createReads(
     const request = parseList(queries, collection);
     const count = countUpTo(request, visibility, total);
     const { cursor } = request;
+    const route = await chooseRoute(where, collection, request, visibility);
     const look = async (maxBytes: number): Promise<Look<{ readonly total: number; readonly documents: string }>> => {
-      const page = { visibility, count, maxBytes, form };
+      const page = { visibility, route, count, maxBytes, form };
       const row = await (cursor === null
         ? firstPage(where, collection, request, page)
         : pageAt(where, collection, request, page, cursor.id));

@@ -1,6 +1,7 @@
 import { answerLimits } from '#src/contract/limits.js';
 import { toArrays, unnested } from '#src/platform/db/arrays.js';
-import { attributeColumn, type ColumnKind, castTypes, documentTable } from '#src/platform/db/collection-ddl.js';
+import { attributeColumn, type ColumnKind, castTypes } from '#src/platform/db/collection-ddl.js';
+import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
 import { bind, type Fragment } from '../../../platform/list-query/index.js';
 import { type Collection, columnKind } from '../databases/index.js';

@@ -39,7 +39,15 @@ export function afterCursor(columns: readonly OrderColumn[], at: readonly Value[
     branches.map((branch) => ({ sql: `(${branch.sql})`, values: branch.values })),
     ' or ',
   );
-  return { sql: `(${sql})`, values };
+  return join([...boundOf(columns[0], at[0] ?? null, reversed), { sql: `(${sql})`, values }], ' and ');
+}
+
+/** Where in an index of the first column such rows begin: no database finds that in what is joined by OR. */
+function boundOf(first: OrderColumn | undefined, value: Value, reversed: boolean): Fragment[] {
+  if (first === undefined || value === null) return [];
+  const falls = first.descending !== reversed;
+  if (falls && first.nullable) return [];
+  return [{ sql: `${first.column} ${falls ? '<=' : '>='} ?`, values: [value] }];
 }
 
 function same(column: string, value: Value): Fragment {

@@ -5,7 +5,7 @@ import { uniqueId } from '#src/contract/shapes.js';
 import type { CollectionDdl } from '#src/platform/db/collection-ddl.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Collection, CollectionPath } from '../schema.js';
+import { type Collection, type CollectionPath, currentLayout } from '../schema.js';
 import type { CollectionService, DatabaseService } from '../service.js';
 import { collections, type DatabaseStore } from '../store.js';
 
@@ -78,6 +78,8 @@ export function createCollections(
         databaseId,
         number,
         version: 1,
+        layout: currentLayout,
+        upgradedTo: null,
         permissions: expandPermissions(input.permissions, 'container'),
         attributes: [],
         indexes: [],

@@ -1,10 +1,11 @@
-import { documentTable } from '#src/platform/db/collection-ddl.js';
+import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { type SharedQuery, sharedColumn } from '#src/platform/db/shared-read.js';
 import { afterCursor, type Fragment, join, orderBy } from '../../../../platform/list-query/index.js';
 import type { Collection } from '../../databases/index.js';
 import { orderColumns } from './compile.js';
 import { type DocumentQuery, type Field, isEquality } from './parse.js';
+import type { Source } from './sources.js';
 
 /** How far a list counts: not at all, exactly, or up to a number. */
 export type CountUpTo = 0 | 'exact' | number;
@@ -13,8 +14,9 @@ export type CountUpTo = 0 | 'exact' | number;
 interface Page {
   readonly collection: Collection;
   readonly request: DocumentQuery;
-  /** What every document of the list fulfils. */
-  readonly filters: readonly Fragment[];
+  readonly source: Source;
+  /** What every document of the list fulfils besides. */
+  readonly conditions: readonly Fragment[];
   /** Where the cursor's document stands in the order. */
   readonly cursor: readonly Value[] | null;
   readonly count: CountUpTo;
@@ -48,13 +50,15 @@ export function createPageStatements(sql: Sql) {
     const { request, cursor } = page;
     const columns = orderColumns(request.orders);
     const before = request.cursor?.before === true;
+    const from = putOwn(page.source.from);
     const conditions = [
       ...(matching === undefined ? [] : [putOwn(matching)]),
       ...(cursor === null ? [] : [put(afterCursor(columns, cursor, before))]),
     ];
     const where = conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
+    const once = page.source.repeats ? ` group by ${columns.map(({ column }) => column).join(', ')}` : '';
     const offset = request.offset === 0 ? '' : ` offset ${put({ sql: '?', values: [request.offset] })}`;
-    return `from ${tableOf(page)}${where} order by ${orderBy(columns, dialect, before)} limit ${request.limit}${offset}`;
+    return `from ${from}${where}${once} order by ${orderBy(columns, dialect, before)} limit ${request.limit}${offset}`;
   };
   /**
    * The documents of the page as one text; where they have more bytes than they may, `!` and how many. The text is measured as a whole: asking
@@ -91,12 +95,15 @@ export function createPageStatements(sql: Sql) {
   const printed = dialect === 'sqlite' ? printedBySqlite : printedByPostgres;
   const counted = (page: Page, matching: Fragment | undefined, { putOwn }: Places): string => {
     if (page.count === 0) return '0';
-    const rows = `from ${tableOf(page)}${matching === undefined ? '' : ` where ${putOwn(matching)}`}`;
+    if (page.conditions.length === 0) return putOwn(page.source.total(page.count));
+    const rows = `from ${putOwn(page.source.from)}${matching === undefined ? '' : ` where ${putOwn(matching)}`}`;
     if (page.count === 'exact') return `(select count(*) ${rows})`;
     return `(select count(*) from (select 1 ${rows} limit ${page.count}) as matching)`;
   };
   const columnsOf = (page: Page, places: Places): string => {
-    const matching = page.filters.length === 0 ? undefined : join(page.filters, ' and ');
+    const { filter } = page.source;
+    const filters = [...(filter === undefined ? [] : [filter]), ...page.conditions];
+    const matching = filters.length === 0 ? undefined : join(filters, ' and ');
     const version = places.put(page.version);
     const total = counted(page, matching, places);
     return `cast(${version} as text) as version, cast(${total} as text) as total, (${printed(page, matching, places)}) as documents`;
@@ -128,9 +135,9 @@ export function createPageStatements(sql: Sql) {
 }
 
 /** Whether an index holds exactly the documents that match, in the order of the list, and the page is near its begin. */
-function isIndexed({ collection, request, cursor }: Page): boolean {
+function isIndexed({ collection, request, cursor, source }: Page): boolean {
   const { conditions, orders, offset } = request;
-  if (cursor !== null || offset > nearBegin) return false;
+  if (cursor !== null || offset > nearBegin || source.repeats) return false;
   if (orders.length === 0) return conditions.length === 0;
   const fixed = new Set(conditions.map((one) => (isEquality(one) ? keyOf(one.field) : undefined)));
   return collection.indexes.some(
