@@ -126,7 +126,7 @@ export function createFeatures(runtime: Runtime) {
       ...secrets.jobs,
       ...sessionJobs,
       ...keyJobs,
-      ...databaseJobs,
+      ...databaseJobs(documents.reprint),
       ...hooks.jobs,
       rebinding(sealedColumns),
     ],

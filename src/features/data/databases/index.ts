@@ -10,7 +10,7 @@ import { createAttributes } from './service/attributes.js';
 import { createCollections, type SchemaDeps } from './service/collections.js';
 import { createDatabases } from './service/databases.js';
 import { createIndexes } from './service/indexes.js';
-import { createUpgrade } from './service/upgrade.js';
+import { createUpgrade, type Reprint } from './service/upgrade.js';
 import type { Databases } from './service.js';
 import { createDatabaseStore } from './store.js';
 import { toCollection, toDatabase } from './view.js';
@@ -69,7 +69,8 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
   return {
     databases,
     operations: [...operations, ...attributeOperations(runtime, databases, listing)],
-    jobs: [createUpgrade(runtime, deps.store, deps.ddl)],
+    /** The jobs; `reprint` brings documents along. */
+    jobs: (reprint: Reprint) => [createUpgrade(runtime, deps, reprint)],
   };
 }
 

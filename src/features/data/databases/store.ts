@@ -103,9 +103,9 @@ export function createDatabaseStore(sql: Sql) {
     /** Collections whose tables have an earlier layout. */
     outdated: (layout: number): Query =>
       sql.compile(knex(collections.name).where('layout', '<', layout).orderBy('number').select('number')),
-    /** How far such a collection is, held until the end of the unit. */
-    lockUpgrade: (number: number): Query =>
-      sql.compile(knex(collections.name).where({ number }).forUpdate().select('layout', 'upgraded_to')),
+    /** Such a collection, held until the end of the unit. */
+    lockByNumber: (number: number): Query =>
+      sql.compile(knex(collections.name).where({ number }).forUpdate().select(collections.select(sql))),
     /** The last sequence of a collection whose readers are brought along. */
     upgradeReached: (number: number, sequence: number): Query =>
       sql.compile(knex(collections.name).where({ number }).update({ upgraded_to: sequence })),

@@ -47,6 +47,8 @@ export function createDocumentsFeature(
   const remove = (call: CallOf<'delete'>) =>
     documents.remove(where(call), auditContextOf(call), call.params.documentId);
   return {
+    /** Prints documents that were printed in an earlier form. */
+    reprint: store.reprint,
     operations: implement(documentsApi, {
       create: async (call) => documentReply(await create(call)),
       list: async (call) => pageReply(await documents.printedList(where(call), call.query.queries, totalOf(call))),

@@ -1,7 +1,7 @@
 import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { SharedQuery } from '#src/platform/db/shared-read.js';
-import { join, type Order } from '../../../platform/list-query/index.js';
+import { type Fragment, join, type Order } from '../../../platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
 import { createCompiler, orderColumns } from './query/compile.js';
 import { type CountUpTo, createPageStatements } from './query/page.js';
@@ -53,8 +53,11 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
   const pageOf = (collection: Collection, request: DocumentQuery, page: ListPage) => {
     const { visibility, route, cursor, count, maxBytes, form } = page;
     const serializer = serializerOf(collection);
-    const printed = request.select === null ? serializer.document : serializer.selected(request.select);
     const line = dialect === 'sqlite' ? 'char(10)' : 'chr(10)';
+    const valuesOf = ({ sql: data, values }: Fragment): Fragment => ({
+      sql: `${columnArray[dialect]} || ${line} || (${data})`,
+      values,
+    });
     return {
       collection,
       request,
@@ -62,10 +65,7 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
       count,
       source: sourceOf(collection, visibility, route),
       conditions: request.conditions.map(condition),
-      document:
-        form === 'printed'
-          ? printed
-          : { sql: `${columnArray[dialect]} || ${line} || ${printed.sql}`, values: printed.values },
+      document: form === 'printed' ? serializer.document(request.select) : valuesOf(serializer.data(request.select)),
       separator: form === 'printed' ? "','" : line,
       bytes: serializer.bytes(request.select),
       maxBytes: { sql: dialect === 'postgres' ? 'cast(? as bigint)' : '?', values: [maxBytes] },

@@ -96,7 +96,7 @@ export function createReads(
     async (maxBytes: number): Promise<Look<StoredDocument>> => {
       const looked = (row: Row): Look<StoredDocument> => ({
         bytes: Number(row.bytes),
-        value: row.document === null ? undefined : toDocument(collection, row),
+        value: row.data === null ? undefined : toDocument(collection, row),
       });
       if (select === null) {
         const short = looked(visible(await lookup(id)));

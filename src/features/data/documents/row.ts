@@ -1,7 +1,6 @@
 import type { Row } from '#src/platform/db/table.js';
 import type { Collection } from '../databases/index.js';
 import type { StoredDocument } from './document.js';
-import { printSystem } from './serializer.js';
 
 /** The columns that every document has. */
 const columns = ['id', 'cast(seq as text)', 'created_at', 'updated_at', 'permissions'] as const;
@@ -15,16 +14,16 @@ export const columnArray = {
   postgres: `cast(json_build_array(${columns.join(', ')}) as text)`,
 };
 
-/** The document of a row of `documentColumns` and of `document`, which is the document as the serializer prints it. */
+/** The document of a row of `documentColumns` and of `data`, which are its attributes as the serializer prints them. */
 export function toDocument(collection: Collection, row: Row): StoredDocument {
   return documentOf(
     collection,
     [String(row.id), String(row.seq), String(row.created_at), String(row.updated_at), String(row.permissions)],
-    String(row.document),
+    String(row.data),
   );
 }
 
-/** The documents of a page in lines: for each the array of its columns and then the document as it is printed. No printed JSON has a line break. */
+/** The documents of a page in lines: for each the array of its columns and then its attributes as they are printed. No printed JSON has a line break. */
 export function documentsOf(collection: Collection, page: string): StoredDocument[] {
   const lines = page === '' ? [] : page.split('\n');
   const documents: StoredDocument[] = [];
@@ -35,23 +34,16 @@ export function documentsOf(collection: Collection, page: string): StoredDocumen
 
 type Columns = readonly [id: string, sequence: string, createdAt: string, updatedAt: string, permissions: string];
 
-const none = { id: '', sequence: '', databaseId: '', collectionId: '', createdAt: '', updatedAt: '' };
-/** What stands around the values of the members that every document has, with the comma after them. */
-const namesLength = printSystem(none, '').length + 1;
-
-function documentOf(collection: Collection, columns: Columns, printed: string): StoredDocument {
+function documentOf(collection: Collection, columns: Columns, data: string): StoredDocument {
   const [id, sequence, createdAt, updatedAt, permissions] = columns;
-  const { databaseId, id: collectionId } = collection;
-  let head = namesLength + databaseId.length + collectionId.length;
-  for (const column of columns) head += column.length;
   return {
     id,
     sequence,
-    databaseId,
-    collectionId,
+    databaseId: collection.databaseId,
+    collectionId: collection.id,
     createdAt,
     updatedAt,
     permissions: permissions === '[]' ? [] : JSON.parse(permissions),
-    data: printed.slice(head, -1),
+    data,
   };
 }

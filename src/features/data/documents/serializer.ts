@@ -8,36 +8,27 @@ import type { StoredDocument } from './document.js';
 /** Postgres gives a function at most 100 arguments. Keys have no `%`, so they can stand in a format. */
 const maxArguments = 90;
 
-/** What a change sets, in printed form: attributes by number, and what every document has. */
-interface PrintedChange {
-  readonly values: ReadonlyMap<number, string>;
-  readonly updatedAt: string;
-  readonly permissions: string | undefined;
-}
-
 /**
- * Prints the documents of a collection as the wire shows them. Each row holds its document printed, so that a read
- * takes nothing apart and puts nothing together; whole numbers of 64 bits stay exact. A row that was printed for other attributes has another
+ * Prints the documents of a collection as the wire shows them. Each row holds its attributes printed, so that a read
+ * takes nothing apart; whole numbers of 64 bits stay exact. A row that was printed for other attributes has another
  * `schemaHash`, and the database prints it when it is read. Keys are bound values there, never part of the SQL.
  */
 interface DocumentSerializer {
   /** Stands for the attributes: their columns, names and kinds, in order. */
   readonly schemaHash: string;
-  /** The whole document, from its row. */
-  readonly document: Fragment;
-  /** The document with only some attributes. */
-  selected(keys: readonly string[]): Fragment;
+  /** The attributes as `StoredDocument.data`, from the row: all of them, or only some. */
+  data(keys: readonly string[] | null): Fragment;
+  /** The document as the wire shows it, with all of its attributes or only some. */
+  document(keys: readonly string[] | null): Fragment;
   /**
    * How many bytes such a document has, or at least has: known without reading long values, as their lengths stand beside them. A row that was
    * printed for other attributes is printed anew, and what that adds is not known before.
    */
   bytes(keys: readonly string[] | null): Fragment;
-  /** What a row keeps printed after a change. */
-  changed(change: PrintedChange): Fragment;
-  /** The same for a new row, of its `id`, its `seq` and of what stands in `printed`: the document from its third member on. */
-  readonly inserted: string;
+  /** What a row keeps printed after a change: attributes by number in printed form, the others as they are. */
+  changed(values: ReadonlyMap<number, string>): Fragment;
   /** The attributes of a new document as `StoredDocument.data`. */
-  data(values: ReadonlyMap<number, unknown>): string;
+  print(values: ReadonlyMap<number, unknown>): string;
 }
 
 /** A document as the wire shows it, in pieces. The database prints the same text. */
@@ -47,23 +38,16 @@ export function printDocument(document: StoredDocument): readonly string[] {
 }
 
 /** The begin of a printed document: the members that every document has. Ids and instants hold nothing that JSON escapes. */
-export function printSystem(document: Omit<StoredDocument, 'permissions' | 'data'>, permissions: string): string {
-  return `{"$id":"${document.id}","$sequence":"${document.sequence}"${printRest(document, permissions)}`;
+function printSystem(document: Omit<StoredDocument, 'permissions' | 'data'>, permissions: string): string {
+  const { id, sequence, createdAt, updatedAt } = document;
+  return `{"$id":"${id}","$sequence":"${sequence}"${printIds(document)}"${createdAt}","$updatedAt":"${updatedAt}","$permissions":${permissions}`;
 }
 
-/** The same from the third member on, of which the first two are known only when the row is written. */
-export function printRest(
-  { databaseId, collectionId, createdAt, updatedAt }: Omit<StoredDocument, 'id' | 'sequence' | 'permissions' | 'data'>,
-  permissions: string,
-): string {
-  return `${printIds(collectionId, databaseId)},"$createdAt":"${createdAt}","$updatedAt":"${updatedAt}","$permissions":${permissions}`;
-}
-
-const printIds = (collectionId: string, databaseId: string) =>
-  `,"$collectionId":"${collectionId}","$databaseId":"${databaseId}"`;
+const printIds = ({ collectionId, databaseId }: Pick<StoredDocument, 'collectionId' | 'databaseId'>) =>
+  `,"$collectionId":"${collectionId}","$databaseId":"${databaseId}","$createdAt":`;
 
 /** The version of the form in which rows hold their documents; rows of another version are printed when they are read. */
-const formatVersion = 2;
+const formatVersion = 3;
 
 /** The serializers of collections, each made once. */
 export function createSerializers(dialect: DialectName): (collection: Collection) => DocumentSerializer {
@@ -79,58 +63,62 @@ export function createSerializers(dialect: DialectName): (collection: Collection
 export type Serializers = ReturnType<typeof createSerializers>;
 
 function createSerializer(collection: Collection, dialect: DialectName): DocumentSerializer {
-  const { attributes } = collection;
-  const ids = printIds(collection.id, collection.databaseId);
+  const { attributes, id: collectionId, databaseId } = collection;
+  const ids = printIds({ collectionId, databaseId });
   const placeholder = dialect === 'sqlite' ? '?' : 'cast(? as text)';
   const schemaHash = schemaHashOf(collection);
-  const restOf = (printed: readonly Attribute[], change?: PrintedChange): Fragment => {
-    const head = systemPart(ids, placeholder, change);
-    const values: Value[] = [...head.values];
-    const sql = [head.sql];
+  const printAnew = (printed: readonly Attribute[], changed?: ReadonlyMap<number, string>): Fragment => {
+    const values: Value[] = [];
+    const sql: string[] = [];
     for (let from = 0; from < printed.length; from += maxArguments) {
       const some = printed.slice(from, from + maxArguments);
-      values.push(some.map(({ key }) => `,${JSON.stringify(key)}:%s`).join(''));
+      values.push(some.map(({ key }, at) => `${from + at === 0 ? '' : ','}${JSON.stringify(key)}:%s`).join(''));
       const columns = some.map((attribute) => {
-        const text = change?.values.get(attribute.number);
+        const text = changed?.get(attribute.number);
         if (text === undefined) return printedColumn(attribute, dialect);
         values.push(text);
         return placeholder;
       });
       sql.push(`format(${placeholder}, ${columns.join(', ')})`);
     }
-    return { sql: `${sql.join(' || ')} || '}'`, values };
+    return { sql: sql.length === 0 ? "''" : sql.join(' || '), values };
   };
+  const all = printAnew(attributes);
+  const attributesOf = (keys: readonly string[]) => attributes.filter(({ key }) => keys.includes(key));
+  const data = (keys: readonly string[] | null): Fragment =>
+    keys === null
+      ? {
+          sql: `case when shape = ${placeholder} then printed else ${all.sql} end`,
+          values: [schemaHash, ...all.values],
+        }
+      : printAnew(attributesOf(keys));
   // Each `||` of SQLite is a copy, and concat() of Postgres looks up types.
-  const whole = (rest: string) =>
-    dialect === 'sqlite'
-      ? `concat('{"$id":"', id, '","$sequence":"', seq, '"', ${rest})`
-      : `'{"$id":"' || id || '","$sequence":"' || seq || '"' || ${rest}`;
-  const fallback = restOf(attributes);
+  const together = (parts: readonly string[]) =>
+    dialect === 'sqlite' ? `concat(${parts.join(', ')})` : `(${parts.join(' || ')})`;
   const labels = attributes.map(({ key }, at) => `${at === 0 ? '' : ','}${JSON.stringify(key)}:`);
   return {
     schemaHash,
-    document: {
-      sql: `case when shape = ${placeholder} then printed else ${whole(fallback.sql)} end`,
-      values: [schemaHash, ...fallback.values],
-    },
-    selected: (keys) => {
-      const { sql, values } = restOf(attributes.filter(({ key }) => keys.includes(key)));
-      return { sql: whole(sql), values };
+    data,
+    document: (keys) => {
+      const { sql, values } = data(keys);
+      const hasAttributes = (keys ?? attributes).length > 0;
+      const system = [`'{"$id":"'`, 'id', `'","$sequence":"'`, 'seq', `'"'`, placeholder];
+      const times = [`'"'`, 'created_at', `'","$updatedAt":"'`, 'updated_at', `'","$permissions":'`, 'permissions'];
+      const rest = hasAttributes ? ["','", `(${sql})`, "'}'"] : ["'}'"];
+      return { sql: together([...system, ...times, ...rest]), values: [ids, ...(hasAttributes ? values : [])] };
     },
     bytes: (keys) => {
-      if (keys !== null) return columnBytes(attributes.filter(({ key }) => keys.includes(key)));
-      const columns = columnBytes(attributes);
+      const columns = columnBytes(keys === null ? attributes : attributesOf(keys));
+      const own = ['octet_length(permissions)', 'octet_length(id)', 'length(cast(seq as text))'].join(' + ');
+      const names = printSystem({ ...none, collectionId, databaseId }, '').length + 2 * instantLength + ',}'.length;
+      if (keys !== null) return { sql: `${names} + ${own} + ${columns}`, values: [] };
       return {
-        sql: `case when shape = ${placeholder} then octet_length(printed) else ${columns.sql} end`,
-        values: [schemaHash, ...columns.values],
+        sql: `${names} + ${own} + case when shape = ${placeholder} then octet_length(printed) else ${columns} end`,
+        values: [schemaHash],
       };
     },
-    changed: (change) => {
-      const { sql, values } = restOf(attributes, change);
-      return { sql: whole(sql), values };
-    },
-    inserted: whole('printed'),
-    data: (values) => {
+    changed: (values) => printAnew(attributes, values),
+    print: (values) => {
       let text = '';
       for (const [at, attribute] of attributes.entries())
         text += labels[at] + printValue(attribute, values.get(attribute.number));
@@ -139,11 +127,14 @@ function createSerializer(collection: Collection, dialect: DialectName): Documen
   };
 }
 
-/** Values that can be long; the others are a few bytes each. */
-function columnBytes(attributes: readonly Attribute[]): Fragment {
+const none = { id: '', sequence: '', createdAt: '', updatedAt: '' };
+/** Every time of a document is printed in this many characters. */
+const instantLength = '2026-01-01T00:00:00.000+00:00'.length;
+
+/** The bytes of values that can be long, as SQL; the others are a few bytes each. */
+function columnBytes(attributes: readonly Attribute[]): string {
   const long = attributes.filter((attribute) => ['text', 'list'].includes(columnKind(attribute)));
-  const lengths = long.map(({ number }) => `coalesce(octet_length(${attributeColumn(number)}), 0)`);
-  return { sql: ['octet_length(permissions)', ...lengths].join(' + '), values: [] };
+  return ['0', ...long.map(({ number }) => `coalesce(octet_length(${attributeColumn(number)}), 0)`)].join(' + ');
 }
 
 /** A stored value as JSON. */
@@ -160,19 +151,6 @@ function schemaHashOf({ attributes }: Collection): string {
     .update(JSON.stringify([formatVersion, ...columns]))
     .digest('base64url')
     .slice(0, 16);
-}
-
-function systemPart(ids: string, placeholder: string, change: PrintedChange | undefined): Fragment {
-  const updatedAt = change === undefined ? 'updated_at' : placeholder;
-  const permissions = change?.permissions === undefined ? 'permissions' : placeholder;
-  return {
-    sql: `format(${placeholder}, created_at, ${updatedAt}, ${permissions})`,
-    values: [
-      `${ids},"$createdAt":"%s","$updatedAt":"%s","$permissions":%s`,
-      ...(change === undefined ? [] : [change.updatedAt]),
-      ...(change?.permissions === undefined ? [] : [change.permissions]),
-    ],
-  };
 }
 
 function printedColumn(attribute: Attribute, dialect: DialectName): string {

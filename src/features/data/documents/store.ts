@@ -8,7 +8,7 @@ import { type Collection, columnKind } from '../databases/index.js';
 import type { StoredDocument } from './document.js';
 import { createListStore, type ListStore } from './list-store.js';
 import { documentColumns } from './row.js';
-import { createSerializers, printRest, printValue } from './serializer.js';
+import { createSerializers, printValue } from './serializer.js';
 
 /** Values of a document in their stored form, by attribute number. */
 export type StoredValues = ReadonlyMap<number, unknown>;
@@ -39,7 +39,7 @@ interface DocumentChange {
 
 /**
  * SQL over the documents of collections. Every statement carries the version of the schema it was made for and does nothing, or says so,
- * when the collection has changed since. What reads documents returns `documentColumns` and, as `document`, the document as it is printed.
+ * when the collection has changed since. What reads documents returns `documentColumns` and, as `data`, its attributes as they are printed.
  */
 export interface DocumentStore extends ListStore {
   /** Documents by id, printed as far as they are small, with their sizes and the version of the schema. */
@@ -56,6 +56,8 @@ export interface DocumentStore extends ListStore {
   update(collection: Collection, id: string, change: DocumentChange): Query;
   /** Returns the document; of a longer one than so many bytes without its attributes. */
   remove(collection: Collection, id: string, maxBytes: number): Query;
+  /** Prints the attributes of documents of some sequences anew, beyond the first and up to the last, where they were printed for others. */
+  reprint(collection: Collection, after: number, to: number): Query;
   /** Whether an id is taken, which decides the error of a conflict. */
   exists(collection: Collection, id: string): Query;
   /** The version of the schema. */
@@ -81,13 +83,13 @@ export function createDocumentStore(sql: Sql): DocumentStore {
     const attribute = collection.attributes.find((one) => one.number === number);
     return attribute === undefined ? 'text' : columnKind(attribute);
   };
-  /** A document, printed, where it has at most so many bytes, and how many it has. */
+  /** The attributes of a document, where it has at most so many bytes, and how many it has. */
   const within = (collection: Collection, maxBytes: number): Fragment => {
-    const { document, bytes: bytesOf } = serializerOf(collection);
-    const bytes = bytesOf(null);
+    const serializer = serializerOf(collection);
+    const [bytes, data] = [serializer.bytes(null), serializer.data(null)];
     return {
-      sql: `case when ${bytes.sql} <= ${placeholder('integer')} then ${document.sql} end as document, cast(${bytes.sql} as text) as bytes`,
-      values: [...bytes.values, maxBytes, ...document.values, ...bytes.values],
+      sql: `case when ${bytes.sql} <= ${placeholder('integer')} then ${data.sql} end as data, cast(${bytes.sql} as text) as bytes`,
+      values: [...bytes.values, maxBytes, ...data.values, ...bytes.values],
     };
   };
 
@@ -103,34 +105,33 @@ export function createDocumentStore(sql: Sql): DocumentStore {
     },
     one: (collection, id, select, maxBytes) => {
       const serializer = serializerOf(collection);
-      const document = select === null ? serializer.document : serializer.selected(select);
-      const bytes = serializer.bytes(select);
-      const read = `case when bytes <= most then ${document.sql} end as document`;
+      const [data, bytes] = [serializer.data(select), serializer.bytes(select)];
+      const read = `case when bytes <= most then ${data.sql} end as data`;
       const row = `select *, ${bytes.sql} as bytes, ${placeholder('integer')} as most from ${documentTable(collection.number)} where id = ?`;
       // What a row has that is printed anew is known only then.
-      const fits = 'case when octet_length(document) <= most then document end as document';
-      const size =
-        'cast(case when octet_length(document) > most then octet_length(document) else bytes end as text) as bytes';
+      const fits = 'case when octet_length(data) <= most then data end as data';
+      const size = 'cast(case when octet_length(data) > bytes then octet_length(data) else bytes end as text) as bytes';
       return texts({
         sql: `select ${documentColumns}, ${fits}, ${size}, cast(${version} as text) as version from (select id, seq, created_at, updated_at, permissions, bytes, most, ${read} from (${row}) as measured) as whole`,
-        values: [collection.number, ...document.values, ...bytes.values, maxBytes, id],
+        values: [collection.number, ...data.values, ...bytes.values, maxBytes, id],
       });
     },
     insertRow: (collection, { id, permissions, values }, now) => {
       const { databaseId, id: collectionId } = collection;
-      const data = serializerOf(collection).data(values);
+      const data = serializerOf(collection).print(values);
       return { document: { id, databaseId, collectionId, createdAt: now, updatedAt: now, permissions, data }, values };
     },
     insert: (collection, inserts, now) => {
       const { attributes } = collection;
-      const { schemaHash, inserted } = serializerOf(collection);
+      const { schemaHash } = serializerOf(collection);
       const columns = [
         ...['id', 'permissions', 'printed'].map((name) => ({ name, kind: 'text' as const })),
         ...attributes.map((attribute) => ({ name: attributeColumn(attribute.number), kind: columnKind(attribute) })),
       ];
       const rows = inserts.map(({ document, values }) => [
         document.id,
-        ...printInsert(document),
+        JSON.stringify(document.permissions),
+        document.data,
         ...attributes.map(({ number }) => bind(values.get(number))),
       ]);
       const table = documentTable(collection.number);
@@ -138,10 +139,9 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const current = isCurrent(collection);
       const names = ['seq', ...columns.map(({ name }) => name)];
       const same = [textPlaceholder, textPlaceholder, textPlaceholder].join(', ');
-      const own = names.map((name) => (name === 'printed' ? inserted : name)).join(', ');
       const overriding = dialect === 'postgres' ? ' overriding system value' : '';
       return query({
-        sql: `insert into ${table} (created_at, updated_at, shape, ${names.join(', ')})${overriding} select ${same}, ${own} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
+        sql: `insert into ${table} (created_at, updated_at, shape, ${names.join(', ')})${overriding} select ${same}, ${names.join(', ')} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
         values: [now, now, schemaHash, ...given.values, ...current.values],
       });
     },
@@ -158,11 +158,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       ];
       const permissions = change.permissions === undefined ? undefined : JSON.stringify(change.permissions);
       const serializer = serializerOf(collection);
-      const printed = serializer.changed({
-        updatedAt: change.now,
-        permissions,
-        values: printedValues(collection, change.values),
-      });
+      const printed = serializer.changed(printedValues(collection, change.values));
       const sets = [
         `updated_at = ${textPlaceholder}`,
         `shape = ${textPlaceholder}`,
@@ -173,8 +169,9 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const differs = changed.map(([column, value]) => `${column} ${unlike} ${value}`).join(' or ') || '1 = 0';
       const compared = change.always ? { sql: '', values: [] } : { sql: ` and (${differs})`, values };
       const current = isCurrent(collection);
+      const bytes = serializer.bytes(null);
       return query({
-        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql}${compared.sql} returning ${documentColumns}, case when octet_length(printed) <= ${placeholder('integer')} then printed end as document`,
+        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql}${compared.sql} returning ${documentColumns}, case when ${bytes.sql} <= ${placeholder('integer')} then printed end as data`,
         values: [
           change.now,
           serializer.schemaHash,
@@ -183,6 +180,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
           id,
           ...current.values,
           ...compared.values,
+          ...bytes.values,
           change.maxBytes,
         ],
       });
@@ -190,27 +188,25 @@ export function createDocumentStore(sql: Sql): DocumentStore {
     remove: (collection, id, maxBytes) => {
       const current = isCurrent(collection);
       const serializer = serializerOf(collection);
-      const [bytes, all, system] = [serializer.bytes(null), serializer.document, serializer.selected([])];
-      const doc = {
-        sql: `case when ${bytes.sql} <= ${placeholder('integer')} then ${all.sql} else ${system.sql} end`,
-        values: [...bytes.values, maxBytes, ...all.values, ...system.values],
-      };
+      const [bytes, data] = [serializer.bytes(null), serializer.data(null)];
+      const fits = `case when ${bytes.sql} <= ${placeholder('integer')} then ${data.sql} else '' end as data`;
       return query({
-        sql: `delete from ${documentTable(collection.number)} where id = ? and ${current.sql} returning ${documentColumns}, ${doc.sql} as document`,
-        values: [id, ...current.values, ...doc.values],
+        sql: `delete from ${documentTable(collection.number)} where id = ? and ${current.sql} returning ${documentColumns}, ${fits}`,
+        values: [id, ...current.values, ...bytes.values, maxBytes, ...data.values],
+      });
+    },
+    reprint: (collection, after, to) => {
+      const { schemaHash, changed } = serializerOf(collection);
+      const printed = changed(new Map());
+      return query({
+        sql: `update ${documentTable(collection.number)} set printed = ${printed.sql}, shape = ${textPlaceholder} where seq > ? and seq <= ? and shape <> ?`,
+        values: [...printed.values, schemaHash, after, to, schemaHash],
       });
     },
     exists: (collection, id) =>
       query({ sql: `select 1 as one from ${documentTable(collection.number)} where id = ?`, values: [id] }),
     version: (collection) => query({ sql: `select ${version} as version`, values: [collection.number] }),
   };
-}
-
-/** The permissions of a new row, and its document as far as it is known before the row has a sequence. */
-function printInsert(document: InsertRow['document']): [permissions: string, printed: string] {
-  const permissions = JSON.stringify(document.permissions);
-  const rest = printRest(document, permissions);
-  return [permissions, document.data === '' ? `${rest}}` : `${rest},${document.data}}`];
 }
 
 /** New rows as a table, with the sequences that are next. SQLite has no exact way to read doubles from text, so there each value is bound. */

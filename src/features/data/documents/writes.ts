@@ -34,7 +34,7 @@ export function createWrites(
     const row = await unit.one(store.one(collection, id, null, maxBytes));
     if (row === undefined) throw await absent(unit, store, collection);
     demandCurrent(collection, row.version);
-    if (row.document === null) throw new Failure('general_answer_too_large');
+    if (row.data === null) throw new Failure('general_answer_too_large');
     return visiblePart(where, collection, toDocument(collection, row));
   };
 
@@ -62,7 +62,7 @@ export function createWrites(
           const change = { permissions: granted, values, now: wireNow(unit), always: !mayRead, maxBytes };
           const row = await mapConstraintErrors(() => unit.one(store.update(collection, id, change)));
           if (row === undefined) return unchanged(unit, where, collection, id);
-          if (row.document === null) throw tooLong();
+          if (row.data === null) throw tooLong();
           const document = toDocument(collection, row);
           unit.record('documentUpdated', {
             resource: documentResource(collection, id),

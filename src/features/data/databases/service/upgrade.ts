@@ -1,18 +1,22 @@
 import type { CollectionDdl } from '#src/platform/db/collection-ddl.js';
+import type { Query } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
-import { currentLayout } from '../schema.js';
-import type { DatabaseStore } from '../store.js';
+import { type Collection, currentLayout } from '../schema.js';
+import { collections, type DatabaseStore } from '../store.js';
 
 /** Sequences that one unit brings along: some ten milliseconds. */
 const batch = 1000;
 
+/** Prints documents of some sequences anew, beyond the first and up to the last, where they were printed in an earlier form. */
+export type Reprint = (collection: Collection, after: number, to: number) => Query;
+
 /** Brings the tables of earlier layouts along, a small unit of work at a time, and sums up how many documents collections have. */
 export function createUpgrade(
   { db, random }: Pick<Runtime, 'db' | 'random'>,
-  store: DatabaseStore,
-  ddl: CollectionDdl,
+  { store, ddl }: { readonly store: DatabaseStore; readonly ddl: CollectionDdl },
+  reprint: Reprint,
 ): Job {
   const name = 'collections.upgrade';
   const work = <T>(body: (unit: Unit) => Promise<T>): Promise<T> =>
@@ -21,17 +25,20 @@ export function createUpgrade(
   /** Does the next step of a collection whose row is locked; false when none is left or somebody has deleted it. */
   const step = (number: number): Promise<boolean> =>
     work(async (unit) => {
-      const row = await unit.one(store.lockUpgrade(number));
-      if (row === undefined || Number(row.layout) >= currentLayout) return false;
-      if (row.upgraded_to === null) {
+      const row = await unit.one(store.lockByNumber(number));
+      const collection = row && collections.decode(row);
+      if (collection === undefined || collection.layout >= currentLayout) return false;
+      const { upgradedTo: after } = collection;
+      if (after === null) {
         for (const statement of ddl.beginUpgrade(number)) await unit.run(statement);
         await unit.run(store.upgradeReached(number, 0));
         return true;
       }
-      const [after, last] = [Number(row.upgraded_to), Number((await unit.one(ddl.lastSequence(number)))?.last ?? 0)];
+      const last = Number((await unit.one(ddl.lastSequence(number)))?.last ?? 0);
       if (after < last) {
         const to = Math.min(after + batch, last);
         await unit.run(ddl.upgradeReaders(number, after, to));
+        await unit.run(reprint(collection, after, to));
         await unit.run(store.upgradeReached(number, to));
         return true;
       }
