@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunningServer } from './child.js';
 import type { LoadGroup, LoadResult } from './load-plan.js';
-import { group, throughputRows, whileRunning } from './measure.js';
+import { group, whileRunning } from './measure.js';
 import type { Options } from './options.js';
 import { residentMebibytes } from './process-tree.js';
 import type { Row, Target } from './row.js';
-import type { InterferenceScenario, Scenario } from './scenarios.js';
+import type { InterferenceScenario, Scenario } from './scenario-kinds.js';
 import type { Stage } from './stage.js';
+import { throughputRows } from './throughput-rows.js';
 
 /** No row of a new build may be worse than this share of the old one. */
 const leastRatio = 0.95;

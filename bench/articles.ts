@@ -1,4 +1,4 @@
-import { type BenchRequest, sendOnce } from './request.js';
+import { forEachNumber, type Maker, make } from './maker.js';
 
 /** Two collections of the same shape: one that is read, and one that only grows. Any signed-in user may read and create. */
 export interface Articles {
@@ -9,17 +9,9 @@ export interface Articles {
   readonly authors: readonly string[];
 }
 
-/** Who makes the collections, and where. */
-export interface Maker {
-  readonly port: number;
-  readonly project: string;
-  readonly key: string;
-}
-
 const count = 10_000;
-const atOnce = 32;
 const database = 'press';
-const authors = Array.from({ length: 100 }, (_, number) => `author${number}`);
+const authors = Array.from({ length: 100 }, (_, number) => authorName(number));
 
 const path = (collection?: string, rest = '') =>
   `/v1/databases${collection === undefined ? '' : `/${database}/collections${collection}`}${rest}`;
@@ -29,12 +21,17 @@ export function documentsPath(collection: string): string {
   return path(`/${collection}`, '/documents');
 }
 
+/** The value of `author` of the articles of one author. */
+export function authorName(number: number): string {
+  return `author${number}`;
+}
+
 /** What an article holds: eight attributes of usual types and sizes. */
-export function article(number: number): Record<string, unknown> {
+export function article(number: number, authorCount = authors.length): Record<string, unknown> {
   return {
     title: `What article number ${number} has to say about its subject`,
     body: `Paragraph ${number}. `.repeat(20),
-    author: authors[number % authors.length],
+    author: authorName(number % authorCount),
     state: number % 4 === 0 ? 'draft' : 'published',
     views: number * 37,
     rating: (number % 50) / 10,
@@ -56,33 +53,25 @@ const attributes = [
 
 /** Makes the database, both collections and the articles of the first. */
 export async function createArticles(maker: Maker): Promise<Articles> {
-  await expect(maker, path(), { databaseId: database, name: 'Press' }, 201);
-  for (const collection of ['articles', 'submissions']) await createCollection(maker, collection);
-  const ids = Array.from({ length: count }, (_, number) => `article${number}`);
-  let next = 0;
-  const fill = async (): Promise<void> => {
-    for (let number = next++; number < count; number = next++) {
-      const body = { documentId: ids[number], data: article(number), permissions: [] };
-      await expect(maker, documentsPath('articles'), body, 201);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, fill));
+  await make(maker, path(), { databaseId: database, name: 'Press' });
+  for (const collection of ['articles', 'submissions'])
+    await createCollection(maker, collection, { permissions: ['read("users")', 'create("users")'] });
+  const ids = await forEachNumber(count, async (number) => {
+    const documentId = `article${number}`;
+    await make(maker, documentsPath('articles'), { documentId, data: article(number), permissions: [] });
+    return documentId;
+  });
   return { database, collection: 'articles', growing: 'submissions', ids, authors };
 }
 
-async function createCollection(maker: Maker, collectionId: string): Promise<void> {
-  const permissions = ['read("users")', 'create("users")'];
-  await expect(maker, path(''), { collectionId, name: collectionId, permissions }, 201);
-  for (const [type, body] of attributes)
-    await expect(maker, path(`/${collectionId}`, `/attributes/${type}`), body, 202);
+/** Makes an empty collection of articles. */
+export async function createCollection(
+  maker: Maker,
+  collectionId: string,
+  access: { readonly permissions: readonly string[]; readonly documentSecurity?: boolean },
+): Promise<void> {
+  await make(maker, path(''), { collectionId, name: collectionId, ...access });
+  for (const [type, body] of attributes) await make(maker, path(`/${collectionId}`, `/attributes/${type}`), body, 202);
   const index = { key: 'by_author', type: 'key', attributes: ['author', 'publishedAt'], orders: ['ASC', 'DESC'] };
-  await expect(maker, path(`/${collectionId}`, '/indexes'), index, 202);
-}
-
-async function expect({ port, project, key }: Maker, to: string, body: object, status: number): Promise<void> {
-  const headers = { 'X-Service-Project': project, 'X-Service-Key': key };
-  const request: BenchRequest = { method: 'POST', path: to, headers, body };
-  const response = await sendOnce(request, port);
-  const text = await response.text();
-  if (response.status !== status) throw new Error(`POST ${to}: ${response.status} ${text}`);
+  await make(maker, path(`/${collectionId}`, '/indexes'), index, 202);
 }

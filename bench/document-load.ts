@@ -2,8 +2,8 @@ import { article, documentsPath } from './articles.js';
 import type { BenchRequest } from './request.js';
 import type { World } from './world.js';
 
-/** How many different requests a load is made of; a multiple of the readers, so that each of them asks for each in turn. */
-const different = 256;
+/** How many different requests a load is made of: as many as there are articles, so that each is asked for, and every session several times. */
+const different = 10_000;
 
 const session = ({ project, sessions }: World, turn: number): Record<string, string> => ({
   'X-Service-Project': project,

@@ -2,12 +2,15 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, type RunningServer, startServer } from './child.js';
+import { sessionsOfOwner } from './people.js';
 import { projectRoot } from './programs.js';
 
 /** The built product, installed the way an operator does it. */
 export interface Installation {
   readonly project: string;
   readonly key: string;
+  /** The database, unless it is in Postgres. */
+  readonly databaseFile: string;
   serve(nodeFlags?: readonly string[]): Promise<RunningServer>;
 }
 
@@ -36,11 +39,13 @@ export async function install(
   };
   svc('init', '--yes');
   svc('project', 'create', 'Bench', '--id', project);
+  svc('project', 'update', project, '--set', `session.limit=${sessionsOfOwner}`);
   const { secret: key } = svc('apikey', 'create', '--project', project, '--name', 'bench', '--scopes', 'all');
   if (typeof key !== 'string') throw new Error('apikey create printed no secret');
   return {
     project,
     key,
+    databaseFile: join(directory, 'data', 'svc.db'),
     serve: (nodeFlags = []) => startServer([...nodeFlags, launcher, 'serve'], { cwd: directory, env, port }),
   };
 }

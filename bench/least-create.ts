@@ -3,8 +3,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { createBatcher } from '#src/platform/db/batch.js';
 import type { Driver } from '#src/platform/db/driver.js';
-import { openPostgres } from '#src/platform/db/postgres.js';
-import { openSqlite } from '#src/platform/db/sqlite.js';
+import { openDatabase } from './open-database.js';
 
 const [port = '', place = ''] = process.argv.slice(2);
 const columns = {
@@ -22,9 +21,7 @@ type Table = keyof typeof columns;
 type Rows = Readonly<Record<Table, readonly string[]>>;
 const tables = Object.keys(columns) as Table[];
 
-const driver = place.includes('://')
-  ? await openPostgres({ url: place, prepared: true, statementMs: 10_000, onChange: () => {}, onWritable: () => {} })
-  : await openSqlite(place);
+const driver = await openDatabase(place);
 await prepare(driver);
 
 const write = createBatcher<Rows, true>(

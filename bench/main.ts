@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { measureAgainst } from './against.js';
+import { compareSizes, readSizes } from './compare.js';
 import { listProfiles, summarizeProfile } from './cpu-profile.js';
 import { measure } from './measure.js';
-import { type Options, readOptions } from './options.js';
+import { isChosen, type Options, readOptions } from './options.js';
 import { machineFacts, type Outcome, print, printMachine, printTable } from './report.js';
 import { judge } from './row.js';
-import { type Database, scenarios } from './scenarios.js';
+import type { Database } from './scenario-kinds.js';
+import { scenarios } from './scenarios.js';
 import { Stage } from './stage.js';
 
 async function benchDatabase(database: Database, options: Options): Promise<Outcome[]> {
@@ -20,7 +22,7 @@ async function benchDatabase(database: Database, options: Options): Promise<Outc
     let other: Stage | undefined;
     try {
       if (options.against !== undefined) other = await openOther(database, options, options.against);
-      const chosen = scenarios.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
+      const chosen = scenarios.filter((scenario) => isChosen(scenario, options.only));
       for (const scenario of chosen) {
         process.stderr.write(`${database}: ${scenario.name} …\n`);
         try {
@@ -69,9 +71,11 @@ async function main(options: Options): Promise<number> {
   printMachine(machine);
   const profile = options.profile === undefined ? undefined : resolve(options.profile);
   const before = new Set(profile === undefined ? [] : listProfiles(profile));
+  const other = options.compare === undefined ? undefined : readSizes(options.compare);
   const outcomes: Outcome[] = [];
   for (const database of options.databases) {
-    const found = await benchDatabase(database, { ...options, profile });
+    const measured = await benchDatabase(database, { ...options, profile });
+    const found = other === undefined ? measured : measured.map((outcome) => compareSizes(outcome, other));
     printTable(database, found);
     outcomes.push(...found);
   }
@@ -86,8 +90,8 @@ async function main(options: Options): Promise<number> {
       ...outcome,
       rows: outcome.rows.map((row) => ({ ...row, ...judge(row), rounds: { ours: row.ours, base: row.base } })),
     }));
-    const { rounds, seconds, warmupSeconds } = options;
-    const document = { at: new Date().toISOString(), machine, rounds, seconds, warmupSeconds, results };
+    const { rounds, seconds, warmupSeconds, size } = options;
+    const document = { at: new Date().toISOString(), machine, rows: size, rounds, seconds, warmupSeconds, results };
     writeFileSync(options.json, `${JSON.stringify(document, null, 2)}\n`);
   }
   const failed = outcomes.some(({ failure }) => failure !== undefined);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, type RunningServer, stopChild } from './child.js';
 import type { HashPlan, HashResult } from './hash-rate.js';
 import type { LoadGroup, LoadResult } from './load-plan.js';
-import type { Options } from './options.js';
+import { type Options, usualSize } from './options.js';
 import { residentMebibytes } from './process-tree.js';
 import { record } from './recording.js';
 import { type BenchRequest, toWire } from './request.js';
@@ -17,15 +17,16 @@ import type {
   InterferenceScenario,
   Scenario,
   ThroughputScenario,
-} from './scenarios.js';
+} from './scenario-kinds.js';
 import type { Stage } from './stage.js';
+import { perCpuSecond, perSecond, throughputRows } from './throughput-rows.js';
 import type { World } from './world.js';
 
 /** Runs one scenario and returns its lines of the report. */
 export function measure(scenario: Scenario, stage: Stage, database: Database, options: Options): Promise<Row[]> {
   switch (scenario.kind) {
     case 'throughput':
-      return measureThroughput(scenario, stage, stage.startReal(true), options, scenario.target[database]);
+      return measureThroughput(scenario, stage, stage.startReal(true), options, targetOf(scenario, database, options));
     case 'ceiling':
       return measureThroughput(scenario, stage, stage.startLeastCreate(), options);
     case 'comparison':
@@ -39,6 +40,11 @@ export function measure(scenario: Scenario, stage: Stage, database: Database, op
     case 'idle-memory':
       return measureIdleMemory(scenario, stage, options);
   }
+}
+
+/** The target of a list is that of the usual size. */
+function targetOf({ audience, target }: ThroughputScenario, database: Database, { size }: Options): number | undefined {
+  return audience === undefined || size === usualSize ? target?.[database] : undefined;
 }
 
 async function measureThroughput(
@@ -73,22 +79,6 @@ async function measureComparison(scenario: ComparisonScenario, stage: Stage, opt
     }
     return throughputRows(ours, base, scenario.target);
   });
-}
-
-/** The lines of a row about throughput, judged by requests per CPU-second. */
-export function throughputRows(ours: readonly LoadResult[], base: readonly LoadResult[], target?: number): Row[] {
-  const row = (measure: string, of: (result: LoadResult) => number): Row => ({
-    measure,
-    ours: ours.map(of),
-    base: base.map(of),
-  });
-  const judged = row('requests per CPU-second', perCpuSecond);
-  return [
-    target === undefined ? judged : { ...judged, target: { of: 'ratio', bound: 'least', value: target } },
-    row('requests per second', perSecond),
-    row('p50 ms', ({ groups }) => groups[0]?.p50 ?? Number.NaN),
-    row('p99 ms', ({ groups }) => groups[0]?.p99 ?? Number.NaN),
-  ];
 }
 
 async function measureHashBound(
@@ -194,12 +184,4 @@ export function group(
 ): LoadGroup {
   const requests = load.requests(world).map((request) => toWire(request, port));
   return { connections: load.connections, requests, status: load.status };
-}
-
-function perCpuSecond({ groups, cpuSeconds }: LoadResult): number {
-  return (groups[0]?.answers ?? Number.NaN) / cpuSeconds;
-}
-
-function perSecond({ groups, seconds }: LoadResult): number {
-  return (groups[0]?.answers ?? Number.NaN) / seconds;
 }

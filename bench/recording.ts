@@ -1,3 +1,4 @@
+import { forEachNumber } from './maker.js';
 import { type BenchRequest, sendOnce } from './request.js';
 
 /** An answer of the real server that the bare application repeats. */
@@ -16,15 +17,15 @@ export async function record(
   status: number,
 ): Promise<RecordedAnswer[]> {
   const distinct = new Map(requests.map((request) => [`${request.method} ${request.path}`, request]));
-  const answers: RecordedAnswer[] = [];
-  for (const request of distinct.values()) {
+  const all = [...distinct.values()];
+  return forEachNumber(all.length, async (number) => {
+    const request = all[number] as BenchRequest;
     const response = await sendOnce(request, port);
     const body = await response.text();
     if (response.status !== status) {
       throw new Error(`${request.method} ${request.path}: status ${response.status} instead of ${status}: ${body}`);
     }
     const type = response.headers.get('content-type') ?? 'text/plain';
-    answers.push({ method: request.method, path: request.path, status, type, body });
-  }
-  return answers;
+    return { method: request.method, path: request.path, status, type, body };
+  });
 }

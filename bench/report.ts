@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os';
 import { judge, type Row, type Target } from './row.js';
-import type { Database } from './scenarios.js';
+import type { Database } from './scenario-kinds.js';
 import type { Spread } from './statistics.js';
 
 /** What one scenario gave on one database: its lines, or why it could not be measured. */
@@ -80,5 +80,6 @@ function showSpread({ median, min, max }: Spread): string {
 }
 
 function show(value: number): string {
-  return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 || value === 0 ? 2 : 4;
+  return value.toFixed(digits);
 }

@@ -1,89 +1,8 @@
 import { createDocument, getDocument, graphqlGet, graphqlList, listDocuments } from './document-load.js';
+import { listScenarios } from './list-load.js';
 import type { BenchRequest } from './request.js';
+import type { Scenario } from './scenario-kinds.js';
 import { loginRequest, type World } from './world.js';
-
-/** The databases that the product runs on. */
-export type Database = 'sqlite' | 'postgres';
-
-/** A load on the real server and the same load on bare Koa that answers what the real server answered. */
-export interface ThroughputScenario {
-  readonly kind: 'throughput';
-  readonly name: string;
-  readonly connections: number;
-  readonly requests: (world: World) => readonly BenchRequest[];
-  readonly status: number;
-  /** The least share of bare Koa's requests per CPU-second. */
-  readonly target: Readonly<Record<Database, number>>;
-}
-
-/** A load on the least program that could answer it, held against bare Koa as well: about what any server on the same packages can reach. */
-export interface CeilingScenario {
-  readonly kind: 'ceiling';
-  readonly name: string;
-  readonly connections: number;
-  readonly requests: (world: World) => readonly BenchRequest[];
-  readonly status: number;
-}
-
-/** Two loads on the real server that ask for the same in different ways, one held against the other. */
-export interface ComparisonScenario {
-  readonly kind: 'comparison';
-  readonly name: string;
-  readonly connections: number;
-  readonly requests: (world: World) => readonly BenchRequest[];
-  readonly base: (world: World) => readonly BenchRequest[];
-  readonly status: number;
-  /** The least share of the other's requests per CPU-second. */
-  readonly target: number;
-}
-
-/** A load that is bound by password hashes, held against the hashes alone. */
-export interface HashBoundScenario {
-  readonly kind: 'hash-bound';
-  readonly name: string;
-  readonly connections: number;
-  readonly requests: (world: World) => readonly BenchRequest[];
-  readonly status: number;
-  /** The least share of the hashes per CPU-second of a process that does nothing else. */
-  readonly target: Readonly<Record<Database, number>>;
-}
-
-/** A light load alone, then the same beside a heavy one. */
-export interface InterferenceScenario {
-  readonly kind: 'interference';
-  readonly name: string;
-  readonly light: { connections: number; requests: (world: World) => readonly BenchRequest[]; status: number };
-  readonly heavy: { connections: number; requests: (world: World) => readonly BenchRequest[]; status: number };
-  /** How many times slower the light load may get at the middle and at the slow end. */
-  readonly target: { readonly p50: number; readonly p99: number };
-}
-
-/** From starting the process to its first ready answer, held against bare Koa. */
-export interface ColdStartScenario {
-  readonly kind: 'cold-start';
-  readonly name: string;
-  readonly runs: number;
-  /** How many times longer than bare Koa it may take. */
-  readonly target: number;
-}
-
-/** Memory of the freshly started server that nobody has asked anything but whether it is ready. */
-export interface IdleMemoryScenario {
-  readonly kind: 'idle-memory';
-  readonly name: string;
-  readonly settleSeconds: number;
-  readonly targetMebibytes: number;
-}
-
-/** Anything the benchmark can run. */
-export type Scenario =
-  | ThroughputScenario
-  | CeilingScenario
-  | ComparisonScenario
-  | HashBoundScenario
-  | InterferenceScenario
-  | ColdStartScenario
-  | IdleMemoryScenario;
 
 const readAccount = ({ project, sessions }: World): BenchRequest[] =>
   sessions.map((session) => ({
@@ -128,6 +47,7 @@ export const scenarios: readonly Scenario[] = [
     status: 201,
     target: { sqlite: 0.2, postgres: 0.12 },
   },
+  ...listScenarios,
   {
     kind: 'ceiling',
     name: 'document create, rows alone',

@@ -2,13 +2,17 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ask, freePort, type RunningServer, startNode, startServer, stopChild } from './child.js';
+import { fillSecured } from './fill.js';
 import { type Installation, install, plainEnvironment } from './installation.js';
 import type { LoadGroup, LoadPlan, LoadResult } from './load-plan.js';
-import type { Options } from './options.js';
+import { openDatabase } from './open-database.js';
+import { isChosen, type Options } from './options.js';
 import { type RunningPostgres, startPostgres } from './postgres.js';
 import { compilePrograms, type Programs, projectRoot } from './programs.js';
 import type { RecordedAnswer } from './recording.js';
-import type { Database } from './scenarios.js';
+import type { Database } from './scenario-kinds.js';
+import { scenarios } from './scenarios.js';
+import { checkSecured } from './secured.js';
 import { createWorld, type World } from './world.js';
 
 /** Everything that the scenarios of one database are measured with. */
@@ -51,8 +55,7 @@ export class Stage {
     const postgres = database === 'postgres' ? await startPostgres(postgresDirectory) : undefined;
     try {
       const installation = await install(join(directory, 'installation'), postgres?.url, root);
-      const server = await installation.serve();
-      const world = await createWorld(server.port, installation.project, installation.key).finally(server.stop);
+      const world = await prepareWorld(installation, options, postgres?.url);
       await postgres?.settle();
       const programs = compilePrograms(join(directory, 'programs'));
       return new Stage({ world, directory, options, programs, installation, postgres });
@@ -119,4 +122,22 @@ export class Stage {
   private sideProcess(program: string): ChildProcess {
     return startNode([program], { cwd: this.directory, env: plainEnvironment(), ipc: true }).child;
   }
+}
+
+/** Fills the database, and what SQL has written there is read once by the service. */
+async function prepareWorld(installation: Installation, { only, size }: Options, url?: string): Promise<World> {
+  const { project, key } = installation;
+  const server = await installation.serve();
+  const world = await createWorld({ port: server.port, project, key }, size).finally(server.stop);
+  const listed = scenarios.flatMap((one) =>
+    one.kind === 'throughput' && one.audience !== undefined && isChosen(one, only) ? [one.audience] : [],
+  );
+  const filled = [...new Set(listed)];
+  if (filled.length === 0) return world;
+  const driver = await openDatabase(url ?? installation.databaseFile);
+  process.stderr.write(`${driver.dialect}: ${size} documents for ${filled.join(', ')} …\n`);
+  await fillSecured(driver, world.secured, filled).finally(driver.close);
+  const again = await installation.serve();
+  await checkSecured({ port: again.port, project, key }, world, filled).finally(again.stop);
+  return world;
 }

@@ -1,5 +1,8 @@
 import { type Articles, createArticles } from './articles.js';
-import { type BenchRequest, sendOnce } from './request.js';
+import { expectStatus, type Maker } from './maker.js';
+import { createPeople, type People } from './people.js';
+import type { BenchRequest } from './request.js';
+import { createSecured, type Secured } from './secured.js';
 
 /** Someone who can log in. */
 export interface Account {
@@ -8,33 +11,30 @@ export interface Account {
 }
 
 /** What the requests of the scenarios are made of; filled once per database, before anything is measured. */
-export interface World {
+export interface World extends People {
   readonly project: string;
   /** A server key with every scope. */
   readonly key: string;
-  /** Session secrets of several readers, who never log in again, so that no login pushes these sessions out. */
-  readonly sessions: readonly string[];
   /** Accounts for the login load. */
   readonly accounts: readonly Account[];
-  /** Documents. */
+  /** Documents of a collection that every user may read. */
   readonly articles: Articles;
+  /** Collections with document security. */
+  readonly secured: Secured;
 }
 
 const accountCount = 8;
 const password = 'correct horse battery';
 
-/** Signs the accounts up, logs the readers in and writes the documents. */
-export async function createWorld(port: number, project: string, key: string): Promise<World> {
+/** Signs the accounts up, creates and logs in the readers, and writes the documents; those of `secured` are only begun. */
+export async function createWorld(maker: Maker, rows: number): Promise<World> {
+  const { port, project, key } = maker;
   const accounts: Account[] = [];
-  const sessions: string[] = [];
-  for (let number = 0; number < accountCount; number++) {
+  for (let number = 0; number < accountCount; number++)
     accounts.push(await signUp(port, project, `login${number}@example.com`));
-    const reader = await signUp(port, project, `reader${number}@example.com`);
-    const { secret } = await expectCreated(port, loginRequest(project, reader));
-    if (typeof secret !== 'string' || secret === '') throw new Error('a login without a secret');
-    sessions.push(secret);
-  }
-  return { project, key, sessions, accounts, articles: await createArticles({ port, project, key }) };
+  const people = await createPeople(maker);
+  const articles = await createArticles(maker);
+  return { project, key, ...people, accounts, articles, secured: await createSecured(maker, rows) };
 }
 
 /** A login with e-mail and password. */
@@ -45,13 +45,7 @@ export function loginRequest(project: string, account: Account): BenchRequest {
 
 async function signUp(port: number, project: string, email: string): Promise<Account> {
   const body = { userId: 'unique()', email, password, name: 'Ada Lovelace' };
-  await expectCreated(port, { method: 'POST', path: '/v1/account', headers: { 'X-Service-Project': project }, body });
+  const headers = { 'X-Service-Project': project };
+  await expectStatus({ method: 'POST', path: '/v1/account', headers, body }, port, 201);
   return { email, password };
-}
-
-async function expectCreated(port: number, request: BenchRequest): Promise<Record<string, unknown>> {
-  const response = await sendOnce(request, port);
-  const text = await response.text();
-  if (response.status !== 201) throw new Error(`${request.method} ${request.path}: ${response.status} ${text}`);
-  return JSON.parse(text) as Record<string, unknown>;
 }

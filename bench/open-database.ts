@@ -1,0 +1,9 @@
+import type { Driver } from '#src/platform/db/driver.js';
+import { openPostgres } from '#src/platform/db/postgres.js';
+import { openSqlite } from '#src/platform/db/sqlite.js';
+
+/** Opens a database by our own drivers: the file of SQLite or the URL of Postgres. */
+export function openDatabase(place: string): Promise<Driver> {
+  if (!place.includes('://')) return openSqlite(place);
+  return openPostgres({ url: place, prepared: true, statementMs: 10_000, onChange: () => {}, onWritable: () => {} });
+}
