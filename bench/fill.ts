@@ -1,7 +1,8 @@
 // Fills the collections of `secured.ts` while no server runs. All documents are copies of document 0, which the service has written: each value that
 // depends on the number of a document is replaced, in its column and wherever the printed document holds it. So nothing here knows how documents
 // are printed, and builds that print them differently can be compared.
-import { attributeColumn, documentTable } from '#src/platform/db/collection-ddl.js';
+import { attributeColumn } from '#src/platform/db/collection-ddl.js';
+import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { Connection, Driver } from '#src/platform/db/driver.js';
 import type { Row } from '#src/platform/db/table.js';
 import { article } from './articles.js';
