@@ -94,8 +94,11 @@ test('collections of the version before are brought along while they are read an
       (await key.post(made.documents, { documentId: id, data: { n: -1 }, permissions: ['read("label:x")'] })).expect(
         201,
       );
-      if (written % 3 === 0) (await key.delete(`${made.documents}/${id}`)).expect(204);
-      else others.push(id);
+      if (written % 3 === 0) {
+        (await key.delete(`${made.documents}/${id}`)).expect(204);
+        continue;
+      }
+      others.push(id);
       if (written % 5 === 1)
         (await key.patch(`${made.documents}/${id}`, { permissions: ['read("label:y")'] })).expect(200);
     }

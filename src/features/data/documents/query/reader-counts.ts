@@ -16,6 +16,8 @@ export interface ReaderCount {
   readonly readable: number;
   /** The last sequence that was given, so at least as many as there are. */
   readonly documents: number;
+  /** How many roles the caller has. */
+  readonly roles: number;
 }
 
 /** What was counted of a role or, as the empty role, of the collection. */
@@ -48,6 +50,6 @@ export function createReaderCounts(
     }
     let readable = 0;
     for (const role of roles) readable += counts.get(role) ?? 0;
-    return { readable, documents: counts.get('') ?? 0 };
+    return { readable, documents: counts.get('') ?? 0, roles: roles.length };
   };
 }
