@@ -53,6 +53,10 @@ export const limitClasses = {
   'send-daily': { account: { count: 10, seconds: 86_400 }, summary: 'Such messages to a recipient in a day' },
   'send-mail': { project: { count: 1000, seconds: 3600 }, summary: 'Such mails of a project' },
   'send-sms': { project: { count: 100, seconds: 3600 }, summary: 'Such SMS of a project' },
+  ceremony: {
+    address: { count: 60, seconds: 600 },
+    summary: 'Starts of ceremonies whose other half is a browser or another provider, such as those of passkeys',
+  },
   jwt: { account: { count: 60, seconds: 3600 }, summary: 'JWTs made from a session' },
 } as const satisfies Record<string, LimitClass>;
 
@@ -181,6 +185,15 @@ export const pendingSeconds = { session: 600, challenge: 600 } as const;
 
 /** Recovery codes of a set. */
 export const recoveryCodeCount = 10;
+
+/** Passkeys of a user, characters of a name, seconds for which a ceremony may take, bytes of a credential id and of a part of a response. */
+export const passkeyLimits = {
+  perUser: 20,
+  name: 128,
+  ceremonySeconds: 300,
+  credentialIdBytes: 1023,
+  responseBytes: 16_384,
+} as const;
 
 /** Seconds for which one-time secrets are good. */
 export const secretLife = {

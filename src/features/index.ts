@@ -9,6 +9,7 @@ import { createClaims } from './identity/claims/index.js';
 import { createFactors, sealedSeeds } from './identity/factors/index.js';
 import { createLogins, loginMethods } from './identity/login/index.js';
 import { createOneTimeSecrets } from './identity/one-time-secrets/index.js';
+import { createPasskeysFeature } from './identity/passkeys/index.js';
 import { createRecovery } from './identity/recovery/index.js';
 import { createSecondFactor } from './identity/second-factor/index.js';
 import { createSelfService } from './identity/self-service/index.js';
@@ -84,10 +85,15 @@ export function createFeatures(runtime: Runtime) {
     signingKeys,
     limits,
   });
-  // Linked identities and passkeys add what tells of theirs to `otherWaysIn`.
-  const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn: [] });
+  const {
+    passkeys,
+    operations: passkeyOperations,
+    jobs: passkeyJobs,
+  } = createPasskeysFeature(runtime, { sessions, factors, projects });
+  // Linked identities add what tells of theirs to `otherWaysIn`.
+  const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn: [passkeys.leadsTo] });
   const userChanges = createUserChanges(runtime, { limits, users, sessions, secrets, courier });
-  const selfService = createSelfService(runtime, { users, sessions, userChanges, limits, activity });
+  const selfService = createSelfService(runtime, { users, sessions, passkeys, userChanges, limits, activity });
   const verification = createVerification(runtime, { users, claims, secrets, sessions, courier, limits, projects });
   const recovery = createRecovery(runtime, { users, claims, userChanges, secrets, courier, limits, projects });
   const secondFactor = createSecondFactor(runtime, { users, factors, sessions, secrets, courier, limits });
@@ -101,6 +107,7 @@ export function createFeatures(runtime: Runtime) {
     activity,
     factors,
     secondFactor: secondFactor.service,
+    passkeys,
   });
   const teams = createTeamsFeature(runtime, {
     lists,
@@ -115,7 +122,7 @@ export function createFeatures(runtime: Runtime) {
   const { databases, operations: databaseOperations } = createDatabasesFeature(runtime, lists);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(runtime, databases);
-  const loginDeps = { users, claims, sessions, limits, secrets, courier, projects };
+  const loginDeps = { users, claims, sessions, factors, passkeys, limits, secrets, courier, projects };
   const logins = createLogins(runtime, loginDeps, loginMethods);
   const hooks = createWebhooksFeature(runtime, projects, lists);
   const { jobs } = createJobsFeature(
@@ -124,6 +131,7 @@ export function createFeatures(runtime: Runtime) {
       ...limits.jobs,
       ...courier.jobs,
       ...secrets.jobs,
+      ...passkeyJobs,
       ...sessionJobs,
       ...keyJobs,
       ...hooks.jobs,
@@ -152,6 +160,7 @@ export function createFeatures(runtime: Runtime) {
       ...verification.operations,
       ...recovery.operations,
       ...secondFactor.operations,
+      ...passkeyOperations,
       ...logins.operations,
       ...userManagement.operations,
       ...sessionOperations,

@@ -136,6 +136,8 @@ test('every list in a body is bounded', () => {
 const boundedBy: Readonly<Record<string, string>> = {
   'account.listSessions': 'session.limit',
   'users.listSessions': 'session.limit',
+  'account.listPasskeys': 'passkeyLimits.perUser',
+  'users.listPasskeys': 'passkeyLimits.perUser',
   'platforms.list': 'projectLimits.platforms',
 };
 

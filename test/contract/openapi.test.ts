@@ -9,6 +9,7 @@ import { createJudge, type RecordedAnswer } from '../harness/answers.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { runSql } from '../harness/database.js';
+import { passkeyWalk } from '../passkeys/walk.js';
 import { aGuardedUser } from '../second-factor/people.js';
 import { secondFactorWalk } from '../second-factor/walk.js';
 import { documentWalk, loginWalk, neverGranted, proofWalk, teamWalk, userWalk, webhookWalk } from './openapi-walks.js';
@@ -146,6 +147,7 @@ test('every operation succeeds as described', async () => {
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
     ...(await secondFactorWalk(target)),
+    ...(await passkeyWalk(target)),
     ['users_deleteMfaAuthenticator', 'DELETE', `/users/${guarded.id}/mfa/authenticators/totp`, undefined, key],
     ...(await loginWalk(key)),
     ...(await teamWalk(target)),

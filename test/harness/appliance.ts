@@ -72,6 +72,7 @@ const generousLimits = [
   'send-daily',
   'send-mail',
   'send-sms',
+  'ceremony',
   'jwt',
 ]
   .map((name) => `${name}=1000000/60`)

@@ -4,7 +4,9 @@ import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Courier, Limits, Projects } from '../../installation/index.js';
 import type { Claims, Contact } from '../claims/index.js';
+import type { Factors } from '../factors/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
+import type { Passkeys } from '../passkeys/index.js';
 import type { Sessions, toNewSession } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
 
@@ -36,6 +38,8 @@ export interface LoginDeps {
   readonly users: Users;
   readonly claims: Claims;
   readonly sessions: Sessions;
+  readonly factors: Factors;
+  readonly passkeys: Passkeys;
   readonly limits: Limits;
   readonly secrets: OneTimeSecrets;
   readonly courier: Courier;

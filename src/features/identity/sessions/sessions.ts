@@ -15,6 +15,8 @@ export interface Login {
   readonly providerUid: string;
   readonly factors: readonly string[];
   readonly request: RequestFacts;
+  /** Whether it has proved two factors already, as a passkey does that has verified its user. */
+  readonly multiFactor?: boolean;
   /** The second factor, where the login came with it. */
   readonly otp?: string | undefined;
 }
