@@ -1,3 +1,4 @@
+import { Redirect } from '#src/contract/browser.js';
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
 import type { Declaration, Page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
@@ -73,6 +74,16 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
       response.body = [html];
       break;
     }
+    case 'redirect':
+      if (value instanceof Redirect) {
+        response.set('Location', value.location);
+        response.body = [];
+        break;
+      }
+      ctx.status = reply.otherwise?.status ?? ctx.status;
+      response.set('Content-Type', 'application/json; charset=utf-8');
+      response.body = [printJson(value)];
+      break;
     case 'json': {
       response.set('Content-Type', 'application/json; charset=utf-8');
       if (reply.raw !== true) {

@@ -8,6 +8,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Factors } from '../factors/index.js';
+import type { Identities } from '../identities/index.js';
 import type { Sessions } from '../sessions/index.js';
 import { isAnonymous } from '../users/index.js';
 import { passkeysApi } from './api.js';
@@ -28,6 +29,7 @@ export { passkeyListShape, toPasskeyList } from './view.js';
 interface Deps {
   readonly sessions: Sessions;
   readonly factors: Factors;
+  readonly identities: Identities;
   readonly projects: Projects;
 }
 
@@ -43,7 +45,7 @@ type Finish = Call<(typeof passkeysApi)['finish']>;
 /** Passkeys: registering, listing, renaming and removing them. Logging in by one is a login method. */
 export function createPasskeysFeature(
   runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>,
-  { sessions, factors, projects }: Deps,
+  { sessions, factors, identities, projects }: Deps,
 ) {
   const { db, config } = runtime;
   const store = createPasskeyStore(runtime.sql);
@@ -59,8 +61,9 @@ export function createPasskeysFeature(
    * the session has nothing to prove it by.
    */
   const demandMayAdd = async (unit: Unit, { project, actor }: UserCall, account: UserRecord): Promise<void> => {
-    if (isAnonymous(account) && !(await service.leadsTo(unit, project, account))) return;
-    sessions.demandFresh(actor.session);
+    const isReachable =
+      (await service.leadsTo(unit, project, account)) || (await identities.hasAny(unit, project, account.id));
+    if (!isAnonymous(account) || isReachable) sessions.demandFresh(actor.session);
   };
   const start = async (call: UserCall) => {
     const { project } = call;

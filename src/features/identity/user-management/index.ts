@@ -6,6 +6,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
 import type { ActivityLog } from '../../events/index.js';
 import type { Factors } from '../factors/index.js';
+import type { Identities } from '../identities/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { Passkeys } from '../passkeys/index.js';
 import type { SecondFactorService } from '../second-factor/index.js';
@@ -29,6 +30,7 @@ interface Deps {
   readonly tokens: Tokens;
   readonly activity: ActivityLog;
   readonly factors: Factors;
+  readonly identities: Identities;
   readonly secondFactor: SecondFactorService;
   readonly passkeys: Passkeys;
 }

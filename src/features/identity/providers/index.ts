@@ -1,0 +1,10 @@
+export {
+  createProviders,
+  type Provider,
+  type ProviderConfig,
+  type ProviderInput,
+  type ProviderKind,
+  type Providers,
+} from './service.js';
+export { sealedProviders } from './store.js';
+export { toProvider } from './view.js';
