@@ -40,6 +40,8 @@ export const redirectOr = <S extends z.ZodType>(status: number, schema: S) =>
 export interface Page {
   readonly html: string;
   readonly nonce: string;
+  /** Origins that its forms lead to besides the service; it has no forms where absent. */
+  readonly formTargets?: readonly string[];
 }
 
 type ActorKind = WireActor['kind'];
@@ -168,7 +170,7 @@ export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly
             }
           ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
           : D['reply'] extends { readonly kind: 'redirect' }
-            ? Redirect
+            ? Redirect | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
             : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
               void;
 

@@ -8,6 +8,7 @@ import { createWebhooksFeature, sealedWebhooks } from './events/webhooks/index.j
 import { createClaims } from './identity/claims/index.js';
 import { createExternalLogins, sealedTransactions } from './identity/external-logins/index.js';
 import { createFactors, sealedSeeds } from './identity/factors/index.js';
+import { createHostedPages } from './identity/hosted-pages/index.js';
 import { createIdentities, sealedTokens } from './identity/identities/index.js';
 import { createLogins, createProviderKinds, loginMethods, reservedProviders } from './identity/login/index.js';
 import { createOneTimeSecrets } from './identity/one-time-secrets/index.js';
@@ -155,6 +156,13 @@ export function createFeatures(runtime: Runtime) {
     ...{ identities, providers, externalLogins, beforeExtension },
   };
   const logins = createLogins(runtime, loginDeps, loginMethods);
+  const hostedPages = createHostedPages(runtime, {
+    projects,
+    providers,
+    operations: [...selfService.operations, ...verification.operations, ...recovery.operations]
+      .concat(secondFactor.operations)
+      .concat(logins.operations),
+  });
   const hooks = createWebhooksFeature(runtime, projects, lists);
   const { jobs } = createJobsFeature(
     runtime,
@@ -196,6 +204,7 @@ export function createFeatures(runtime: Runtime) {
       ...secondFactor.operations,
       ...passkeyOperations,
       ...logins.operations,
+      ...hostedPages.operations,
       ...userManagement.operations,
       ...sessionOperations,
       ...tokenOperations,

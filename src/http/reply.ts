@@ -68,10 +68,12 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
       response.body = [String(value)];
       break;
     case 'page': {
-      const { html, nonce } = value as Page;
+      const page = value as Page;
       response.set('Content-Type', 'text/html; charset=utf-8');
-      response.set('Content-Security-Policy', pagePolicy(nonce));
-      response.body = [html];
+      response.set('Content-Security-Policy', pagePolicy(page));
+      // Without a referrer a browser hides the origin of a form too, by which it is told from a foreign one.
+      if (page.formTargets !== undefined) response.set('Referrer-Policy', 'same-origin');
+      response.body = [page.html];
       break;
     }
     case 'redirect':
