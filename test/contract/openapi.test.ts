@@ -9,6 +9,7 @@ import { createJudge, type RecordedAnswer } from '../harness/answers.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { runSql } from '../harness/database.js';
+import { hostedPagesWalk } from '../hosted-pages/walk.js';
 import { passkeyWalk } from '../passkeys/walk.js';
 import { aGuardedUser } from '../second-factor/people.js';
 import { secondFactorWalk } from '../second-factor/walk.js';
@@ -148,6 +149,7 @@ test('every operation succeeds as described', async () => {
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
     ...(await secondFactorWalk(target)),
     ...(await passkeyWalk(target)),
+    ...(await hostedPagesWalk(target)),
     ['users_deleteMfaAuthenticator', 'DELETE', `/users/${guarded.id}/mfa/authenticators/totp`, undefined, key],
     ...(await loginWalk(key)),
     ...(await teamWalk(target)),

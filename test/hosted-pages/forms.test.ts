@@ -120,6 +120,8 @@ test('an address is confirmed by the form, not by opening the page', async () =>
   const url = 'http://localhost:8080/v1/auth/verify';
   (await client.post('/account/verifications/email', { url })).expect(201);
   const browser = createPlainBrowser(target);
+  // The browser in which the user is logged in: anybody else who proves the address takes the account over.
+  browser.jar.set(cookie, session);
   await browser.open(await linkOf(target, user.email, 'email-verification'));
   assert.equal((await client.get('/account')).body.emailVerification, false);
   await browser.submit({});
