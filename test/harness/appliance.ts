@@ -73,6 +73,8 @@ const generousLimits = [
   'send-mail',
   'send-sms',
   'jwt',
+  'external-start',
+  'external-callback',
 ]
   .map((name) => `${name}=1000000/60`)
   .join();

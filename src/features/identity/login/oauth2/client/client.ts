@@ -21,13 +21,13 @@ type Library = typeof import('openid-client');
 type Deps = Pick<Runtime, 'egress' | 'clock' | 'config' | 'jwt'>;
 
 /** What a login has to remember until it comes back. */
-export interface Checks {
+interface Checks {
   readonly verifier: string;
   readonly nonce: string;
 }
 
 /** What a browser brings back from a provider. */
-export interface Returned {
+interface Returned {
   readonly code: string;
   readonly state: string;
   readonly iss?: string | undefined;
