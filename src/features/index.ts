@@ -9,7 +9,7 @@ import { createClaims } from './identity/claims/index.js';
 import { createExternalLogins, sealedTransactions } from './identity/external-logins/index.js';
 import { createFactors, sealedSeeds } from './identity/factors/index.js';
 import { createIdentities, sealedTokens } from './identity/identities/index.js';
-import { createLogins, createProviderKinds, loginMethods, reservedProviders } from './identity/login/index.js';
+import { createLogins, loginMethods, providerKindsOf, reservedProviders } from './identity/login/index.js';
 import { createOneTimeSecrets } from './identity/one-time-secrets/index.js';
 import { createProviders, sealedProviders } from './identity/providers/index.js';
 import { createRecovery } from './identity/recovery/index.js';
@@ -68,7 +68,7 @@ export function createFeatures(runtime: Runtime) {
   const users = createUsers(runtime, { lists, takenIds });
   const factors = createFactors(runtime, { users, limits, courier });
   const activity = createActivity(runtime);
-  const providers = createProviders(runtime, { kinds: createProviderKinds(runtime), reserved: reservedProviders });
+  const providers = createProviders(runtime, { kinds: providerKindsOf(runtime), reserved: reservedProviders });
   const identities = createIdentities(runtime, { lists });
   const {
     sessions,

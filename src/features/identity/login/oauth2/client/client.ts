@@ -90,11 +90,12 @@ export function createOAuth2Client(runtime: Deps) {
     if (row === undefined) throw new Failure('project_provider_disabled');
     const secret = row.secret === 'private key' ? await appleSecret(jwt, config, clock.now()) : config.clientSecret;
     const auth = authentication(loaded, row.auth, secret);
-    const fetch = transport.begin(row.endpoints?.token, row.tokens);
+    const { fetch, keepDocument } = transport.begin(row.endpoints?.token, row.tokens);
     const client =
       row.issuer === undefined
         ? fixedClient(loaded, row, config, auth)
         : await discoveredClient(loaded, row.issuer(config), config, auth, fetch, settings.allowInsecure);
+    keepDocument();
     client[loaded.customFetch] = fetch;
     client.timeout = providerLimits.timeoutMs / 1000;
     if (settings.allowInsecure) loaded.allowInsecureRequests(client);
