@@ -10,7 +10,7 @@ import { createExternalLogins, sealedTransactions } from './identity/external-lo
 import { createFactors, sealedSeeds } from './identity/factors/index.js';
 import { createHostedPages } from './identity/hosted-pages/index.js';
 import { createIdentities, sealedTokens } from './identity/identities/index.js';
-import { createLogins, createProviderKinds, loginMethods, reservedProviders } from './identity/login/index.js';
+import { createLogins, loginMethods, providerKindsOf, reservedProviders } from './identity/login/index.js';
 import { createOneTimeSecrets } from './identity/one-time-secrets/index.js';
 import { createPasskeysFeature } from './identity/passkeys/index.js';
 import { createProviders, sealedProviders } from './identity/providers/index.js';
@@ -70,7 +70,7 @@ export function createFeatures(runtime: Runtime) {
   const users = createUsers(runtime, { lists, takenIds });
   const factors = createFactors(runtime, { users, limits, courier });
   const activity = createActivity(runtime);
-  const providers = createProviders(runtime, { kinds: createProviderKinds(runtime), reserved: reservedProviders });
+  const providers = createProviders(runtime, { kinds: providerKindsOf(runtime), reserved: reservedProviders });
   const identities = createIdentities(runtime, { lists });
   const {
     sessions,
@@ -98,11 +98,8 @@ export function createFeatures(runtime: Runtime) {
     signingKeys,
     limits,
   });
-  const {
-    passkeys,
-    operations: passkeyOperations,
-    jobs: passkeyJobs,
-  } = createPasskeysFeature(runtime, { sessions, factors, identities, projects });
+  const passkeysFeature = createPasskeysFeature(runtime, { sessions, factors, identities, projects });
+  const { passkeys } = passkeysFeature;
   const otherWaysIn: Parameters<typeof createClaims>[0]['otherWaysIn'] = [
     passkeys.leadsTo,
     (reader, project, { id }) => identities.hasAny(reader, project, id),
@@ -156,13 +153,10 @@ export function createFeatures(runtime: Runtime) {
     ...{ identities, providers, externalLogins, beforeExtension },
   };
   const logins = createLogins(runtime, loginDeps, loginMethods);
-  const hostedPages = createHostedPages(runtime, {
-    projects,
-    providers,
-    operations: [...selfService.operations, ...verification.operations, ...recovery.operations]
-      .concat(secondFactor.operations)
-      .concat(logins.operations),
-  });
+  const accountOperations = [selfService, verification, recovery, secondFactor, logins].flatMap(
+    (feature) => feature.operations,
+  );
+  const hostedPages = createHostedPages(runtime, { projects, providers, operations: accountOperations });
   const hooks = createWebhooksFeature(runtime, projects, lists);
   const { jobs } = createJobsFeature(
     runtime,
@@ -170,7 +164,7 @@ export function createFeatures(runtime: Runtime) {
       ...limits.jobs,
       ...courier.jobs,
       ...secrets.jobs,
-      ...passkeyJobs,
+      ...passkeysFeature.jobs,
       ...sessionJobs,
       ...externalLogins.jobs,
       ...keyJobs,
@@ -198,12 +192,8 @@ export function createFeatures(runtime: Runtime) {
     worker: hooks.worker,
     jobs,
     operations: [
-      ...selfService.operations,
-      ...verification.operations,
-      ...recovery.operations,
-      ...secondFactor.operations,
-      ...passkeyOperations,
-      ...logins.operations,
+      ...accountOperations,
+      ...passkeysFeature.operations,
       ...hostedPages.operations,
       ...userManagement.operations,
       ...sessionOperations,

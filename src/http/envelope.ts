@@ -9,8 +9,8 @@ import type { RequestContext } from './request-context.js';
 /** The version in every error. */
 export const wireVersion = '1.0.0';
 
-/** The status of redirects: a cache must not keep them, as it may a 301. */
-export const redirectStatus = 302;
+/** Of redirects; a cache must not keep them, as it may a 301. */
+const redirectStatus = 302;
 
 /** Formats errors for clients, and logs those that are defects of the service. */
 export function createEnvelope({ log, metrics, clock }: Pick<Runtime, 'log' | 'metrics' | 'clock'>, cookies: Cookies) {

@@ -25,6 +25,7 @@ const confined = [
     'prom-client',
     'bowser',
     'nodemailer',
+    'openid-client',
   ],
 ];
 
@@ -86,6 +87,8 @@ const violations: [string, string, string][] = [
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
   ['jose-only-in-jwt', 'features/planted/jose', "export const later = () => import('jose');"],
   ['jose-only-in-jwt', 'http/planted/jose', "import type { JWTPayload } from 'jose';"],
+  ['openid-only-in-oauth2', 'features/planted/openid', "import type { Configuration } from 'openid-client';"],
+  ['openid-only-in-oauth2', 'platform/planted/openid', "export const later = () => import('openid-client');"],
   ['mail-only-in-mailer', 'features/planted/mail', "export const later = () => import('nodemailer');"],
   ['mail-only-in-mailer', 'platform/planted/mail', "import type { Transporter } from 'nodemailer';"],
   ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'bcryptjs', 'sqlite3', 'pg'].map(

@@ -74,6 +74,8 @@ const generousLimits = [
   'send-sms',
   'ceremony',
   'jwt',
+  'external-start',
+  'external-callback',
 ]
   .map((name) => `${name}=1000000/60`)
   .join();

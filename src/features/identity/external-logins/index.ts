@@ -13,8 +13,8 @@ import type { UserChanges, Users } from '../users/index.js';
 import { createAccountResolver, IdentityTaken, type Login, type Resolved } from './accounts/resolve.js';
 import { createTransactions } from './service.js';
 
-export type { ExternalProfile, Login } from './accounts/resolve.js';
-export type { BrowserCall, Transaction } from './service.js';
+export type { ExternalProfile } from './accounts/resolve.js';
+export type { BrowserCall } from './service.js';
 export { type Flow, sealedTransactions } from './store.js';
 
 interface Deps {

@@ -132,7 +132,7 @@ export function createTransactions(
     },
     prune: {
       name: 'logins.prune',
-      schedule: '0 25 * * * *',
+      schedule: '0 35 * * * *',
       summary: 'Deletes logins at identity providers that were not completed in time',
       lease: 'database',
       run: async (signal) => {

@@ -25,7 +25,7 @@ export const loginMethods: readonly LoginMethod[] = [
 ];
 
 /** The kinds of identity providers that they speak with. */
-export function createProviderKinds(runtime: Pick<Runtime, 'egress'>): readonly ProviderKind[] {
+export function providerKindsOf(runtime: Pick<Runtime, 'egress'>): readonly ProviderKind[] {
   return loginMethods.flatMap((method) => method.providerKinds?.(runtime) ?? []);
 }
 

@@ -2,7 +2,6 @@ export {
   createProviders,
   type Provider,
   type ProviderConfig,
-  type ProviderInput,
   type ProviderKind,
   type Providers,
 } from './service.js';

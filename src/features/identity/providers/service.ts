@@ -156,7 +156,8 @@ export function createProviders(
       await unit.run(store.remove(project.id, key));
       unit.record('providerDeleted', { resource: `providers/${key}`, payload: { kind, name } });
     },
-    show: (provider) => kindOf(provider.kind).show(provider.key, provider.config),
+    // Nothing, where the configuration does not open.
+    show: ({ kind, key, config }) => (Object.keys(config).length === 0 ? {} : kindOf(kind).show(key, config)),
   };
 }
 

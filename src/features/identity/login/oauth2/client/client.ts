@@ -21,13 +21,13 @@ type Library = typeof import('openid-client');
 type Deps = Pick<Runtime, 'egress' | 'clock' | 'config' | 'jwt'>;
 
 /** What a login has to remember until it comes back. */
-export interface Checks {
+interface Checks {
   readonly verifier: string;
   readonly nonce: string;
 }
 
 /** What a browser brings back from a provider. */
-export interface Returned {
+interface Returned {
   readonly code: string;
   readonly state: string;
   readonly iss?: string | undefined;
@@ -90,11 +90,12 @@ export function createOAuth2Client(runtime: Deps) {
     if (row === undefined) throw new Failure('project_provider_disabled');
     const secret = row.secret === 'private key' ? await appleSecret(jwt, config, clock.now()) : config.clientSecret;
     const auth = authentication(loaded, row.auth, secret);
-    const fetch = transport.begin(row.endpoints?.token, row.tokens);
+    const { fetch, keepDocument } = transport.begin(row.endpoints?.token, row.tokens);
     const client =
       row.issuer === undefined
         ? fixedClient(loaded, row, config, auth)
         : await discoveredClient(loaded, row.issuer(config), config, auth, fetch, settings.allowInsecure);
+    keepDocument();
     client[loaded.customFetch] = fetch;
     client.timeout = providerLimits.timeoutMs / 1000;
     if (settings.allowInsecure) loaded.allowInsecureRequests(client);

@@ -12,7 +12,14 @@ interface RequestOptions {
 }
 
 /** The calls of one login, which all end in time. */
-export type ProviderFetch = (url: string, options: RequestOptions) => Promise<Response>;
+interface ProviderCalls {
+  readonly fetch: (url: string, options: RequestOptions) => Promise<Response>;
+  /** Keeps the discovery document that was read, once it has turned out to be one. */
+  keepDocument(): void;
+}
+
+/** Makes a call of a login. */
+export type ProviderFetch = ProviderCalls['fetch'];
 
 const cacheBounds = { bytes: 8_388_608, entries: 500, largest: providerLimits.answerBytes + 1024 } as const;
 
@@ -41,18 +48,24 @@ export function createTransport({ egress, clock }: Pick<Runtime, 'egress' | 'clo
 
   return {
     /** The calls of a login that begins now; `fix` puts answers of the token endpoint right. */
-    begin: (tokenEndpoint?: string, fix?: (answer: Members) => Members): ProviderFetch => {
+    begin: (tokenEndpoint?: string, fix?: (answer: Members) => Members): ProviderCalls => {
       const until = clock.monotonic() + providerLimits.timeoutMs;
-      return async (url, options) => {
+      let read: { readonly url: string; readonly body: Buffer } | undefined;
+      const fetch: ProviderFetch = async (url, options) => {
         const isDocument = options.method === 'GET' && new URL(url).pathname.includes('/.well-known/');
         const cached = isDocument ? documents.get(url) : undefined;
         if (cached !== undefined && cached.until > clock.monotonic()) return json(cached.body);
         const { status, headers, body } = await call(url, options, until);
-        if (isDocument && status === 200)
-          documents.set(url, { body, until: clock.monotonic() + providerLimits.metadataMs }, body.length);
+        if (isDocument && status === 200) read = { url, body };
         if (fix !== undefined && url === tokenEndpoint && status === 200) return json(fixed(body, fix));
         return new Response(hasNoBody(status) ? null : body, { status, headers: headersOf(headers) });
       };
+      const keepDocument = (): void => {
+        if (read === undefined) return;
+        const until = clock.monotonic() + providerLimits.metadataMs;
+        documents.set(read.url, { body: read.body, until }, read.body.length);
+      };
+      return { fetch, keepDocument };
     },
   };
 }

@@ -3,7 +3,7 @@ import { appleProfile } from './apple.js';
 import { githubProfile } from './github.js';
 import { type Members, members, type ProfileSource, type RawProfile, standardClaims } from './profile.js';
 
-export { members, type ProfileSource, type RawProfile, standardClaims } from './profile.js';
+export { standardClaims } from './profile.js';
 
 /** A provider that is built in. What OpenID Connect says is found by discovery; the others say nothing, so it stands here. */
 export interface BuiltIn {
