@@ -121,6 +121,12 @@ module.exports = {
       { path: packages('otplib', '@otplib') },
     ),
     rule(
+      'webauthn-only-in-passkeys',
+      'One folder knows what authenticators sign.',
+      { pathNot: '^src/features/identity/passkeys/' },
+      { path: packages('@simplewebauthn') },
+    ),
+    rule(
       'cron-only-in-scheduler',
       'It ticks and decides nothing; everybody else declares a job.',
       { pathNot: '^src/platform/scheduler[.]ts$' },
@@ -139,6 +145,12 @@ module.exports = {
       { path: packages('jose') },
     ),
     rule(
+      'openid-only-in-oauth2',
+      'One folder speaks with identity providers; everybody else is told whose login it is.',
+      { pathNot: '^src/features/identity/login/oauth2/client/' },
+      { path: packages('openid-client', 'oauth4webapi') },
+    ),
+    rule(
       'mail-only-in-mailer',
       'Everybody else leaves a message with the courier.',
       { pathNot: '^src/platform/mailer[.]ts$' },
@@ -149,7 +161,7 @@ module.exports = {
       'Most starts can do without them; by import(), or by require() within a unit of work, they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'otplib')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'openid-client', 'otplib', '@simplewebauthn')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         // `require` is for what is first needed inside a unit of work, where nothing can be waited for.
         dependencyTypesNot: ['type-only', 'type-import', 'require'],

@@ -1,3 +1,4 @@
+import { noBrowser } from '#src/contract/browser.js';
 import { type Declaration, type HandlerResult, invoke, type RawCall } from '#src/contract/operation.js';
 import { operatorReading } from '#src/contract/reading.js';
 import type { ApplianceCall } from './command.js';
@@ -31,6 +32,7 @@ export async function invokeAsOperator<D extends Declaration>(
       reading: operatorReading,
       charge: () => {},
       answer: runtime.answers.open(operatorReading),
+      browser: noBrowser,
     },
   });
   // The handler of a declaration returns what its reply says; the compiler has checked that where both stand together.

@@ -11,6 +11,7 @@ const groups: Readonly<Record<string, string>> = {
   project: 'Manages projects and their settings',
   platform: 'Manages the web origins of a project',
   apikey: 'Manages the server keys of a project',
+  provider: 'Manages the login providers of a project',
   user: 'Manages the users of a project',
   webhook: 'Manages the webhooks of a project and their deliveries',
   mail: 'Lists mails and SMS, previews and checks their templates, and sends a test mail',

@@ -42,6 +42,8 @@ const document = z.strictObject({ attributes: z.array(z.string()), permissions: 
 const account = z.strictObject({ userId: z.string() });
 const target = account.extend({ providerType: z.string(), identifier: z.string() });
 
+const identity = account.extend({ provider: z.string(), providerUid: z.string() });
+const provider = z.strictObject({ kind: z.string(), name: z.string() });
 const factor = account.extend({ factor: z.string() });
 const team = z.strictObject({ name: z.string() });
 const membership = z.strictObject({ teamId: z.string(), userId: z.string(), roles: z.array(z.string()) });
@@ -82,6 +84,8 @@ export const events = {
     false,
     account.extend({ sessionId: z.string(), alg: z.enum(signingAlgorithms), duration: z.int() }),
   ),
+  identityLinked: define(false, identity, ['providerUid']),
+  identityUnlinked: define(false, identity, ['providerUid']),
   mfaEnabled: define(false, account),
   mfaDisabled: define(false, account),
   targetCreated: define(false, target, ['identifier']),
@@ -131,6 +135,9 @@ export const events = {
   platformAdded: define(false, z.strictObject({ hostname: z.string() })),
   platformChanged: define(false, z.strictObject({ hostname: z.string() })),
   platformRemoved: define(false, z.strictObject({ hostname: z.string() })),
+  providerCreated: define(false, provider.extend({ enabled: z.boolean() })),
+  providerUpdated: define(false, provider.extend({ enabled: z.boolean() })),
+  providerDeleted: define(false, provider),
   keyCreated: define(
     false,
     z.strictObject({ name: z.string(), scopes: z.array(z.enum([...scopes, 'all'])), expire: z.string() }),

@@ -77,6 +77,11 @@ export function sessionCookieName(projectId: string, secure: boolean): string {
   return `${secure ? '__Host-' : ''}svc_${projectId}`;
 }
 
+/** The cookie that ties a login through another site to the browser that began it. */
+export function bindingCookieName(id: string, secure: boolean): string {
+  return `${secure ? '__Host-' : ''}svc_tx_${id}`;
+}
+
 /** What a request id may look like; anything else a client sends is replaced. */
 export const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 

@@ -53,6 +53,12 @@ export const limitClasses = {
   'send-daily': { account: { count: 10, seconds: 86_400 }, summary: 'Such messages to a recipient in a day' },
   'send-mail': { project: { count: 1000, seconds: 3600 }, summary: 'Such mails of a project' },
   'send-sms': { project: { count: 100, seconds: 3600 }, summary: 'Such SMS of a project' },
+  ceremony: { address: { count: 60, seconds: 600 }, summary: 'Registrations and logins begun by passkey' },
+  'external-start': { address: { count: 60, seconds: 600 }, summary: 'Logins begun at an identity provider' },
+  'external-callback': {
+    address: { count: 60, seconds: 60 },
+    summary: 'Browsers that an identity provider sends back',
+  },
   jwt: { account: { count: 60, seconds: 3600 }, summary: 'JWTs made from a session' },
 } as const satisfies Record<string, LimitClass>;
 
@@ -182,6 +188,15 @@ export const pendingSeconds = { session: 600, challenge: 600 } as const;
 /** Recovery codes of a set. */
 export const recoveryCodeCount = 10;
 
+/** Passkeys of a user, characters of a name, seconds for which a ceremony may take, bytes of a credential id and of a part of a response. */
+export const passkeyLimits = {
+  perUser: 20,
+  name: 128,
+  ceremonySeconds: 300,
+  credentialIdBytes: 1023,
+  responseBytes: 16_384,
+} as const;
+
 /** Seconds for which one-time secrets are good. */
 export const secretLife = {
   code: 600,
@@ -189,6 +204,8 @@ export const secretLife = {
   verification: 86_400,
   recovery: 3600,
   serverToken: 900,
+  /** What the page of the application redeems after a login at an identity provider. */
+  externalLogin: 60,
   /** How long an invitation logs the invited user in; the membership stays open. */
   invitationLogin: 604_800,
 } as const;
@@ -209,6 +226,30 @@ export const signingKeyLife = {
 } as const;
 /** Characters of a team's name and of a role, roles of a member, and teams a user can be in with the roles in all of them. */
 export const teamLimits = { name: 128, role: 81, roles: 100, perUser: 500, rolesPerUser: 1000 } as const;
+
+/** Identity providers of a project, and what they may answer and hold; sizes in bytes, texts in characters, times in milliseconds. */
+export const providerLimits = {
+  perProject: 50,
+  /** All calls of a login together. */
+  timeoutMs: 10_000,
+  answerBytes: 262_144,
+  /** How long what a provider says of itself is kept. */
+  metadataMs: 600_000,
+  clientId: 512,
+  secret: 8192,
+  url: 2048,
+  /** Scopes of a provider and of a login, and one of them. */
+  scopes: 100,
+  scope: 4096,
+  /** Of what a browser brings back. */
+  code: 8192,
+} as const;
+
+/** Identities of a user, and what of one is kept, in characters: a longer id is refused, longer tokens are not kept. */
+export const identityLimits = { perUser: 50, uid: 255, token: 16_384 } as const;
+
+/** Seconds for which a login may be under way at an identity provider. */
+export const externalLoginSeconds = 600;
 
 /** The longest life of a session, whatever the settings say. */
 export const sessionMaxDays = 365;

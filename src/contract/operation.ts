@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Actor, Guest, Operator, Scope, ServerKey, User, WireActor } from './actor.js';
 import type { AnswerRoom } from './answer-room.js';
+import type { Browser, Redirect } from './browser.js';
 import { type ErrorType, Failure } from './errors.js';
 import type { LimitName } from './limits.js';
 import type { Project } from './project.js';
@@ -8,12 +9,16 @@ import type { RawJson } from './raw-json.js';
 import type { Reading } from './reading.js';
 import type { WithSession } from './with-session.js';
 
-/** How an operation replies: with a JSON value or JSON text, with nothing at all, text of a given type, or a page for people. */
+/**
+ * How an operation replies: with a JSON value or JSON text, with nothing at all, text of a given type, a page for people, or a redirect of the
+ * browser that has opened it. Errors of the last lead to a page of the application, where the caller names one.
+ */
 export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'json'; readonly schema: S; readonly raw?: true }
   | { readonly kind: 'empty' }
   | { readonly kind: 'text'; readonly contentType: string }
-  | { readonly kind: 'page' };
+  | { readonly kind: 'page' }
+  | { readonly kind: 'redirect'; readonly otherwise?: { readonly status: number; readonly schema: S } };
 
 /** A JSON reply of this shape; the handler returns what goes into the schema. */
 export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema }) as const;
@@ -25,11 +30,18 @@ export const empty = { kind: 'empty' } as const;
 export const text = (contentType: string) => ({ kind: 'text', contentType }) as const;
 /** A page for people; the handler returns a `Page`. */
 export const page = { kind: 'page' } as const;
+/** A redirect; the handler returns a `Redirect`. */
+export const redirect = { kind: 'redirect' } as const;
+/** A redirect, or JSON of this shape with this status where there is no page to lead to. */
+export const redirectOr = <S extends z.ZodType>(status: number, schema: S) =>
+  ({ kind: 'redirect', otherwise: { status, schema } }) as const;
 
 /** A page as HTML, and the nonce without which its scripts and styles do not count. */
 export interface Page {
   readonly html: string;
   readonly nonce: string;
+  /** Origins that its forms lead to besides the service; it has no forms where absent. */
+  readonly formTargets?: readonly string[];
 }
 
 type ActorKind = WireActor['kind'];
@@ -49,8 +61,11 @@ export interface Declaration {
   readonly summary: string;
   /** The first segment of the OpenAPI tag list. */
   readonly tag: string;
-  /** False for operations of the installation, which take no project header; `path` where the path names the project and anyone may read. */
-  readonly project?: false | 'path';
+  /**
+   * False for operations of the installation, which take no project header; `path` where the path names the project and anyone may read;
+   * `callback` where path or query name it and another site sends a browser back, so that neither its origin nor credentials count.
+   */
+  readonly project?: false | 'path' | 'callback';
   /** For operations without a project: pages of every platform may read the response. */
   readonly readableByPlatforms?: true;
   /** Answer at the root too, not only below `/v1`. */
@@ -69,6 +84,8 @@ export interface Declaration {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** The body is a form (`application/x-www-form-urlencoded`), not JSON. */
+  readonly form?: true;
   /** Largest accepted body in bytes; the installation's setting where absent. */
   readonly bodyBytes?: number;
   readonly status: number;
@@ -118,6 +135,8 @@ export interface RequestFacts {
   readonly charge: (calls: number) => void;
   /** The memory that the response may take. */
   readonly answer: AnswerRoom;
+  /** The browser behind it; only operations that reply with a redirect need it. */
+  readonly browser: Browser;
 }
 
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
@@ -145,8 +164,15 @@ export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly
       ? string
       : D['reply'] extends { readonly kind: 'page' }
         ? Page
-        : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
-          void;
+        : D['reply'] extends {
+              readonly kind: 'redirect';
+              readonly otherwise: { readonly schema: infer S extends z.ZodType };
+            }
+          ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
+          : D['reply'] extends { readonly kind: 'redirect' }
+            ? Redirect | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
+            : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
+              void;
 
 /** The code behind a declaration. */
 type Handler<D extends Declaration> = (call: Call<D>) => Promise<HandlerResult<D>> | HandlerResult<D>;

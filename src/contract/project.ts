@@ -35,6 +35,22 @@ export const projectSettings = z.object({
     .enum(['lax', 'none'])
     .default('lax')
     .describe('SameSite of the session cookie; none only over https, and then Origin is checked on every request'),
+  'passkeys.rpId': z
+    .string()
+    .max(253)
+    .regex(
+      /^(?=.*[a-z])[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/,
+      'must be a domain name in lower case',
+    )
+    .nullable()
+    .default(null)
+    .describe(
+      'Domain that passkeys belong to: the host of every page that uses them, or a parent of it; null: that of SVC_BASE_URL',
+    ),
+  'passkeys.userVerification': z
+    .enum(['required', 'preferred'])
+    .default('required')
+    .describe('Whether a passkey has to verify its user, by PIN or biometrics, to log in without a second factor'),
   'signup.hideExisting': z
     .boolean()
     .default(false)

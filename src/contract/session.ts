@@ -42,6 +42,17 @@ export const sessionMembers = {
   mfaUpdatedAt: wireInstantOrEmpty,
 } as const;
 
+/** What an identity provider lets the application do in the name of a user (OAuth2). Empty texts where there is nothing. */
+export interface ProviderTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  /** When the access token ends, where the provider says so. */
+  readonly expires: Instant | null;
+}
+
+/** Stands where a provider has issued nothing. */
+export const noTokens: ProviderTokens = { accessToken: '', refreshToken: '', expires: null };
+
 /** A login that lasts; its secret is stored as a digest only. */
 export interface Session {
   readonly id: string;

@@ -6,9 +6,14 @@ import { createActivity } from './events/activity/index.js';
 import { createEventOutbox } from './events/outbox/index.js';
 import { createWebhooksFeature, sealedWebhooks } from './events/webhooks/index.js';
 import { createClaims } from './identity/claims/index.js';
+import { createExternalLogins, sealedTransactions } from './identity/external-logins/index.js';
 import { createFactors, sealedSeeds } from './identity/factors/index.js';
-import { createLogins, loginMethods } from './identity/login/index.js';
+import { createHostedPages } from './identity/hosted-pages/index.js';
+import { createIdentities, sealedTokens } from './identity/identities/index.js';
+import { createLogins, loginMethods, providerKindsOf, reservedProviders } from './identity/login/index.js';
 import { createOneTimeSecrets } from './identity/one-time-secrets/index.js';
+import { createPasskeysFeature } from './identity/passkeys/index.js';
+import { createProviders, sealedProviders } from './identity/providers/index.js';
 import { createRecovery } from './identity/recovery/index.js';
 import { createSecondFactor } from './identity/second-factor/index.js';
 import { createSelfService } from './identity/self-service/index.js';
@@ -28,6 +33,8 @@ import { createProjectsFeature } from './installation/projects/index.js';
 export { searchParameter } from '../platform/list-query/index.js';
 export { attributesApi, attributeTypes, databasesApi, newAttributesApi, typeNames } from './data/databases/index.js';
 export { webhooksApi } from './events/webhooks/index.js';
+export { linkTo } from './identity/one-time-secrets/index.js';
+export { toProvider } from './identity/providers/index.js';
 export { toSession } from './identity/sessions/index.js';
 export type { SigningKeyStatus } from './identity/signing-keys/index.js';
 export { membershipsApi, teamsApi } from './identity/teams/index.js';
@@ -44,6 +51,9 @@ export const sealedColumns = [
   sealedPasswords,
   sealedSeeds,
   sealedSecrets,
+  sealedProviders,
+  sealedTokens,
+  sealedTransactions,
   ...Object.values(sealedMessages),
   ...Object.values(sealedWebhooks),
 ];
@@ -60,16 +70,20 @@ export function createFeatures(runtime: Runtime) {
   const users = createUsers(runtime, { lists, takenIds });
   const factors = createFactors(runtime, { users, limits, courier });
   const activity = createActivity(runtime);
+  const providers = createProviders(runtime, { kinds: providerKindsOf(runtime), reserved: reservedProviders });
+  const identities = createIdentities(runtime, { lists });
   const {
     sessions,
     operations: sessionOperations,
     jobs: sessionJobs,
+    beforeExtension,
   } = createSessionsFeature(runtime, {
     users,
     activity,
     courier,
     projects,
     factors,
+    identities,
     quietProviders: new Set(loginMethods.filter(({ alerts }) => !alerts).map(({ provider }) => provider)),
   });
   const {
@@ -84,10 +98,18 @@ export function createFeatures(runtime: Runtime) {
     signingKeys,
     limits,
   });
-  // Linked identities and passkeys add what tells of theirs to `otherWaysIn`.
-  const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn: [] });
+  const passkeysFeature = createPasskeysFeature(runtime, { sessions, factors, identities, projects });
+  const { passkeys } = passkeysFeature;
+  const otherWaysIn: Parameters<typeof createClaims>[0]['otherWaysIn'] = [
+    passkeys.leadsTo,
+    (reader, project, { id }) => identities.hasAny(reader, project, id),
+  ];
+  const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn });
   const userChanges = createUserChanges(runtime, { limits, users, sessions, secrets, courier });
-  const selfService = createSelfService(runtime, { users, sessions, userChanges, limits, activity });
+  const selfService = createSelfService(runtime, {
+    ...{ users, sessions, passkeys, identities },
+    ...{ userChanges, limits, activity },
+  });
   const verification = createVerification(runtime, { users, claims, secrets, sessions, courier, limits, projects });
   const recovery = createRecovery(runtime, { users, claims, userChanges, secrets, courier, limits, projects });
   const secondFactor = createSecondFactor(runtime, { users, factors, sessions, secrets, courier, limits });
@@ -100,7 +122,9 @@ export function createFeatures(runtime: Runtime) {
     tokens,
     activity,
     factors,
+    identities,
     secondFactor: secondFactor.service,
+    passkeys,
   });
   const teams = createTeamsFeature(runtime, {
     lists,
@@ -115,8 +139,24 @@ export function createFeatures(runtime: Runtime) {
   const { databases, operations: databaseOperations, jobs: databaseJobs } = createDatabasesFeature(runtime, lists);
   projects.beforeRemoval(databases.dropTables);
   const documents = createDocumentsFeature(runtime, databases);
-  const loginDeps = { users, claims, sessions, limits, secrets, courier, projects };
+  const externalLogins = createExternalLogins(runtime, {
+    users,
+    userChanges,
+    claims,
+    identities,
+    sessions,
+    secrets,
+    projects,
+  });
+  const loginDeps = {
+    ...{ users, claims, sessions, limits, secrets, courier, projects, factors, passkeys },
+    ...{ identities, providers, externalLogins, beforeExtension },
+  };
   const logins = createLogins(runtime, loginDeps, loginMethods);
+  const accountOperations = [selfService, verification, recovery, secondFactor, logins].flatMap(
+    (feature) => feature.operations,
+  );
+  const hostedPages = createHostedPages(runtime, { projects, providers, operations: accountOperations });
   const hooks = createWebhooksFeature(runtime, projects, lists);
   const { jobs } = createJobsFeature(
     runtime,
@@ -124,7 +164,9 @@ export function createFeatures(runtime: Runtime) {
       ...limits.jobs,
       ...courier.jobs,
       ...secrets.jobs,
+      ...passkeysFeature.jobs,
       ...sessionJobs,
+      ...externalLogins.jobs,
       ...keyJobs,
       ...databaseJobs(documents.reprint),
       ...hooks.jobs,
@@ -142,6 +184,8 @@ export function createFeatures(runtime: Runtime) {
     tokens,
     users,
     userChanges,
+    identities,
+    providers,
     secondFactor: secondFactor.service,
     teams: { withoutOwner: teams.withoutOwner },
     databases,
@@ -149,11 +193,9 @@ export function createFeatures(runtime: Runtime) {
     worker: hooks.worker,
     jobs,
     operations: [
-      ...selfService.operations,
-      ...verification.operations,
-      ...recovery.operations,
-      ...secondFactor.operations,
-      ...logins.operations,
+      ...accountOperations,
+      ...passkeysFeature.operations,
+      ...hostedPages.operations,
       ...userManagement.operations,
       ...sessionOperations,
       ...tokenOperations,

@@ -41,7 +41,7 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
   for (const middleware of own) app.use(middleware);
   app.use(createHeadRules(config));
   app.use(createRouting(state.operations, { limit, origins }));
-  app.use(createOperationMiddleware(runtime, state.operations, { authentication, limit, origins, reply }));
+  app.use(createOperationMiddleware(runtime, state.operations, { authentication, cookies, limit, origins, reply }));
   app.on('error', (error: unknown, ctx: Koa.Context) => {
     // Koa reports a connection that the client has broken as an error too.
     if (error === ctx.req.socket.errored) return;

@@ -63,7 +63,11 @@ export function createAuthentication(
     if (jwt !== undefined) return tokens.authenticate(project, jwt);
     if (key !== undefined) return serverKeys.authenticate(project, key);
     if (session === undefined) return guest;
-    if (via === 'cookie') origins.demandOwn(context, header(context, 'project') !== undefined);
+    if (via === 'cookie') {
+      const isOpened = context.operation?.declaration.reply.kind === 'redirect';
+      if (!isOpened) origins.demandOwn(context, header(context, 'project') !== undefined);
+      else if (!origins.isOwnNavigation(context)) return guest;
+    }
     try {
       const user = await sessions.authenticate(project, session, via);
       if (user === undefined) limit.demandFewRefused(context);
@@ -85,7 +89,9 @@ export function createAuthentication(
       const id =
         operation?.declaration.project === 'path'
           ? params.projectId
-          : (header(context, 'project') ?? [ctx.query.project].flat()[0]);
+          : operation?.declaration.project === 'callback'
+            ? (params.projectId ?? [ctx.query.project].flat()[0])
+            : (header(context, 'project') ?? [ctx.query.project].flat()[0]);
       try {
         if (id === undefined || id === '') throw new Failure('project_not_found');
         return await projects.current(id);

@@ -16,15 +16,31 @@ export function isJson(contentType: string): boolean {
   return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType);
 }
 
-/** Reads a JSON body of at most `maxBytes`; undefined where there is none. Throws Failure. */
-export async function readJsonBody(request: IncomingMessage, maxBytes: number, share: BodyShare): Promise<unknown> {
+/** The media type of forms. */
+export const formType = 'application/x-www-form-urlencoded';
+
+/** Whether a Content-Type is that of a form. */
+function isForm(contentType: string): boolean {
+  return contentType.split(';')[0]?.trim().toLowerCase() === formType;
+}
+
+/** Reads a body, JSON or a form, of at most `maxBytes`; undefined where there is none. Throws Failure. */
+export async function readBody(
+  request: IncomingMessage,
+  { maxBytes, form }: { readonly maxBytes: number; readonly form: boolean },
+  share: BodyShare,
+): Promise<unknown> {
   const { 'content-length': length, 'content-type': type = '', 'content-encoding': encoding } = request.headers;
   if (!hasBody(request)) return undefined;
-  if (!isJson(type) || (encoding !== undefined && encoding !== 'identity'))
-    throw new Failure('general_media_type_unsupported');
+  if (!(form ? isForm(type) : isJson(type)) || (encoding !== undefined && encoding !== 'identity'))
+    throw new Failure(
+      'general_media_type_unsupported',
+      form ? { message: `This route only accepts ${formType}.` } : {},
+    );
   if (Number(length ?? 0) > maxBytes) throw new Failure('general_body_too_large');
   try {
-    return parseBody(await readBytes(request, maxBytes, share));
+    const bytes = await readBytes(request, maxBytes, share);
+    return form ? parseForm(bytes) : parseBody(bytes);
   } finally {
     share.release();
   }
@@ -81,6 +97,17 @@ function parseBody(bytes: Buffer): unknown {
   // JSON and UTF-8 refuse NUL and lone surrogates unless they are escaped.
   inspect(value, 1, { keys: 0, escapes: text.includes('\\u') });
   return value;
+}
+
+/** The fields of a form; one that stands twice is a list, which no schema takes for a text. */
+function parseForm(bytes: Buffer): unknown {
+  const fields: Record<string, string | string[]> = {};
+  for (const [name, value] of new URLSearchParams(bytes.toString('utf8'))) {
+    if (refusedMembers.has(name)) throw refused(`The body has a member that is not allowed: ${name}.`);
+    fields[name] = Object.hasOwn(fields, name) ? [fields[name] ?? '', value].flat() : value;
+  }
+  inspect(fields, 1, { keys: 0, escapes: true });
+  return fields;
 }
 
 /** The number of members so far, and whether texts may hold escaped characters. */

@@ -1,4 +1,5 @@
-import { sessionCookieName } from '#src/contract/headers.js';
+import type { Binding } from '#src/contract/browser.js';
+import { bindingCookieName, sessionCookieName } from '#src/contract/headers.js';
 import type { Project } from '#src/contract/project.js';
 import type { RequestContext } from './request-context.js';
 
@@ -10,17 +11,26 @@ export function createCookies(baseUrl: string) {
   const base = new URL(baseUrl);
   const secure = base.protocol === 'https:';
 
-  const set = ({ response }: RequestContext, project: Project, value: string, maxAgeSeconds: number) => {
-    const crossSite = project.settings['cookie.sameSite'] === 'none' && secure;
+  const append = (
+    { response }: RequestContext,
+    name: string,
+    value: string,
+    maxAgeSeconds: number,
+    isCrossSite: boolean,
+  ) => {
     const parts = [
-      `${sessionCookieName(project.id, secure)}=${value}`,
+      `${name}=${value}`,
       'Path=/',
       `Max-Age=${maxAgeSeconds}`,
       'HttpOnly',
-      `SameSite=${crossSite ? 'None' : 'Lax'}`,
+      `SameSite=${isCrossSite && secure ? 'None' : 'Lax'}`,
       ...(secure ? ['Secure'] : []),
     ];
     response.append('Set-Cookie', parts.join('; '));
+  };
+  const set = (context: RequestContext, project: Project, value: string, maxAgeSeconds: number) => {
+    const isCrossSite = project.settings['cookie.sameSite'] === 'none';
+    append(context, sessionCookieName(project.id, secure), value, maxAgeSeconds, isCrossSite);
   };
   /**
    * Pages of the same site keep the cookie, and a secret that scripts can read would only weaken it. Browsers report the site themselves
@@ -59,6 +69,17 @@ export function createCookies(baseUrl: string) {
       if (!keepsCookie(context)) {
         context.response.set(fallbackHeader, JSON.stringify({ [sessionCookieName(project.id, secure)]: secret }));
       }
+    },
+    /** Sets the cookie of a login that leads through another site. */
+    bind: (context: RequestContext, { id, secret, lifeSeconds, isPosted }: Binding): void =>
+      append(context, bindingCookieName(id, secure), secret, lifeSeconds, isPosted),
+    /** The secret in such a cookie, which is cleared. */
+    takeBinding: (context: RequestContext, id: string): string | null => {
+      const name = bindingCookieName(id, secure);
+      const value = cookieValue(context.req.headers.cookie ?? '', name);
+      if (value === undefined) return null;
+      append(context, name, '', 0, false);
+      return value;
     },
     /** Clears the session cookie. */
     close: (context: RequestContext, project: Project): void => {

@@ -1,4 +1,5 @@
 import { Failure } from '#src/contract/errors.js';
+import { linkTo } from '#src/features/index.js';
 import { millisecondsOf } from '#src/platform/clock.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -7,6 +8,9 @@ import type { RequestContext } from './request-context.js';
 
 /** The version in every error. */
 export const wireVersion = '1.0.0';
+
+/** Of redirects; a cache must not keep them, as it may a 301. */
+const redirectStatus = 302;
 
 /** Formats errors for clients, and logs those that are defects of the service. */
 export function createEnvelope({ log, metrics, clock }: Pick<Runtime, 'log' | 'metrics' | 'clock'>, cookies: Cookies) {
@@ -53,8 +57,16 @@ export function createEnvelope({ log, metrics, clock }: Pick<Runtime, 'log' | 'm
         const life = Math.floor((millisecondsOf(pendingSession.expire) - clock.now()) / 1000);
         cookies.open(context, context.project, pendingSession.secret, Math.max(0, life));
       }
-      response.set('Content-Type', 'application/json; charset=utf-8');
       for (const [name, value] of Object.entries(failure.headers)) response.set(name, value);
+      if (context.failurePage !== undefined) {
+        // What the page learns is in its address, where a secret must not stand: the pending session is in the cookie alone.
+        ctx.status = redirectStatus;
+        const error = JSON.stringify({ message, type, code: status });
+        response.set('Location', linkTo(context.failurePage, { error }));
+        response.body = [];
+        return;
+      }
+      response.set('Content-Type', 'application/json; charset=utf-8');
       const members = { ...failure.members, ...(pendingSession === undefined ? {} : { pendingSession }) };
       response.body = [JSON.stringify({ message, code: status, type, version: wireVersion, ...members })];
     },

@@ -5,6 +5,7 @@ import type { Declaration, Operation } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import type { Config } from '#src/platform/config/schema.js';
+import { formType } from './body.js';
 import { wireVersion } from './envelope.js';
 import { isList } from './query.js';
 
@@ -132,7 +133,12 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
     parameters: [...parametersOf('path', params, schemas), ...parametersOf('query', query, schemas)],
     ...(body
       ? {
-          requestBody: { required: true, content: { 'application/json': { schema: convert(body, 'input', schemas) } } },
+          requestBody: {
+            required: true,
+            content: {
+              [declaration.form ? formType : 'application/json']: { schema: convert(body, 'input', schemas) },
+            },
+          },
         }
       : {}),
     responses: {
@@ -142,11 +148,21 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
         ...(reply.kind === 'json'
           ? { content: { 'application/json': { schema: convert(reply.schema, 'output', schemas) } } }
           : {}),
+        ...(reply.kind === 'redirect' ? { headers: { ...headerRefs, ...locationHeader } } : {}),
         ...(reply.kind === 'page' ? { content: { 'text/html': { schema: { type: 'string' } } } } : {}),
         ...(reply.kind === 'text'
           ? { content: { [reply.contentType.split(';')[0] ?? '']: { schema: { type: 'string' } } } }
           : {}),
       },
+      ...(reply.kind === 'redirect' && reply.otherwise !== undefined
+        ? {
+            [reply.otherwise.status]: {
+              description: 'Where the caller has named no page to lead to',
+              headers: headerRefs,
+              content: { 'application/json': { schema: convert(reply.otherwise.schema, 'output', schemas) } },
+            },
+          }
+        : {}),
       ...Object.fromEntries([...statuses].map(([code, types]) => [code, errorResponse(code, types, also(code))])),
     },
   };
@@ -238,5 +254,10 @@ const textHeader = (description: string, type = 'string') => ({ description, sch
 const responseHeaders = {
   'X-Request-Id': textHeader("The caller's request id, or a new one"),
   'Retry-After': textHeader('Whole seconds to wait before trying again', 'integer'),
+};
+const locationHeader = {
+  Location: textHeader(
+    'Where the browser goes on; after an error the page named by failure, with `error` in its query',
+  ),
 };
 const headerRefs = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };

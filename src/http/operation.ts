@@ -2,9 +2,10 @@ import { forwardedUserAgent } from '#src/contract/headers.js';
 import { type Declaration, invoke, type Operation, type RequestFacts } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Authentication } from './authenticate.js';
-import { readJsonBody } from './body.js';
+import { readBody } from './body.js';
 import { createBodyRoom } from './body-room.js';
 import { isLocal } from './client-address.js';
+import type { Cookies } from './cookies.js';
 import type { RequestLimit } from './limit.js';
 import { createLocale } from './locale.js';
 import type { Origins } from './origins.js';
@@ -15,6 +16,7 @@ import type { Middleware, RequestContext } from './request-context.js';
 
 interface Deps {
   readonly authentication: Authentication;
+  readonly cookies: Cookies;
   readonly limit: RequestLimit;
   readonly origins: Origins;
   readonly reply: Reply;
@@ -26,7 +28,7 @@ const guest = { kind: 'guest' } as const;
 export function createOperationMiddleware(
   { config, answers }: Pick<Runtime, 'config' | 'answers'>,
   operations: readonly Operation[],
-  { authentication, limit, origins, reply }: Deps,
+  { authentication, cookies, limit, origins, reply }: Deps,
 ): Middleware {
   const bodyRoom = createBodyRoom();
   const locale = createLocale(config.headerAliases);
@@ -34,13 +36,23 @@ export function createOperationMiddleware(
     operations.map((operation) => [operation, createQueryReader(operation.declaration.query)]),
   );
 
+  /** A browser that another site sends back: it counts by what it brings, and what session it held is known only to be ended. */
+  const admitCallback = async (context: RequestContext): Promise<void> => {
+    const project = await authentication.project(context);
+    context.project = project;
+    context.actor = guest;
+    context.presentedSession = cookies.read(context, project.id) ?? null;
+    await limit.demand(context);
+  };
   /** Finds the project and the caller, and counts the call. Throws Failure where origin, credentials or limits refuse it. */
   const admit = async (context: RequestContext, declaration: Declaration): Promise<void> => {
+    if (declaration.project === 'callback') return admitCallback(context);
     if (declaration.project !== undefined) limit.demandOperation(context);
     if (declaration.project === 'path') origins.admitAnybody(context);
     if (declaration.project !== false) context.project = await authentication.project(context);
     else if (declaration.readableByPlatforms) await origins.admitWithoutProject(context);
     if (declaration.project !== undefined || context.project === undefined) return;
+    if (declaration.reply.kind === 'redirect') origins.leadErrors(context, context.project);
     origins.admit(context);
     origins.demandForSession(context, declaration);
     await authentication.actor(context, context.project);
@@ -64,6 +76,13 @@ export function createOperationMiddleware(
       reading,
       charge: (calls) => limit.charge(context, calls),
       answer: room,
+      browser: {
+        leadErrorsTo: (page) => {
+          context.failurePage = page;
+        },
+        bind: (binding) => cookies.bind(context, binding),
+        takeBinding: (id) => cookies.takeBinding(context, id),
+      },
     };
   };
 
@@ -76,7 +95,11 @@ export function createOperationMiddleware(
     const body =
       declaration.method === 'GET'
         ? undefined
-        : await readJsonBody(ctx.req, declaration.bodyBytes ?? config.bodyMaxBytes, bodyRoom(context.ip));
+        : await readBody(
+            ctx.req,
+            { maxBytes: declaration.bodyBytes ?? config.bodyMaxBytes, form: declaration.form === true },
+            bodyRoom(context.ip),
+          );
     const result = await invoke(operation, {
       project: context.project,
       actor: context.actor ?? guest,

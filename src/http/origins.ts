@@ -1,6 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { corsRequestHeaders, corsResponseHeaders } from '#src/contract/headers.js';
 import type { Declaration } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
 import type { Projects } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { hasBody, isJson } from './body.js';
@@ -80,6 +81,21 @@ export function createOrigins({ db, config }: Pick<Runtime, 'db' | 'config'>, pr
       if (allowedOrigin !== undefined) return;
       if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site')
         throw new Failure('general_unknown_origin');
+    },
+    /** Leads errors of an operation that a browser opens to the page that its address names as `failure`, if that is the project's. */
+    leadErrors: (context: RequestContext, project: Project): void => {
+      const { failure } = context.ctx.query;
+      if (typeof failure === 'string') context.failurePage = projects.ownUrl(project, failure);
+    },
+    /**
+     * Whether a page of the project has opened the address in the browser: the cookie comes along whoever has. Browsers tell by Fetch Metadata, and
+     * by the referrer, which a page can withhold but not choose.
+     */
+    isOwnNavigation: ({ req, project }: RequestContext): boolean => {
+      const { 'sec-fetch-site': site, referer } = req.headers;
+      if (site === 'same-origin') return true;
+      if (project === undefined || referer === undefined || !URL.canParse(referer)) return false;
+      return projects.allowsOrigin(project, new URL(referer).origin);
     },
     /** Lets every page read a public document, for which credentials are ignored. */
     admitAnybody: ({ response }: RequestContext): void => response.set('Access-Control-Allow-Origin', '*'),

@@ -1,3 +1,4 @@
+import { Redirect } from '#src/contract/browser.js';
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
 import type { Declaration, Page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
@@ -67,12 +68,24 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
       response.body = [String(value)];
       break;
     case 'page': {
-      const { html, nonce } = value as Page;
+      const page = value as Page;
       response.set('Content-Type', 'text/html; charset=utf-8');
-      response.set('Content-Security-Policy', pagePolicy(nonce));
-      response.body = [html];
+      response.set('Content-Security-Policy', pagePolicy(page));
+      // Without a referrer a browser hides the origin of a form too, by which it is told from a foreign one.
+      if (page.formTargets !== undefined) response.set('Referrer-Policy', 'same-origin');
+      response.body = [page.html];
       break;
     }
+    case 'redirect':
+      if (value instanceof Redirect) {
+        response.set('Location', value.location);
+        response.body = [];
+        break;
+      }
+      ctx.status = reply.otherwise?.status ?? ctx.status;
+      response.set('Content-Type', 'application/json; charset=utf-8');
+      response.body = [printJson(value)];
+      break;
     case 'json': {
       response.set('Content-Type', 'application/json; charset=utf-8');
       if (reply.raw !== true) {

@@ -54,6 +54,8 @@ export class RequestContext {
   /** The caller's origin, where it is another one and the project allows it. */
   allowedOrigin: string | undefined;
   errorType: string | undefined;
+  /** The page of the application that errors lead to; they are answered with the envelope where there is none. */
+  failurePage: URL | undefined;
 
   constructor(ctx: AppContext, input: Pick<RequestContext, 'requestId' | 'ip' | 'started' | 'response'>) {
     this.ctx = ctx;

@@ -21,9 +21,14 @@ interface JwtRules {
   readonly toleranceSeconds: number;
 }
 
-/** Signs and verifies JWTs that this service issues for itself. */
+/** Signs and verifies JWTs that this service issues. */
 export interface Jwt {
   sign(key: JwtKey, claims: Readonly<Record<string, unknown>>): Promise<string>;
+  /** Signs claims for another service with a private key on the curve P-256, as PEM, that it has issued. Throws where the key is none. */
+  signES256(
+    key: { readonly kid: string; readonly privateKey: string },
+    claims: Readonly<Record<string, unknown>>,
+  ): Promise<string>;
   /** The claims of a token that a key found by its `kid` has signed; undefined for anything else. */
   verify(
     token: string,
@@ -44,6 +49,11 @@ export function createJwt(clock: Clock): Jwt {
     sign: async ({ kid, alg, key }, claims) => {
       const { SignJWT } = await jose.get();
       return new SignJWT(claims).setProtectedHeader({ alg, kid, typ: 'JWT' }).sign(key);
+    },
+    signES256: async ({ kid, privateKey }, claims) => {
+      const { SignJWT, importPKCS8 } = await jose.get();
+      const key = await importPKCS8(privateKey, 'ES256');
+      return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign(key);
     },
     verify: async (token, { issuer, audience, requiredClaims, longestSeconds, toleranceSeconds }, find) => {
       if (!form.test(token) || !token.split('.').every(isCanonical)) return undefined;

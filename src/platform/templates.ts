@@ -32,7 +32,7 @@ export interface Template {
 }
 
 /** Reads a template; what cannot be understood is among its faults. */
-function parseTemplate(file: string, source: string): Template {
+export function parseTemplate(file: string, source: string): Template {
   const faults: Fault[] = [];
   const mentions: Mention[] = [];
   const pieces: Piece[] = [];
@@ -66,11 +66,11 @@ function parseTemplate(file: string, source: string): Template {
   return { file, pieces, mentions, faults };
 }
 
-/** Fills a template in; `encode` is applied to values only. Throws where a variable has no value. */
+/** Fills a template in; `encode` is applied to values only, and told the name of each. Throws where a variable has no value. */
 export function fillIn(
   pieces: readonly Piece[],
   values: Readonly<Record<string, string>>,
-  encode: (value: string) => string = (value) => value,
+  encode: (value: string, name: string) => string = (value) => value,
 ): string {
   const valueNamed = (name: string): string => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
@@ -80,7 +80,7 @@ export function fillIn(
   return pieces
     .map((piece) => {
       if (piece.kind === 'text') return piece.text;
-      if (piece.kind === 'variable') return encode(valueNamed(piece.name));
+      if (piece.kind === 'variable') return encode(valueNamed(piece.name), piece.name);
       return valueNamed(piece.name) === '' ? '' : fillIn(piece.pieces, values, encode);
     })
     .join('');

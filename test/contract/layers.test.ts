@@ -25,6 +25,7 @@ const confined = [
     'prom-client',
     'bowser',
     'nodemailer',
+    'openid-client',
   ],
 ];
 
@@ -77,10 +78,17 @@ const violations: [string, string, string][] = [
   ['graphql-only-in-graphql', 'http/planted/graphql', "import 'graphql';"],
   ['graphql-only-in-graphql', 'http/planted/helix', "import 'graphql-helix';"],
   ['otp-only-in-factors', 'features/planted/otp', "export const later = () => import('otplib');"],
+  [
+    'webauthn-only-in-passkeys',
+    'features/planted/webauthn',
+    "export const later = () => import('@simplewebauthn/server');",
+  ],
   ['cron-only-in-scheduler', 'features/planted/cron', "import 'node-cron';"],
   ['cron-only-in-scheduler', 'platform/planted/cron', "import type { ScheduledTask } from 'node-cron';"],
   ['jose-only-in-jwt', 'features/planted/jose', "export const later = () => import('jose');"],
   ['jose-only-in-jwt', 'http/planted/jose', "import type { JWTPayload } from 'jose';"],
+  ['openid-only-in-oauth2', 'features/planted/openid', "import type { Configuration } from 'openid-client';"],
+  ['openid-only-in-oauth2', 'platform/planted/openid', "export const later = () => import('openid-client');"],
   ['mail-only-in-mailer', 'features/planted/mail', "export const later = () => import('nodemailer');"],
   ['mail-only-in-mailer', 'platform/planted/mail', "import type { Transporter } from 'nodemailer';"],
   ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'bcryptjs', 'sqlite3', 'pg'].map(
@@ -97,6 +105,7 @@ const violations: [string, string, string][] = [
   ['loaded-when-needed', 'platform/planted/foreign', "import '#src/platform/foreign-hashes/verify-planted.js';"],
   ['loaded-when-needed', 'features/planted/dictionary', "import '@zxcvbn-ts/language-common';"],
   ['loaded-when-needed', 'features/identity/factors/planted', "import 'otplib';"],
+  ['loaded-when-needed', 'features/identity/passkeys/planted', "import '@simplewebauthn/server';"],
   ['loaded-when-needed', 'cli/planted/questions', "import 'inquirer';"],
   ['loaded-when-needed', 'graphql/planted/engine', "import '#src/graphql/engine.js';"],
   ['loaded-when-needed', 'platform/planted/egress', "import '#src/platform/egress-client.js';"],

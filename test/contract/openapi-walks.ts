@@ -205,8 +205,13 @@ export const userWalk: readonly Step[] = [
   ],
 ];
 
-/** Operations that the interface has and this service always refuses. */
-export const neverGranted = ['users_deleteIdentity', 'users_updateImpersonator'];
+/** Operations that the interface has and this service always refuses, and those that succeed only where an identity provider takes part. */
+export const neverGranted = [
+  'users_updateImpersonator',
+  // test/oauth2/flows.test.ts
+  ...['account_createOAuth2Session', 'account_createOAuth2Token', 'account_completeOAuth2'],
+  ...['account_completePostedOAuth2', 'users_deleteIdentity'],
+];
 
 /** Verification and recovery, each address of each operation, and the details of an account. */
 export async function proofWalk(target: TestAppliance): Promise<Step[]> {

@@ -72,7 +72,10 @@ const generousLimits = [
   'send-daily',
   'send-mail',
   'send-sms',
+  'ceremony',
   'jwt',
+  'external-start',
+  'external-callback',
 ]
   .map((name) => `${name}=1000000/60`)
   .join();

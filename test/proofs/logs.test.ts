@@ -139,7 +139,7 @@ test('reading the log is for the user, and leaves no trace', async () => {
       (await client.get(path)).refused(401, 'general_unauthorized_scope');
 });
 
-test('there are no identities yet', async () => {
+test('who logs in by a password has no identities', async () => {
   const { client } = await aLoggedInUser(target);
   const none = { total: 0, identities: [] };
   assert.deepEqual((await client.get('/account/identities')).expect(200).body, none);

@@ -1,6 +1,8 @@
 // {password, magic link, e-mail code, phone code} × the second factor: no way in leads around it.
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { noBrowser } from '#src/contract/browser.js';
 import { operatorReading } from '#src/contract/reading.js';
 import type { Session } from '#src/contract/session.js';
 import { aLoggedInUser, aServerKey, type LoggedInUser } from '../harness/actors.js';
@@ -236,6 +238,7 @@ async function open(user: LoggedInUser, provider: string, factors: string[]): Pr
     reading: operatorReading,
     charge: () => {},
     answer: runtime.answers.open(operatorReading),
+    browser: noBrowser,
   };
   return runtime.db.work(by, (unit) =>
     features.sessions.open(unit, target.project, account, { provider, providerUid: '', factors, request }),

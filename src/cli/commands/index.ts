@@ -16,6 +16,7 @@ import { migrateCommands } from './migrate.js';
 import { openapiCommand } from './openapi.js';
 import { platformCommands } from './platform.js';
 import { projectCommands } from './project.js';
+import { providerCommands } from './provider.js';
 import { serveCommand } from './serve.js';
 import { smsCommands } from './sms.js';
 import { teamCommands } from './team.js';
@@ -33,6 +34,7 @@ export const commands: readonly Command[] = [
   ...platformCommands,
   ...apikeyCommands,
   ...keysCommands,
+  ...providerCommands,
   ...userCommands,
   ...teamCommands,
   ...databaseCommands,

@@ -18,6 +18,7 @@ interface FirstFactor {
   readonly provider: string;
   readonly factors: readonly string[];
   readonly request: Pick<RequestFacts, 'ip'>;
+  readonly multiFactor?: boolean;
   readonly otp?: string | undefined;
 }
 
@@ -66,7 +67,7 @@ export function createDemand(
     login: FirstFactor,
   ): Promise<'enough' | 'lacking' | CodeFactor> => {
     // An application that opens a session by its server key answers for the user itself.
-    if (!account.mfa || login.provider === 'server') return 'enough';
+    if (!account.mfa || login.provider === 'server' || login.multiFactor) return 'enough';
     const standing = standingFactors(await usable(unit, project, account));
     if (standing.length === 0) return 'enough';
     const channel = channelOf(login.factors);

@@ -17,6 +17,9 @@ const common = {
 /** What the operations that log in have in common. */
 export const login = { ...common, reply: json(sessionShape), session: 'opens' } as const;
 
+/** What the operations that begin a login and open no session have in common. */
+export const loginStart = { ...common, method: 'POST', status: 200 } as const;
+
 /** What the operations that log in by a one-time secret have in common. */
 export const redemption = {
   ...login,

@@ -1,7 +1,11 @@
+import type { Runtime } from '#src/platform/index.js';
+import type { ProviderKind } from '../providers/index.js';
 import { anonymous } from './anonymous/index.js';
 import { emailCode } from './email-code/index.js';
 import { magicUrl } from './magic-url/index.js';
 import type { LoginMethod } from './method.js';
+import { oauth2 } from './oauth2/index.js';
+import { passkey } from './passkey/index.js';
 import { password } from './password/index.js';
 import { phoneCode } from './phone-code/index.js';
 import { serverToken } from './server-token/index.js';
@@ -9,4 +13,24 @@ import { serverToken } from './server-token/index.js';
 export { createLogins } from './operations.js';
 
 /** Every way to log in, in the order in which the documentation lists them. */
-export const loginMethods: readonly LoginMethod[] = [password, anonymous, magicUrl, emailCode, phoneCode, serverToken];
+export const loginMethods: readonly LoginMethod[] = [
+  password,
+  anonymous,
+  magicUrl,
+  emailCode,
+  phoneCode,
+  oauth2,
+  passkey,
+  serverToken,
+];
+
+/** The kinds of identity providers that they speak with. */
+export function providerKindsOf(runtime: Pick<Runtime, 'egress'>): readonly ProviderKind[] {
+  return loginMethods.flatMap((method) => method.providerKinds?.(runtime) ?? []);
+}
+
+/** What sessions and the code call other ways to log in: no identity provider may pass for one of them. */
+export const reservedProviders: ReadonlySet<string> = new Set([
+  ...loginMethods.map(({ provider }) => provider),
+  ...['server', 'password', 'invitation', 'passkey', 'webauthn', 'saml', 'oidc', 'callback'],
+]);

@@ -4,8 +4,13 @@ import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Courier, Limits, Projects } from '../../installation/index.js';
 import type { Claims, Contact } from '../claims/index.js';
+import type { ExternalLogins } from '../external-logins/index.js';
+import type { Factors } from '../factors/index.js';
+import type { Identities } from '../identities/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
-import type { Sessions, toNewSession } from '../sessions/index.js';
+import type { Passkeys } from '../passkeys/index.js';
+import type { ProviderKind, Providers } from '../providers/index.js';
+import type { BeforeExtension, Sessions, toNewSession } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
 
 /** A one-time secret that logs in. */
@@ -14,6 +19,8 @@ export interface LoginSecret {
   readonly purpose: string;
   /** The contact that it was sent to and proves; absent where it was handed over. */
   readonly contact?: Contact;
+  /** It stands for a login at an identity provider: what is told of its recipient is the id of the identity. */
+  readonly ofIdentity?: true;
 }
 
 /** A one-time secret that users ask for and get by mail or SMS. */
@@ -36,10 +43,17 @@ export interface LoginDeps {
   readonly users: Users;
   readonly claims: Claims;
   readonly sessions: Sessions;
+  readonly factors: Factors;
+  readonly passkeys: Passkeys;
   readonly limits: Limits;
   readonly secrets: OneTimeSecrets;
   readonly courier: Courier;
   readonly projects: Projects;
+  readonly identities: Identities;
+  readonly providers: Providers;
+  readonly externalLogins: ExternalLogins;
+  /** Registers what has to happen before a session is extended. */
+  readonly beforeExtension: BeforeExtension;
 }
 
 /** What a login method builds its operations with. */
@@ -58,6 +72,8 @@ export interface LoginMethod {
   readonly alerts: boolean;
   /** The one-time secret that it logs in by, if any: `POST /account/sessions/token` redeems those of every method. */
   readonly secret?: LoginSecret;
+  /** The kinds of identity providers that it speaks with, if any. */
+  providerKinds?(runtime: Pick<Runtime, 'egress'>): readonly ProviderKind[];
   /** Its operations, each with its handler. */
   operations(runtime: Runtime, toolkit: LoginToolkit): readonly Operation[];
 }

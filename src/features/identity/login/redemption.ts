@@ -1,8 +1,10 @@
 import type { ErrorType } from '#src/contract/errors.js';
 import { auditContextOf } from '#src/contract/operation.js';
+import type { ProviderTokens } from '#src/contract/session.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import { externalFactors } from '../external-logins/index.js';
 import { type OpenedSession, toNewSession } from '../sessions/index.js';
 import type { LoginDeps, LoginMethod, LoginToolkit, RedeemCall } from './method.js';
 import { createUserResolver } from './resolve-user.js';
@@ -13,7 +15,7 @@ export function createRedemption(
   deps: LoginDeps,
   methods: readonly LoginMethod[],
 ): LoginToolkit['redeem'] {
-  const { users, sessions, limits, secrets } = deps;
+  const { users, sessions, limits, secrets, identities } = deps;
   const resolver = createUserResolver(deps);
   const byPurpose = new Map(methods.flatMap((method) => (method.secret ? [[method.secret.purpose, method]] : [])));
   const everyPurpose = [...byPurpose.keys()];
@@ -23,7 +25,7 @@ export function createRedemption(
     call: RedeemCall,
     presentedAs: string,
     purposes: readonly string[],
-  ): Promise<OpenedSession> => {
+  ): Promise<OpenedSession & { readonly tokens: ProviderTokens | undefined }> => {
     const { project, actor, request, body } = call;
     const refuse = (type: ErrorType, reason: string, method: string, account?: UserRecord, email = ''): never => {
       const payload = { method, email, ip: request.ip, reason };
@@ -43,23 +45,29 @@ export function createRedemption(
     }
     const { provider, factor } = method;
     const contact = method.secret?.contact;
+    const identity = method.secret?.ofIdentity
+      ? await identities.findById(unit, project, redeemed.recipient)
+      : undefined;
     const email = contact === 'email' ? redeemed.recipient : '';
     const account = await resolver.find(unit, project, redeemed, contact, { actor, locale: request.locale });
     if (account === 'id taken') throw refuse('user_already_exists', account, provider, undefined, email);
     if (account === 'address changed') throw refuse('user_invalid_token', account, provider, undefined, email);
+    if (method.secret?.ofIdentity && identity?.userId !== account.id)
+      throw refuse('user_invalid_token', 'identity unlinked', provider, account, email);
     if (!account.status) throw refuse('user_blocked', 'blocked', provider, account, email);
     // A server key is never counted by address, so there is nothing to give back there.
     if (actor.kind !== 'key') await limits.forgive(unit, 'login', { address: request.ip });
-    return sessions.open(unit, project, account, {
-      provider,
-      providerUid: redeemed.recipient,
-      factors: [factor],
+    const opened = await sessions.open(unit, project, account, {
+      provider: identity?.provider ?? provider,
+      providerUid: identity?.providerUid ?? redeemed.recipient,
+      factors: identity === undefined ? [factor] : externalFactors(factor),
       request,
       otp: body.otp,
     });
+    return { ...opened, tokens: identity && identities.tokensOf(project, identity) };
   };
   return async (call, provider, purposes = everyPurpose) => {
     const opened = await db.work(auditContextOf(call), (unit) => open(unit, call, provider, purposes));
-    return toNewSession(opened.session, opened.secret);
+    return toNewSession(opened.session, opened.secret, opened.tokens);
   };
 }

@@ -4,7 +4,8 @@ import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, emailAddress, newId, phoneNumber, required } from '#src/contract/shapes.js';
 import { listParameters } from '../../../platform/list-query/index.js';
 import { logListShape } from '../../events/index.js';
-import { identityListShape, passwordText, preferences, preferencesShape, userShape } from '../users/index.js';
+import { identityListShape } from '../identities/index.js';
+import { passwordText, preferences, preferencesShape, userShape } from '../users/index.js';
 
 const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
 const list = z.object(listParameters);
@@ -153,22 +154,24 @@ export const selfServiceApi = declare({
     id: 'account.listIdentities',
     method: 'GET',
     path: '/account/identities',
-    summary: 'Lists the accounts with other providers by which the user can log in.',
+    summary: 'Lists the accounts with identity providers by which the user logs in.',
     query: list,
     status: 200,
     reply: json(identityListShape),
-    bound: { entries: 0, bytes: 0 },
-    errors: [],
+    bound: 'room',
+    errors: ['general_cursor_not_found'],
   },
   deleteIdentity: {
     ...common,
     id: 'account.deleteIdentity',
     method: 'DELETE',
     path: '/account/identities/:identityId',
-    summary: 'Takes such an account away.',
+    summary:
+      'Takes such an account away and ends the other sessions that were opened by it. Needs a login not older than 20 minutes.',
+    jwt: false,
     params: z.object({ identityId: customId }),
     status: 204,
     reply: empty,
-    errors: ['user_identity_not_found'],
+    errors: ['user_identity_not_found', 'user_challenge_required'],
   },
 });

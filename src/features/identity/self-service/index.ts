@@ -5,11 +5,13 @@ import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { WithSession } from '#src/contract/with-session.js';
-import type { Unit } from '#src/platform/db/unit.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { parsePage } from '../../../platform/list-query/index.js';
+import { listRequestOf, parsePage } from '../../../platform/list-query/index.js';
 import { type ActivityLog, toLog } from '../../events/index.js';
 import { type Limits, proofKey } from '../../installation/index.js';
+import { type Identities, toIdentity } from '../identities/index.js';
+import type { Passkeys } from '../passkeys/index.js';
 import type { Sessions } from '../sessions/index.js';
 import { isAnonymous, toUser, type UserChanges, type Users } from '../users/index.js';
 import { selfServiceApi } from './api.js';
@@ -17,14 +19,16 @@ import { selfServiceApi } from './api.js';
 interface Deps {
   readonly users: Users;
   readonly sessions: Sessions;
+  readonly passkeys: Passkeys;
   readonly userChanges: UserChanges;
   readonly limits: Limits;
   readonly activity: ActivityLog;
+  readonly identities: Identities;
 }
 
 /** What users do with their own account. */
 export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
-  const { users, sessions, userChanges, limits, activity } = deps;
+  const { users, sessions, passkeys, userChanges, limits, activity, identities } = deps;
   type UserCall = {
     readonly project: Project;
     readonly actor: User;
@@ -49,8 +53,11 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
   };
 
   /** An account without a password gets its first one, and another address, by a fresh login only; not so the anonymous one that becomes a real one. */
-  const demandMaySet = ({ actor }: UserCall, account: UserRecord): void => {
-    if (account.passwordHash === null && !isAnonymous(account)) sessions.demandFresh(actor.session);
+  const demandMaySet = async (reader: Reader, { project, actor }: UserCall, account: UserRecord): Promise<void> => {
+    if (account.passwordHash !== null) return;
+    const isReachable =
+      (await passkeys.leadsTo(reader, project, account)) || (await identities.hasAny(reader, project, account.id));
+    if (!isAnonymous(account) || isReachable) sessions.demandFresh(actor.session);
   };
 
   /** The caller's account as it is now, whom nobody else changes until the unit ends. */
@@ -87,14 +94,14 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     updateEmail: async (call) => {
       const { project, actor, body } = call;
       const first = actor.account.passwordHash === null;
-      demandMaySet(call, actor.account);
+      await demandMaySet(db, call, actor.account);
       if (!first) await provePassword(call, body.password);
       const hash = first
         ? await userChanges.preparePassword(project, actor.account, body.email, body.password)
         : undefined;
       const { changed, renewed } = await db.work(auditContextOf(call), async (unit) => {
         const account = await heldAsProved(unit, call);
-        demandMaySet(call, account);
+        await demandMaySet(unit, call, account);
         const changed = await userChanges.changeEmail(unit, project, account, body.email, hash);
         return {
           changed,
@@ -141,10 +148,20 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
       const total = query.total ? await activity.count(db, project.id, actor.id) : 0;
       return { total, logs: found.map((entry) => toLog(actor.account, entry)) };
     },
-    // No way in makes identities yet.
-    listIdentities: () => ({ total: 0, identities: [] }),
-    deleteIdentity: () => {
-      throw new Failure('user_identity_not_found');
+    listIdentities: async ({ project, actor, query, request }) => {
+      const { total, identities: found } = await identities.list(project, listRequestOf({ query, request }), actor.id);
+      return { total, identities: found.map((one) => toIdentity(one, identities.tokensOf(project, one))) };
+    },
+    deleteIdentity: async (call) => {
+      const { project, actor, params } = call;
+      sessions.demandFresh(actor.session);
+      await db.work(auditContextOf(call), async (unit) => {
+        const account = await held(unit, call);
+        const identity = await identities.findById(unit, project, params.identityId);
+        if (identity?.userId !== account.id) throw new Failure('user_identity_not_found');
+        await identities.unlink(unit, project, identity);
+        await sessions.closeOfIdentity(unit, project, identity, actor.session.id);
+      });
     },
   });
   return { operations };

@@ -9,7 +9,7 @@ import type { SessionStore } from './store.js';
 export function createEnding(
   store: SessionStore,
   { load, resolve, stored, pending }: SessionReader,
-): Pick<Sessions, 'close' | 'closeAll' | 'endAll' | 'dropPending'> & {
+): Pick<Sessions, 'close' | 'closeAll' | 'closeOfIdentity' | 'endAll' | 'dropPending'> & {
   endPresented(unit: Unit, project: Project, presented: string | null): Promise<void>;
 } {
   const close = async (unit: Unit, project: Project, session: Session): Promise<boolean> => {
@@ -26,6 +26,12 @@ export function createEnding(
         if (session.id !== exceptId && (await close(unit, project, session))) closed += 1;
       }
       return closed;
+    },
+    closeOfIdentity: async (unit, project, { userId, provider, providerUid }, exceptId) => {
+      for (const session of await stored(unit, project, userId)) {
+        const isOpenedByIt = session.provider === provider && session.providerUid === providerUid;
+        if (isOpenedByIt && session.id !== exceptId) await close(unit, project, session);
+      }
     },
     endAll: async (unit, project, userId) => {
       for (const session of await stored(unit, project, userId)) {

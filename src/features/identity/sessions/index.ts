@@ -1,8 +1,12 @@
 import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
+import type { Session } from '#src/contract/session.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
+import type { Identities } from '../identities/index.js';
 import { sessionsApi } from './api.js';
 import { createExpiry } from './expiry.js';
 import { createSessions } from './service.js';
@@ -13,13 +17,24 @@ export { noSession } from './service.js';
 export type { OpenedSession, Sessions } from './sessions.js';
 export { sessionListShape, sessionShape, toNewSession, toSession } from './view.js';
 
+/** What has to happen before a session is extended, outside of a unit of work. */
+type ExtensionStep = (context: AuditContext, project: Project, session: Session) => Promise<void>;
+
+/** Registers such a step. */
+export type BeforeExtension = (step: ExtensionStep) => void;
+
 /** Sessions of end users. */
 export function createSessionsFeature(
   runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config'>,
-  deps: SessionDeps & { readonly projects: Projects },
+  deps: SessionDeps & { readonly projects: Projects; readonly identities: Identities },
 ) {
   const { db } = runtime;
+  const { identities } = deps;
   const sessions = createSessions(runtime, deps);
+  const extensionSteps: ExtensionStep[] = [];
+  const beforeExtension: BeforeExtension = (step) => {
+    extensionSteps.push(step);
+  };
   /** A caller known by a JWT has no session of its own, only the one that the token was made from. */
   const ownId = ({ via, session }: User) => (via === 'jwt' ? undefined : session.id);
   const named = (actor: User, id: string) => (id === 'current' ? (ownId(actor) ?? id) : id);
@@ -32,16 +47,27 @@ export function createSessionsFeature(
   const operations = implement(sessionsApi, {
     list: async ({ project, actor }) => {
       const found = await sessions.active(db, project, actor.id);
-      return { total: found.length, sessions: found.map((session) => toSession(session, ownId(actor))) };
+      const tokensOf = await identities.tokensOfSessions(db, project, actor.id);
+      return {
+        total: found.length,
+        sessions: found.map((session) => toSession(session, ownId(actor), tokensOf(session))),
+      };
     },
-    get: async ({ project, actor, params }) =>
-      toSession(await sessions.get(db, project, actor.id, named(actor, params.sessionId)), ownId(actor)),
+    get: async ({ project, actor, params }) => {
+      const session = await sessions.get(db, project, actor.id, named(actor, params.sessionId));
+      const tokensOf = await identities.tokensOfSessions(db, project, actor.id);
+      return toSession(session, ownId(actor), tokensOf(session));
+    },
     extend: async (call) => {
       const { project, actor, params } = call;
+      const id = changed(actor, params.sessionId);
+      const session = await sessions.get(db, project, actor.id, id);
+      for (const step of extensionSteps) await step(auditContextOf(call), project, session);
       const extended = await db.work(auditContextOf(call), async (unit) =>
-        sessions.extend(unit, project, await sessions.get(unit, project, actor.id, changed(actor, params.sessionId))),
+        sessions.extend(unit, project, await sessions.get(unit, project, actor.id, id)),
       );
-      return toSession(extended, ownId(actor));
+      const tokensOf = await identities.tokensOfSessions(db, project, actor.id);
+      return toSession(extended, ownId(actor), tokensOf(extended));
     },
     delete: async (call) => {
       const { project, actor, params } = call;
@@ -57,7 +83,12 @@ export function createSessionsFeature(
       await db.work(auditContextOf(call), (unit) => sessions.closeAll(unit, call.project, call.actor.id));
     },
   });
-  return { sessions, operations, jobs: [createExpiry(runtime, deps.projects)] };
+  return {
+    sessions,
+    operations,
+    jobs: [createExpiry(runtime, deps.projects)],
+    beforeExtension,
+  };
 }
 
 const foreign = [

@@ -1,6 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { pendingSeconds } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
+import type { Session } from '#src/contract/session.js';
 import { toWireInstant } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { instantOf, isAhead, millisecondsOf } from '#src/platform/clock.js';
@@ -8,7 +9,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import { digest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createDeviceReader } from '../../events/index.js';
-import type { SecondFactor } from '../factors/index.js';
+import { type SecondFactor, secondFactors } from '../factors/index.js';
 import { createAlerts } from './alerts.js';
 import type { createEnding } from './end.js';
 import { recorded, type SessionReader, secretText } from './records.js';
@@ -80,8 +81,12 @@ export function createOpening(
     second?: SecondFactor,
   ): Promise<OpenedSession> => {
     await makeRoom(unit, project, await active(unit, project, account.id));
-    const proved = second === undefined ? login : { ...login, factors: [...login.factors, second] };
-    const mfaUpdatedAt = second === undefined ? null : unit.now;
+    const held = heldFactors(login.replaces);
+    const proved = {
+      ...login,
+      factors: [...new Set([...login.factors, ...held, ...(second === undefined ? [] : [second])])],
+    };
+    const mfaUpdatedAt = second === undefined ? (login.replaces?.mfaUpdatedAt ?? null) : unit.now;
     const state = { expire: expiry(project, unit.now, unit.now), mfaUpdatedAt, pending: false };
     const opened = await insert(unit, project, account.id, proved, state);
     unit.record('sessionCreated', recorded(opened.session));
@@ -113,7 +118,9 @@ export function createOpening(
       const current = await users.lockAndTouch(unit, project.id, account.id);
       if (current === undefined) throw new Failure('user_invalid_credentials');
       if (!current.status) throw unit.refuse('user_blocked');
-      const demand = await factors.demand(unit, project, current, login);
+      const { replaces } = login;
+      const demand = replaces === undefined ? await factors.demand(unit, project, current, login) : 'enough';
+      if (replaces !== undefined) await close(unit, project, replaces);
       await endPresented(unit, project, login.request.presentedSession);
       if (demand === 'lacking') return openPending(unit, project, account.id, login);
       return openFull(unit, project, current, login, demand === 'enough' ? undefined : demand);
@@ -124,4 +131,10 @@ export function createOpening(
       return openFull(unit, project, account, { provider, providerUid, factors: first, request }, second);
     },
   };
+}
+
+/** The second factors that a session has by a challenge. */
+function heldFactors(session: Session | undefined): readonly string[] {
+  if (session === undefined || session.mfaUpdatedAt === null) return [];
+  return session.factors.filter((factor) => (secondFactors as readonly string[]).includes(factor));
 }

@@ -15,8 +15,12 @@ export interface Login {
   readonly providerUid: string;
   readonly factors: readonly string[];
   readonly request: RequestFacts;
+  /** Whether it has proved two factors already, as a passkey does that has verified its user. */
+  readonly multiFactor?: boolean;
   /** The second factor, where the login came with it. */
   readonly otp?: string | undefined;
+  /** The open session of the same user that this one takes the place of: the second factor that it has counts on. */
+  readonly replaces?: Session;
 }
 
 /** A session that was just opened. */
@@ -73,6 +77,13 @@ export interface Sessions {
   close(unit: Unit, project: Project, session: Session): Promise<boolean>;
   /** Ends every session of a user but one, and returns how many. */
   closeAll(unit: Unit, project: Project, userId: string, exceptId?: string): Promise<number>;
+  /** Ends the sessions of a user that an identity has opened, but one, and logins that lack their second factor. */
+  closeOfIdentity(
+    unit: Unit,
+    project: Project,
+    identity: { readonly userId: string; readonly provider: string; readonly providerUid: string },
+    exceptId?: string,
+  ): Promise<void>;
   /** Ends every session of a user and keeps the rows: while the block lasts their holders are told `user_blocked`. */
   endAll(unit: Unit, project: Project, userId: string): Promise<void>;
   /** Ends the logins of a user that lack their second factor: the factors have changed meanwhile. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EventPayload } from '#src/contract/events.js';
-import { type Session, sessionMembers } from '#src/contract/session.js';
+import { noTokens, type ProviderTokens, type Session, sessionMembers } from '#src/contract/session.js';
 import { toWireInstant } from '#src/contract/shapes.js';
 
 /** A session on the wire. */
@@ -16,8 +16,12 @@ export const sessionListShape = z
   .object({ total: z.int(), sessions: z.array(sessionShape) })
   .meta({ id: 'SessionList' });
 
-/** Prints a session without its secret. */
-export function toSession(session: Session, currentId: string | undefined): EventPayload<'sessionCreated'> {
+/** Prints a session without its secret; the tokens are for the user and the backend only, and in no event. */
+export function toSession(
+  session: Session,
+  currentId: string | undefined,
+  tokens: ProviderTokens = noTokens,
+): EventPayload<'sessionCreated'> {
   return {
     $id: session.id,
     $createdAt: toWireInstant(session.createdAt),
@@ -26,9 +30,9 @@ export function toSession(session: Session, currentId: string | undefined): Even
     expire: toWireInstant(session.expire),
     provider: session.provider,
     providerUid: session.providerUid,
-    providerAccessToken: '',
-    providerAccessTokenExpiry: '',
-    providerRefreshToken: '',
+    providerAccessToken: tokens.accessToken,
+    providerAccessTokenExpiry: toWireInstant(tokens.expires),
+    providerRefreshToken: tokens.refreshToken,
     ip: session.ip,
     ...session.device,
     countryCode: '--',
@@ -41,6 +45,6 @@ export function toSession(session: Session, currentId: string | undefined): Even
 }
 
 /** Prints a session that was just made, with its secret. */
-export function toNewSession(session: Session, secret: string): z.input<typeof sessionShape> {
-  return { ...toSession(session, session.id), secret };
+export function toNewSession(session: Session, secret: string, tokens?: ProviderTokens): z.input<typeof sessionShape> {
+  return { ...toSession(session, session.id, tokens), secret };
 }

@@ -6,7 +6,9 @@ import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
 import type { ActivityLog } from '../../events/index.js';
 import type { Factors } from '../factors/index.js';
+import type { Identities } from '../identities/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
+import type { Passkeys } from '../passkeys/index.js';
 import type { SecondFactorService } from '../second-factor/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { Tokens } from '../tokens/index.js';
@@ -16,6 +18,7 @@ import { managementApi } from './api.js';
 import { createManagedFactors } from './factors/index.js';
 import { createImports } from './imports/index.js';
 import { type OfUser, printing } from './keys.js';
+import { createManagedPasskeys } from './passkeys/index.js';
 import { createTargets } from './targets/index.js';
 
 interface Deps {
@@ -27,7 +30,9 @@ interface Deps {
   readonly tokens: Tokens;
   readonly activity: ActivityLog;
   readonly factors: Factors;
+  readonly identities: Identities;
   readonly secondFactor: SecondFactorService;
+  readonly passkeys: Passkeys;
 }
 
 /** What server keys do with the users of a project. */
@@ -40,6 +45,7 @@ export function createUserManagement(runtime: Pick<Runtime, 'db' | 'sql' | 'rand
       ...createImports(userChanges, users),
       ...createTargets(runtime, deps),
       ...createManagedFactors(runtime, deps),
+      ...createManagedPasskeys(runtime, deps),
       ...createRecords(runtime, userChanges, users),
     ],
   };

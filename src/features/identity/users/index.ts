@@ -4,4 +4,4 @@ export { passwordText } from './passwords/policy.js';
 export { isAnonymous } from './record.js';
 export { createUsers, type Users } from './service.js';
 export { sealedPasswords, userTable } from './store.js';
-export { identityListShape, targetShape, toTarget, toUser, userShape } from './view.js';
+export { targetShape, toTarget, toUser, userShape } from './view.js';

@@ -75,24 +75,3 @@ export function toTarget(userId: string, target: Target): z.input<typeof targetS
     expired: false,
   };
 }
-
-/** An account with another provider, on the wire. */
-const identityShape = z
-  .object({
-    $id: z.string(),
-    $createdAt: wireInstant,
-    $updatedAt: wireInstant,
-    userId: z.string(),
-    provider: z.string(),
-    providerUid: z.string(),
-    providerEmail: z.string(),
-    providerAccessToken: z.string(),
-    providerAccessTokenExpiry: z.string(),
-    providerRefreshToken: z.string(),
-  })
-  .meta({ id: 'Identity' });
-
-/** A user's accounts with other providers, on the wire. */
-export const identityListShape = z
-  .object({ total: z.int(), identities: z.array(identityShape) })
-  .meta({ id: 'IdentityList' });

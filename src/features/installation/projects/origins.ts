@@ -18,6 +18,8 @@ export interface Origins {
    * Throws Failure for anything else.
    */
   demandOwnUrl(project: Project, text: string, param?: string): URL;
+  /** The same, or undefined for anything else. */
+  ownUrl(project: Project, text: string): URL | undefined;
   /** Whether any project has the origin; a preflight names no project. */
   anyAllowsOrigin(reader: Reader, origin: string): Promise<boolean>;
 }
@@ -32,18 +34,23 @@ export function createOrigins({ config }: Pick<Runtime, 'config'>, store: Projec
     if (url === undefined) return false;
     return isOurs(url) || hostnameCandidates(url.hostname).some((name) => project.hostnames.includes(name));
   };
+  const ownUrl: Origins['ownUrl'] = (project, text) => {
+    const url = /[\\\p{Cc}\s]/u.test(text) || !URL.canParse(text) ? undefined : new URL(text);
+    // `blob:` and other schemes have the origin of what they wrap.
+    const isWeb = url !== undefined && (url.protocol === 'https:' || url.protocol === 'http:');
+    const isPlain = isWeb && url.username === '' && url.password === '' && url.hash === '';
+    return isPlain && allowsOrigin(project, url.origin) ? url : undefined;
+  };
   return {
     isOwnOrigin: (origin) => {
       const url = webOrigin(origin);
       return url !== undefined && isOurs(url);
     },
     allowsOrigin,
+    ownUrl,
     demandOwnUrl: (project, text, param = 'url') => {
-      const url = /[\\\p{Cc}\s]/u.test(text) || !URL.canParse(text) ? undefined : new URL(text);
-      // `blob:` and other schemes have the origin of what they wrap.
-      const isWeb = url !== undefined && (url.protocol === 'https:' || url.protocol === 'http:');
-      const isPlain = isWeb && url.username === '' && url.password === '' && url.hash === '';
-      if (isPlain && allowsOrigin(project, url.origin)) return url;
+      const url = ownUrl(project, text);
+      if (url !== undefined) return url;
       throw new Failure('general_argument_invalid', {
         message: `Invalid \`${param}\` param: must be an http or https URL whose host is a platform of the project.`,
       });

@@ -4,10 +4,10 @@ import { declare, empty, json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '../../../../platform/list-query/index.js';
 import { logListShape } from '../../../events/index.js';
+import { identityListShape } from '../../identities/index.js';
 import { tokenShape } from '../../one-time-secrets/index.js';
 import { sessionListShape, sessionShape } from '../../sessions/index.js';
 import { jwtShape, jwtWishes } from '../../tokens/index.js';
-import { identityListShape } from '../../users/index.js';
 
 const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account } as const;
 const sessions = '/users/:userId/sessions';
@@ -127,20 +127,20 @@ export const accessApi = declare({
     id: 'users.listIdentities',
     method: 'GET',
     path: '/users/identities',
-    summary: 'Lists identities at other providers; there are none yet.',
+    summary: 'Lists the accounts with identity providers by which users log in.',
     scopes: ['users.read'],
     query: z.object({ ...listParameters, ...searchParameter }),
     status: 200,
     reply: json(identityListShape),
-    bound: { entries: 0, bytes: 0 },
-    errors: [],
+    bound: 'room',
+    errors: ['general_cursor_not_found'],
   },
   deleteIdentity: {
     ...common,
     id: 'users.deleteIdentity',
     method: 'DELETE',
     path: '/users/identities/:identityId',
-    summary: 'Removes an identity; there are none yet.',
+    summary: 'Takes such an account away from its user and ends the sessions that were opened by it.',
     scopes: ['users.write'],
     params: z.object({ identityId: customId }),
     status: 204,

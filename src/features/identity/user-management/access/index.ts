@@ -4,8 +4,9 @@ import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
 import type { Runtime } from '#src/platform/index.js';
-import { parsePage } from '../../../../platform/list-query/index.js';
+import { listRequestOf, parsePage } from '../../../../platform/list-query/index.js';
 import { type ActivityLog, toLog } from '../../../events/index.js';
+import { type Identities, toIdentity } from '../../identities/index.js';
 import { type OneTimeSecrets, toToken } from '../../one-time-secrets/index.js';
 import { type Sessions, toNewSession, toSession } from '../../sessions/index.js';
 import type { Tokens } from '../../tokens/index.js';
@@ -19,11 +20,12 @@ interface Deps {
   readonly secrets: OneTimeSecrets;
   readonly tokens: Tokens;
   readonly activity: ActivityLog;
+  readonly identities: Identities;
 }
 
 /** How server keys let users in and put them out. */
 export function createAccess({ db, random }: Pick<Runtime, 'db' | 'random'>, deps: Deps) {
-  const { users, sessions, secrets, userChanges, tokens, activity } = deps;
+  const { users, sessions, secrets, userChanges, tokens, activity, identities } = deps;
   /** The session a token is made of: the newest, the one that is named, or none. */
   const sessionFor = async (project: Project, userId: string, id: string): Promise<Session | null> => {
     if (id === '') return null;
@@ -36,7 +38,11 @@ export function createAccess({ db, random }: Pick<Runtime, 'db' | 'random'>, dep
     listSessions: async ({ project, params, query }) => {
       const account = await users.get(db, project.id, params.userId);
       const found = await sessions.active(db, project, account.id);
-      return { total: query.total ? found.length : 0, sessions: found.map((one) => toSession(one, undefined)) };
+      const tokensOf = await identities.tokensOfSessions(db, project, account.id);
+      return {
+        total: query.total ? found.length : 0,
+        sessions: found.map((one) => toSession(one, undefined, tokensOf(one))),
+      };
     },
     createSession: async (call) => {
       const { project, params } = call;
@@ -99,9 +105,18 @@ export function createAccess({ db, random }: Pick<Runtime, 'db' | 'random'>, dep
       const total = query.total ? await activity.count(db, project.id, account.id) : 0;
       return { total, logs: found.map((entry) => toLog(account, entry)) };
     },
-    listIdentities: () => ({ total: 0, identities: [] }),
-    deleteIdentity: () => {
-      throw new Failure('user_identity_not_found');
+    listIdentities: async ({ project, query, request }) => {
+      const { total, identities: found } = await identities.list(project, listRequestOf({ query, request }));
+      return { total, identities: found.map((one) => toIdentity(one, identities.tokensOf(project, one))) };
     },
+    deleteIdentity: (call) =>
+      db.work(auditContextOf(call), async (unit) => {
+        const { project, params } = call;
+        const identity = await identities.findById(unit, project, params.identityId);
+        if (identity === undefined) throw new Failure('user_identity_not_found');
+        await userChanges.lockById(unit, project, identity.userId);
+        await identities.unlink(unit, project, identity);
+        await sessions.closeOfIdentity(unit, project, identity);
+      }),
   });
 }

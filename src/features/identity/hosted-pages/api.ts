@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { bodySizes } from '#src/contract/limits.js';
+import { declare, page, redirect } from '#src/contract/operation.js';
+
+const url = z.string().max(2048);
+/** What every page keeps of its address. */
+const place = {
+  project: z.string().max(36).default(''),
+  success: url.default('').meta({ description: 'Where the user goes afterwards: a page on a platform of the project' }),
+} as const;
+const query = z.object({
+  ...place,
+  error: z
+    .string()
+    .max(4096)
+    .default('')
+    .meta({ description: 'What went wrong before: JSON with the type of an error' }),
+  notice: z.enum(['sent', 'changed', 'registered', '']).catch(''),
+  userId: z.string().max(64).default(''),
+  secret: z.string().max(256).default(''),
+});
+
+// A browser that opens a page may still hold a cookie; the pages are the same for everybody.
+const shown = { tag: 'pages', method: 'GET', project: false, auth: ['guest'], limit: 'none', query } as const;
+const view = { ...shown, status: 200, reply: page, errors: ['project_not_found'] } as const;
+
+const field = z.string().max(1024).default('');
+const post = {
+  tag: 'pages',
+  method: 'POST',
+  auth: ['guest', 'user'],
+  jwt: false,
+  form: true,
+  bodyBytes: bodySizes.account,
+  query: z.object({ ...place, failure: url.default('') }),
+  status: 302,
+  reply: redirect,
+} as const;
+const login = { ...post, session: 'renews', limit: 'login' } as const;
+const loginErrors = ['user_invalid_credentials', 'user_invalid_token', 'user_blocked', 'user_already_exists'] as const;
+
+/** The pages to sign in with, and what their forms do. Their errors lead back to the page. */
+export const hostedPagesApi = declare({
+  signInPage: { ...view, id: 'pages.signIn', path: '/auth/sign-in', summary: 'The page to sign in with.' },
+  signUpPage: { ...view, id: 'pages.signUp', path: '/auth/sign-up', summary: 'The page to create an account with.' },
+  emailPage: { ...view, id: 'pages.email', path: '/auth/email', summary: 'The page that mails a code or a link.' },
+  codePage: { ...view, id: 'pages.code', path: '/auth/code', summary: 'The page that takes a mailed code.' },
+  linkPage: { ...view, id: 'pages.link', path: '/auth/link', summary: 'The page that a mailed link leads to.' },
+  secondFactorPage: {
+    ...view,
+    id: 'pages.secondFactor',
+    path: '/auth/second-factor',
+    summary: 'The page that takes the second factor of a login.',
+  },
+  recoveryPage: { ...view, id: 'pages.recovery', path: '/auth/recovery', summary: 'The page for a lost password.' },
+  resetPage: { ...view, id: 'pages.reset', path: '/auth/reset', summary: 'The page that sets a new password.' },
+  verifyPage: { ...view, id: 'pages.verify', path: '/auth/verify', summary: 'The page that confirms an address.' },
+  donePage: { ...view, id: 'pages.done', path: '/auth/done', summary: 'The page after a login without `success`.' },
+  verifiedPage: { ...view, id: 'pages.verified', path: '/auth/verified', summary: 'The page after a confirmation.' },
+
+  signIn: {
+    ...login,
+    id: 'pages.postSignIn',
+    path: '/auth/sign-in',
+    summary: 'Logs in by the form of the page.',
+    body: z.object({ email: field, password: field }),
+    errors: loginErrors,
+  },
+  signUp: {
+    ...login,
+    id: 'pages.postSignUp',
+    path: '/auth/sign-up',
+    summary: 'Creates an account by the form of the page and logs in.',
+    limit: 'signup',
+    body: z.object({ name: field, email: field, password: field }),
+    errors: [...loginErrors, 'password_policy_violation', 'general_rate_limit_exceeded'],
+  },
+  sendEmail: {
+    ...post,
+    id: 'pages.postEmail',
+    path: '/auth/email',
+    summary: 'Mails a code or a link that logs in.',
+    limit: 'send',
+    body: z.object({ email: field, form: z.enum(['code', 'link']).default('code') }),
+    errors: [],
+  },
+  redeem: {
+    ...login,
+    id: 'pages.postCode',
+    path: '/auth/code',
+    summary: 'Logs in by a mailed code or link.',
+    body: z.object({ userId: field, secret: field }),
+    errors: loginErrors,
+  },
+  proveSecondFactor: {
+    ...post,
+    id: 'pages.postSecondFactor',
+    path: '/auth/second-factor',
+    summary: 'Completes a login by its second factor.',
+    auth: ['user'],
+    pending: true,
+    session: 'renews',
+    limit: 'data',
+    body: z.object({ otp: field }),
+    errors: ['user_invalid_token', 'user_authenticator_not_found', 'user_recovery_codes_not_found'],
+  },
+  recover: {
+    ...post,
+    id: 'pages.postRecovery',
+    path: '/auth/recovery',
+    summary: 'Mails a link to set a new password.',
+    limit: 'send',
+    body: z.object({ email: field }),
+    errors: [],
+  },
+  reset: {
+    ...post,
+    id: 'pages.postReset',
+    path: '/auth/reset',
+    summary: 'Sets a new password by the secret of the link.',
+    limit: 'login',
+    body: z.object({ userId: field, secret: field, password: field }),
+    errors: ['user_invalid_token', 'user_blocked', 'password_policy_violation'],
+  },
+  verify: {
+    ...post,
+    id: 'pages.postVerify',
+    path: '/auth/verify',
+    summary: 'Confirms an e-mail address by the secret of the link.',
+    limit: 'login',
+    body: z.object({ userId: field, secret: field }),
+    errors: ['user_invalid_token', 'user_blocked'],
+  },
+});

@@ -1,0 +1,3 @@
+export { createIdentities, type Identities, type Identity, type IdentityProof } from './service.js';
+export { sealedTokens } from './store.js';
+export { identityListShape, toIdentity } from './view.js';

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { ProviderTokens } from '#src/contract/session.js';
+import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
+import type { Identity } from './service.js';
+
+/** An account with an identity provider, on the wire. */
+const identityShape = z
+  .object({
+    $id: z.string(),
+    $createdAt: wireInstant,
+    $updatedAt: wireInstant,
+    userId: z.string(),
+    provider: z.string(),
+    providerUid: z.string(),
+    providerEmail: z.string(),
+    providerAccessToken: z.string(),
+    providerAccessTokenExpiry: wireInstantOrEmpty,
+    providerRefreshToken: z.string(),
+  })
+  .meta({ id: 'Identity' });
+
+/** Accounts with identity providers, on the wire. */
+export const identityListShape = z
+  .object({ total: z.int(), identities: z.array(identityShape) })
+  .meta({ id: 'IdentityList' });
+
+/** Prints an identity with what the provider lets the application do. */
+export function toIdentity(identity: Identity, tokens: ProviderTokens): z.input<typeof identityShape> {
+  return {
+    $id: identity.id,
+    $createdAt: toWireInstant(identity.createdAt),
+    $updatedAt: toWireInstant(identity.updatedAt),
+    userId: identity.userId,
+    provider: identity.provider,
+    providerUid: identity.providerUid,
+    providerEmail: identity.providerEmail,
+    providerAccessToken: tokens.accessToken,
+    providerAccessTokenExpiry: toWireInstant(tokens.expires),
+    providerRefreshToken: tokens.refreshToken,
+  };
+}

@@ -1,0 +1,82 @@
+import { createPrivateKey } from 'node:crypto';
+import { Failure } from '#src/contract/errors.js';
+import type { Egress } from '#src/platform/egress.js';
+import type { ProviderConfig, ProviderKind } from '../../providers/index.js';
+import { configOf, configShape, type OAuth2Config } from './config.js';
+import { type BuiltIn, builtIns } from './providers/index.js';
+
+/** Members that some built-in providers take; what they mean is up to those. */
+const options = ['issuer', 'tenant', 'teamId', 'keyId'] as const;
+
+/** The kinds of providers that speak OAuth2: those that are built in, and any that has an OpenID Connect discovery document. */
+export function createOAuth2Kinds({ egress }: { readonly egress: Pick<Egress, 'check'> }): readonly ProviderKind[] {
+  const demandIssuer = (issuer: string): void => {
+    egress.check(issuer);
+    if (new URL(issuer).search !== '') throw invalid('The issuer must be a URL without a query.');
+  };
+  const show = ({ clientSecret, ...config }: OAuth2Config) => ({ ...config, hasSecret: clientSecret !== '' });
+  const demandSame = (before: ProviderConfig, after: ProviderConfig, names: readonly string[]): void => {
+    for (const name of names)
+      if (before[name] !== after[name])
+        throw invalid(`The ${name} cannot change, as it decides who the users are. Add another provider.`);
+  };
+  return [
+    {
+      kind: 'oauth2',
+      keys: new Set(Object.keys(builtIns)),
+      parse: (key, config) => {
+        const parsed = parse(config);
+        const row = builtIns[key];
+        if (row === undefined) throw invalid(`There is no built-in provider ${key}.`);
+        demandOptions(key, row, parsed);
+        if (parsed.issuer !== undefined) demandIssuer(parsed.issuer);
+        return parsed;
+      },
+      demandSamePeople: (_, before, after) => demandSame(before, after, ['issuer', 'tenant', 'teamId']),
+      show: (_, config) => show(configOf(config)),
+    },
+    {
+      kind: 'oidc',
+      parse: (_, config) => {
+        const parsed = parse(config);
+        if (parsed.issuer === undefined) throw invalid('An OpenID Connect provider needs its issuer.');
+        const foreign = options.find((name) => name !== 'issuer' && parsed[name] !== undefined);
+        if (foreign !== undefined) throw invalid(`An OpenID Connect provider takes no ${foreign}.`);
+        demandIssuer(parsed.issuer);
+        return parsed;
+      },
+      demandSamePeople: (_, before, after) => demandSame(before, after, ['issuer']),
+      show: (_, config) => show(configOf(config)),
+    },
+  ];
+}
+
+function demandOptions(key: string, { takes = [], needs = [], secret }: BuiltIn, config: OAuth2Config): void {
+  for (const name of options) {
+    if (config[name] !== undefined && !takes.includes(name) && !needs.includes(name))
+      throw invalid(`${key} takes no ${name}.`);
+    if (config[name] === undefined && needs.includes(name)) throw invalid(`${key} needs the ${name}.`);
+  }
+  if (config.clientSecret === '') throw invalid(`${key} needs a client secret.`);
+  if (secret === 'private key' && !isPrivateKey(config.clientSecret))
+    throw invalid(`The secret of ${key} is a private key on the curve P-256, as PEM.`);
+}
+
+function isPrivateKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
+}
+
+function parse(config: unknown): OAuth2Config {
+  const parsed = configShape.safeParse(config);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw invalid(`Invalid \`${issue?.path.join('.')}\` param: ${issue?.message}`);
+}
+
+function invalid(message: string): Failure {
+  return new Failure('general_argument_invalid', { message });
+}

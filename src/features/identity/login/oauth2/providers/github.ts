@@ -1,0 +1,10 @@
+import { members, type ProfileSource, type RawProfile } from './profile.js';
+
+/** A user of GitHub. The address of the profile may be any that the user chose to show; the list tells the primary one, and whether it is verified. */
+export async function githubProfile({ get }: ProfileSource): Promise<RawProfile> {
+  const headers = { accept: 'application/vnd.github+json' };
+  const { id, login, name } = members(await get('https://api.github.com/user', headers));
+  const emails = await get('https://api.github.com/user/emails', headers);
+  const primary = (Array.isArray(emails) ? emails : []).map(members).find((one) => one.primary === true);
+  return { id, email: primary?.email, emailVerified: primary?.verified, name: name ?? login };
+}

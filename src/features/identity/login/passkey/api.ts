@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { declare, json } from '#src/contract/operation.js';
+import { emailAddress, otpText } from '#src/contract/shapes.js';
+import { loginResponse, requestOptions } from '../../passkeys/index.js';
+import { login, loginStart } from '../declarations.js';
+
+const email = emailAddress.optional().meta({
+  description: 'Whose passkey; the same at start and finish. Without it the user chooses among those of the device',
+});
+
+/** Login by a passkey. */
+export const passkeyLoginApi = declare({
+  start: {
+    ...loginStart,
+    id: 'account.createPasskeyLogin',
+    path: '/account/webauthn/login/start',
+    summary: 'Begins a login by passkey. The answer does not tell whether the address is known.',
+    limit: 'ceremony',
+    body: z.object({ email }),
+    reply: json(z.object({ options: requestOptions })),
+    errors: [],
+  },
+  finish: {
+    ...login,
+    id: 'account.createPasskeySession',
+    method: 'POST',
+    path: '/account/webauthn/login/finish',
+    summary: 'Logs in by what the passkey has signed. With user verification it counts as both factors.',
+    limit: 'login',
+    body: z.object({ email, response: loginResponse, otp: otpText.optional() }),
+    errors: ['user_invalid_credentials', 'user_blocked'],
+  },
+});

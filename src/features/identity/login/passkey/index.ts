@@ -1,0 +1,44 @@
+import { passkeyLimits } from '#src/contract/limits.js';
+import { auditContextOf, implement } from '#src/contract/operation.js';
+import { relyingPartyId } from '../../passkeys/index.js';
+import { toNewSession } from '../../sessions/index.js';
+import type { LoginMethod } from '../method.js';
+import { passkeyLoginApi } from './api.js';
+import { createDecoys } from './decoys.js';
+import { createPasskeyLogin, passkeyLogin } from './method.js';
+
+/** Login by a passkey, of a named address or of whatever user the device has. */
+export const passkey: LoginMethod = {
+  ...passkeyLogin,
+  alerts: true,
+  operations: (runtime, toolkit) => {
+    const { db, config } = runtime;
+    const { users, passkeys } = toolkit;
+    const decoysFor = createDecoys(runtime);
+    const logIn = createPasskeyLogin(runtime, toolkit);
+    return implement(passkeyLoginApi, {
+      start: async (call) => {
+        const { project, body } = call;
+        const { email } = body;
+        const account = email === undefined ? undefined : await users.findByEmail(db, project.id, email);
+        const known = (await passkeys.list(db, project, account?.id ?? '')).map(({ credentialId }) => credentialId);
+        const decoys = email === undefined ? [] : decoysFor(project, email);
+        const use = { purpose: 'login', subject: email ?? '' } as const;
+        const challenge = await db.work(auditContextOf(call), (unit) => passkeys.challenges.issue(unit, project, use));
+        return {
+          options: {
+            challenge,
+            timeout: passkeyLimits.ceremonySeconds * 1000,
+            rpId: relyingPartyId(project, config.baseUrl),
+            allowCredentials: (known.length > 0 ? known : decoys).map((id) => ({ type: 'public-key', id }) as const),
+            userVerification: project.settings['passkeys.userVerification'],
+          },
+        };
+      },
+      finish: async (call) => {
+        const { session, secret } = await logIn(call);
+        return toNewSession(session, secret);
+      },
+    });
+  },
+};

@@ -1,0 +1,203 @@
+// The hosted pages without scripts: sign-up, sign-in, codes, links, second factor, recovery, verification.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aUser } from '../harness/actors.js';
+import { startAppliance } from '../harness/appliance.js';
+import { createClient } from '../harness/client.js';
+import { lastMessageTo } from '../harness/messages.js';
+import { changeSettings } from '../harness/project.js';
+import { aContact } from '../logins/setup.js';
+import { linkOf } from '../proofs/proofs.js';
+import { aGuardedUser } from '../second-factor/people.js';
+import { createPlainBrowser } from './browser.js';
+
+const target = await startAppliance();
+const success = 'http://localhost:3000/welcome?from=login';
+const place = `project=main&success=${encodeURIComponent(success)}`;
+const page = (name: string) => `/v1/auth/${name}?${place}`;
+const password = 'a fine long password';
+const cookie = 'svc_main';
+
+/** Who the browser's cookie is. */
+async function whoIs(browser: ReturnType<typeof createPlainBrowser>): Promise<string> {
+  const client = createClient(target, { session: browser.jar.get(cookie) ?? 'none' });
+  return (await client.get('/account')).expect(200).string('email');
+}
+
+test('sign-up opens a session and leads to the page of the application', async () => {
+  const browser = createPlainBrowser(target);
+  await browser.open(page('sign-up'));
+  const email = aContact('email');
+  const { response, location } = await browser.submit({ name: 'Anna', email, password });
+  assert.deepEqual([response.status, location.href], [302, success]);
+  assert.equal(await whoIs(browser), email);
+});
+
+test('sign-in: wrong and right, and what was typed wrong is not in the address', async () => {
+  const { email, password: right } = await aUser(target);
+  const browser = createPlainBrowser(target);
+  await browser.open(page('sign-in'));
+  await browser.submit({ email, password: 'wrong password' });
+  assert.match(browser.message, /not right/);
+  assert.ok(!browser.url.href.includes('wrong') && !browser.url.href.includes(email.split('@')[0] ?? email));
+  assert.equal(browser.jar.get(cookie), undefined);
+  await browser.submit({ email: 'no address', password: 'x' });
+  assert.match(browser.message, /not well-formed/);
+  const { location } = await browser.submit({ email, password: right });
+  assert.equal(location.href, success);
+  assert.equal(await whoIs(browser), email);
+});
+
+test('without an address to lead to, the page itself says that it is done', async () => {
+  const { email, password: right } = await aUser(target);
+  const browser = createPlainBrowser(target);
+  await browser.open('/v1/auth/sign-in?project=main');
+  await browser.submit({ email, password: right });
+  assert.deepEqual([browser.url.pathname, browser.heading], ['/v1/auth/done', 'You are signed in']);
+});
+
+test('with the second factor on, the page asks for it', async () => {
+  const anna = await aGuardedUser(target);
+  const browser = createPlainBrowser(target);
+  await browser.open(page('sign-in'));
+  await browser.submit({ email: anna.email, password: anna.password });
+  assert.equal(browser.heading, 'Second factor');
+  const pending = browser.jar.get(cookie);
+  await browser.submit({ otp: '000000' });
+  assert.match(browser.message, /wrong/);
+  const { location } = await browser.submit({ otp: anna.app.nextCode() });
+  assert.equal(location.href, success);
+  assert.notEqual(browser.jar.get(cookie), pending);
+  assert.equal(await whoIs(browser), anna.email);
+
+  const late = createPlainBrowser(target);
+  await late.open(page('second-factor'));
+  await late.submit({ otp: '000000' });
+  assert.match(late.message, /too long/);
+});
+
+for (const form of ['code', 'link'] as const) {
+  test(`a mailed ${form} logs in`, async () => {
+    const email = aContact('email');
+    const browser = createPlainBrowser(target);
+    await browser.open(page('email'));
+    await browser.submit({ email, form });
+    assert.match(browser.message, /on its way/);
+    if (form === 'code') {
+      await browser.submit({ secret: 'no-code' });
+      assert.match(browser.message, /wrong/);
+      const { location } = await browser.submit({ secret: (await lastMessageTo(target, email)).locals.code ?? '' });
+      assert.equal(location.href, success);
+    } else {
+      await browser.open(await linkOf(target, email, 'magic-link'));
+      const { location } = await browser.submit({});
+      assert.equal(location.href, success);
+    }
+    assert.equal(await whoIs(browser), email);
+  });
+}
+
+test('a lost password is replaced, and a short one is refused without spending the link', async () => {
+  const { email } = await aUser(target);
+  const browser = createPlainBrowser(target);
+  await browser.open(page('recovery'));
+  await browser.submit({ email });
+  assert.match(browser.message, /on its way/);
+  await browser.open(await linkOf(target, email, 'recovery'));
+  await browser.submit({ password: 'short' });
+  assert.match(browser.message, /too short/);
+  await browser.submit({ password });
+  assert.deepEqual([browser.url.pathname, browser.jar.size], ['/v1/auth/sign-in', 0]);
+  assert.match(browser.message, /changed/);
+  const { location } = await browser.submit({ email, password });
+  assert.equal(location.href, success);
+});
+
+test('an address is confirmed by the form, not by opening the page', async () => {
+  const user = await aUser(target);
+  const session = (await createClient(target).post('/account/sessions/email', user)).expect(201).string('secret');
+  const client = createClient(target, { session });
+  const url = 'http://localhost:8080/v1/auth/verify';
+  (await client.post('/account/verifications/email', { url })).expect(201);
+  const browser = createPlainBrowser(target);
+  // The browser in which the user is logged in: anybody else who proves the address takes the account over.
+  browser.jar.set(cookie, session);
+  await browser.open(await linkOf(target, user.email, 'email-verification'));
+  assert.equal((await client.get('/account')).body.emailVerification, false);
+  await browser.submit({});
+  assert.equal(browser.heading, 'E-mail address confirmed');
+  assert.equal((await client.get('/account')).body.emailVerification, true);
+});
+
+test('a project that hides its users does not log in after a sign-up', async () => {
+  await changeSettings(target, { 'signup.hideExisting': true });
+  const { email } = await aUser(target);
+  const seen: string[] = [];
+  for (const address of [email, aContact('email')]) {
+    const browser = createPlainBrowser(target);
+    await browser.open(page('sign-up'));
+    await browser.submit({ name: '', email: address, password });
+    seen.push(`${browser.url.href} ${browser.message} ${browser.jar.size}`);
+  }
+  assert.equal(seen[0], seen[1]);
+  await changeSettings(target, { 'signup.hideExisting': false });
+});
+
+test('foreign pages submit nothing, and the pages lead nowhere foreign', async () => {
+  const { email, password: right } = await aUser(target);
+  const browser = createPlainBrowser(target);
+  for (const headers of [{ Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site' }, { Origin: 'null' }]) {
+    await browser.open(page('sign-in'));
+    const { response } = await browser.submit({ email, password: right }, headers as unknown as Record<string, string>);
+    assert.equal(response.headers.getSetCookie().length, 0);
+    assert.equal(browser.jar.size, 0);
+  }
+  const guest = createClient(target);
+  for (const bad of [
+    'https://evil.example/',
+    'javascript:alert(1)',
+    '//evil.example',
+    'http://localhost:3000@evil.example/',
+  ])
+    (await guest.get(`/auth/sign-in?project=main&success=${encodeURIComponent(bad)}`)).refused(
+      400,
+      'general_argument_invalid',
+    );
+  (await guest.get('/auth/sign-in?project=nothing')).refused(404, 'project_not_found');
+});
+
+test('pages run nothing but their own, and repeat nothing of their address that could be a page', async () => {
+  const planted = '%22%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E{{nonce}}';
+  for (const name of [
+    'sign-in',
+    'sign-up',
+    'email',
+    'code',
+    'link',
+    'second-factor',
+    'recovery',
+    'reset',
+    'verify',
+    'done',
+    'verified',
+  ]) {
+    const browser = createPlainBrowser(target);
+    await browser.open(`${page(name)}&error=${planted}&notice=${planted}&userId=${planted}&secret=${planted}`);
+    const policy = browser.headers.get('Content-Security-Policy') ?? '';
+    const [, nonce = 'none'] = /script-src 'nonce-([\w-]{22})'/.exec(policy) ?? [];
+    assert.match(policy, /default-src 'none'.*form-action 'self' http:\/\/localhost:3000; frame-ancestors 'none'/);
+    assert.doesNotMatch(browser.html.replaceAll(` nonce="${nonce}"`, ' own'), /<(script|style)(?! own>)|<script>alert/);
+    assert.doesNotMatch(browser.html, /https?:\/\/(?!localhost)/);
+    assert.equal(browser.headers.get('Referrer-Policy'), 'same-origin');
+  }
+});
+
+test('pages speak the language of the browser', async () => {
+  const seen: string[] = [];
+  for (const language of ['de-AT, en;q=0.5', 'es', 'fr']) {
+    const browser = createPlainBrowser(target, { 'Accept-Language': language });
+    await browser.open(page('sign-in'));
+    seen.push(`${browser.heading} ${/<html lang="(\w+)">/.exec(browser.html)?.[1]}`);
+  }
+  assert.deepEqual(seen, ['Anmelden de', 'Iniciar sesión es', 'Sign in en']);
+});
