@@ -26,7 +26,9 @@ import { createLimits } from './installation/limits/index.js';
 import { createProjectsFeature } from './installation/projects/index.js';
 
 export { searchParameter } from '../platform/list-query/index.js';
+export type { CollectionSize } from './data/databases/index.js';
 export { attributesApi, attributeTypes, databasesApi, newAttributesApi, typeNames } from './data/databases/index.js';
+export type { AdvisedScan } from './data/documents/index.js';
 export { webhooksApi } from './events/webhooks/index.js';
 export { toSession } from './identity/sessions/index.js';
 export type { SigningKeyStatus } from './identity/signing-keys/index.js';
@@ -127,6 +129,7 @@ export function createFeatures(runtime: Runtime) {
       ...sessionJobs,
       ...keyJobs,
       ...hooks.jobs,
+      ...documents.scans.jobs,
       rebinding(sealedColumns),
     ],
     [limits.settle, courier.settle, settleKeys, hooks.settle],
@@ -144,6 +147,7 @@ export function createFeatures(runtime: Runtime) {
     secondFactor: secondFactor.service,
     teams: { withoutOwner: teams.withoutOwner },
     databases,
+    scans: documents.scans,
     webhooks: hooks.webhooks,
     worker: hooks.worker,
     jobs,

@@ -16,6 +16,7 @@ import type { ListPage, PageForm, Visibility } from './list-store.js';
 import type { CountUpTo } from './query/page.js';
 import { createListParser, type DocumentQuery, parseQueries } from './query/parse.js';
 import { documentsOf, toDocument } from './row.js';
+import type { WatchList } from './scans/index.js';
 import type { Documents } from './service.js';
 import type { DocumentStore } from './store.js';
 
@@ -24,6 +25,7 @@ export function createReads(
   { db, sql, config }: Pick<Runtime, 'db' | 'sql' | 'config'>,
   collections: Collections,
   store: DocumentStore,
+  watch: WatchList,
 ): Pick<Documents, 'get' | 'list' | 'printedList'> {
   const parseList = createListParser();
   const sharedRead = createSharedRead(db, sql);
@@ -60,10 +62,13 @@ export function createReads(
     const { cursor } = request;
     const look = async (maxBytes: number): Promise<Look<{ readonly total: number; readonly documents: string }>> => {
       const page = { visibility, count, maxBytes, form };
-      const row = await (cursor === null
-        ? firstPage(where, collection, request, page)
-        : pageAt(where, collection, request, page, cursor.id));
-      demandCurrent(collection, row?.version);
+      const row = await watch(where, collection, request, async (watched) => {
+        const found = await (cursor === null
+          ? firstPage(watched, collection, request, page)
+          : pageAt(watched, collection, request, page, cursor.id));
+        demandCurrent(collection, found?.version);
+        return found;
+      });
       const documents = String(row?.documents ?? '');
       if (documents.startsWith('!')) return { bytes: Number(documents.slice(1)) };
       return { bytes: Buffer.byteLength(documents), value: { total: Number(row?.total), documents } };
