@@ -8,7 +8,7 @@ import { type Installation, install, type Server } from '../harness/cli.js';
 
 type Json = Record<string, unknown>;
 const scope = ['--project', 'shop', '--database', 'blog'];
-const count = 200_000;
+const count = 300_000;
 let place: Installation;
 let server: Server;
 let headers: Record<string, string>;
