@@ -161,6 +161,22 @@ export const schemaLimits = {
   bytes: 1_048_576,
 } as const;
 
+/** Lists of documents that no index serves: from when on they are kept, and how much of them. */
+export const scanLimits = {
+  /** A list is kept from this time in the database on. */
+  slowMs: 50,
+  /** Shapes that a process keeps, and shapes of a collection in the database; the least recent go. */
+  shapes: 200,
+  shapesOfCollection: 50,
+  /** Conditions and orders of a shape. */
+  conditions: 24,
+  orders: 16,
+  /** A shape is logged once in this time, and at most so many lines are written in it. */
+  logSeconds: 3600,
+  logLines: 200,
+  retentionDays: 30,
+} as const;
+
 /** Entries of a list of permissions, of a document as of a collection. */
 export const permissionLimits = { entries: 100 } as const;
 

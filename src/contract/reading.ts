@@ -13,6 +13,8 @@ export interface Reading {
   readonly waiter: Waiter;
   /** Milliseconds that a statement may take, where that is less than the limit of all statements. */
   readonly maxMs?: number;
+  /** Called when the read has waited for its place and begins; again where a read that shared a statement is made alone. */
+  readonly onStarted?: () => void;
 }
 
 /** The reading of the operator at the command line, which waits until the end. */

@@ -31,7 +31,9 @@ import { createLimits } from './installation/limits/index.js';
 import { createProjectsFeature } from './installation/projects/index.js';
 
 export { searchParameter } from '../platform/list-query/index.js';
+export type { CollectionSize } from './data/databases/index.js';
 export { attributesApi, attributeTypes, databasesApi, newAttributesApi, typeNames } from './data/databases/index.js';
+export type { AdvisedScan } from './data/documents/index.js';
 export { webhooksApi } from './events/webhooks/index.js';
 export { linkTo } from './identity/one-time-secrets/index.js';
 export { toProvider } from './identity/providers/index.js';
@@ -170,6 +172,7 @@ export function createFeatures(runtime: Runtime) {
       ...keyJobs,
       ...databaseJobs(documents.reprint),
       ...hooks.jobs,
+      ...documents.scans.jobs,
       rebinding(sealedColumns),
     ],
     [limits.settle, courier.settle, settleKeys, hooks.settle],
@@ -189,6 +192,7 @@ export function createFeatures(runtime: Runtime) {
     secondFactor: secondFactor.service,
     teams: { withoutOwner: teams.withoutOwner },
     databases,
+    scans: documents.scans,
     webhooks: hooks.webhooks,
     worker: hooks.worker,
     jobs,

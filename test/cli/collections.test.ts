@@ -88,11 +88,15 @@ test('what commands make a running server knows at once, and shows as they do', 
     data: { title: 'First' },
   });
   assert.deepEqual([made.state, made.rating, made.open, made.tags], ['draft', 2.5, false, null]);
-  const shown = await place.json<Json>(['collection', 'show', 'posts', ...scope]);
+  const { rows, bytes, ...shown } = await place.json<Json>(['collection', 'show', 'posts', ...scope]);
+  assert.equal(rows, 1);
+  assert.ok(Number(bytes) >= 4096, `${bytes} bytes`);
   assert.deepEqual(await rest('/databases/blog/collections/posts'), shown);
   assert.deepEqual([shown.documentSecurity, shown.$permissions], [true, ['read("any")', 'create("users")']]);
   const { out: text } = await place.svc(['collection', 'show', 'posts', ...scope]);
   for (const words of [
+    'rows +1',
+    `bytes +${bytes}`,
     'title +string +yes',
     'tags +string\\[\\] +no',
     'rating +double +no +2.5 +from 0.5',

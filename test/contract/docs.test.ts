@@ -12,6 +12,7 @@ import { events } from '#src/contract/events.js';
 import * as limits from '#src/contract/limits.js';
 import { projectSettings } from '#src/contract/project.js';
 import { attributeTypes } from '#src/features/data/databases/attribute-types.js';
+import { createScanMetrics } from '#src/features/data/documents/scans/metrics.js';
 import { createDeliveryMetrics } from '#src/features/events/webhooks/deliveries/metrics.js';
 import { createKeyAge } from '#src/features/identity/signing-keys/jobs.js';
 import { createMessageMetrics } from '#src/features/installation/courier/sending/metrics.js';
@@ -221,6 +222,7 @@ function renderSamples(): Promise<string> {
   const deliveries = createDeliveryMetrics({ metrics });
   deliveries.attempt('ok', 1);
   deliveries.backlog(1, 1);
+  createScanMetrics({ metrics })(1);
   createKeyAge(metrics).set({ alg: 'a' }, 1);
   const messages = createMessageMetrics({ metrics });
   messages.outcome('email', 'sent', 1);
@@ -238,6 +240,8 @@ const published = [
   'gauge svc_db_writable 1 while the database takes writes',
   'gauge svc_hash_queue Password hashes',
   'counter svc_egress_requests_total Outbound HTTP calls',
+  'counter svc_list_scans_total Slow lists of documents that no index serves',
+  'histogram svc_list_scan_duration_seconds Time such a list took in the database',
   'counter svc_cron_runs_total Runs of jobs by this process',
   'histogram svc_cron_run_duration_seconds Time that runs of jobs by this process took',
   'gauge svc_cron_seconds_since_success Time since the last success of a job in any process, or since the job is known',

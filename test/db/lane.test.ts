@@ -97,3 +97,21 @@ test('nobody waits for longer than the lane says', async () => {
   first.end();
   assert.equal(await first.outcome, 'done');
 });
+
+test('a read is told when its wait is over, and only then', async () => {
+  const lane = new Lane({ ...bounds, places: 1 });
+  const waiter = { isGone: false, onGone: () => () => {} };
+  const started: string[] = [];
+  let end = () => {};
+  const first = lane.use({ account: 'a', waiter, onStarted: () => started.push('first') }, () => {
+    return new Promise<void>((resolve) => {
+      end = resolve;
+    });
+  });
+  const second = lane.use({ account: 'b', waiter, onStarted: () => started.push('second') }, async () => {});
+  await turn();
+  assert.deepEqual(started, ['first']);
+  end();
+  await Promise.all([first, second]);
+  assert.deepEqual(started, ['first', 'second']);
+});

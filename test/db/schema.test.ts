@@ -5,7 +5,14 @@ import { startRuntime, tablesOf } from '../harness/platform.js';
 import { describedTables } from '../harness/tables.js';
 
 /** Written by the platform itself, in whole rows of text, or by single statements in words of our own. */
-const withoutCodecs = ['collection_counts', 'event_sequences', 'events', 'installation', 'number_sequences', 'schema_migrations'];
+const withoutCodecs = [
+  'collection_counts',
+  'event_sequences',
+  'events',
+  'installation',
+  'number_sequences',
+  'schema_migrations',
+];
 
 test('every table of the code is in the database, column by column, and the other way round', async () => {
   const { runtime } = await startRuntime();

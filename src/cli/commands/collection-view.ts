@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { attributesApi, databasesApi } from '#src/features/index.js';
+import type { attributesApi, CollectionSize, databasesApi } from '#src/features/index.js';
 import { printJson } from '#src/platform/json.js';
 import type { ApplianceCall } from '../command.js';
 import type { CommandResult } from '../command-result.js';
@@ -18,8 +18,8 @@ export function collectionOf({ args }: ApplianceCall, argument: string) {
   return { databaseId: args.required('--database'), collectionId: args.argument(argument) };
 }
 
-/** A collection with its attributes and indexes. */
-export function shownCollection(collection: Collection): CommandResult {
+/** A collection with its attributes and indexes, and what it takes in the database where that was counted. */
+export function shownCollection(collection: Collection, size?: CollectionSize): CommandResult {
   const { attributes, indexes } = collection;
   const parts = [
     pairs([
@@ -29,6 +29,12 @@ export function shownCollection(collection: Collection): CommandResult {
       ['document security', collection.documentSecurity ? 'on' : 'off'],
       ['permissions', collection.$permissions.join(', ') || 'none'],
       ['created', collection.$createdAt],
+      ...(size === undefined
+        ? []
+        : ([
+            ['rows', counted(size.rows)],
+            ['bytes', counted(size.bytes)],
+          ] as const)),
     ]),
     ...(attributes.length === 0
       ? []
@@ -45,8 +51,10 @@ export function shownCollection(collection: Collection): CommandResult {
           ),
         ]),
   ];
-  return { value: collection, text: Lines.parts(parts) };
+  return { value: { ...collection, ...size }, text: Lines.parts(parts) };
 }
+
+const counted = (number: number | null) => (number === null ? 'not counted in time' : String(number));
 
 /** Key, type, whether it is required, default and bounds. */
 export function attributeRow(attribute: Attribute): readonly string[] {

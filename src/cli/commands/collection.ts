@@ -83,7 +83,8 @@ const list = command({
 
 const show = command({
   path: 'collection show',
-  summary: 'Shows a collection with its attributes and indexes',
+  summary:
+    'Shows a collection with its attributes and indexes, and its size. The size is counted, which can take up to 20 seconds',
   arguments: [idArgument],
   options: [projectOption, databaseOption],
   examples: [
@@ -91,8 +92,12 @@ const show = command({
     'svc collection show posts --project shop --database blog --json',
   ],
   needs: 'appliance',
-  run: async (call) =>
-    shownCollection(await invokeAsOperator(call, databasesApi.getCollection, { params: collectionOf(call, 'ID') })),
+  run: async (call) => {
+    const params = collectionOf(call, 'ID');
+    const collection = await invokeAsOperator(call, databasesApi.getCollection, { params });
+    const path = { projectId: call.args.required('--project'), ...params };
+    return shownCollection(collection, await call.features.databases.sizeOf(call.runtime.db, path));
+  },
 });
 
 const update = command({

@@ -1,6 +1,7 @@
 import type { Command } from '../command.js';
 import { apikeyCommands } from './apikey.js';
 import { collectionCommands } from './collection.js';
+import { adviseCommand } from './collection-advise.js';
 import { collectionSchemaCommands } from './collection-schema.js';
 import { listingCommands } from './commands.js';
 import { configCommands } from './config.js';
@@ -40,6 +41,7 @@ export const commands: readonly Command[] = [
   ...databaseCommands,
   ...collectionCommands,
   ...collectionSchemaCommands,
+  adviseCommand,
   ...webhookCommands,
   ...webhookDeliveryCommands,
   ...webhookRemoval,

@@ -1,4 +1,4 @@
-import { Failure } from '#src/contract/errors.js';
+import { errorCatalog, Failure } from '#src/contract/errors.js';
 
 /**
  * What went wrong, in words both databases share. `notWritable`: the database answers and does not take this write; `busy`: a lock was waited
@@ -19,12 +19,15 @@ type DatabaseErrorKind =
 export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind;
   readonly code: string;
+  /** A sentence for the client, after the message of the catalog; may say nothing that the client did not send. */
+  readonly advice: string | undefined;
 
-  constructor(kind: DatabaseErrorKind, code: string) {
+  constructor(kind: DatabaseErrorKind, code: string, advice?: string) {
     super(`database error ${code} (${kind})`);
     this.name = 'DatabaseError';
     this.kind = kind;
     this.code = code;
+    this.advice = advice;
   }
 }
 
@@ -38,9 +41,15 @@ const retryAfter: Partial<Record<DatabaseErrorKind, number>> = {
 
 /** The answer a client gets for a database error that no feature expected; undefined where it is a defect of ours. */
 export function failureOf(error: DatabaseError): Failure | undefined {
-  if (error.kind === 'timeout') return new Failure('general_query_timeout', { cause: error });
+  if (error.kind === 'timeout') return timeoutOf(error);
   const seconds = retryAfter[error.kind];
   return seconds === undefined ? undefined : new Failure('general_unavailable', { retryAfter: seconds, cause: error });
+}
+
+function timeoutOf(error: DatabaseError): Failure {
+  const type = 'general_query_timeout';
+  if (error.advice === undefined) return new Failure(type, { cause: error });
+  return new Failure(type, { message: `${errorCatalog[type].message} ${error.advice}`, cause: error });
 }
 
 /** The driver's own code of an error, without its message. */

@@ -49,6 +49,7 @@ export class Lane {
   async use<T>(reading: Reading, body: () => Promise<T>): Promise<T> {
     await this.#enter(reading);
     try {
+      reading.onStarted?.();
       return await body();
     } finally {
       this.#leave(reading.account);

@@ -165,6 +165,9 @@ function readingOfAll(batch: readonly Waiting[]): Reading {
     account: isOfOne && first !== undefined ? first.reading.account : joined,
     waiter: new AnyOf(batch.map(({ reading }) => reading.waiter)),
     maxMs: slow.afterMs,
+    onStarted: () => {
+      for (const { reading } of batch) reading.onStarted?.();
+    },
   };
 }
 

@@ -18,8 +18,9 @@ import { toCollection, toDatabase } from './view.js';
 export { databasesApi } from './api.js';
 export { type AttributeType, attributeTypes, InvalidValue, toStored, typeNames } from './attribute-types.js';
 export { attributesApi, newAttributesApi } from './attributes/api.js';
-export { type Attribute, type Collection, columnKind, currentLayout } from './schema.js';
-export type { Databases } from './service.js';
+export { type Attribute, type Collection, columnKind, currentLayout, type Index, indexProblem } from './schema.js';
+export type { CollectionSize, Databases } from './service.js';
+export { collections } from './store.js';
 
 /** Databases, collections, attributes and indexes. */
 export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'random'>, lists: Lists) {

@@ -1,4 +1,5 @@
 import { type ErrorType, Failure } from '#src/contract/errors.js';
+import { schemaLimits } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { ColumnKind } from '#src/platform/db/collection-ddl.js';
 import { type AttributeOptions, type AttributeTypeName, attributeTypes } from './attribute-types.js';
@@ -77,6 +78,18 @@ export function attributeOf({ attributes }: Collection, key: string): Attribute 
 /** The index with a key. Throws Failure `index_not_found`. */
 export function indexOf({ indexes }: Collection, key: string): Index {
   return partOf(indexes, key, 'index_not_found');
+}
+
+/** Why there can be no index over these attributes; undefined where there can be one. */
+export function indexProblem(attributes: readonly Attribute[], type: Index['type']): string | undefined {
+  const characters = attributes.reduce((sum, { size = 0, array }) => sum + (array ? 0 : size), 0);
+  if (attributes.length === 0 || attributes.length > schemaLimits.indexedAttributes)
+    return `An index has 1 to ${schemaLimits.indexedAttributes} attributes.`;
+  if (new Set(attributes).size < attributes.length) return 'An attribute stands twice in the index.';
+  if (characters > schemaLimits.indexedCharacters)
+    return `The attributes of an index may have ${schemaLimits.indexedCharacters} characters together.`;
+  if (type === 'unique' && attributes.some(({ array }) => array)) return 'An array cannot be unique.';
+  return undefined;
 }
 
 function partOf<P extends Attribute | Index>(parts: readonly P[], key: string, missing: ErrorType): P {

@@ -21,6 +21,13 @@ interface FoundCollection {
   readonly databaseEnabled: boolean;
 }
 
+/** What a collection takes in the database; null where the database did not count it in time. */
+export interface CollectionSize {
+  readonly rows: number | null;
+  /** The documents with their permissions and all indexes, on disk. */
+  readonly bytes: number | null;
+}
+
 /** Databases: containers of collections. */
 export interface DatabaseService {
   /** Throws Failure `database_not_found`. */
@@ -41,6 +48,8 @@ export interface CollectionService {
   findCollection(reader: Reader, path: CollectionPath): Promise<FoundCollection | undefined>;
   /** Throws Failure `database_not_found` or `collection_not_found`, as all that follow. */
   getCollection(reader: Reader, path: CollectionPath): Promise<Collection>;
+  /** What the collection takes in the database. It reads all of it. */
+  sizeOf(reader: Reader, path: CollectionPath): Promise<CollectionSize>;
   /** Creates a collection; the id may be `unique()`. Throws Failure `collection_already_exists`. */
   createCollection(unit: Unit, path: CollectionPath, input: CollectionDraft): Promise<Collection>;
   /** Changes what is given. */

@@ -1,3 +1,4 @@
+import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, bool, instant, integer, json, nullable, table, text } from '#src/platform/db/table.js';
 import type { Attribute, Collection, CollectionPath, Index } from './schema.js';
@@ -116,6 +117,22 @@ export function createDatabaseStore(sql: Sql) {
           .where({ number })
           .update({ layout, upgraded_to: null, version: knex.raw('version + 1') }),
       ),
+    countDocuments: (number: number): Query =>
+      sql.compile(knex(documentTable(number)).select(knex.raw('count(*) as count'))),
+    bytesOf: (number: number): Query => {
+      const tables = [documentTable(number), readersTable(number)];
+      if (sql.dialect === 'postgres')
+        return sql.text(
+          'select pg_total_relation_size(cast(? as regclass)) + pg_total_relation_size(cast(? as regclass)) as bytes',
+          tables,
+        );
+      // The names come first, as `dbstat` walks only what it is asked for by name.
+      return sql.text(
+        `select sum(pgsize) as bytes from sqlite_master cross join dbstat on dbstat.name = sqlite_master.name
+          where aggregate = 1 and type in ('table', 'index') and tbl_name in (?, ?)`,
+        tables,
+      );
+    },
     removeCollection: (number: number): Query => sql.compile(knex(collections.name).where({ number }).delete()),
   };
 }

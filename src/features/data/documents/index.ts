@@ -5,6 +5,7 @@ import type { Databases } from '../databases/index.js';
 import { documentsApi, documentValuesApi } from './api.js';
 import { createCollections, type Where } from './collections.js';
 import { createReads } from './reads.js';
+import { createScans } from './scans/index.js';
 import type { Documents } from './service.js';
 import { createDocumentStore } from './store.js';
 import { documentReply, pageReply } from './view.js';
@@ -12,19 +13,21 @@ import { createWrites } from './writes.js';
 
 export { documentValuesApi } from './api.js';
 export type { DocumentPage, StoredDocument } from './document.js';
+export type { AdvisedScan } from './scans/index.js';
 
 /** What a handler reads of a call, whichever way the operation replies. */
 type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsApi)[K]>, keyof Call>;
 
 /** Documents of collections. */
 export function createDocumentsFeature(
-  runtime: Pick<Runtime, 'db' | 'sql' | 'random' | 'config' | 'clock'>,
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config' | 'log' | 'metrics'>,
   databases: Databases,
 ) {
   const store = createDocumentStore(runtime.sql);
   const collections = createCollections(runtime, databases, store);
+  const scans = createScans(runtime, databases);
   const documents: Documents = {
-    ...createReads(runtime, collections, store),
+    ...createReads(runtime, collections, store, scans.watch),
     ...createWrites(runtime, collections, store),
   };
   const where = ({ project, actor, params, request }: Omit<CallOf<'create'>, 'query' | 'body'>): Where => ({
@@ -49,6 +52,7 @@ export function createDocumentsFeature(
   return {
     /** Prints documents that were printed in an earlier form. */
     reprint: store.reprint,
+    scans,
     operations: implement(documentsApi, {
       create: async (call) => documentReply(await create(call)),
       list: async (call) => pageReply(await documents.printedList(where(call), call.query.queries, totalOf(call))),

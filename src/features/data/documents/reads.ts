@@ -18,6 +18,7 @@ import { createListParser, type DocumentQuery, parseQueries } from './query/pars
 import { createReaderCounts } from './query/reader-counts.js';
 import { type Route, routeOf, type Visibility } from './query/sources.js';
 import { documentsOf, toDocument } from './row.js';
+import type { WatchList } from './scans/index.js';
 import type { Documents } from './service.js';
 import type { DocumentStore } from './store.js';
 
@@ -26,6 +27,7 @@ export function createReads(
   runtime: Pick<Runtime, 'db' | 'sql' | 'config' | 'clock'>,
   collections: Collections,
   store: DocumentStore,
+  watch: WatchList,
 ): Pick<Documents, 'get' | 'list' | 'printedList'> {
   const { db, sql, config } = runtime;
   const parseList = createListParser();
@@ -74,10 +76,13 @@ export function createReads(
     const route = await chooseRoute(where, collection, request, visibility);
     const look = async (maxBytes: number): Promise<Look<{ readonly total: number; readonly documents: string }>> => {
       const page = { visibility, route, count, maxBytes, form };
-      const row = await (cursor === null
-        ? firstPage(where, collection, request, page)
-        : pageAt(where, collection, request, page, cursor.id));
-      demandCurrent(collection, row?.version);
+      const row = await watch(where, collection, request, async (watched) => {
+        const found = await (cursor === null
+          ? firstPage(watched, collection, request, page)
+          : pageAt(watched, collection, request, page, cursor.id));
+        demandCurrent(collection, found?.version);
+        return found;
+      });
       const documents = String(row?.documents ?? '');
       if (documents.startsWith('!')) return { bytes: Number(documents.slice(1)) };
       return { bytes: Buffer.byteLength(documents), value: { total: Number(row?.total), documents } };

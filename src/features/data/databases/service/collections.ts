@@ -3,7 +3,9 @@ import { schemaLimits } from '#src/contract/limits.js';
 import { expandPermissions } from '#src/contract/permissions.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { CollectionDdl } from '#src/platform/db/collection-ddl.js';
-import type { Unit } from '#src/platform/db/unit.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { Query } from '#src/platform/db/query.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type Collection, type CollectionPath, currentLayout } from '../schema.js';
 import type { CollectionService, DatabaseService } from '../service.js';
@@ -68,6 +70,13 @@ export function createCollections(
   const service: CollectionService = {
     findCollection,
     getCollection,
+    sizeOf: async (reader, path) => {
+      const { number } = await getCollection(reader, path);
+      return {
+        rows: await measured(reader, store.countDocuments(number), 'count'),
+        bytes: await measured(reader, store.bytesOf(number), 'bytes'),
+      };
+    },
     createCollection: async (unit, { projectId, databaseId, collectionId }, input) => {
       await getDatabase(unit, projectId, databaseId);
       const number = Number((await unit.one(store.nextNumber()))?.last);
@@ -113,4 +122,14 @@ export function createCollections(
     },
   };
   return { rows: { lock, change }, collections: service };
+}
+
+/** A number, or null where a statement may not run long enough to count it. */
+async function measured(reader: Reader, query: Query, column: string): Promise<number | null> {
+  try {
+    return Number((await reader.one(query))?.[column]);
+  } catch (error) {
+    if (error instanceof DatabaseError && error.kind === 'timeout') return null;
+    throw error;
+  }
 }

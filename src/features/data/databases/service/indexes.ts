@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { type Attribute, type Collection, type Index, indexOf } from '../schema.js';
+import { type Attribute, type Collection, type Index, indexOf, indexProblem } from '../schema.js';
 import type { IndexDraft, IndexService } from '../service.js';
 import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
 
@@ -53,17 +53,7 @@ function indexedAttributes(collection: Collection, { attributes, type }: IndexDr
       throw new Failure('attribute_unknown', { message: `The collection has no attribute ${key}.` });
     return attribute;
   });
-  const characters = found.reduce((sum, { size = 0, array }) => sum + (array ? 0 : size), 0);
-  const problem =
-    found.length === 0 || found.length > schemaLimits.indexedAttributes
-      ? `An index has 1 to ${schemaLimits.indexedAttributes} attributes.`
-      : new Set(attributes).size < attributes.length
-        ? 'An attribute stands twice in the index.'
-        : characters > schemaLimits.indexedCharacters
-          ? `The attributes of an index may have ${schemaLimits.indexedCharacters} characters together.`
-          : type === 'unique' && found.some(({ array }) => array)
-            ? 'An array cannot be unique.'
-            : undefined;
+  const problem = indexProblem(found, type);
   if (problem !== undefined) throw new Failure('index_invalid', { message: problem });
   return found;
 }

@@ -1,0 +1,50 @@
+import { scanLimits } from '#src/contract/limits.js';
+import { instantOf } from '#src/platform/clock.js';
+import { pruneInBatches } from '#src/platform/db/prune.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Job } from '#src/platform/scheduler.js';
+import type { ScanCounts } from './counts.js';
+import type { ScanStore } from './store.js';
+
+/** What is done again and again: writing what this process has counted, and removing what is old. */
+export function createScanJobs(
+  { db, clock, random }: Pick<Runtime, 'db' | 'clock' | 'random'>,
+  store: ScanStore,
+  counts: ScanCounts,
+): readonly Job[] {
+  const contextOf = (id: string) => ({ projectId: null, actor: { kind: 'job', id }, requestId: random.id() });
+  const save = async (): Promise<void> => {
+    const rows = counts.take();
+    if (rows.length === 0) return;
+    const numbers = [...new Set(rows.map(({ collection }) => collection))];
+    try {
+      await db.work(contextOf('scans.save'), async (unit) => {
+        await unit.run(store.merge(rows));
+        await unit.run(store.trim(numbers, scanLimits.shapesOfCollection));
+      });
+    } catch (error) {
+      counts.restore(rows);
+      throw error;
+    }
+  };
+  const prune: Job['run'] = async (signal) => {
+    const before = instantOf(clock.now() - scanLimits.retentionDays * 86_400_000);
+    await pruneInBatches(db, contextOf('scans.prune'), signal, (limit) => store.prune(before, limit));
+  };
+  return [
+    {
+      name: 'scans.save',
+      schedule: '*/10 * * * * *',
+      summary: 'Writes the slow lists that this process has counted',
+      lease: 'process',
+      run: save,
+    },
+    {
+      name: 'scans.prune',
+      schedule: '0 50 3 * * *',
+      summary: `Deletes slow lists that did not come again for ${scanLimits.retentionDays} days`,
+      lease: 'database',
+      run: prune,
+    },
+  ];
+}

@@ -1,0 +1,19 @@
+import type { Runtime } from '#src/platform/index.js';
+import { durationBuckets } from '#src/platform/metrics.js';
+
+/** Creates the measurements of slow lists that no index serves; they are called with the seconds that one took. */
+export function createScanMetrics({ metrics }: Pick<Runtime, 'metrics'>): (seconds: number) => void {
+  const scans = metrics.counter({
+    name: 'svc_list_scans_total',
+    help: 'Slow lists of documents that no index serves',
+  });
+  const time = metrics.histogram({
+    name: 'svc_list_scan_duration_seconds',
+    help: 'Time such a list took in the database',
+    buckets: durationBuckets.filter((seconds) => seconds >= 0.05),
+  });
+  return (seconds) => {
+    scans.inc();
+    time.observe(seconds);
+  };
+}
