@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { root } from '../harness/checkout.js';
 import { linkOf } from '../proofs/proofs.js';
@@ -25,7 +26,7 @@ for (const [width, colorScheme] of [
       for (const { path, name } of hostedPages) {
         await page.goto(`${endpoint}/auth/${path}`);
         await page.evaluate(axe);
-        const found = (await page.evaluate('axe.run()')) as { violations: { id: string; nodes: { html: string }[] }[] };
+        const found = (await page.evaluate('axe.run()')) as AxeResults;
         const problems = found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
         assert.deepEqual(problems, [], name);
         const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');

@@ -9,6 +9,7 @@ import { rowsOf, runSql } from '../harness/database.js';
 import { lastMessageTo } from '../harness/messages.js';
 import { startReceiver } from '../harness/receiver.js';
 import { keyAsBefore, openSealed, sealAsBefore } from '../harness/sealed.js';
+import { addProvider } from '../oauth2/setup.js';
 import { aGuardedUser } from '../second-factor/people.js';
 import { attemptsOf, aWebhook, startOpen } from '../webhooks/setup.js';
 
@@ -126,6 +127,13 @@ async function inhabit(of: TestAppliance) {
   (await key.client.post('/webhooks/hook/secret', {})).expect(200);
   const body = { email: plain.email, url: 'http://localhost:3000/' };
   (await createClient(of).post('/account/recovery', body)).expect(201);
+  await addProvider(of, { key: 'github', kind: 'oauth2', config: { clientId: 'client', clientSecret: 'hidden' } });
+  const { runtime, features } = of.appliance;
+  const by = { projectId: 'main', actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
+  const tokens = { accessToken: 'access', refreshToken: 'refresh', expires: null };
+  const proof = { provider: 'github', providerUid: '1', providerEmail: '', tokens };
+  await runtime.db.work(by, (unit) => features.identities.link(unit, of.project, plain.id, proof));
+  (await createClient(of).get('/account/sessions/oauth2/github')).expect(302);
   return { key, plain, guarded, session };
 }
 

@@ -92,6 +92,9 @@ export function createVerifier({ baseUrl, allowsOrigin }: Deps) {
     registration: async (project: Project, given: RegistrationResponse): Promise<NewCredential | Refused> => {
       const expected = expectation(project, given);
       if (expected === undefined) return { refused: 'foreign origin' };
+      // A package that cannot be loaded is the service's fault, not the response's.
+      const { verifyRegistrationResponse } = await library.get();
+      await helpers.get();
       try {
         const attestationObject = await withoutStatement(given.response.attestationObject);
         const response: RegistrationResponseJSON = {
@@ -99,7 +102,6 @@ export function createVerifier({ baseUrl, allowsOrigin }: Deps) {
           response: { ...given.response, attestationObject },
           clientExtensionResults: {},
         };
-        const { verifyRegistrationResponse } = await library.get();
         const supportedAlgorithmIDs = [...algorithms];
         const result = await verifyRegistrationResponse({ ...expected, response, supportedAlgorithmIDs });
         if (!result.verified) return { refused: 'not verified' };
@@ -125,8 +127,8 @@ export function createVerifier({ baseUrl, allowsOrigin }: Deps) {
       const publicKey = new Uint8Array(Buffer.from(known.publicKey, 'base64url'));
       // The package would refuse a counter before it has verified the signature; the rule is below.
       const credential = { id: known.credentialId, publicKey, counter: 0 };
+      const { verifyAuthenticationResponse } = await library.get();
       try {
-        const { verifyAuthenticationResponse } = await library.get();
         const result = await verifyAuthenticationResponse({ ...expected, response, credential });
         if (!result.verified) return { refused: 'wrong signature' };
         const { newCounter, userVerified, credentialDeviceType } = result.authenticationInfo;
