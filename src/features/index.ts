@@ -198,17 +198,14 @@ export function createFeatures(runtime: Runtime) {
     jobs,
     operations: [
       ...accountOperations,
-      ...passkeysFeature.operations,
-      ...hostedPages.operations,
-      ...userManagement.operations,
+      ...[passkeysFeature, hostedPages, userManagement, teams, documents, hooks].flatMap(
+        ({ operations }) => operations,
+      ),
       ...sessionOperations,
       ...tokenOperations,
       ...keyOperations,
-      ...teams.operations,
       ...projectOperations,
       ...databaseOperations,
-      ...documents.operations,
-      ...hooks.operations,
     ],
     /** Operations without routes, which GraphQL calls. */
     valueOperations: documents.valueOperations,
