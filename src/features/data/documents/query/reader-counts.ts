@@ -12,7 +12,7 @@ const maxCounted = 10_000;
 
 /** How many documents a caller may see through its roles, and how many there are. */
 export interface ReaderCount {
-  /** About; each role up to `maxCounted`, and a document once for each role that it names. */
+  /** About, and a document once for each role that it names; of a role with more than `maxCounted` as many as there are. */
   readonly readable: number;
   /** The last sequence that was given, so at least as many as there are. */
   readonly documents: number;
@@ -48,8 +48,13 @@ export function createReaderCounts(
         cache.set(keyOf(role), { count, at: now }, 32);
       }
     }
+    const documents = counts.get('') ?? 0;
     let readable = 0;
-    for (const role of roles) readable += counts.get(role) ?? 0;
-    return { readable, documents: counts.get('') ?? 0, roles: roles.length };
+    for (const role of roles) {
+      const count = counts.get(role) ?? 0;
+      // Where the counting ended, it may be all of them.
+      readable += count < maxCounted ? count : Math.max(count, documents);
+    }
+    return { readable, documents, roles: roles.length };
   };
 }
