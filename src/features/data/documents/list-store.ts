@@ -45,10 +45,7 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
   const { dialect } = sql;
   const condition = createCompiler(sql);
   const pages = createPageStatements(sql);
-  const cache = new WeakMap<
-    DocumentQuery,
-    { readonly count: CountUpTo; readonly form: PageForm; readonly query: ReturnType<typeof pages.shared> }
-  >();
+  const cache = new WeakMap<DocumentQuery, Map<string, SharedList>>();
   const sourceOf = createSources(sql);
   const pageOf = (collection: Collection, request: DocumentQuery, page: ListPage) => {
     const { visibility, route, cursor, count, maxBytes, form } = page;
@@ -101,22 +98,42 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     list: (collection, request, page) => pages.alone(pageOf(collection, request, page)),
     sharedList: (collection, request, page) => {
       if (!request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues)) return undefined;
-      // The roles stand in a column then, too.
-      if (dialect === 'sqlite' && page.visibility !== 'everything') return undefined;
-      const cached = cache.get(request);
-      const isCacheable = page.visibility === 'everything';
-      if (isCacheable && cached?.count === page.count && cached.form === page.form)
-        return withMaxBytes(cached.query, page.maxBytes);
-      const shared = pages.shared(pageOf(collection, request, { ...page, cursor: null }));
-      if (isCacheable) cache.set(request, { count: page.count, form: page.form, query: shared });
-      return shared;
+      // A walk would take the roles, which stand in a column then, apart for each document.
+      if (dialect === 'sqlite' && page.route === 'walk') return undefined;
+      const { visibility, route, count, form, maxBytes } = page;
+      const shared = cache.get(request) ?? new Map<string, SharedList>();
+      cache.set(request, shared);
+      const key = `${route} ${count} ${form}`;
+      let list = shared.get(key);
+      if (list === undefined) {
+        list = sharedBy((roles) => {
+          const ofRoles = visibility === 'everything' ? visibility : roles;
+          return pages.shared(pageOf(collection, request, { ...page, visibility: ofRoles, cursor: null }));
+        });
+        shared.set(key, list);
+      }
+      return withOwn(list, maxBytes, visibility === 'everything' ? '' : sql.list(visibility));
     },
   };
 }
 
-/** The same read with another bound. */
-function withMaxBytes<Q extends SharedQuery & { readonly maxBytesAt: number }>(query: Q, maxBytes: number): Q {
+/** A statement that lists of other callers share, and which of its values are the caller's: the bound of the answer, and the roles. */
+interface SharedList {
+  readonly query: SharedQuery;
+  readonly maxBytesAt: number;
+  readonly rolesAt: readonly number[];
+}
+
+/** The roles stand where two statements of different roles differ. */
+function sharedBy(make: (roles: readonly string[]) => SharedQuery & { readonly maxBytesAt: number }): SharedList {
+  const [query, other] = [make(['one']), make(['other'])];
+  const rolesAt = query.own.flatMap((value, at) => (value === other.own[at] ? [] : [at]));
+  return { query, maxBytesAt: query.maxBytesAt, rolesAt };
+}
+
+function withOwn({ query, maxBytesAt, rolesAt }: SharedList, maxBytes: number, roles: string): SharedQuery {
   const own = [...query.own];
-  own[query.maxBytesAt] = maxBytes;
+  own[maxBytesAt] = maxBytes;
+  for (const at of rolesAt) own[at] = roles;
   return { ...query, own };
 }
