@@ -106,19 +106,21 @@ test('collections of the version before are brought along while they are read an
   };
   const writing = write();
   await expectLists();
-  const job = target.appliance.features.jobs.run('collections.upgrade');
+  const layouts = async () =>
+    (await runSql(target, 'select distinct layout from collections')).map(({ layout }) => Number(layout));
+  const { jobs } = target.appliance.features;
+  // The server may have begun it at its start, where a slot was missed.
+  const upgraded = (async () => {
+    while (JSON.stringify(await layouts()) !== '[2]') await jobs.run('collections.upgrade');
+  })();
   for (let round = 0; round < 5; round++) await expectLists();
-  assert.equal((await job)?.outcome, 'ok');
+  await upgraded;
   await expectLists();
   ended = true;
   await writing;
 
   await expectLists();
   assert.equal((await key.get(query({ method: 'limit', values: [1] }))).body.total, documents + others.length);
-  assert.deepEqual(
-    (await runSql(target, 'select distinct layout from collections')).map(({ layout }) => Number(layout)),
-    [2],
-  );
   const { collection } = await aBackend(target);
   await collection({ documentSecurity: true });
   assert.deepEqual(await partsOf(target, 2), await partsOf(target, 3));

@@ -6,7 +6,7 @@ import type { Collection } from '../databases/index.js';
 import { createCompiler, orderColumns } from './query/compile.js';
 import { type CountUpTo, createPageStatements } from './query/page.js';
 import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from './query/parse.js';
-import { createSources, type Route, type Visibility } from './query/sources.js';
+import { createSources, fewRoles, type Route, type Visibility } from './query/sources.js';
 import { columnArray } from './row.js';
 import type { Serializers } from './serializer.js';
 
@@ -98,9 +98,8 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     list: (collection, request, page) => pages.alone(pageOf(collection, request, page)),
     sharedList: (collection, request, page) => {
       if (!request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues)) return undefined;
-      // A walk would take the roles, which stand in a column then, apart for each document.
-      if (dialect === 'sqlite' && page.route === 'walk') return undefined;
       const { visibility, route, count, form, maxBytes } = page;
+      if (dialect === 'sqlite' && route === 'walk' && visibility.length > fewRoles) return undefined;
       const shared = cache.get(request) ?? new Map<string, SharedList>();
       cache.set(request, shared);
       const key = `${route} ${count} ${form}`;

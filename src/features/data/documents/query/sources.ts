@@ -14,6 +14,9 @@ export type Visibility = 'everything' | readonly string[];
  */
 export type Route = 'all' | 'readers' | 'among' | 'walk';
 
+/** Up to so many roles a list of SQLite takes them apart again for each document of a walk, and can share its statement. */
+export const fewRoles = 16;
+
 /** Where a list finds its documents. */
 export interface Source {
   /** What stands after FROM. */
@@ -89,8 +92,10 @@ export function createSources(sql: Pick<Sql, 'dialect' | 'list'>) {
       return { from: { sql: readers, values: [] }, filter: { sql: `role ${isOneOf}`, values }, repeats: true, total };
     if (route === 'walk') {
       // `offset 0` keeps Postgres, and `limit 1` SQLite, from making a join of it: that would read all readers, or count a document twice.
-      const kept = dialect === 'sqlite' ? 'limit 1' : 'offset 0';
-      const named = `select 1 from ${readers} where ${readers}.seq = ${table}.seq and ${readers}.role ${isOneOf} ${kept}`;
+      const named =
+        dialect === 'sqlite' && roles.length <= fewRoles
+          ? `select 1 from json_each(?) as granted cross join ${readers} on ${readers}.role = granted.value where ${readers}.seq = ${table}.seq limit 1`
+          : `select 1 from ${readers} where ${readers}.seq = ${table}.seq and ${readers}.role ${isOneOf} ${dialect === 'sqlite' ? 'limit 1' : 'offset 0'}`;
       return { from: { sql: table, values: [] }, filter: { sql: `exists (${named})`, values }, repeats: false, total };
     }
     if (dialect === 'sqlite') {
