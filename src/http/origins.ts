@@ -2,6 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { corsRequestHeaders, corsResponseHeaders } from '#src/contract/headers.js';
 import type { Declaration } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
+import { isBelow } from '#src/contract/web-address.js';
 import type { Projects } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { hasBody, isJson } from './body.js';
@@ -19,6 +20,7 @@ export function createOrigins({ db, config }: Pick<Runtime, 'db' | 'config'>, pr
   const allowHeaders = corsRequestHeaders(config.headerAliases).join(', ');
   const exposeHeaders = corsResponseHeaders(config.headerAliases).join(', ');
 
+  const base = new URL(config.baseUrl);
   const granted = new Set<string>();
 
   const grant = ({ response }: RequestContext, origin: string) => {
@@ -89,13 +91,14 @@ export function createOrigins({ db, config }: Pick<Runtime, 'db' | 'config'>, pr
     },
     /**
      * Whether a page of the project has opened the address in the browser: the cookie comes along whoever has. Browsers tell by Fetch Metadata, and
-     * by the referrer, which a page can withhold but not choose.
+     * by the referrer, which a page can withhold but not choose. The service's own pages are for logins and never lead to a link.
      */
     isOwnNavigation: ({ req, project }: RequestContext): boolean => {
       const { 'sec-fetch-site': site, referer } = req.headers;
+      const page = referer !== undefined && URL.canParse(referer) ? new URL(referer) : undefined;
+      if (page !== undefined && isBelow(page, base)) return false;
       if (site === 'same-origin') return true;
-      if (project === undefined || referer === undefined || !URL.canParse(referer)) return false;
-      return projects.allowsOrigin(project, new URL(referer).origin);
+      return project !== undefined && page !== undefined && projects.allowsOrigin(project, page.origin);
     },
     /** Lets every page read a public document, for which credentials are ignored. */
     admitAnybody: ({ response }: RequestContext): void => response.set('Access-Control-Allow-Origin', '*'),

@@ -1,6 +1,7 @@
 // What must not open a session: answers that were not asked for, that belong to another login, or that the provider did not give.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { aServerKey } from '../harness/actors.js';
 import { createClient } from '../harness/client.js';
 import { rowsOf } from '../harness/database.js';
 import { app, assertFailed, type Browser, createBrowser, endOf, startUrl } from './browser.js';
@@ -154,6 +155,42 @@ test('a discovery document that names another issuer is refused', async () => {
   assertFailed(await createBrowser(target).step(startUrl('sessions', 'liar')), 424, 'user_oauth2_provider_error');
 });
 
+test('a discovery document without a page to log in at is a provider that does not work', async () => {
+  for (const [at, address] of [
+    null,
+    5,
+    [1],
+    '/a',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'https://u:p@evil.example/',
+  ].entries()) {
+    const liar = await startFakeProvider();
+    liar.document = { authorization_endpoint: address } as never;
+    await addProvider(target, { key: `pageless${at}`, kind: 'oidc', config: configOf(liar) });
+    const end = await createBrowser(target).step(startUrl('sessions', `pageless${at}`));
+    assertFailed(end, 424, 'user_oauth2_provider_error');
+  }
+});
+
+test('a page whose platform was removed during the login is not led to', async () => {
+  const path = '/project/platforms';
+  const { client: key } = await aServerKey(target);
+  const made = await key.post(`${path}/web`, {
+    platformId: 'unique()',
+    name: 'Gone',
+    hostname: 'gone.example.com',
+    key: '',
+  });
+  const page = 'https://gone.example.com/done';
+  const browser = createBrowser(target);
+  const { location } = await browser.step(startUrl('tokens', 'fake', { success: page, failure: `${app}/failed` }));
+  assert.ok(location !== null);
+  (await key.delete(`${path}/${made.expect(201).string('$id')}`)).expect(204);
+  assertFailed(await back(browser, fake.authorize(location)), 400, 'general_argument_invalid');
+  assert.equal((await rowsOf(target, 'sessions')).length, users);
+});
+
 const nonsense: readonly [string, FakeProvider['intercept']][] = [
   ['does not answer', () => true],
   ['hangs up', (_, response) => Boolean(response.destroy())],
@@ -233,6 +270,8 @@ test('foreign pages are not led to, whether the login succeeds or fails', async 
     'data:text/html,x',
     'https://localhost:3000/#fragment',
     '/relative',
+    // The service itself: an address of the API would be called with what the browser holds.
+    `http://localhost:8080/v1${startUrl('sessions', 'fake').replace(/^.*\/v1/, '')}`,
   ];
   for (const page of pages)
     for (const given of [{ success: page }, { failure: page }, { success: page, failure: page }]) {
@@ -270,10 +309,13 @@ test('a provider that the project does not have, or that is disabled, is refused
 test('a page of another origin cannot use the session of the browser to add an identity', async () => {
   const { secret, userId } = (await guest.post('/account/sessions/anonymous', {})).expect(201).body;
   users += 1;
-  for (const headers of [{ Referer: 'https://evil.example/' }, { 'Sec-Fetch-Site': 'cross-site' }, {}] as Record<
-    string,
-    string
-  >[]) {
+  for (const headers of [
+    { Referer: 'https://evil.example/' },
+    { 'Sec-Fetch-Site': 'cross-site' },
+    // The page to sign in with, on which somebody else may do so.
+    { Referer: 'http://localhost:8080/v1/auth/sign-in?project=main', 'Sec-Fetch-Site': 'same-origin' },
+    {},
+  ] as Record<string, string>[]) {
     const browser = createBrowser(target);
     browser.cookies.set('localhost:8080', new Map([['svc_main', String(secret)]]));
     const { location } = await browser.step(startUrl('sessions', 'fake'), { headers });

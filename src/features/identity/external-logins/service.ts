@@ -119,7 +119,10 @@ export function createTransactions(
       );
       if (row === undefined) throw new Failure('user_invalid_token', { message: notOpen });
       const { data, ...transaction } = loginTransactions.decode(row);
-      if (transaction.failure !== '') request.browser.leadErrorsTo(new URL(transaction.failure));
+      // A platform may have been removed meanwhile.
+      const failurePage = projects.ownUrl(project, transaction.failure);
+      if (failurePage !== undefined) request.browser.leadErrorsTo(failurePage);
+      pageOf(project, transaction.success, 'success');
       const { bindingId, bindingDigest } = transaction;
       if (bindingId !== null) {
         const secret = request.browser.takeBinding(bindingId);

@@ -1,5 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
+import { isBelow } from '#src/contract/web-address.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { hostnameCandidates } from './hostnames.js';
@@ -27,6 +28,7 @@ export interface Origins {
 /** Creates the check of origins. */
 export function createOrigins({ config }: Pick<Runtime, 'config'>, store: ProjectStore): Origins {
   const base = new URL(config.baseUrl);
+  const pathBelow = (name: string) => new URL(`${config.baseUrl.replace(/\/$/, '')}/${name}`);
   const isLocal = localNames.includes(base.hostname);
   const isOurs = (url: URL): boolean => url.origin === base.origin || (isLocal && localNames.includes(url.hostname));
   const allowsOrigin = (project: Project, origin: string): boolean => {
@@ -39,7 +41,10 @@ export function createOrigins({ config }: Pick<Runtime, 'config'>, store: Projec
     // `blob:` and other schemes have the origin of what they wrap.
     const isWeb = url !== undefined && (url.protocol === 'https:' || url.protocol === 'http:');
     const isPlain = isWeb && url.username === '' && url.password === '' && url.hash === '';
-    return isPlain && allowsOrigin(project, url.origin) ? url : undefined;
+    // An address of the API would be called with what the browser holds; its pages are pages.
+    const isApi =
+      url !== undefined && isBelow(url, base) && !['auth', 'pages'].some((name) => isBelow(url, pathBelow(name)));
+    return isPlain && !isApi && allowsOrigin(project, url.origin) ? url : undefined;
   };
   return {
     isOwnOrigin: (origin) => {

@@ -229,7 +229,16 @@ async function discoveredClient(
   const said = client.serverMetadata().issuer;
   // Byte for byte (OpenID Connect Discovery §4.3); Microsoft's document for all tenants has a placeholder, which the library knows.
   if (said !== issuer && !said.includes('{tenantid}')) throw new Failure('user_oauth2_provider_error');
+  demandPage(client.serverMetadata().authorization_endpoint, allowInsecure);
   return client;
+}
+
+/** The browser is sent there, so it must be a page of the web. Throws Failure `user_oauth2_provider_error`. */
+function demandPage(address: unknown, allowInsecure: boolean): void {
+  const page = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
+  const isWeb = page?.protocol === 'https:' || (allowInsecure && page?.protocol === 'http:');
+  if (!isWeb || page?.username !== '' || page.password !== '')
+    throw new Failure('user_oauth2_provider_error', { cause: new Error('no page to log in at') });
 }
 
 async function getJson(
