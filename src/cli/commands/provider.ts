@@ -32,9 +32,14 @@ const built = [
 
 const secretOf = async (args: ParsedArgs): Promise<string | undefined> => {
   const file = args.text('--secret-file');
-  if (!args.isSet('--secret-stdin')) return file === undefined ? undefined : readSecretFile(file);
-  if (file !== undefined) throw usageError('--secret-file and --secret-stdin exclude each other.', 'give one of them');
-  return readStdin();
+  const isPiped = args.isSet('--secret-stdin');
+  if (file === undefined && !isPiped) return undefined;
+  if (file !== undefined && isPiped)
+    throw usageError('--secret-file and --secret-stdin exclude each other.', 'give one of them');
+  const secret = file === undefined ? await readStdin() : readSecretFile(file);
+  if (secret.trim() === '')
+    throw usageError('The client secret is empty.', 'a client without a secret is added without these flags');
+  return secret;
 };
 /** The members of the configuration that the flags give. */
 const configOf = async (args: ParsedArgs, flags: readonly OptionSpec[]): Promise<Record<string, unknown>> => {
