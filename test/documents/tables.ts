@@ -52,7 +52,7 @@ export async function verifyTables(place: Installation): Promise<number> {
       (column) => `d_${number}.${column}`,
     ),
     ...numbers(attributes).map((attribute) => `d_${number}.a_${attribute}`),
-    ...['role', 'seq'].map((column) => `r_${number}.${column}`),
+    ...['role', 'seq', 'created_at'].map((column) => `r_${number}.${column}`),
   ]);
   const found = columns.map((row) => `${row.table}.${row.column}`).filter((name) => /^[dr]_\d+\./.test(name));
   assert.deepEqual(found.sort(), expected.sort());

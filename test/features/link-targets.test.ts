@@ -82,6 +82,24 @@ test('every operation that takes such a URL is one of these', () => {
   const others = taking.flatMap(({ declaration }) =>
     [declaration.path, ...(declaration.aliases ?? [])].some((path) => known.has(path)) ? [] : [declaration.id],
   );
-  // Where deliveries go is judged by the guard of outbound calls.
-  assert.deepEqual(others.sort(), ['webhooks.create', 'webhooks.update']);
+  // Where deliveries go is judged by the guard of outbound calls; what a browser opens is asked below, and in the tests of OAuth2.
+  const inAddress = /^(pages\.|account\.createOAuth2(Session|Token)$)/;
+  assert.deepEqual(others.filter((id) => !inAddress.test(id)).sort(), ['webhooks.create', 'webhooks.update']);
+});
+
+test('pages of the service lead to pages of platforms only', async () => {
+  const pages = target.appliance.features.operations.filter(
+    ({ declaration: { id, method } }) => id.startsWith('pages.') && method === 'GET',
+  );
+  const guest = createClient(target);
+  let asked = 0;
+  for (const { declaration } of pages) {
+    if (!(declaration.query instanceof z.ZodObject) || !('success' in declaration.query.shape)) continue;
+    asked += 1;
+    const open = (success: string) =>
+      guest.get(`${declaration.path}?project=main&success=${encodeURIComponent(success)}`);
+    for (const url of wrong) assert.equal((await open(url)).status, 400, `${declaration.id} ${url}`);
+    for (const url of right) assert.equal((await open(url)).status, 200, `${declaration.id} ${url}`);
+  }
+  assert.ok(asked > 8, String(asked));
 });

@@ -20,6 +20,8 @@ const isSensitive = ({ method, path, session }: Declaration) =>
   /\/(mfa|password|phone|email|status|anonymous|webauthn|recovery|verifications?|tokens)\b/.test(path) ||
   (method === 'DELETE' && path === '/account');
 
+const formType = 'application/x-www-form-urlencoded';
+
 test('whatever opens sessions or changes factors, password and addresses is not for JWTs', () => {
   const open = declarations.filter((one) => isSensitive(one) && one.jwt !== false).map(({ id }) => id);
   assert.deepEqual(open, []);
@@ -30,11 +32,13 @@ test('whatever opens sessions or changes factors, password and addresses is not 
 
 test('each of them refuses a token before it looks at anything else, and nothing happens', async () => {
   const { bearer } = await aBearer(target);
-  for (const { id, method, path, aliases = [] } of refused) {
+  for (const { id, method, path, aliases = [], form } of refused) {
     for (const one of [path, ...aliases]) {
       const concrete = one.replace(/:\w+/g, 'some-id');
       const { value, recorded } = await recordedBy(target, () =>
-        bearer.request(method, concrete, method === 'GET' ? undefined : {}),
+        form
+          ? bearer.request(method, `${concrete}?project=main`, 'a=b', { 'Content-Type': formType })
+          : bearer.request(method, concrete, method === 'GET' ? undefined : {}),
       );
       value.refused(401, 'general_unauthorized_scope');
       assert.match(value.string('message'), /known by a JWT/, id);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, page, redirect } from '#src/contract/operation.js';
+import { visibleText } from '#src/contract/shapes.js';
 
 const url = z.string().max(2048);
 /** What every page keeps of its address. */
@@ -72,7 +73,7 @@ export const hostedPagesApi = declare({
     path: '/auth/sign-up',
     summary: 'Creates an account by the form of the page and logs in.',
     limit: 'signup',
-    body: z.object({ name: field, email: field, password: field }),
+    body: z.object({ name: visibleText(1024).default(''), email: field, password: field }),
     errors: [...loginErrors, 'password_policy_violation', 'general_rate_limit_exceeded'],
   },
   sendEmail: {
