@@ -91,6 +91,12 @@ module.exports = {
       { path: packages('koa', '@koa', 'koa__router') },
     ),
     rule(
+      'ws-only-in-http',
+      'Features know connections, not sockets.',
+      { pathNot: '^src/http/' },
+      { path: packages('ws', '@types/ws') },
+    ),
+    rule(
       'knex-only-in-db',
       'Its types may be named above.',
       { path: '^src/', pathNot: '^src/platform/db/' },
@@ -151,17 +157,35 @@ module.exports = {
       { path: packages('openid-client', 'oauth4webapi') },
     ),
     rule(
+      'saml-only-in-protocol',
+      'One folder knows XML and its signatures; everybody else is told what was verified.',
+      { pathNot: '^src/features/identity/login/saml/protocol/' },
+      { path: packages('samlify', 'xml-crypto', '@xmldom', 'xpath', '@peculiar/x509') },
+    ),
+    rule(
       'mail-only-in-mailer',
       'Everybody else leaves a message with the courier.',
       { pathNot: '^src/platform/mailer[.]ts$' },
       { path: packages('nodemailer') },
     ),
     rule(
+      's3-only-in-file-store',
+      'Everybody else reads and writes objects.',
+      { pathNot: '^src/platform/file-store/s3[.]ts$' },
+      { path: packages('@aws-sdk', '@smithy') },
+    ),
+    rule(
+      'sharp-only-in-images',
+      'One file decides which decoders see bytes of callers.',
+      { pathNot: '^src/platform/images/pipeline[.]ts$' },
+      { path: packages('sharp') },
+    ),
+    rule(
       'loaded-when-needed',
       'Most starts can do without them; by import(), or by require() within a unit of work, they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'openid-client', 'otplib', '@simplewebauthn')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'openid-client', 'otplib', '@simplewebauthn', 'sharp')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/file-store/s3|^src/platform/images/pipeline|^src/features/identity/login/saml/protocol/index|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         // `require` is for what is first needed inside a unit of work, where nothing can be waited for.
         dependencyTypesNot: ['type-only', 'type-import', 'require'],

@@ -2,6 +2,7 @@
 // What is loaded at its first use stays a file of its own. Types are checked by `npm run typecheck`, not here.
 import { rmSync } from 'node:fs';
 import { build } from 'esbuild';
+import { externalPackages } from './external-packages.js';
 
 rmSync('dist', { recursive: true, force: true });
 /** Zod brings its messages in 64 languages, and none but English is ever used; they would take a tenth of a start. */
@@ -20,9 +21,8 @@ await build({
   target: 'node20.19',
   sourcemap: 'linked',
   sourcesContent: false,
-  // Native ones; knex, which is loaded by require() and asks for drivers that nobody has installed; and what src loads itself by import()
-  // and is CommonJS, as its named exports would be gone.
-  external: ['sqlite3', '@node-rs/argon2', 'knex', 'pg-native', '@zxcvbn-ts/language-common', 'nodemailer', 'bowser'],
+  // pg-native is asked for by pg, and nobody has it.
+  external: [...externalPackages, 'pg-native'],
   // Packages in CommonJS ask for Node's own modules by require().
   plugins: [oneLanguage],
   banner: {

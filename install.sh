@@ -146,7 +146,7 @@ packages_installed() {
 }
 
 built() {
-  [ -e dist/.complete ] && [ -z "$(find src package.json tsconfig.json esbuild.config.js -newer dist/.complete | head -n 1)" ]
+  [ -e dist/.complete ] && [ -z "$(find src package.json tsconfig.json esbuild.config.js external-packages.js -newer dist/.complete | head -n 1)" ]
 }
 
 install_packages() {

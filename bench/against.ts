@@ -33,6 +33,8 @@ export async function measureAgainst(scenario: Scenario, stage: Stage, other: St
         return residentMebibytes(server.pid);
       });
     case 'ceiling':
+    case 'deliveries':
+    case 'delivery-interference':
       return [];
   }
 }

@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 /** What a connection asks of its owner: the bytes to send next (undefined: stop), and where answers and failures go. */
 interface Conversation {
   readonly port: number;
-  /** Rest between an answer and the next request; none where absent. */
-  readonly pauseMs?: number;
+  /** Rest between an answer and the next request, or what tells it each time; none where absent. */
+  readonly pauseMs?: number | (() => number);
   next(): string | undefined;
   answered(status: number, milliseconds: number): void;
   broken(reason: string): void;
@@ -43,8 +43,9 @@ export function converse({ port, pauseMs = 0, next, answered, broken }: Conversa
         pending = undefined;
         waiting = false;
         answered(answer.status, performance.now() - sentAt);
-        if (pauseMs === 0) send();
-        else resting = setTimeout(send, pauseMs);
+        const restMs = typeof pauseMs === 'number' ? pauseMs : pauseMs();
+        if (restMs <= 0) send();
+        else resting = setTimeout(send, restMs);
       } else if (answer.length > bytes.length) {
         // The chunk lies in a buffer that the next one overwrites.
         pending = pending === undefined ? Buffer.from(bytes) : bytes;

@@ -62,6 +62,7 @@ function operatorEnvironment(directory: string, port: number, databaseUrl: strin
     SVC_BASE_URL: `http://localhost:${port}/v1`,
     SVC_RATE_LIMIT: 'off',
     SVC_LOG_LEVEL: 'warn',
+    SVC_WEBHOOK_ALLOW_INSECURE: 'true',
     ...(databaseUrl === undefined ? {} : { SVC_DATABASE_URL: databaseUrl }),
   };
 }

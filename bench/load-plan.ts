@@ -13,6 +13,8 @@ export interface LoadGroup {
   readonly connections: number;
   readonly requests: readonly string[];
   readonly status: number;
+  /** How many requests all connections together send in a second; as many as are answered where absent. */
+  readonly perSecond?: number;
 }
 
 /** What one group saw within the counted time; latencies in milliseconds. */

@@ -65,8 +65,14 @@ async function runGroup(port: number, group: LoadGroup, leads: boolean, window: 
   };
   const connections = Array.from({ length: group.connections }, (_, index) => {
     let turn = index;
+    const everyMs = group.perSecond === undefined ? 0 : (1000 * group.connections) / group.perSecond;
+    let dueAt = performance.now() + (everyMs * index) / group.connections;
     return converse({
       port,
+      pauseMs: () => {
+        dueAt += everyMs;
+        return everyMs === 0 ? 0 : dueAt - performance.now();
+      },
       next: () => (window.over ? undefined : group.requests[turn++ % group.requests.length]),
       answered: (status, milliseconds) => {
         if (status !== group.status) failed(`status ${status} instead of ${group.status}`);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, type RunningServer, stopChild } from './child.js';
+import { measureDeliveries, measureDeliveryInterference } from './deliveries.js';
 import type { HashPlan, HashResult } from './hash-rate.js';
 import type { LoadGroup, LoadResult } from './load-plan.js';
 import { type Options, usualSize } from './options.js';
@@ -35,6 +36,10 @@ export function measure(scenario: Scenario, stage: Stage, database: Database, op
       return measureHashBound(scenario, stage, scenario.target[database], options);
     case 'interference':
       return measureInterference(scenario, stage, options);
+    case 'deliveries':
+      return measureDeliveries(scenario, stage, database, options);
+    case 'delivery-interference':
+      return measureDeliveryInterference(scenario, stage, options);
     case 'cold-start':
       return measureColdStart(scenario, stage);
     case 'idle-memory':

@@ -11,11 +11,15 @@ export interface Programs {
   readonly bare: string;
   readonly load: string;
   readonly hashRate: string;
+  readonly receiver: string;
+  readonly sender: string;
 }
 
 const bare = new URL('./bare.ts', import.meta.url);
 const load = new URL('./load.ts', import.meta.url);
 const hashRate = new URL('./hash-rate.ts', import.meta.url);
+const receiver = new URL('./receiver.ts', import.meta.url);
+const sender = new URL('./sender.ts', import.meta.url);
 const shared = ['./connection.ts', './process-tree.ts', './statistics.ts'].map(
   (path) => new URL(path, import.meta.url),
 );
@@ -31,7 +35,13 @@ export function compilePrograms(directory: string): Programs {
     return target;
   };
   shared.forEach(compiled);
-  return { bare: compiled(bare), load: compiled(load), hashRate: compiled(hashRate) };
+  return {
+    bare: compiled(bare),
+    load: compiled(load),
+    hashRate: compiled(hashRate),
+    receiver: compiled(receiver),
+    sender: compiled(sender),
+  };
 }
 
 function compile(source: string): string {

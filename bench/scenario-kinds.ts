@@ -60,6 +60,29 @@ export interface InterferenceScenario {
   readonly target: { readonly p50: number; readonly p99: number };
 }
 
+/** Deliveries to webhooks, held against a client that posts the same body and does nothing else. */
+export interface DeliveryScenario {
+  readonly kind: 'deliveries';
+  readonly name: string;
+  readonly webhooks: number;
+  /** New documents of which each webhook is told. */
+  readonly documents: number;
+  /** The least share of the deliveries per CPU-second of that client. */
+  readonly target: Readonly<Record<Database, number>>;
+}
+
+/** Reads beside new documents, of which webhooks are told or not. */
+export interface DeliveryInterferenceScenario {
+  readonly kind: 'delivery-interference';
+  readonly name: string;
+  readonly webhooks: number;
+  readonly eventsPerSecond: number;
+  /** Connections of the reads. */
+  readonly connections: number;
+  /** The least share of the reads per second that stays, and the most milliseconds until a delivery is there. */
+  readonly target: { readonly reads: number; readonly p95: number };
+}
+
 /** From starting the process to its first ready answer, held against bare Koa. */
 export interface ColdStartScenario {
   readonly kind: 'cold-start';
@@ -84,5 +107,7 @@ export type Scenario =
   | ComparisonScenario
   | HashBoundScenario
   | InterferenceScenario
+  | DeliveryScenario
+  | DeliveryInterferenceScenario
   | ColdStartScenario
   | IdleMemoryScenario;

@@ -88,6 +88,21 @@ export const scenarios: readonly Scenario[] = [
     heavy: { connections: 8, requests: logIn, status: 201 },
     target: { p50: 3, p99: 10 },
   },
+  {
+    kind: 'deliveries',
+    name: 'deliveries',
+    webhooks: 10,
+    documents: 500,
+    target: { sqlite: 0.25, postgres: 0.25 },
+  },
+  {
+    kind: 'delivery-interference',
+    name: 'reads during deliveries',
+    webhooks: 10,
+    eventsPerSecond: 100,
+    connections: 32,
+    target: { reads: 0.7, p95: 2000 },
+  },
   { kind: 'cold-start', name: 'cold start', runs: 5, target: 4 },
   { kind: 'idle-memory', name: 'idle memory', settleSeconds: 2, targetMebibytes: 120 },
 ];

@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Driver } from '#src/platform/db/driver.js';
 import { ask, freePort, type RunningServer, startNode, startServer, stopChild } from './child.js';
 import { fillSecured } from './fill.js';
 import { type Installation, install, plainEnvironment } from './installation.js';
@@ -113,14 +115,50 @@ export class Stage {
     return this.sideProcess(this.programs.hashRate);
   }
 
+  /** Starts a process that receives deliveries on a port. */
+  startReceiver(port: number): ChildProcess {
+    return this.sideProcess(this.programs.receiver, String(port));
+  }
+
+  /** Starts a process that posts and does nothing else. */
+  startSender(): ChildProcess {
+    return this.sideProcess(this.programs.sender);
+  }
+
+  /** Makes every delivery that has ended due again, in one transaction beside the server. */
+  deliverAgain(): Promise<void> {
+    const sql = `update deliveries set state = 'pending', attempt = 0, due_at = created_at, fence = fence + 1 where due_at is null`;
+    return this.onDatabase((driver) =>
+      driver.transact(async (connection) => {
+        await connection.run({ sql, values: [] });
+        return { value: undefined, inserts: [] };
+      }, Number.POSITIVE_INFINITY),
+    );
+  }
+
+  /** Waits until every event has its number, no delivery waits and each attempt is recorded. */
+  deliveriesAtRest(): Promise<void> {
+    const left = `select id from events where dispatched_at is null union all select id from deliveries where due_at is not null limit 1`;
+    return this.onDatabase(async (driver) => {
+      for (const until = performance.now() + 60_000; performance.now() < until; await sleep(50))
+        if ((await driver.read({ sql: left, values: [] })).length === 0) return;
+      throw new Error('deliveries still wait after a minute');
+    });
+  }
+
   /** Ends what runs beside the servers. */
   async close(): Promise<void> {
     await stopChild(this.load);
     await this.postgres?.stop();
   }
 
-  private sideProcess(program: string): ChildProcess {
-    return startNode([program], { cwd: this.directory, env: plainEnvironment(), ipc: true }).child;
+  private async onDatabase(work: (driver: Driver) => Promise<void>): Promise<void> {
+    const driver = await openDatabase(this.postgres?.url ?? this.installation.databaseFile);
+    await work(driver).finally(driver.close);
+  }
+
+  private sideProcess(program: string, ...args: string[]): ChildProcess {
+    return startNode([program, ...args], { cwd: this.directory, env: plainEnvironment(), ipc: true }).child;
   }
 }
 

@@ -2,6 +2,7 @@ import type { Project } from '#src/contract/project.js';
 import { createFeatures, type Features } from '#src/features/index.js';
 import { createApp } from '#src/http/app.js';
 import { describeApi } from '#src/http/openapi.js';
+import { withCollections } from '#src/http/openapi-collections.js';
 import { type Listener, listen } from '#src/http/server.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
@@ -12,8 +13,8 @@ export interface Appliance {
   readonly features: Features;
   /** Listens, then runs the jobs; the port is the one in use where the configured one is 0. */
   serve(): Promise<Listener>;
-  /** The OpenAPI document as served to a project. */
-  describe(project: Project): Record<string, unknown>;
+  /** The OpenAPI document of a project with its collections. */
+  describe(project: Project): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 }
 
@@ -21,26 +22,30 @@ export interface Appliance {
 export async function createAppliance(config: Config, replacements: Replacements = {}): Promise<Appliance> {
   const runtime = await createRuntime(config, replacements);
   const features = createFeatures(runtime);
-  const { app, state } = createApp(runtime, features);
-  const workers = [features.worker, features.courier.worker];
-  const stopAll = () => [features.jobs.stop(), ...workers.map((worker) => worker.stop())];
+  const { app, state, upgrade } = createApp(runtime, features);
+  const stopAll = () => [features.jobs.stop(), ...features.workers.map((worker) => worker.stop())];
   return {
     runtime,
     features,
-    describe: (project) => describeApi(state.operations, project, config),
+    describe: async (project) => {
+      const collections = await features.databases.describedCollections(runtime.db, project.id);
+      return withCollections(describeApi(state.operations, project, config), collections ?? []);
+    },
     serve: async () => {
-      const listener = await listen(app.callback(), config, () => runtime.random.id());
-      for (const worker of workers) worker.start();
+      const listener = await listen(app.callback(), config, { newId: () => runtime.random.id(), upgrade });
+      for (const worker of features.workers) worker.start();
       await features.jobs.start();
       return {
         port: listener.port,
         drain: async () => {
           state.draining = true;
+          features.streams.stop();
           await Promise.all([listener.drain(), ...stopAll()]);
         },
       };
     },
     close: async () => {
+      features.streams.stop();
       await Promise.all(stopAll());
       await runtime.close();
     },

@@ -98,6 +98,8 @@ interface CommandSpec<N extends Need> {
   readonly needs: N;
   /** Whether this call may create the database where there is none; without it, its absence looks like an empty one. */
   creates?(args: ParsedArgs): boolean;
+  /** Runs instead where the arguments ask for nothing of the installation, which may not be there; undefined where they do. */
+  offline?(call: Call): Promise<CommandResult> | undefined;
   /** Runs when its group is called without a verb. */
   readonly isDefault?: true;
   /** Nothing where the command has printed by itself. */

@@ -1,5 +1,19 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 import { settings } from '#src/platform/config/schema.js';
+import { errorCode } from '#src/platform/files.js';
 import { packageFile } from '#src/platform/package-root.js';
 import { CommandError } from './exit.js';
 
@@ -27,17 +41,69 @@ export function writeConfig(file: string, text: string): boolean {
   try {
     descriptor = openSync(file, 'wx', 0o600);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = errorCode(error);
     if (code === 'EEXIST') return false;
-    const outcome = code === 'ENOENT' ? 'notFound' : 'unusable';
-    throw new CommandError(
-      outcome,
-      'file_not_writable',
-      `${file} cannot be written (${code}).`,
-      'create its directory, or choose another file with --config',
-    );
+    throw fileProblem(file, code);
   }
   writeSync(descriptor, text);
   closeSync(descriptor);
   return true;
+}
+
+/** Changes settings of a configuration file and leaves the rest as it is; null removes one. Its owner and permissions stay. */
+export function changeConfig(file: string, values: Readonly<Record<string, string | null>>): void {
+  try {
+    let lines = readFileSync(file, 'utf8').split('\n');
+    for (const [name, value] of Object.entries(values)) {
+      const isSet = (line: string) => new RegExp(`^\\s*(export\\s+)?${name}=`).test(line);
+      const at = lines.findIndex(isSet);
+      const before = lines.indexOf(`#${name}=`);
+      const place = at >= 0 ? at : before;
+      const entry = value === null ? `#${name}=` : `${name}=${value}`;
+      if (place >= 0) lines = lines.map((line, index) => (index === place ? entry : line));
+      else if (value !== null) lines = [...lines.slice(0, -1), entry, lines.at(-1) ?? ''];
+      lines = lines.filter((line, index) => index === place || !isSet(line) || line === entry);
+    }
+    replaceFile(file, lines.join('\n'));
+  } catch (error) {
+    const message = `${file} cannot be changed (${errorCode(error)}).`;
+    throw new CommandError('unusable', 'file_not_writable', message, 'run the command as the owner of the file');
+  }
+}
+
+/** Whether this user can change a file. */
+export function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+    accessSync(dirname(file), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Puts a whole file in the place of another one, with the same owner and mode: the file holds the master key, and must never be half written. */
+function replaceFile(file: string, text: string): void {
+  const { mode, uid, gid } = statSync(file);
+  const fresh = `${file}.new`;
+  rmSync(fresh, { force: true });
+  const descriptor = openSync(fresh, 'wx', mode & 0o777);
+  try {
+    fchownSync(descriptor, uid, gid);
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(fresh, file);
+}
+
+/** A configuration file cannot be written. */
+export function fileProblem(file: string, code: string): CommandError {
+  return new CommandError(
+    code === 'ENOENT' ? 'notFound' : 'unusable',
+    'file_not_writable',
+    `${file} cannot be written (${code}).`,
+    'create its directory, or choose another file with --config',
+  );
 }

@@ -101,6 +101,8 @@ const operatorHints: Partial<Record<ErrorType, { readonly message?: string; read
   key_limit_exceeded: { fix: 'svc apikey list --project P, then revoke one with svc apikey revoke KEY --project P' },
   attribute_limit_exceeded: { fix: 'remove an attribute first: svc collection show ID --project P --database D' },
   attribute_default_unsupported: { fix: 'leave out --default, or leave out --required and --array' },
+  collection_limit_exceeded: { fix: 'remove a collection first: svc collection list --project P --database D' },
+  database_limit_exceeded: { fix: 'remove a database first: svc database list --project P' },
   index_limit_exceeded: { fix: 'remove an index first: svc collection show ID --project P --database D' },
   membership_not_found: { fix: 'svc team members TEAM --project P' },
   membership_downgrade_prohibited: { fix: 'svc team add TEAM USER --project P --roles owner' },

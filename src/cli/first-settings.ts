@@ -5,18 +5,19 @@ import { type Setting, settings } from '#src/platform/config/schema.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { createRandom } from '#src/platform/random.js';
 import type { Call } from './command.js';
+import { directoryProblem } from './directories.js';
+import { CommandError } from './exit.js';
 import { readStdin, valid } from './input.js';
+import { firstFreePort, isPortFree } from './ports.js';
 
 /** The values of a new configuration file, by environment name: flags first, then the environment, then answers, then defaults. */
 export async function chooseSettings(call: Call): Promise<Record<string, string>> {
-  const dataDir = resolve(
-    (await choose(call, '--data-dir', settings.dataDir, 'Directory of all data', './svc-data')) ?? './svc-data',
-  );
+  const dataDir = resolve(await chooseDataDir(call));
   const database = await chooseDatabase(call, dataDir);
-  const port = (await choose(call, '--port', settings.port, 'Port to listen on', '8080')) ?? '8080';
+  const host = call.environment.SVC_HOST || settings.host.fallback;
+  const port = await choosePort(call, host);
   const local = `http://localhost:${port}/v1`;
   const baseUrl = await choose(call, '--base-url', settings.baseUrl, 'Public address of the API', local);
-  const host = call.environment.SVC_HOST;
   return {
     SVC_DATA_DIR: dataDir,
     ...database,
@@ -24,8 +25,39 @@ export async function chooseSettings(call: Call): Promise<Record<string, string>
     SVC_BASE_URL: baseUrl ?? local,
     ...(await chooseTokensInResponse(call, baseUrl ?? local)),
     SVC_PORT: port,
-    ...(host === undefined || host === '' ? {} : { SVC_HOST: host }),
+    ...(host === settings.host.fallback ? {} : { SVC_HOST: host }),
   };
+}
+
+/** A directory that can be created, or written to where it exists. */
+async function chooseDataDir(call: Call): Promise<string> {
+  const fallback = './svc-data';
+  const problem = (answer: string) => directoryProblem(resolve(answer));
+  const directory =
+    (await choose(call, '--data-dir', settings.dataDir, 'Directory of all data', fallback, problem)) ?? fallback;
+  const found = problem(directory);
+  if (found === undefined) return directory;
+  throw new CommandError('unusable', 'directory_unusable', `${found}.`, 'name another directory by --data-dir');
+}
+
+/** The port by flag, environment or answer; without them the default one, or the next that is free. */
+async function choosePort(call: Call, host: string): Promise<string> {
+  const wanted = Number(settings.port.fallback);
+  const isGiven = call.args.text('--port') !== undefined || isInEnvironment(call, settings.port);
+  const free = isGiven ? undefined : await firstFreePort(host, wanted);
+  const initial = String(free ?? wanted);
+  const taken = (port: string) => `Another process listens on ${host} port ${port}`;
+  const port = await choose(call, '--port', settings.port, 'Port to listen on', initial, async (answer) => {
+    if (await isPortFree(host, Number(answer))) return undefined;
+    const next = await firstFreePort(host, Number(answer));
+    return next === undefined ? taken(answer) : `${taken(answer)}; ${next} is free`;
+  });
+  if (port === undefined && free !== undefined && free !== wanted)
+    call.output.note(`${taken(String(wanted))}; the server will listen on ${free}.`);
+  // One of the environment that is no port is told with the other settings.
+  if (isGiven && settings.port.schema.safeParse(port).success && !(await isPortFree(host, Number(port))))
+    call.output.note(`${taken(String(port))} now. It has to end before svc serve can start.`);
+  return port ?? initial;
 }
 
 /** Asks for SVC_TOKENS_IN_RESPONSE where it matters: away from localhost, without a mail server. */
@@ -46,6 +78,7 @@ async function choose(
   { key, schema }: Setting,
   message: string,
   initial: string,
+  problemOf?: (answer: string) => string | undefined | Promise<string | undefined>,
 ): Promise<string | undefined> {
   const fromFlag = args.text(flag);
   if (fromFlag !== undefined) {
@@ -54,7 +87,8 @@ async function choose(
   }
   if (environment[key]) return environment[key];
   if (!prompts.possible || args.isSet('--yes')) return undefined;
-  const problem = (answer: string) => schema.safeParse(answer).error?.issues[0]?.message;
+  const problem = async (answer: string) =>
+    schema.safeParse(answer).error?.issues[0]?.message ?? (await problemOf?.(answer));
   return prompts.ask({ message, initial, problem });
 }
 
@@ -70,10 +104,15 @@ async function chooseDatabase(call: Call, dataDir: string): Promise<Record<strin
       return {};
     }
   }
+  const message = 'Database: sqlite:FILE or postgres://USER@HOST/NAME';
   const url = isDash
     ? await readDatabaseUrl()
-    : await choose(call, '--database', settings.databaseUrl, 'Database (sqlite:FILE or postgres://…)', fallback);
+    : await choose(call, '--database', settings.databaseUrl, message, fallback, (answer) =>
+        holdsPassword(answer) ? 'Leave the password out; it is asked for next, without being shown' : undefined,
+      );
   if (url === undefined || url === fallback) return {};
+  const isAnswer = args.text('--database') === undefined && !isInEnvironment(call, settings.databaseUrl);
+  if (isAnswer && canHoldPassword(url)) return { SVC_DATABASE_URL: await withPassword(call, url) };
   const { file } = parseDatabaseUrl(url);
   return { SVC_DATABASE_URL: file === null ? url : `sqlite:${resolve(file)}` };
 }
@@ -82,6 +121,20 @@ async function readDatabaseUrl(): Promise<string> {
   const url = await readStdin();
   valid(settings.databaseUrl.schema, '--database', url);
   return url;
+}
+
+/** Postgres by a socket takes none in its URL. */
+function canHoldPassword(url: string): boolean {
+  return parseDatabaseUrl(url).file === null && URL.canParse(url) && new URL(url).hostname !== '';
+}
+
+/** The URL with the password that is asked for; without one where the answer is empty, as for trusted hosts. */
+async function withPassword({ prompts }: Call, url: string): Promise<string> {
+  const password = await prompts.askSecret('Password of the database (leave empty for none)', '--database -');
+  if (password === '') return url;
+  const full = new URL(url);
+  full.password = encodeURIComponent(password);
+  return full.href;
 }
 
 function holdsPassword(url: string): boolean {

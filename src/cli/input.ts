@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { type Clock, instantOf } from '#src/platform/clock.js';
 import type { ParsedArgs } from './command.js';
@@ -42,13 +42,16 @@ export function wholeNumber(args: ParsedArgs, flag: `--${string}`, fallback: num
   throw usageError(`${flag} must be a whole number up to ${max}.`, 'correct the value');
 }
 
-/** Everything on stdin, without the newline that ends it. */
-export async function readStdin(): Promise<string> {
+/** Everything on stdin. */
+export async function readStdinBytes(): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks)
-    .toString('utf8')
-    .replace(/\r?\n$/, '');
+  return Buffer.concat(chunks);
+}
+
+/** The text on stdin, without the newline that ends it. */
+export async function readStdin(): Promise<string> {
+  return (await readStdinBytes()).toString('utf8').replace(/\r?\n$/, '');
 }
 
 /** A secret from a file, without the newline that ends it; exit 3 where there is no such file. */
@@ -56,13 +59,28 @@ export function readSecretFile(file: string): string {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
   } catch {
-    throw new CommandError(
-      'notFound',
-      'file_not_found',
-      `${file} cannot be read.`,
-      'check the path and its permissions',
-    );
+    throw unreadable(file);
   }
+}
+
+/** The content of a file of at most so many bytes; exit 3 where there is no such file, and 2 for a larger one. */
+export function readSmallFile(file: string, maxBytes: number): Buffer {
+  try {
+    const stat = statSync(file);
+    if (stat.isFile() && stat.size <= maxBytes) return readFileSync(file);
+  } catch {
+    throw unreadable(file);
+  }
+  throw usageError(`${file} is no file of at most ${maxBytes / 1024} KiB.`, 'give a smaller file');
+}
+
+function unreadable(file: string): CommandError {
+  return new CommandError(
+    'notFound',
+    'file_not_found',
+    `${file} cannot be read.`,
+    'check the path and its permissions',
+  );
 }
 
 /** Refuses URLs with a password, because every user can list the arguments of processes. Exit 2; the URL is not printed. */

@@ -17,6 +17,8 @@ interface OutputOptions {
 export interface Output extends OutputOptions {
   /** Prints the result of a command. */
   result(result: CommandResult): void;
+  /** Prints one entry of a result that goes on: a line of JSON or of text. */
+  entry(entry: Pick<CommandResult, 'value' | 'text'>): void;
   /** Prints a note on stderr; not with `--json` or `--quiet`. */
   note(text: string | Lines): void;
   /** Prints a note on stderr with `--verbose` only. */
@@ -42,6 +44,8 @@ export function createOutput(options: OutputOptions): Output {
       else if (text !== '') process.stdout.write(`${print(text)}\n`);
       if (next !== undefined) hint(next);
     },
+    entry: ({ value, text }) =>
+      void process.stdout.write(`${options.json ? visibleJson(printJson(value)) : print(text)}\n`),
     detail: (text) => {
       if (options.verbose) process.stderr.write(`${print(text)}\n`);
     },

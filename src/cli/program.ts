@@ -1,9 +1,9 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
+import { version } from '#src/platform/version.js';
 import type { Command, OptionSpec, ParsedArgs } from './command.js';
 import { usageError } from './exit.js';
 import { globalOptions } from './global-options.js';
 import { unknownVerb, usageErrorOf } from './usage-errors.js';
-import { version } from './version.js';
 
 /** Descriptions of the command groups, by first word. */
 const groups: Readonly<Record<string, string>> = {
@@ -16,10 +16,36 @@ const groups: Readonly<Record<string, string>> = {
   webhook: 'Manages the webhooks of a project and their deliveries',
   mail: 'Lists mails and SMS, previews and checks their templates, and sends a test mail',
   sms: 'Sends a test SMS',
+  keys: 'Shows, rotates and revokes the keys that sign JWTs',
+  team: 'Manages the teams of a project',
+  database: 'Manages the databases of a project',
+  collection: 'Manages collections with their attributes and indexes',
+  bucket: 'Manages the buckets of a project',
+  files: 'Moves and checks the stored files of the installation',
+  events: 'Follows the events of a project',
+  graphql: 'Prints the GraphQL schema of a project',
   limits: 'Shows and resets the rate limits of a project',
+  audit: 'Lists, follows, exports and verifies the audit log',
   cron: 'Shows and runs the jobs of the installation',
   config: 'Shows and checks the settings of the installation',
 };
+
+/** The headings of `svc --help`, with the first words below each, in their order. */
+export const tasks: Readonly<Record<string, readonly string[]>> = {
+  'Set up and run': ['init', 'serve', 'migrate', 'config', 'cron'],
+  Projects: ['project', 'platform', 'apikey', 'keys', 'provider', 'limits'],
+  Users: ['user', 'team'],
+  Data: ['database', 'collection', 'bucket', 'files', 'graphql'],
+  'Events and messages': ['webhook', 'events', 'mail', 'sms'],
+  Audit: ['audit'],
+  'For programs': ['openapi', 'commands', 'completion', 'version', 'help'],
+};
+
+/** The heading of a first word. */
+function taskOf(word: string): string {
+  const [task = 'Other'] = Object.entries(tasks).find(([, words]) => words.includes(word)) ?? [];
+  return `${task}:`;
+}
 
 /** What a command line asks for: a command with its values, or text that answers it already. */
 type Parsed =
@@ -50,6 +76,10 @@ function createParser(
   write: (text: string) => void,
   choose: (command: Command, args: ParsedArgs) => void,
 ): Parser {
+  // Commander prints headings in the order in which their first commands were added.
+  const order = Object.values(tasks).flat();
+  const place = ({ path }: Command) => order.indexOf(path.split(' ')[0] ?? '');
+  const sorted = [...commands].sort((one, other) => place(one) - place(other));
   const program = new Parser('svc')
     .description('Runs and manages svc: accounts, sessions, documents and signed webhooks for applications.')
     .version(version(), '-V, --version', 'print the version')
@@ -63,11 +93,11 @@ function createParser(
   program.addHelpText('after', examplesText(['svc init', 'svc serve']));
   for (const option of globalOptions) program.addOption(toOption(option));
   const parents = new Map<string, Parser>();
-  for (const command of commands) {
+  for (const command of sorted) {
     const [first = '', second] = command.path.split(' ');
     let parent = program;
     if (second !== undefined) {
-      parent = parents.get(first) ?? createGroup(program, first, commands);
+      parent = parents.get(first) ?? createGroup(program, first, commands).helpGroup(taskOf(first));
       parents.set(first, parent);
     }
     addCommand(parent, second ?? first, command, commands, choose);
@@ -104,6 +134,8 @@ function addCommand(
 ): void {
   const parser = parent
     .command(name, { isDefault: command.isDefault ?? false })
+    // Below `svc` itself only: the verbs of a group are of one task.
+    .helpGroup(command.path.includes(' ') ? 'Commands:' : taskOf(name))
     .description(command.summary)
     .addHelpText('after', examplesText(command.examples));
   for (const { name: label, summary, optional } of command.arguments ?? [])

@@ -6,10 +6,10 @@ interface Question {
   readonly message: string;
   readonly initial?: string;
   /** What is wrong with an answer; undefined where nothing is. */
-  readonly problem?: (answer: string) => string | undefined;
+  readonly problem?: (answer: string) => string | undefined | Promise<string | undefined>;
 }
 
-/** Questions to the operator, on stderr. Each has a flag that answers it beforehand. */
+/** Questions to the operator, on stderr, before anything is changed. Each has a flag that answers it beforehand. Ctrl-C and Ctrl-D end the command. */
 export interface Prompts {
   /** Whether there is a terminal to ask on. */
   readonly possible: boolean;
@@ -30,7 +30,7 @@ interface PromptOptions {
 }
 
 type InquirerQuestion =
-  | { type: 'input'; message: string; default?: string; validate?: (answer: string) => true | string }
+  | { type: 'input'; message: string; default?: string; validate?: (answer: string) => Promise<true | string> }
   | { type: 'password'; message: string; mask: boolean; toggleMask: boolean }
   | { type: 'confirm'; message: string; default: boolean };
 
@@ -38,16 +38,25 @@ type InquirerQuestion =
 export function createPrompts({ possible, yes }: PromptOptions): Prompts {
   const put = async (question: InquirerQuestion): Promise<unknown> => {
     const { default: inquirer } = await import('inquirer');
-    const prompt = inquirer.createPromptModule({ output: process.stderr });
+    const endOfInput = new AbortController();
+    const prompt = inquirer.createPromptModule({ output: process.stderr, signal: endOfInput.signal });
+    // Inquirer waits on after Ctrl-D, for input that cannot come any more.
+    const end = () => endOfInput.abort();
+    const onKey = (_: unknown, { ctrl, name }: { readonly ctrl?: boolean; readonly name?: string }) => {
+      if (ctrl && name === 'd') end();
+    };
+    process.stdin.on('keypress', onKey).once('end', end);
     try {
       const message = visible(question.message);
       const answers: Record<string, unknown> = await prompt([{ ...question, message, name: 'it' }]);
       return answers.it;
     } catch (error) {
-      if (error instanceof Error && error.name === 'ExitPromptError') {
+      if (error instanceof Error && ['ExitPromptError', 'AbortPromptError'].includes(error.name)) {
         throw new CommandError('interrupted', 'interrupted', 'Interrupted; nothing was changed.', 'run it again');
       }
       throw error;
+    } finally {
+      process.stdin.off('keypress', onKey).off('end', end);
     }
   };
   return {
@@ -58,7 +67,7 @@ export function createPrompts({ possible, yes }: PromptOptions): Prompts {
           type: 'input',
           message,
           ...(initial === undefined ? {} : { default: initial }),
-          validate: (answer: string) => problem?.(answer) ?? true,
+          validate: async (answer: string) => (await problem?.(answer)) ?? true,
         }),
       ),
     askSecret: async (message, flag) => {

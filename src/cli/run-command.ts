@@ -1,20 +1,28 @@
-import { mkdirSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { type Appliance, createAppliance } from '#src/appliance.js';
-import { ConfigError, type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
+import {
+  ConfigError,
+  defaultFiles,
+  isInstallationInReach,
+  type LoadedConfig,
+  loadConfig,
+} from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import type { SchemaStatus } from '#src/platform/db/migrations.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
-import { errorCode, isAbsent } from '#src/platform/files.js';
+import { isAbsent } from '#src/platform/files.js';
 import { createRuntime, type Runtime } from '#src/platform/index.js';
 import type { ApplianceCall, Call, Command } from './command.js';
 import type { CommandResult } from './command-result.js';
+import { prepareDirectories } from './directories.js';
 import { CommandError } from './exit.js';
 
 /** Opens what a command needs, runs it, and closes everything again. */
 export async function runCommand(command: Command, call: Call): Promise<CommandResult | undefined> {
+  const offline = command.offline?.(call);
+  if (offline !== undefined) return offline;
   switch (command.needs) {
     case 'nothing':
       return command.run(call);
@@ -44,9 +52,16 @@ export function load(
   { environment, configFile }: Pick<Call, 'environment' | 'configFile'>,
   options: { readonly needsMasterKey?: boolean; readonly flags?: Readonly<Record<string, string | undefined>> } = {},
 ): LoadedConfig {
-  if (configFile !== undefined && isAbsent(configFile)) {
-    throw new ConfigError([`The configuration file ${resolve(configFile)} does not exist. Create it with svc init`]);
-  }
+  const named = configFile ?? (environment.SVC_CONFIG || undefined);
+  if (named !== undefined && isAbsent(named))
+    throw new ConfigError([`The configuration file ${resolve(named)} does not exist. Create it with svc init`]);
+  if (!isInstallationInReach({ environment, file: configFile }))
+    throw new CommandError(
+      'unusable',
+      'installation_not_found',
+      `There is no installation here: neither ${defaultFiles.map((file) => resolve(file)).join(' nor ')} exists, and SVC_MASTER_KEY is not set.`,
+      'change to its directory, or name its settings by --config FILE or SVC_CONFIG; svc init makes a new installation',
+    );
   return loadConfig({ environment, file: configFile, ...options });
 }
 
@@ -69,19 +84,6 @@ async function withAppliance<T>(
 export function requireDatabase(config: Config): void {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   if (file !== null && isAbsent(file)) throw schemaError(`There is no database at ${resolve(file)}.`, 'svc init');
-}
-
-/** Creates the directories of the data and of the SQLite file, for the owner only. */
-export function prepareDirectories(config: Config): void {
-  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
-  for (const directory of [config.dataDir, ...(file === null ? [] : [dirname(file)])]) {
-    try {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-    } catch (error) {
-      const message = `The directory ${resolve(directory)} cannot be created (${errorCode(error)}).`;
-      throw new CommandError('unusable', 'directory_unusable', message, 'correct SVC_DATA_DIR or its permissions');
-    }
-  }
 }
 
 /** A database that does not exist yet is looked at as an empty one, so that looking creates nothing. */

@@ -1,6 +1,6 @@
 import type { Appliance } from '#src/appliance.js';
 import { isOnLocalhost } from '#src/platform/config/localhost.js';
-import { version } from './version.js';
+import { version } from '#src/platform/version.js';
 
 /** When each major version of Node.js stops getting security fixes (nodejs.org, release schedule). */
 const endOfLife: Readonly<Record<string, string>> = {

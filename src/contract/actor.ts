@@ -22,8 +22,16 @@ export const scopes = [
   'indexes.write',
   'documents.read',
   'documents.write',
+  'buckets.read',
+  'buckets.write',
+  'files.read',
+  'files.write',
+  'tokens.read',
+  'tokens.write',
   'webhooks.read',
   'webhooks.write',
+  'audit.read',
+  'events.read',
 ] as const;
 
 /** One permission of a server key. */
@@ -42,6 +50,10 @@ export interface User {
   readonly session: Session;
   /** How the credential travelled; a cookie needs the cross-site checks, and a JWT does not open everything. */
   readonly via: 'cookie' | 'header' | 'jwt';
+  /** The id of the server key that acts for the user, by a JWT that it has made. */
+  readonly actingKey?: string;
+  /** When the JWT ends, in seconds since the Unix epoch. */
+  readonly expires?: number;
 }
 
 /** An application's own backend. */
@@ -51,6 +63,11 @@ export interface ServerKey {
   readonly name: string;
   readonly scopes: readonly string[];
   readonly expire: Instant | null;
+}
+
+/** Whether a server key has a scope; `all` stands for every one. */
+export function hasScope({ scopes: granted }: Pick<ServerKey, 'scopes'>, scope: Scope): boolean {
+  return granted.includes(scope) || granted.includes('all');
 }
 
 /** Somebody with a shell on the machine. */

@@ -10,8 +10,10 @@ export interface Binding {
 
 /** The browser behind a request that it makes by opening an address. */
 export interface Browser {
-  /** Leads the errors of this request to a page of the application from now on; they are answered with the envelope otherwise. */
+  /** Leads the errors of this request to a page of the application from now on; otherwise a page of the service shows them, or the envelope answers. */
   leadErrorsTo(page: URL): void;
+  /** Names the page of the application that the login ends at: pages of the service that come before it lead there. */
+  endAt(page: URL): void;
   /** Gives the browser the cookie of a login that it begins. */
   bind(binding: Binding): void;
   /** The secret in such a cookie, which is taken away; null where the browser has none. */
@@ -19,7 +21,7 @@ export interface Browser {
 }
 
 /** Stands for the browser where there is none, such as for commands. */
-export const noBrowser: Browser = { leadErrorsTo: () => {}, bind: () => {}, takeBinding: () => null };
+export const noBrowser: Browser = { leadErrorsTo: () => {}, endAt: () => {}, bind: () => {}, takeBinding: () => null };
 
 /** An answer that sends the browser to another address (RFC 9110 §15.4.3). */
 export class Redirect {

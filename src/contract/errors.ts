@@ -1,3 +1,5 @@
+import { tableErrors } from './table-errors.js';
+
 /**
  * Every error a client can meet: type → HTTP status and public text. The table in docs/errors.md is compared with this one by a test.
  * A message never names internals; the private cause travels in `Failure.cause` and reaches the log only.
@@ -11,8 +13,10 @@ export const errorCatalog = {
   attribute_unknown: { status: 400, message: 'The collection has no such attribute.' },
   attribute_value_invalid: { status: 400, message: 'A value does not fit the attribute.' },
   collection_already_exists: { status: 409, message: 'A collection with this id already exists.' },
+  collection_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of collections.' },
   collection_not_found: { status: 404, message: 'There is no such collection.' },
   database_already_exists: { status: 409, message: 'A database with this id already exists.' },
+  database_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of databases.' },
   database_not_found: { status: 404, message: 'There is no such database.' },
   document_already_exists: { status: 409, message: 'A document with this id already exists.' },
   document_invalid_structure: { status: 400, message: 'The document does not fit the attributes of the collection.' },
@@ -23,6 +27,7 @@ export const errorCatalog = {
     status: 409,
     message: 'Another document already has these values in a unique index.',
   },
+  event_not_found: { status: 404, message: 'There is no such event. Events are kept for 30 days.' },
   general_answer_too_large: {
     status: 400,
     message: 'The response would be too large. Request fewer entries with `limit`, or fewer attributes with `select`.',
@@ -40,17 +45,29 @@ export const errorCatalog = {
     status: 421,
     message: 'This installation only answers requests for localhost. Set SVC_BASE_URL to the address that clients use.',
   },
+  general_idempotency_mismatch: {
+    status: 422,
+    message: 'Another request has used this Idempotency-Key. Use a new key for each request.',
+  },
   general_media_type_unsupported: {
     status: 415,
     message: 'This route only accepts uncompressed application/json in UTF-8.',
   },
   general_method_unsupported: { status: 405, message: 'This route does not support the method.' },
   general_phone_disabled: { status: 503, message: 'This installation cannot send SMS.' },
+  general_precondition_failed: {
+    status: 412,
+    message: 'The resource has changed: it has another ETag than If-Match names.',
+  },
   general_query_invalid: { status: 400, message: 'A query is not valid.' },
   general_query_limit_exceeded: { status: 400, message: 'The list has too many queries or values.' },
   general_query_timeout: { status: 503, message: 'The query took too long and was cancelled.' },
   general_rate_limit_exceeded: { status: 429, message: 'Too many requests. Please retry shortly.' },
   general_request_timeout: { status: 408, message: 'The request did not arrive completely in time.' },
+  general_resource_locked: {
+    status: 409,
+    message: 'A request with the same Idempotency-Key is still being carried out. Please retry.',
+  },
   general_route_not_found: { status: 404, message: 'There is no such route.' },
   general_unauthorized_scope: { status: 401, message: 'The caller is not authorised for this operation.' },
   general_unavailable: { status: 503, message: 'The service is temporarily unable to answer. Please retry.' },
@@ -80,12 +97,37 @@ export const errorCatalog = {
   platform_not_found: { status: 404, message: 'There is no such platform.' },
   project_already_exists: { status: 409, message: 'A project with this id already exists.' },
   project_key_expired: { status: 401, message: 'The server key has expired.' },
+  project_logo_not_found: { status: 404, message: 'The project has no logo.' },
   project_not_found: { status: 404, message: 'There is no such project. Check the project header.' },
   project_provider_disabled: { status: 412, message: 'The project does not offer this login provider.' },
   provider_already_exists: { status: 409, message: 'The project already has a login provider with this key.' },
   provider_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of login providers.' },
   provider_not_found: { status: 404, message: 'There is no such login provider.' },
   signing_key_not_found: { status: 404, message: 'There is no such signing key.' },
+  storage_bucket_already_exists: { status: 409, message: 'A bucket with this id already exists.' },
+  storage_bucket_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of buckets.' },
+  storage_bucket_not_found: { status: 404, message: 'There is no such bucket.' },
+  storage_bucket_transformations_disabled: {
+    status: 403,
+    message: 'The bucket does not show its images in other forms.',
+  },
+  storage_file_already_exists: { status: 409, message: 'A file with this id already exists.' },
+  storage_file_empty: { status: 400, message: 'The request has no file, or an empty one.' },
+  storage_file_not_found: { status: 404, message: 'There is no such file.' },
+  storage_file_type_unsupported: { status: 400, message: 'The bucket does not take files with this extension.' },
+  storage_image_resolution_exceeded: {
+    status: 400,
+    message: 'The image has more pixels or bytes than can be shown in another form.',
+  },
+  storage_invalid_appwrite_id: { status: 400, message: 'The id of the upload in the header is not valid.' },
+  storage_invalid_content_range: {
+    status: 400,
+    message:
+      'The Content-Range header is not valid: chunks have 5 MiB, but for the last, and begin where the one before ends.',
+  },
+  storage_invalid_file_size: { status: 400, message: 'The file is larger than the bucket takes.' },
+  storage_invalid_range: { status: 416, message: 'The file does not have the requested range.' },
+  storage_quota_exceeded: { status: 400, message: 'The files of the project have reached their maximum size.' },
   team_already_exists: { status: 409, message: 'A team with this id already exists.' },
   team_invalid_secret: { status: 401, message: 'The secret of the invitation is not valid.' },
   team_invite_mismatch: { status: 401, message: 'The invitation is for another user.' },
@@ -96,11 +138,15 @@ export const errorCatalog = {
   },
   team_membership_mismatch: { status: 404, message: 'The membership belongs to another team.' },
   team_not_found: { status: 404, message: 'There is no such team.' },
+  token_expired: { status: 401, message: 'The file token has expired.' },
+  token_limit_exceeded: { status: 400, message: 'The file has reached its maximum number of tokens.' },
+  token_not_found: { status: 404, message: 'There is no such file token.' },
   user_already_exists: { status: 409, message: 'A user with this id or e-mail address already exists.' },
   user_api_key_and_session_set: {
     status: 403,
     message: 'A server key cannot be combined with a session or a JWT. Send exactly one credential.',
   },
+  user_auth_method_unsupported: { status: 501, message: 'The project does not offer this way to log in.' },
   user_authenticator_already_verified: {
     status: 409,
     message: 'The account already has an authenticator. Remove it first.',
@@ -141,6 +187,8 @@ export const errorCatalog = {
   user_phone_already_verified: { status: 409, message: 'The phone number is already verified.' },
   user_phone_not_found: { status: 400, message: 'The user has no phone number.' },
   user_phone_not_verified: { status: 400, message: 'The phone number of the account is not verified.' },
+  user_saml_response_invalid: { status: 401, message: 'The response of the login provider is not valid.' },
+  user_saml_unauthorized: { status: 401, message: 'The login provider has refused the login.' },
   user_recovery_codes_already_exists: {
     status: 409,
     message: 'The account already has recovery codes. Replace them instead.',
@@ -155,6 +203,7 @@ export const errorCatalog = {
   webhook_disabled: { status: 409, message: 'The webhook is disabled. Enable it first.' },
   webhook_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of webhooks.' },
   webhook_not_found: { status: 404, message: 'There is no such webhook.' },
+  ...tableErrors,
 } as const satisfies Record<string, { status: number; message: string }>;
 
 /** The machine-readable name of an error: a key of the catalog. */

@@ -6,7 +6,7 @@ import { signingAlgorithms } from './signing-key.js';
 interface EventDefinition {
   /** The payload; strict, so that nothing undeclared can leak into audit or webhooks. */
   readonly payload: z.ZodObject;
-  /** Whether webhooks and the event feed carry it. */
+  /** Whether it is an event too, which webhooks and the feed carry. */
   readonly announced: boolean;
   /** Payload members that are personal: the audit row keeps a salted commitment, the value stands apart and can be erased. */
   readonly personal: readonly string[];
@@ -42,6 +42,10 @@ const document = z.strictObject({ attributes: z.array(z.string()), permissions: 
 const account = z.strictObject({ userId: z.string() });
 const target = account.extend({ providerType: z.string(), identifier: z.string() });
 
+/** What of a file the audit log keeps. */
+const file = z.strictObject({ size: z.int(), mimeType: z.string() });
+const bucket = z.strictObject({ name: z.string() });
+
 const identity = account.extend({ provider: z.string(), providerUid: z.string() });
 const provider = z.strictObject({ kind: z.string(), name: z.string() });
 const factor = account.extend({ factor: z.string() });
@@ -76,7 +80,7 @@ export const events = {
   accountPasswordChanged: define(false, account),
   accountEmailUnverified: define(false, account),
   accountPhoneUnverified: define(false, account),
-  accountLabelsChanged: define(false, account.extend({ labels: z.array(z.string()) })),
+  accountLabelsChanged: define(false, account.extend({ labels: z.array(z.string()) }), ['labels']),
   accountPrefsChanged: define(false, account),
   accountClaimed: define(false, account.extend({ contact: z.enum(['email', 'phone']) })),
   accountTokenCreated: define(false, account),
@@ -94,11 +98,13 @@ export const events = {
   accountBlocked: define(false, account),
   accountUnblocked: define(false, account),
   accountDeleted: define(false, account.extend({ email: z.string() }), ['email']),
+  accountErased: define(false, account),
   loginFailed: define(
     false,
     z.strictObject({ method: z.string(), email: z.string(), ip: z.string(), reason: z.string() }),
     ['email', 'ip'],
   ),
+  requestsRefused: define(false, z.strictObject({ reason: z.string(), count: z.int(), ip: z.string() }), ['ip']),
   proofFailed: define(false, z.strictObject({ purpose: z.string(), ip: z.string() }), ['ip']),
   loginPending: define(false, account.extend({ provider: z.string(), ip: z.string() }), ['ip']),
   challengeFailed: define(false, factor.extend({ ip: z.string() }), ['ip']),
@@ -129,6 +135,15 @@ export const events = {
   documentCreated: define(true, document, [], withoutClient),
   documentUpdated: define(true, document, [], withoutClient),
   documentDeleted: define(true, document, [], withoutClient),
+  bucketCreated: define(false, bucket),
+  bucketUpdated: define(false, bucket),
+  bucketDeleted: define(false, bucket.extend({ files: z.int(), bytes: z.int() })),
+  fileCreated: define(true, file, [], withoutClient),
+  fileUpdated: define(false, file, [], withoutClient),
+  fileDeleted: define(true, file, [], withoutClient),
+  fileTokenCreated: define(false, z.strictObject({ expire: z.string() })),
+  fileTokenUpdated: define(false, z.strictObject({ expire: z.string() })),
+  fileTokenDeleted: define(false, z.strictObject({})),
   projectCreated: define(false, z.strictObject({ name: z.string() })),
   projectUpdated: define(false, z.strictObject({ name: z.string(), settings: z.array(z.string()) })),
   projectDeleted: define(false, z.strictObject({ name: z.string() })),
@@ -152,6 +167,7 @@ export const events = {
   webhookDeleted: define(false, webhook),
   webhookSecretRotated: define(false, webhook.extend({ overlapSeconds: z.int() })),
   webhookDisabled: define(false, webhook.extend({ reason: z.string() })),
+  auditPruned: define(false, z.strictObject({ firstSeq: z.int(), lastSeq: z.int(), entries: z.int() })),
 } as const;
 
 /** The name of a recorded change. */
@@ -160,7 +176,7 @@ export type EventName = keyof typeof events;
 /** What is recorded with a change. */
 export type EventPayload<E extends EventName> = z.input<(typeof events)[E]['payload']>;
 
-/** What a webhook may subscribe to besides `*`: the announced events, and those of files, which nothing emits yet. */
+/** What a webhook may subscribe to besides `*`: the announced events. */
 export const subscribableEvents = [
   'documentCreated',
   'documentUpdated',
@@ -171,5 +187,38 @@ export const subscribableEvents = [
   'sessionDeleted',
 ] as const;
 
-/** The word by which a webhook subscribes to every event. */
+/** The word by which a webhook subscribes to every one of them. */
 export const everyEvent = '*';
+
+/** Events that only the feed, its stream and sockets carry; none of them is a change of its own in the audit log. */
+export const feedOnlyEvents = [
+  'accountUpdated',
+  'teamCreated',
+  'teamUpdated',
+  'teamDeleted',
+  'membershipCreated',
+  'membershipUpdated',
+  'membershipDeleted',
+] as const;
+
+/** The name of one of them. */
+export type FeedOnlyEvent = (typeof feedOnlyEvents)[number];
+
+/** Every event that the feed carries. */
+export const feedEvents = [...subscribableEvents, ...feedOnlyEvents] as const;
+
+/** The name of an event that the feed carries. */
+export type FeedEvent = (typeof feedEvents)[number];
+
+/**
+ * The users who may read an event, apart from server keys, who may read all: those with one of the ids, or the members of a team, and of a
+ * membership also the user whose it is. Events of documents have none: permissions decide.
+ */
+export type Audience =
+  | { readonly users: readonly string[] }
+  | {
+      readonly team: string;
+      readonly user?: string;
+      /** What is shown to members who may see e-mail addresses and phone numbers, and to those who may not; the payload where absent. */
+      readonly shown?: { readonly contacts?: unknown; readonly withoutContacts: unknown };
+    };

@@ -18,6 +18,11 @@ export function localeHeaders(aliases: readonly string[]): readonly string[] {
   return [brand, ...aliases].map((word) => `x-${word}-locale`.toLowerCase());
 }
 
+/** Names of the header that says to which file a further chunk belongs. */
+export function uploadIdHeaders(aliases: readonly string[]): readonly string[] {
+  return [brand, ...aliases].map((word) => `x-${word}-id`.toLowerCase());
+}
+
 /** In which an application's backend, known by its server key, hands on what the user's browser is. */
 export const forwardedUserAgent = 'X-Forwarded-User-Agent';
 
@@ -33,6 +38,9 @@ export function corsRequestHeaders(aliases: readonly string[]): readonly string[
     'Content-Type',
     'Idempotency-Key',
     'If-Match',
+    'If-None-Match',
+    'If-Range',
+    'Last-Event-ID',
     'Range',
     'X-Fallback-Cookies',
     'X-Request-Id',
@@ -56,6 +64,9 @@ export function sessionHeaders(aliases: readonly string[]): readonly string[] {
 }
 
 const readableHeaders = [
+  'Accept-Ranges',
+  'Content-Disposition',
+  'Content-Range',
   'ETag',
   'RateLimit',
   'RateLimit-Policy',
@@ -75,6 +86,11 @@ export function corsResponseHeaders(aliases: readonly string[]): readonly string
 /** The session cookie of a project: the `__Host-` prefix wherever the public address is https (RFC 6265bis §4.1.3). */
 export function sessionCookieName(projectId: string, secure: boolean): string {
   return `${secure ? '__Host-' : ''}svc_${projectId}`;
+}
+
+/** The name under which an SDK's socket finds a session in `X-Fallback-Cookies`. */
+export function fallbackSessionName(projectId: string): string {
+  return `a_session_${projectId}`;
 }
 
 /** The cookie that ties a login through another site to the browser that began it. */

@@ -69,7 +69,7 @@ export const countedInMemory: ReadonlySet<string> = new Set(['data', 'refused', 
 export type LimitName = keyof typeof limitClasses;
 
 /** Sizes of request bodies in bytes, by the kind of route. `SVC_BODY_MAX_BYTES` replaces the general one. */
-export const bodySizes = { account: 65_536, prefs: 81_920, documents: 4_194_304 } as const;
+export const bodySizes = { account: 65_536, prefs: 81_920, saml: 524_288, documents: 4_194_304 } as const;
 
 /**
  * Bytes of bodies that are being read at once, beyond what each has for itself: in a process, and for an address. Thousands of connections
@@ -103,6 +103,9 @@ export const answerLimits = {
 
 /** How deep JSON of a request may nest, and how many keys it may have in all. */
 export const jsonLimits = { depth: 64, keys: 10_000 } as const;
+
+/** Fields of a form. */
+export const formFields = 100;
 
 /** Password length in Unicode code points and in bytes of UTF-8; the minimum is `SVC_PASSWORD_MIN_LENGTH`. */
 export const passwordSize = { codePoints: 256, bytes: 1024 } as const;
@@ -148,6 +151,13 @@ export const queryBounds = {
 
 /** Bounds of the schema of a collection; Postgres has at most 1600 columns in a table, counting dropped ones. */
 export const schemaLimits = {
+  /** Of a project. */
+  databases: 100,
+  collections: 1000,
+  /** Bytes of the attributes of all collections, up to which the description of the API names them. */
+  describedBytes: 2_097_152,
+  /** Collections that one transaction deletes. */
+  droppedAtOnce: 20,
   attributes: 500,
   indexes: 64,
   indexedAttributes: 16,
@@ -243,26 +253,8 @@ export const signingKeyLife = {
 /** Characters of a team's name and of a role, roles of a member, and teams a user can be in with the roles in all of them. */
 export const teamLimits = { name: 128, role: 81, roles: 100, perUser: 500, rolesPerUser: 1000 } as const;
 
-/** Identity providers of a project, and what they may answer and hold; sizes in bytes, texts in characters, times in milliseconds. */
-export const providerLimits = {
-  perProject: 50,
-  /** All calls of a login together. */
-  timeoutMs: 10_000,
-  answerBytes: 262_144,
-  /** How long what a provider says of itself is kept. */
-  metadataMs: 600_000,
-  clientId: 512,
-  secret: 8192,
-  url: 2048,
-  /** Scopes of a provider and of a login, and one of them. */
-  scopes: 100,
-  scope: 4096,
-  /** Of what a browser brings back. */
-  code: 8192,
-} as const;
-
-/** Identities of a user, and what of one is kept, in characters: a longer id is refused, longer tokens are not kept. */
-export const identityLimits = { perUser: 50, uid: 255, token: 16_384 } as const;
+/** The largest logo of a project, in bytes. */
+export const logoBytes = 32_768;
 
 /** Seconds for which a login may be under way at an identity provider. */
 export const externalLoginSeconds = 600;
@@ -294,10 +286,14 @@ export const graphqlLimits = {
 export const connectionLimits = {
   maxHeaderSize: 16_384,
   headersTimeout: 15_000,
-  requestTimeout: 60_000,
+  /** Of a request with a file; others have `bodyMs`. */
+  requestTimeout: 3_600_000,
   keepAliveTimeout: 5000,
   connectionsCheckingInterval: 5000,
 } as const;
+
+/** Milliseconds for which the body of a request without a file may arrive. */
+export const bodyMs = 60_000;
 
 /** Connections at once, and headers of one request. */
 export const serverLimits = { connections: 2048, headers: 100 } as const;
@@ -310,6 +306,12 @@ export const clockSkewSeconds = 900;
 
 /** Leases of jobs, what one step of a job takes, and how long a server that ends waits for its jobs. */
 export const jobLimits = { leaseSeconds: 60, renewSeconds: 20, batch: 200, endSeconds: 20 } as const;
+
+/** Lists of the audit log: entries of a page, entries that a page looks at, characters of a filter, and the largest entry. */
+export const auditLimits = { page: 100, scanned: 10_000, word: 1024, entryBytes: 131_072 } as const;
+
+/** Refused requests in the audit log: an entry for each project and reason, so often and so many of them. */
+export const refusalLimits = { seconds: 60, kinds: 1000 } as const;
 
 /** Webhooks of a project, and what a delivery may cost. */
 export const webhookLimits = {
@@ -353,3 +355,8 @@ export const courierLimits = {
 
 /** Seconds between an attempt to send a message that failed and the next; after the last of them it has failed for good. */
 export const messageDelays = [30, 120, 600, 3600, 14_400, 43_200] as const;
+
+export { identityLimits, providerLimits, samlLimits } from './external-login-limits.js';
+export { fileLimits, previewLimits } from './file-limits.js';
+export { feedLimits, realtimeLimits } from './stream-limits.js';
+export { bulkLimits, idempotencyLimits } from './write-limits.js';

@@ -1,23 +1,38 @@
 import type { z } from 'zod';
-import type { Actor, Guest, Operator, Scope, ServerKey, User, WireActor } from './actor.js';
+import {
+  type Actor,
+  type Guest,
+  hasScope,
+  type Operator,
+  type Scope,
+  type ServerKey,
+  type User,
+  type WireActor,
+} from './actor.js';
 import type { AnswerRoom } from './answer-room.js';
 import type { Browser, Redirect } from './browser.js';
 import { type ErrorType, Failure } from './errors.js';
+import type { EventStream } from './event-stream.js';
+import type { FileContent } from './file-content.js';
+import type { IdempotentRequest } from './idempotency.js';
 import type { LimitName } from './limits.js';
-import type { Project } from './project.js';
+import type { LoginSwitch, Project } from './project.js';
 import type { RawJson } from './raw-json.js';
 import type { Reading } from './reading.js';
+import type { Upload } from './upload.js';
 import type { WithSession } from './with-session.js';
 
 /**
- * How an operation replies: with a JSON value or JSON text, with nothing at all, text of a given type, a page for people, or a redirect of the
+ * How an operation replies: with a JSON value or JSON text, with nothing at all, text of a given type, a page for people, an image, a file, or a redirect of the
  * browser that has opened it. Errors of the last lead to a page of the application, where the caller names one.
  */
 export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'json'; readonly schema: S; readonly raw?: true }
   | { readonly kind: 'empty' }
   | { readonly kind: 'text'; readonly contentType: string }
-  | { readonly kind: 'page' }
+  | { readonly kind: 'page'; readonly otherwise?: S }
+  | { readonly kind: 'image' }
+  | { readonly kind: 'file' }
   | { readonly kind: 'redirect'; readonly otherwise?: { readonly status: number; readonly schema: S } };
 
 /** A JSON reply of this shape; the handler returns what goes into the schema. */
@@ -30,6 +45,12 @@ export const empty = { kind: 'empty' } as const;
 export const text = (contentType: string) => ({ kind: 'text', contentType }) as const;
 /** A page for people; the handler returns a `Page`. */
 export const page = { kind: 'page' } as const;
+/** A page for people, or JSON of this shape for programs: `request.prefersPage` says which. */
+export const pageOr = <S extends z.ZodType>(schema: S) => ({ kind: 'page', otherwise: schema }) as const;
+/** An image; the handler returns an `Image`. */
+export const image = { kind: 'image' } as const;
+/** The bytes of a file; the handler returns `FileContent`. */
+export const file = { kind: 'file' } as const;
 /** A redirect; the handler returns a `Redirect`. */
 export const redirect = { kind: 'redirect' } as const;
 /** A redirect, or JSON of this shape with this status where there is no page to lead to. */
@@ -42,6 +63,12 @@ export interface Page {
   readonly nonce: string;
   /** Origins that its forms lead to besides the service; it has no forms where absent. */
   readonly formTargets?: readonly string[];
+}
+
+/** An image with its media type. */
+export interface Image {
+  readonly type: string;
+  readonly content: Buffer;
 }
 
 type ActorKind = WireActor['kind'];
@@ -62,7 +89,7 @@ export interface Declaration {
   /** The first segment of the OpenAPI tag list. */
   readonly tag: string;
   /**
-   * False for operations of the installation, which take no project header; `path` where the path names the project and anyone may read;
+   * False for operations of the installation, which take no project header; `path` where path or query name the project and anyone may read;
    * `callback` where path or query name it and another site sends a browser back, so that neither its origin nor credentials count.
    */
   readonly project?: false | 'path' | 'callback';
@@ -76,6 +103,8 @@ export interface Declaration {
   readonly pending?: true;
   /** False refuses users who authenticate with a JWT. */
   readonly jwt?: false;
+  /** The way to log in that the operation is part of: a project that has switched it off refuses it to all but server keys. */
+  readonly login?: LoginSwitch;
   /** The scopes that a server key needs. */
   readonly scopes?: readonly Scope[];
   readonly limit: LimitName | 'none';
@@ -86,6 +115,8 @@ export interface Declaration {
   readonly body?: z.ZodType;
   /** The body is a form (`application/x-www-form-urlencoded`), not JSON. */
   readonly form?: true;
+  /** The body is a form with a file (`multipart/form-data`), which the handler reads by `request.upload`; `body` describes its fields. */
+  readonly upload?: true;
   /** Largest accepted body in bytes; the installation's setting where absent. */
   readonly bodyBytes?: number;
   readonly status: number;
@@ -95,6 +126,12 @@ export interface Declaration {
    * largest size. Every operation that replies with a list has one.
    */
   readonly bound?: 'room' | { readonly entries: number; readonly bytes: number };
+  /** A request with an `Idempotency-Key` is carried out once, and its duplicates get the same answer. */
+  readonly idempotent?: true;
+  /** Takes `If-Match`: nothing is changed where the resource has another entity tag. */
+  readonly conditional?: true;
+  /** Clients that accept `text/event-stream` get an `EventStream` instead of the JSON reply. */
+  readonly streams?: true;
   /** JSON replies of other statuses that are not the error envelope. */
   readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
   /** Errors beyond those that auth, limit and validation imply. */
@@ -133,6 +170,16 @@ export interface RequestFacts {
   readonly reading: Reading;
   /** Counts further calls within the same request, all or none. Throws Failure 429, and 400 for more than there can ever be. */
   readonly charge: (calls: number) => void;
+  /** Whether the caller prefers HTML to JSON, as browsers do that open an address (RFC 9110 §12.5.1). */
+  readonly prefersPage: boolean;
+  /** Where the client accepts server-sent events: the id of the last one that it has. */
+  readonly eventStream?: { readonly lastEventId: string | null } | undefined;
+  /** The value of `If-Match`. */
+  readonly ifMatch?: string | undefined;
+  /** Where the request has an `Idempotency-Key`: what its answer is kept under. */
+  readonly idempotent?: IdempotentRequest | undefined;
+  /** The form with a file, for operations that take one. */
+  readonly upload?: Upload | undefined;
   /** The memory that the response may take. */
   readonly answer: AnswerRoom;
   /** The browser behind it; only operations that reply with a redirect need it. */
@@ -151,28 +198,37 @@ export interface Call<D extends Declaration = Declaration> {
   readonly actor: ActorOf<D['auth'][number]>;
   readonly params: Parsed<D['params']>;
   readonly query: Parsed<D['query']>;
-  readonly body: Parsed<D['body']>;
+  readonly body: D extends { readonly upload: true } ? undefined : Parsed<D['body']>;
   readonly request: RequestFacts;
 }
 
 /** What a handler returns for a declared reply. */
 export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly raw: true }
-  ? RawJson
+  ? RawJson | (D extends { readonly streams: true } ? EventStream : never)
   : D['reply'] extends { readonly kind: 'json'; readonly schema: infer S extends z.ZodType }
-    ? z.input<S> | (D extends { readonly session: 'renews' } ? WithSession<z.input<S>> : never)
+    ?
+        | z.input<S>
+        | (D extends { readonly session: 'renews' } ? WithSession<z.input<S>> : never)
+        | (D extends { readonly streams: true } ? EventStream : never)
     : D['reply'] extends { readonly kind: 'text' }
       ? string
-      : D['reply'] extends { readonly kind: 'page' }
-        ? Page
-        : D['reply'] extends {
-              readonly kind: 'redirect';
-              readonly otherwise: { readonly schema: infer S extends z.ZodType };
-            }
-          ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
-          : D['reply'] extends { readonly kind: 'redirect' }
-            ? Redirect | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
-            : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
-              void;
+      : D['reply'] extends { readonly kind: 'page'; readonly otherwise: infer S extends z.ZodType }
+        ? Page | z.input<S>
+        : D['reply'] extends { readonly kind: 'page' }
+          ? Page
+          : D['reply'] extends { readonly kind: 'image' }
+            ? Image
+            : D['reply'] extends { readonly kind: 'file' }
+              ? FileContent
+              : D['reply'] extends {
+                    readonly kind: 'redirect';
+                    readonly otherwise: { readonly schema: infer S extends z.ZodType };
+                  }
+                ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
+                : D['reply'] extends { readonly kind: 'redirect' }
+                  ? Redirect | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
+                  : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
+                    void;
 
 /** The code behind a declaration. */
 type Handler<D extends Declaration> = (call: Call<D>) => Promise<HandlerResult<D>> | HandlerResult<D>;
@@ -181,6 +237,10 @@ type Handler<D extends Declaration> = (call: Call<D>) => Promise<HandlerResult<D
 export interface Operation {
   readonly declaration: Declaration;
   readonly handle: (call: Call) => unknown;
+  /** The id of the operation that this one is under other names. */
+  readonly sameAs?: string;
+  /** Turns what the handler returned into what is answered, where the operation is another one under other names. */
+  readonly present?: (result: unknown) => unknown;
 }
 
 /** Binds handlers to declarations; a missing handler or a result of the wrong type does not compile. */
@@ -209,16 +269,22 @@ export interface RawCall {
 export async function invoke(operation: Operation, call: RawCall): Promise<unknown> {
   const { declaration } = operation;
   authorise(declaration, call.actor);
+  if (declaration.login !== undefined) demandLogin(call, declaration.login);
   const valid = {
     project: call.project,
     actor: call.actor,
     params: declaration.params ? parse(declaration.params, call.params) : undefined,
     query: declaration.query ? parse(declaration.query, call.query) : undefined,
-    body: declaration.body ? parse(declaration.body, call.body ?? {}) : undefined,
+    body: declaration.body && !declaration.upload ? parse(declaration.body, call.body ?? {}) : undefined,
     request: call.request,
   };
   // Narrowed by authorise and parse above, in a way the compiler cannot follow through a list of operations.
   return operation.handle(valid as unknown as Call);
+}
+
+/** Throws Failure `user_auth_method_unsupported` where the project does not let users log in this way; what server keys do is their own affair. */
+export function demandLogin({ project, actor }: Pick<RawCall, 'project' | 'actor'>, login: LoginSwitch): void {
+  if (actor.kind !== 'key' && project?.settings[login] === false) throw new Failure('user_auth_method_unsupported');
 }
 
 /** The actor of a call to this operation: a session that lacks its second factor counts as a guest where guests are allowed. */
@@ -243,14 +309,17 @@ function authorise(declaration: Declaration, actor: Actor | Operator): void {
     });
   }
   if (actor.kind !== 'key') return;
-  const missing = (declaration.scopes ?? []).filter(
-    (scope) => !actor.scopes.includes(scope) && !actor.scopes.includes('all'),
-  );
+  const missing = (declaration.scopes ?? []).filter((scope) => !hasScope(actor, scope));
   if (missing.length > 0) {
     throw new Failure('general_unauthorized_scope', {
       message: `The server key lacks these scopes: ${missing.join(', ')}.`,
     });
   }
+}
+
+/** The fields of an upload, which are known when its file has been read. Throws Failure. */
+export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
+  return parse(schema, fields) as z.output<S>;
 }
 
 /** Validates a part of a request; one 400 lists every problem by its path. */
@@ -285,6 +354,7 @@ export function auditContextOf(call: {
     readonly ip?: string;
     readonly userAgent?: string;
     readonly waits?: Waits | undefined;
+    readonly idempotent?: IdempotentRequest | undefined;
   };
 }) {
   const { kind } = call.actor;
@@ -292,9 +362,11 @@ export function auditContextOf(call: {
   return {
     projectId: call.project?.id ?? null,
     actor: { kind, id: call.actor.kind === 'guest' ? '' : call.actor.id },
+    ...(call.actor.kind === 'user' && call.actor.actingKey !== undefined ? { actingKey: call.actor.actingKey } : {}),
     requestId,
     // Commands have no address; their actor is the operator.
     ...(ip === '' ? {} : { client: { ip, userAgent: userAgent.slice(0, userAgentCharacters) } }),
     waits: call.request.waits,
+    idempotent: call.request.idempotent,
   };
 }

@@ -83,6 +83,11 @@ export function allows(permissions: readonly string[], action: PermissionAction,
   return roles.some((role) => permissions.includes(`${action}("${role}")`));
 }
 
+/** The entries of a stored list that would allow the action to one of the roles. */
+export function grantsOf(action: PermissionAction, roles: readonly string[]): string[] {
+  return roles.map((role) => `${action}("${role}")`);
+}
+
 /** Throws Failure unless the caller holds every role it grants; server keys may grant any. */
 export function demandOwnRoles(permissions: readonly string[], actor: WireActor): void {
   if (actor.kind === 'key') return;

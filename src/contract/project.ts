@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import type { Instant } from './shapes.js';
+import { type Instant, required, visibleText } from './shapes.js';
+
+/** A sentence on a page. */
+const sentence = visibleText(300).nullable().default(null);
+
+/** An https address that a page links to; `{language}` in it stands for the language of the page. */
+const link = visibleText(500).refine(isWebAddress, 'must be an https URL').nullable().default(null);
+
+/** A way to log in that a project may switch off. */
+const loginSwitch = (way: string) => z.boolean().default(true).describe(`Let users log in ${way}`);
 
 /**
  * The settings of a project, with their defaults; `svc project update ID --set key=value` changes them and docs/settings.md lists them.
@@ -35,6 +44,23 @@ export const projectSettings = z.object({
     .enum(['lax', 'none'])
     .default('lax')
     .describe('SameSite of the session cookie; none only over https, and then Origin is checked on every request'),
+  'login.password': loginSwitch('by e-mail address and password, and sign up with them'),
+  'login.anonymous': loginSwitch('without any name'),
+  'login.magicUrl': loginSwitch('by a link that is mailed'),
+  'login.emailOtp': loginSwitch('by a code that is mailed'),
+  'login.phone': loginSwitch('by a code that is sent by SMS'),
+  'login.oauth2': loginSwitch('by providers of OAuth2 and OpenID Connect'),
+  'login.saml': loginSwitch('by providers of SAML'),
+  'login.passkey': loginSwitch('by passkey'),
+  'login.token': loginSwitch('by tokens that server keys make'),
+  'login.invitation': loginSwitch('by the link of an invitation to a team'),
+  'files.maxBytes': z
+    .int()
+    .min(0)
+    .max(1_125_899_906_842_624)
+    .default(10_737_418_240)
+    .describe('Bytes that all files may have together, those of unfinished uploads included'),
+  'jwt.byKeys': z.boolean().default(true).describe('Let server keys make JWTs by which they act for users'),
   'passkeys.rpId': z
     .string()
     .max(253)
@@ -51,6 +77,21 @@ export const projectSettings = z.object({
     .enum(['required', 'preferred'])
     .default('required')
     .describe('Whether a passkey has to verify its user, by PIN or biometrics, to log in without a second factor'),
+  'pages.name': required(visibleText(128))
+    .nullable()
+    .default(null)
+    .describe('Name on the pages to sign in with and in messages; null: the name of the project'),
+  'pages.color': z
+    .string()
+    .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #0a7f5a')
+    .nullable()
+    .default(null)
+    .describe('Colour of buttons and links on these pages; text in it gets darker or lighter until it can be read'),
+  'pages.intro': sentence.describe('A sentence on the pages to sign in and to sign up'),
+  'pages.intro.de': sentence.describe('The same on German pages; null: pages.intro'),
+  'pages.intro.es': sentence.describe('The same on Spanish pages; null: pages.intro'),
+  'pages.terms': link.describe('https URL of the terms of service; {language} in it becomes en, de or es'),
+  'pages.privacy': link.describe('https URL of the privacy policy, likewise'),
   'signup.hideExisting': z
     .boolean()
     .default(false)
@@ -66,6 +107,9 @@ export const projectSettings = z.object({
 /** Settings of a project with every default filled in. */
 export type ProjectSettings = z.output<typeof projectSettings>;
 
+/** The settings that switch a way to log in. */
+export type LoginSwitch = Extract<keyof ProjectSettings, `login.${string}`>;
+
 /** A tenant of the installation: its own users, keys, platforms and settings. */
 export interface Project {
   readonly id: string;
@@ -77,4 +121,11 @@ export interface Project {
   readonly updatedAt: Instant;
   /** Hostnames whose pages may call the service with cookies; `*.example.com` allowed. */
   readonly hostnames: readonly string[];
+}
+
+function isWebAddress(text: string): boolean {
+  const address = text.replaceAll('{language}', 'en');
+  if (/\s/.test(address) || !URL.canParse(address)) return false;
+  const { protocol, username, password } = new URL(address);
+  return protocol === 'https:' && username === '' && password === '';
 }

@@ -5,9 +5,13 @@ export class RawJson {
   /** Instead of the declared status. */
   readonly status: number | undefined;
 
-  constructor(text: string | readonly string[], status?: number) {
+  /** The entity tag of what it shows, if any. */
+  readonly etag: string | undefined;
+
+  constructor(text: string | readonly string[], status?: number, etag?: string) {
     this.parts = typeof text === 'string' ? [text] : text;
     this.status = status;
+    this.etag = etag;
   }
 
   get text(): string {

@@ -17,6 +17,7 @@ export interface UserMembership {
   readonly id: string;
   readonly teamId: string;
   readonly roles: readonly string[];
+  readonly joined: Instant;
 }
 
 /** An end user of a project. */

@@ -5,6 +5,8 @@ import type { Runtime } from '#src/platform/index.js';
 import { createAuthentication } from './authenticate.js';
 import { createCookies } from './cookies.js';
 import { createErrors } from './errors.js';
+import { createFileReply } from './file-reply.js';
+import { createOnce } from './idempotency.js';
 import { createRequestLimit } from './limit.js';
 import { createOperationMiddleware } from './operation.js';
 import { createOps, type ServerState } from './ops.js';
@@ -13,7 +15,11 @@ import { createReply } from './reply.js';
 import { type AppState, createRequestContext, type Middleware } from './request-context.js';
 import { createHeadRules } from './request-head.js';
 import { createRespond } from './respond.js';
+import { createResultPages } from './result-pages.js';
 import { createRouting } from './routing.js';
+import { createStartPage } from './start-page.js';
+import { tablesOperations } from './tables.js';
+import { createUpgrade } from './upgrade.js';
 
 /**
  * The HTTP side of the service: a Koa application, whose middleware stands here in the order in which a request passes it. Middleware of your
@@ -25,28 +31,44 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
   const state: ServerState = { draining: false, operations: [] };
   state.operations = [
     ...features.operations,
+    ...tablesOperations(features.operations),
     ...createGraphql(runtime, [...features.operations, ...features.valueOperations]),
-    ...createOps(runtime, state),
+    ...createOps(runtime, features.databases, state),
+    ...createStartPage(runtime, features.projects),
   ];
   const cookies = createCookies(config.baseUrl);
   const origins = createOrigins(runtime, features.projects);
   const limit = createRequestLimit(runtime, features.limits);
   const authentication = createAuthentication(features, { cookies, origins, limit }, config.headerAliases);
-  const reply = createReply(runtime, cookies);
+  const resultPages = createResultPages(config);
+  const reply = createReply(runtime, { cookies, resultPages });
+  const files = createFileReply();
 
   const app = new Koa<AppState>();
   app.use(createRequestContext(runtime));
-  app.use(createRespond(runtime, { limit }));
-  app.use(createErrors(runtime, { cookies, limit, origins }));
+  app.use(createRespond(runtime, { limit, files }));
+  app.use(createErrors(runtime, { cookies, limit, origins, resultPages, refusals: features.refusals }));
   for (const middleware of own) app.use(middleware);
   app.use(createHeadRules(config));
   app.use(createRouting(state.operations, { limit, origins }));
-  app.use(createOperationMiddleware(runtime, state.operations, { authentication, cookies, limit, origins, reply }));
+  const once = createOnce(features);
+  app.use(
+    createOperationMiddleware(runtime, state.operations, {
+      authentication,
+      cookies,
+      files,
+      limit,
+      once,
+      origins,
+      reply,
+    }),
+  );
   app.on('error', (error: unknown, ctx: Koa.Context) => {
     // Koa reports a connection that the client has broken as an error too.
     if (error === ctx.req.socket.errored) return;
     runtime.log.error('request.unanswered', { error: error instanceof Error ? error.name : typeof error });
     if (ctx.headerSent) ctx.res.destroy();
   });
-  return { app, state };
+  const upgrade = createUpgrade(runtime, features.streams, { app, state, authentication, limit, origins });
+  return { app, state, upgrade };
 }

@@ -64,9 +64,10 @@ export function createAuthentication(
     if (key !== undefined) return serverKeys.authenticate(project, key);
     if (session === undefined) return guest;
     if (via === 'cookie') {
-      const isOpened = context.operation?.declaration.reply.kind === 'redirect';
+      const { form, reply } = context.operation?.declaration ?? {};
+      const isOpened = form === true || reply?.kind === 'redirect';
       if (!isOpened) origins.demandOwn(context, header(context, 'project') !== undefined);
-      else if (!origins.isOwnNavigation(context)) return guest;
+      else if (!(form ? origins.isOwnForm(context) : origins.isOwnNavigation(context))) return guest;
     }
     try {
       const user = await sessions.authenticate(project, session, via);
@@ -83,15 +84,23 @@ export function createAuthentication(
     if (error instanceof Failure && unknownCredentials.has(error.type)) limit.demandFewRefused(context);
   };
   return {
+    /** The user behind a session secret that came in a message. Throws Failure. */
+    bySecret: async (context: RequestContext, project: Project, secret: string): Promise<User> => {
+      const user = await sessions.authenticate(project, secret, 'header');
+      if (user === undefined) {
+        limit.demandFewRefused(context);
+        throw new Failure('general_unauthorized_scope', { message: 'The session is not valid.' });
+      }
+      if (user.session.pending) throw new Failure('user_more_factors_required');
+      return user;
+    },
     /** The project of the request; `?project=` serves URLs that a browser opens. Throws Failure `project_not_found`. */
     project: async (context: RequestContext): Promise<Project> => {
       const { ctx, params, operation } = context;
       const id =
-        operation?.declaration.project === 'path'
-          ? params.projectId
-          : operation?.declaration.project === 'callback'
-            ? (params.projectId ?? [ctx.query.project].flat()[0])
-            : (header(context, 'project') ?? [ctx.query.project].flat()[0]);
+        operation?.declaration.project === 'path' || operation?.declaration.project === 'callback'
+          ? (params.projectId ?? [ctx.query.project].flat()[0])
+          : (header(context, 'project') ?? [ctx.query.project].flat()[0]);
       try {
         if (id === undefined || id === '') throw new Failure('project_not_found');
         return await projects.current(id);
@@ -100,9 +109,13 @@ export function createAuthentication(
         throw error;
       }
     },
-    /** Adds the actor, and the session secret that the caller holds, to the context. Throws Failure. */
-    actor: async (context: RequestContext, project: Project): Promise<void> => {
-      const presented = claims(context, project);
+    /**
+     * Adds the actor, and the session secret that the caller holds, to the context. A JWT counts from elsewhere than a header where that is
+     * given. Throws Failure.
+     */
+    actor: async (context: RequestContext, project: Project, jwt?: string): Promise<void> => {
+      const { jwt: inHeader, ...others } = claims(context, project);
+      const presented = { ...others, jwt: inHeader ?? jwt };
       const actor = await identify(context, project, presented).catch((error: unknown) => {
         countRefusal(context, error);
         throw error;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '#src/contract/errors.js';
-import { jsonLimits } from '#src/contract/limits.js';
+import { formFields, jsonLimits } from '#src/contract/limits.js';
 import { refusedMembers } from '#src/contract/shapes.js';
 import { NumberTooLarge, parseJson } from '#src/platform/json.js';
 import type { BodyShare } from './body-room.js';
@@ -102,7 +102,9 @@ function parseBody(bytes: Buffer): unknown {
 /** The fields of a form; one that stands twice is a list, which no schema takes for a text. */
 function parseForm(bytes: Buffer): unknown {
   const fields: Record<string, string | string[]> = {};
-  for (const [name, value] of new URLSearchParams(bytes.toString('utf8'))) {
+  const sent = new URLSearchParams(bytes.toString('utf8'));
+  if (sent.size > formFields) throw refused(`The form has more than ${formFields} fields.`);
+  for (const [name, value] of sent) {
     if (refusedMembers.has(name)) throw refused(`The body has a member that is not allowed: ${name}.`);
     fields[name] = Object.hasOwn(fields, name) ? [fields[name] ?? '', value].flat() : value;
   }

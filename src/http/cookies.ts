@@ -1,6 +1,7 @@
 import type { Binding } from '#src/contract/browser.js';
-import { bindingCookieName, sessionCookieName } from '#src/contract/headers.js';
+import { bindingCookieName, fallbackSessionName, sessionCookieName } from '#src/contract/headers.js';
 import type { Project } from '#src/contract/project.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { RequestContext } from './request-context.js';
 
 const fallbackHeader = 'X-Fallback-Cookies';
@@ -10,6 +11,7 @@ const fallbackRequestHeader = fallbackHeader.toLowerCase();
 export function createCookies(baseUrl: string) {
   const base = new URL(baseUrl);
   const secure = base.protocol === 'https:';
+  const isLocal = isOnLocalhost(baseUrl);
 
   const append = (
     { response }: RequestContext,
@@ -17,14 +19,16 @@ export function createCookies(baseUrl: string) {
     value: string,
     maxAgeSeconds: number,
     isCrossSite: boolean,
+    canBeSecure = secure,
   ) => {
+    const isNone = isCrossSite && canBeSecure;
     const parts = [
       `${name}=${value}`,
       'Path=/',
       `Max-Age=${maxAgeSeconds}`,
       'HttpOnly',
-      `SameSite=${isCrossSite && secure ? 'None' : 'Lax'}`,
-      ...(secure ? ['Secure'] : []),
+      `SameSite=${isNone ? 'None' : 'Lax'}`,
+      ...(secure || isNone ? ['Secure'] : []),
     ];
     response.append('Set-Cookie', parts.join('; '));
   };
@@ -57,7 +61,9 @@ export function createCookies(baseUrl: string) {
       const header = req.headers[fallbackRequestHeader];
       if (typeof header !== 'string' || header.length > 4096) return undefined;
       try {
-        const value: unknown = JSON.parse(header)?.[sessionCookieName(projectId, secure)];
+        const values: unknown = JSON.parse(header);
+        const named = Object(values) as Readonly<Record<string, unknown>>;
+        const value = named[sessionCookieName(projectId, secure)] ?? named[fallbackSessionName(projectId)];
         return typeof value === 'string' ? value : undefined;
       } catch {
         return undefined;
@@ -67,12 +73,17 @@ export function createCookies(baseUrl: string) {
     open: (context: RequestContext, project: Project, secret: string, lifeSeconds: number): void => {
       set(context, project, secret, lifeSeconds);
       if (!keepsCookie(context)) {
-        context.response.set(fallbackHeader, JSON.stringify({ [sessionCookieName(project.id, secure)]: secret }));
+        const names = [sessionCookieName(project.id, secure), fallbackSessionName(project.id)];
+        const values = Object.fromEntries(names.map((name) => [name, secret]));
+        context.response.set(fallbackHeader, JSON.stringify(values));
       }
     },
-    /** Sets the cookie of a login that leads through another site. */
+    /**
+     * Sets the cookie of a login that leads through another site. Browsers send a cookie with a form of another site only if it is
+     * `SameSite=None; Secure`, and keep such a one over http from this machine alone.
+     */
     bind: (context: RequestContext, { id, secret, lifeSeconds, isPosted }: Binding): void =>
-      append(context, bindingCookieName(id, secure), secret, lifeSeconds, isPosted),
+      append(context, bindingCookieName(id, secure), secret, lifeSeconds, isPosted, secure || isLocal),
     /** The secret in such a cookie, which is cleared. */
     takeBinding: (context: RequestContext, id: string): string | null => {
       const name = bindingCookieName(id, secure);

@@ -2,9 +2,11 @@ import { Failure } from '#src/contract/errors.js';
 import { linkTo } from '#src/features/index.js';
 import { millisecondsOf } from '#src/platform/clock.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
+import { FileStoreError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Cookies } from './cookies.js';
 import type { RequestContext } from './request-context.js';
+import type { ResultPages } from './result-pages.js';
 
 /** The version in every error. */
 export const wireVersion = '1.0.0';
@@ -12,16 +14,22 @@ export const wireVersion = '1.0.0';
 /** Of redirects; a cache must not keep them, as it may a 301. */
 const redirectStatus = 302;
 
+/** After how many seconds a client may try again when the file store is away. */
+const fileStoreRetrySeconds = 5;
+
 /** Formats errors for clients, and logs those that are defects of the service. */
-export function createEnvelope({ log, metrics, clock }: Pick<Runtime, 'log' | 'metrics' | 'clock'>, cookies: Cookies) {
+export function createEnvelope(
+  { log, metrics, clock }: Pick<Runtime, 'log' | 'metrics' | 'clock'>,
+  { cookies, resultPages }: { readonly cookies: Cookies; readonly resultPages: ResultPages },
+) {
   const asFailure = (error: unknown, requestId: string): Failure => {
     if (error instanceof Failure) return error;
-    const failure = error instanceof DatabaseError ? failureOf(error) : undefined;
+    const failure = unavailabilityOf(error);
     if (failure !== undefined) {
       log.warn('request.unavailable', {
         requestId,
         error: nameOf(error),
-        code: error instanceof DatabaseError ? error.code : undefined,
+        code: error instanceof DatabaseError || error instanceof FileStoreError ? error.code : undefined,
       });
       return failure;
     }
@@ -58,12 +66,19 @@ export function createEnvelope({ log, metrics, clock }: Pick<Runtime, 'log' | 'm
         cookies.open(context, context.project, pendingSession.secret, Math.max(0, life));
       }
       for (const [name, value] of Object.entries(failure.headers)) response.set(name, value);
-      if (context.failurePage !== undefined) {
+      const page = context.failurePage ?? resultPages.failed(context);
+      if (page !== undefined) {
         // What the page learns is in its address, where a secret must not stand: the pending session is in the cookie alone.
         ctx.status = redirectStatus;
         const error = JSON.stringify({ message, type, code: status });
-        response.set('Location', linkTo(context.failurePage, { error }));
+        response.set('Location', linkTo(page, { error }));
         response.body = [];
+        return;
+      }
+      const html = resultPages.unshown(context, failure);
+      if (html !== undefined) {
+        response.set('Content-Type', 'text/html; charset=utf-8');
+        response.body = [html];
         return;
       }
       response.set('Content-Type', 'application/json; charset=utf-8');
@@ -71,6 +86,13 @@ export function createEnvelope({ log, metrics, clock }: Pick<Runtime, 'log' | 'm
       response.body = [JSON.stringify({ message, code: status, type, version: wireVersion, ...members })];
     },
   };
+}
+
+/** The answer for an error of the database or the file store; undefined where it is a defect of ours. */
+function unavailabilityOf(error: unknown): Failure | undefined {
+  if (error instanceof DatabaseError) return failureOf(error);
+  if (!(error instanceof FileStoreError)) return undefined;
+  return new Failure('general_unavailable', { retryAfter: fileStoreRetrySeconds, cause: error });
 }
 
 function nameOf(error: unknown): string {

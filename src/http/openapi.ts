@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
+import { subscribableEvents } from '#src/contract/events.js';
 import { credentialHeaders } from '#src/contract/headers.js';
 import type { Declaration, Operation } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
+import { type Collection, eventShape } from '#src/features/index.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { formType } from './body.js';
 import { wireVersion } from './envelope.js';
+import { eventPayloads } from './event-payloads.js';
+import { withCollections } from './openapi-collections.js';
 import { isList } from './query.js';
 
 type Json = Record<string, unknown>;
@@ -45,6 +49,7 @@ export function describeApi(
     servers: [{ url: config.baseUrl.replace(/\/$/, '') }],
     tags: [...new Set(operations.map(({ declaration }) => declaration.tag))].map((name) => ({ name })),
     paths,
+    webhooks: describeEvents(schemas),
     components: {
       schemas,
       headers: responseHeaders,
@@ -58,18 +63,48 @@ export function describeApi(
   };
 }
 
+/** What deliveries of webhooks carry, and the feed with more events, as requests to a receiver. */
+function describeEvents(schemas: Json): Json {
+  return Object.fromEntries(
+    Object.entries(eventPayloads).map(([event, payload]) => {
+      const shape = eventShape.extend({ type: z.literal(event), data: payload }).meta({ id: `${event}Event` });
+      const isDelivered = (subscribableEvents as readonly string[]).includes(event);
+      return [
+        event,
+        {
+          post: {
+            operationId: `event_${event}`,
+            summary: isDelivered ? 'Delivered to webhooks, and in the feed.' : 'In the feed and its streams only.',
+            requestBody: { content: { 'application/json': { schema: convert(shape, 'output', schemas) } } },
+            responses: { '2XX': { description: 'The receiver has taken the event.' } },
+          },
+        },
+      ];
+    }),
+  );
+}
+
 /** The placeholder of the project's title. */
 const titleMark = '<the title of the project>';
 
-/** The description as JSON text, cached: making it takes as long as hundreds of requests, and projects differ only in its title. */
+/**
+ * The description as JSON text, with the collections that are given. What all projects share is cached: making it takes as long as hundreds of
+ * requests.
+ */
 export function createApiText(
   operations: () => readonly Operation[],
   config: Pick<Config, 'baseUrl'>,
-): (project: Project | undefined) => RawJson {
-  let cached: readonly string[] | undefined;
-  return (project) => {
-    cached ??= JSON.stringify(describeApi(operations(), undefined, config, titleMark)).split(JSON.stringify(titleMark));
-    const [before = '', after = ''] = cached;
+): (project: Project, collections: readonly Collection[]) => RawJson {
+  let cached: { readonly generic: Json; readonly text: readonly string[] } | undefined;
+  return (project, collections) => {
+    if (cached === undefined) {
+      const generic = describeApi(operations(), undefined, config, titleMark);
+      cached = { generic, text: JSON.stringify(generic).split(JSON.stringify(titleMark)) };
+    }
+    const [before = '', after = ''] =
+      collections.length === 0
+        ? cached.text
+        : JSON.stringify(withCollections(cached.generic, collections)).split(JSON.stringify(titleMark));
     return new RawJson([before, JSON.stringify(titleOf(project)), after]);
   };
 }
@@ -104,7 +139,12 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
     ...(declaration.auth.includes('user') && !declaration.auth.includes('guest')
       ? (['user_more_factors_required'] as const)
       : []),
+    ...(declaration.login === undefined ? [] : (['user_auth_method_unsupported'] as const)),
     ...(declaration.session === 'opens' ? (['user_more_factors_required', 'user_invalid_token'] as const) : []),
+    ...(declaration.conditional ? (['general_precondition_failed'] as const) : []),
+    ...(declaration.idempotent
+      ? (['general_idempotency_mismatch', 'general_resource_locked', 'general_answer_too_large'] as const)
+      : []),
     ...(declaration.bound === 'room' ? (['general_answer_too_large'] as const) : []),
     'general_rate_limit_exceeded',
     ...(declaration.method === 'GET' ? [] : (['general_body_too_large', 'general_media_type_unsupported'] as const)),
@@ -112,7 +152,7 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
 }
 
 function describe(declaration: Declaration, path: string, schemas: Json): Json {
-  const { body, query, params, reply, status } = declaration;
+  const { body, reply, status } = declaration;
   const isAlias = path !== declaration.path;
   const name = declaration.id.replace('.', '_');
   const errors = [...new Set([...impliedErrors(declaration), ...declaration.errors])].sort();
@@ -130,13 +170,13 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
     ...(declaration.scopes ? { 'x-scopes': declaration.scopes } : {}),
     'x-rate-limit-class': declaration.limit,
     security: securityOf(declaration),
-    parameters: [...parametersOf('path', params, schemas), ...parametersOf('query', query, schemas)],
+    parameters: parametersOf(declaration, schemas),
     ...(body
       ? {
           requestBody: {
             required: true,
             content: {
-              [declaration.form ? formType : 'application/json']: { schema: convert(body, 'input', schemas) },
+              [bodyTypeOf(declaration)]: { schema: bodyShapeOf(declaration, convert(body, 'input', schemas)) },
             },
           },
         }
@@ -144,16 +184,10 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
     responses: {
       [status]: {
         description: declaration.summary,
-        headers: headerRefs,
-        ...(reply.kind === 'json'
-          ? { content: { 'application/json': { schema: convert(reply.schema, 'output', schemas) } } }
-          : {}),
-        ...(reply.kind === 'redirect' ? { headers: { ...headerRefs, ...locationHeader } } : {}),
-        ...(reply.kind === 'page' ? { content: { 'text/html': { schema: { type: 'string' } } } } : {}),
-        ...(reply.kind === 'text'
-          ? { content: { [reply.contentType.split(';')[0] ?? '']: { schema: { type: 'string' } } } }
-          : {}),
+        headers: reply.kind === 'redirect' ? { ...headerRefs, ...locationHeader } : headerRefs,
+        ...contentOf(declaration, schemas),
       },
+      ...(reply.kind === 'file' ? fileResponses : {}),
       ...(reply.kind === 'redirect' && reply.otherwise !== undefined
         ? {
             [reply.otherwise.status]: {
@@ -163,9 +197,44 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
             },
           }
         : {}),
-      ...Object.fromEntries([...statuses].map(([code, types]) => [code, errorResponse(code, types, also(code))])),
+      ...Object.fromEntries(
+        [...statuses].map(([code, types]) => [code, errorResponse(code, types, also(code), reply.kind === 'page')]),
+      ),
     },
   };
+}
+
+function bodyTypeOf({ form, upload }: Declaration): string {
+  if (upload) return 'multipart/form-data';
+  return form ? formType : 'application/json';
+}
+
+/** An upload has the file beside its fields. */
+function bodyShapeOf({ upload }: Declaration, shape: Json): Json {
+  if (!upload) return shape;
+  const { properties, required } = shape as { properties?: Json; required?: string[] };
+  const file = { type: 'string', format: 'binary' };
+  return { ...shape, properties: { ...properties, file }, required: [...(required ?? []), 'file'] };
+}
+
+/** The content of a successful response. */
+function contentOf({ reply, streams }: Declaration, schemas: Json): Json {
+  const asText = { schema: { type: 'string' } };
+  const asJson = (schema: z.ZodType) => ({ 'application/json': { schema: convert(schema, 'output', schemas) } });
+  switch (reply.kind) {
+    case 'json':
+      return { content: { ...asJson(reply.schema), ...(streams ? { 'text/event-stream': asText } : {}) } };
+    case 'page':
+      return { content: { 'text/html': asText, ...(reply.otherwise ? asJson(reply.otherwise) : {}) } };
+    case 'text':
+      return { content: { [reply.contentType.split(';')[0] ?? '']: asText } };
+    case 'image':
+      return { content: { 'image/*': binary } };
+    case 'file':
+      return { content: fileContent };
+    default:
+      return {};
+  }
 }
 
 /** The sets of credentials that an operation takes. */
@@ -175,7 +244,16 @@ function securityOf({ project, auth, jwt }: Declaration): Json[] {
   return auth.flatMap((kind) => sets[kind].map((set) => ({ project: [], ...set })));
 }
 
-function parametersOf(place: 'path' | 'query', schema: z.ZodObject | undefined, schemas: Json): Json[] {
+function parametersOf(declaration: Declaration, schemas: Json): Json[] {
+  const { params, query } = declaration;
+  return [
+    ...urlParameters('path', params, schemas),
+    ...urlParameters('query', query, schemas),
+    ...headerParameters(declaration),
+  ];
+}
+
+function urlParameters(place: 'path' | 'query', schema: z.ZodObject | undefined, schemas: Json): Json[] {
   if (schema === undefined) return [];
   const object = convert(schema, 'input', schemas) as { properties?: Json; required?: string[] };
   return Object.entries(object.properties ?? {}).map(([name, shape]) => ({
@@ -186,6 +264,20 @@ function parametersOf(place: 'path' | 'query', schema: z.ZodObject | undefined, 
     ...(isList(schema.shape[name]) ? { style: 'form', explode: true } : {}),
     schema: shape,
   }));
+}
+
+function headerParameters({ conditional, idempotent }: Declaration): Json[] {
+  const header = (name: string, description: string) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  });
+  return [
+    ...(conditional ? [header('If-Match', 'The ETag that the resource must have')] : []),
+    ...(idempotent ? [header('Idempotency-Key', 'Duplicates of the request get the answer of the first one')] : []),
+  ];
 }
 
 /** zod → JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named shapes move to the components; replies may get new members. */
@@ -229,7 +321,7 @@ const errorShape = {
   },
 };
 
-function errorResponse(code: number, types: readonly ErrorType[], also: Json | undefined): Json {
+function errorResponse(code: number, types: readonly ErrorType[], also: Json | undefined, isPage = false): Json {
   const envelope = {
     allOf: [
       { $ref: '#/components/schemas/Error' },
@@ -246,9 +338,14 @@ function errorResponse(code: number, types: readonly ErrorType[], also: Json | u
       'application/json': {
         schema: also === undefined ? envelope : { anyOf: [envelope, also] },
       },
+      // For browsers, which ask for it.
+      ...(isPage ? { 'text/html': { schema: { type: 'string' } } } : {}),
     },
   };
 }
+
+const binary = { schema: { type: 'string', format: 'binary' } };
+const fileContent = { '*/*': binary };
 
 const textHeader = (description: string, type = 'string') => ({ description, schema: { type } });
 const responseHeaders = {
@@ -261,3 +358,8 @@ const locationHeader = {
   ),
 };
 const headerRefs = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
+/** What a file is answered with besides the whole of it. */
+const fileResponses = {
+  206: { description: 'The range that was asked for', headers: headerRefs, content: fileContent },
+  304: { description: 'The client has these bytes', headers: headerRefs },
+};

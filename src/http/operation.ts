@@ -1,3 +1,4 @@
+import { FileContent } from '#src/contract/file-content.js';
 import { forwardedUserAgent } from '#src/contract/headers.js';
 import { type Declaration, invoke, type Operation, type RequestFacts } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -6,6 +7,9 @@ import { readBody } from './body.js';
 import { createBodyRoom } from './body-room.js';
 import { isLocal } from './client-address.js';
 import type { Cookies } from './cookies.js';
+import { acceptsEventStream } from './event-stream.js';
+import type { FileReply } from './file-reply.js';
+import type { createOnce } from './idempotency.js';
 import type { RequestLimit } from './limit.js';
 import { createLocale } from './locale.js';
 import type { Origins } from './origins.js';
@@ -13,11 +17,15 @@ import { createQueryReader, type QueryReader } from './query.js';
 import { RequestReading } from './reading.js';
 import type { Reply } from './reply.js';
 import type { Middleware, RequestContext } from './request-context.js';
+import { asksForPage } from './result-pages.js';
+import { createUploads } from './upload.js';
 
 interface Deps {
   readonly authentication: Authentication;
   readonly cookies: Cookies;
+  readonly files: FileReply;
   readonly limit: RequestLimit;
+  readonly once: ReturnType<typeof createOnce>;
   readonly origins: Origins;
   readonly reply: Reply;
 }
@@ -28,9 +36,10 @@ const guest = { kind: 'guest' } as const;
 export function createOperationMiddleware(
   { config, answers }: Pick<Runtime, 'config' | 'answers'>,
   operations: readonly Operation[],
-  { authentication, cookies, limit, origins, reply }: Deps,
+  { authentication, cookies, files, limit, once, origins, reply }: Deps,
 ): Middleware {
   const bodyRoom = createBodyRoom();
+  const uploadOf = createUploads(config.headerAliases);
   const locale = createLocale(config.headerAliases);
   const queryReaders = new Map<Operation, QueryReader>(
     operations.map((operation) => [operation, createQueryReader(operation.declaration.query)]),
@@ -61,7 +70,7 @@ export function createOperationMiddleware(
   };
   const readQuery = ({ ctx, req }: RequestContext, operation: Operation) =>
     req.url?.includes('?') ? (queryReaders.get(operation)?.(ctx.querystring) ?? {}) : {};
-  const requestFacts = (context: RequestContext): RequestFacts => {
+  const requestFacts = (context: RequestContext, declaration: Declaration): RequestFacts => {
     const reading = new RequestReading(context);
     const room = answers.open(reading);
     context.room = room;
@@ -75,10 +84,19 @@ export function createOperationMiddleware(
       isLocal: isLocal(context.req),
       reading,
       charge: (calls) => limit.charge(context, calls),
+      get prefersPage() {
+        return asksForPage(context);
+      },
+      eventStream: acceptsEventStream(context) ? { lastEventId: lastEventIdOf(context) } : undefined,
+      ifMatch: context.req.headers['if-match'],
+      upload: declaration.upload ? uploadOf(context.req, () => reading.account) : undefined,
       answer: room,
       browser: {
         leadErrorsTo: (page) => {
           context.failurePage = page;
+        },
+        endAt: (page) => {
+          context.successPage = page;
         },
         bind: (binding) => cookies.bind(context, binding),
         takeBinding: (id) => cookies.takeBinding(context, id),
@@ -93,23 +111,29 @@ export function createOperationMiddleware(
     const { declaration } = operation;
     await admit(context, declaration);
     const body =
-      declaration.method === 'GET'
+      declaration.method === 'GET' || declaration.upload
         ? undefined
         : await readBody(
             ctx.req,
             { maxBytes: declaration.bodyBytes ?? config.bodyMaxBytes, form: declaration.form === true },
             bodyRoom(context.ip),
           );
-    const result = await invoke(operation, {
+    const result = await invoke(once(context, operation), {
       project: context.project,
       actor: context.actor ?? guest,
       params: context.params,
       query: readQuery(context, operation),
       body,
-      request: requestFacts(context),
+      request: requestFacts(context, declaration),
     });
-    reply.write(context, declaration, result);
+    if (result instanceof FileContent) await files.prepare(context, result, new RequestReading(context).account);
+    else reply.write(context, declaration, operation.present === undefined ? result : operation.present(result));
   };
+}
+
+function lastEventIdOf({ req }: RequestContext): string | null {
+  const id = req.headers['last-event-id'];
+  return typeof id === 'string' && id !== '' ? id : null;
 }
 
 /** The user agent of the browser; a server key forwards that of the browser which it acts for. */

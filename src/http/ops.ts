@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { hasScope } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { declare, implement, json, type Operation, rawJson, text } from '#src/contract/operation.js';
+import type { Features } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createApiText } from './openapi.js';
 
@@ -47,8 +49,10 @@ const opsApi = declare({
     ...common,
     id: 'operations.openapi',
     path: '/openapi.json',
-    summary: 'This description, for the project of the request.',
+    summary:
+      'This description, for the project of the request. A server key with `collections.read` gets its collections with their own types too.',
     limit: 'data',
+    bound: 'room',
     reply: rawJson(z.record(z.string(), z.unknown())),
   },
   ping: {
@@ -64,7 +68,8 @@ const opsApi = declare({
 
 /** Operations for operators of the installation. */
 export function createOps(
-  { driver, writability, metrics, config }: Pick<Runtime, 'driver' | 'writability' | 'metrics' | 'config'>,
+  { driver, db, writability, metrics, config }: Pick<Runtime, 'driver' | 'db' | 'writability' | 'metrics' | 'config'>,
+  databases: Features['databases'],
   state: ServerState,
 ): readonly Operation[] {
   const unready = (checks: Record<string, string>, cause?: unknown) =>
@@ -80,7 +85,14 @@ export function createOps(
       return { status: 'ok' as const, checks: { database: 'ok' as const, writable: writability.isWritable() } };
     },
     metrics: () => metrics.render(),
-    openapi: ({ project }) => description(project),
+    openapi: async ({ project, actor, request }) => {
+      const isTold = actor.kind === 'key' && hasScope(actor, 'collections.read');
+      const collections = isTold ? await databases.describedCollections(db, project.id) : undefined;
+      return request.answer.read(async () => {
+        const value = description(project, collections ?? []);
+        return { bytes: value.parts.reduce((sum, part) => sum + part.length, 0), value };
+      });
+    },
     ping: () => 'Pong!',
   });
   return operations;

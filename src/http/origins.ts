@@ -78,8 +78,9 @@ export function createOrigins({ db, config }: Pick<Runtime, 'db' | 'config'>, pr
      * Refuses foreign pages, scripts and forms alike, for operations that set the session cookie: they would log the browser in (login CSRF).
      * Other clients than browsers send neither header. Throws Failure.
      */
-    demandForSession: ({ req, allowedOrigin }: RequestContext, { session }: Declaration): void => {
-      if (session !== 'opens' && session !== 'renews') return;
+    demandForSession: ({ req, allowedOrigin }: RequestContext, { session, form }: Declaration): void => {
+      // A foreign form brings no cookie of another site, but the response could still clear it.
+      if (session === undefined || (session === 'closes' && form !== true)) return;
       if (allowedOrigin !== undefined) return;
       if (req.headers.origin !== undefined || req.headers['sec-fetch-site'] === 'cross-site')
         throw new Failure('general_unknown_origin');
@@ -100,6 +101,9 @@ export function createOrigins({ db, config }: Pick<Runtime, 'db' | 'config'>, pr
       if (site === 'same-origin') return true;
       return project !== undefined && page !== undefined && projects.allowsOrigin(project, page.origin);
     },
+    /** Whether a page of the service or of the project has sent the form; browsers tell by the headers of both. */
+    isOwnForm: ({ req, allowedOrigin }: RequestContext): boolean =>
+      allowedOrigin !== undefined || req.headers['sec-fetch-site'] === 'same-origin',
     /** Lets every page read a public document, for which credentials are ignored. */
     admitAnybody: ({ response }: RequestContext): void => response.set('Access-Control-Allow-Origin', '*'),
     /**
@@ -123,6 +127,8 @@ export function createOrigins({ db, config }: Pick<Runtime, 'db' | 'config'>, pr
         throw new Failure('general_unknown_origin', {
           message: 'With a session cookie the project must be named in a header.',
         });
+      // A foreign form cannot send the project header, whatever its media type is.
+      if (context.operation?.declaration.upload) return;
       if (hasBody(ctx.req) && !isJson(ctx.get('Content-Type'))) throw new Failure('general_media_type_unsupported');
     },
   };

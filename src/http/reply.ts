@@ -1,6 +1,7 @@
 import { Redirect } from '#src/contract/browser.js';
+import { EventStream } from '#src/contract/event-stream.js';
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
-import type { Declaration, Page } from '#src/contract/operation.js';
+import type { Declaration, Image, Page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { RawJson } from '#src/contract/raw-json.js';
 import { WithSession } from '#src/contract/with-session.js';
@@ -9,10 +10,14 @@ import type { Runtime } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
 import type { Cookies } from './cookies.js';
 import type { RequestContext } from './request-context.js';
+import type { ResultPages } from './result-pages.js';
 import { pagePolicy } from './security-headers.js';
 
 /** Answers with the result of an operation. */
-export function createReply({ clock, config }: Pick<Runtime, 'clock' | 'config'>, cookies: Cookies) {
+export function createReply(
+  { clock, config }: Pick<Runtime, 'clock' | 'config'>,
+  { cookies, resultPages }: { readonly cookies: Cookies; readonly resultPages: ResultPages },
+) {
   const sessionHeaderNames = sessionHeaders(config.headerAliases);
   const projectHeaders = credentialHeaders(config.headerAliases).project;
   /** Lets caches keep the response; where a header names the project, one address has a response for each. */
@@ -38,16 +43,25 @@ export function createReply({ clock, config }: Pick<Runtime, 'clock' | 'config'>
       sessionId === undefined || sessionId === 'current' || (actor?.kind === 'user' && actor.session.id === sessionId)
     );
   };
+  /** A login that leads to no page of the application ends at one of the service, where a browser asks for a page. */
+  const shown = (context: RequestContext, answer: unknown): unknown => {
+    const page = answer instanceof Redirect ? undefined : resultPages.done(context);
+    return page === undefined ? answer : new Redirect(page);
+  };
   return {
     write: (context: RequestContext, declaration: Declaration, result: unknown): void => {
       const { ctx, project } = context;
-      const value = result instanceof WithSession ? result.answer : result;
+      const value = result instanceof WithSession ? shown(context, result.answer) : result;
       ctx.status = declaration.status;
       if (project !== undefined && declaration.session === 'opens')
         openSession(context, project, value as { secret: string; expire: string });
       if (project !== undefined && result instanceof WithSession) renewSession(context, project, result.session);
       if (project !== undefined && declaration.session === 'closes' && endsOwnSession(context))
         cookies.close(context, project);
+      if (value instanceof EventStream) {
+        context.stream = value;
+        return;
+      }
       if (declaration.cacheSeconds !== undefined) allowCaching(context, declaration, declaration.cacheSeconds);
       writeBody(context, declaration, value);
     },
@@ -68,12 +82,22 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
       response.body = [String(value)];
       break;
     case 'page': {
-      const page = value as Page;
+      if (!isPage(value)) {
+        writeJson(response, value);
+        break;
+      }
       response.set('Content-Type', 'text/html; charset=utf-8');
-      response.set('Content-Security-Policy', pagePolicy(page));
+      response.set('Content-Security-Policy', pagePolicy(value));
       // Without a referrer a browser hides the origin of a form too, by which it is told from a foreign one.
-      if (page.formTargets !== undefined) response.set('Referrer-Policy', 'same-origin');
-      response.body = [page.html];
+      if (value.formTargets !== undefined) response.set('Referrer-Policy', 'same-origin');
+      response.body = [value.html];
+      break;
+    }
+    case 'image': {
+      const { type, content } = value as Image;
+      // Koa writes what is no text.
+      ctx.type = type;
+      ctx.body = content;
       break;
     }
     case 'redirect':
@@ -83,18 +107,27 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
         break;
       }
       ctx.status = reply.otherwise?.status ?? ctx.status;
-      response.set('Content-Type', 'application/json; charset=utf-8');
-      response.body = [printJson(value)];
+      writeJson(response, value);
       break;
     case 'json': {
-      response.set('Content-Type', 'application/json; charset=utf-8');
       if (reply.raw !== true) {
-        response.body = [printJson(value)];
+        writeJson(response, value);
         break;
       }
-      const { parts, status } = value as RawJson;
+      response.set('Content-Type', 'application/json; charset=utf-8');
+      const { parts, status, etag } = value as RawJson;
+      if (etag !== undefined) response.set('ETag', etag);
       response.body = parts;
       if (status !== undefined) ctx.status = status;
     }
   }
+}
+
+function writeJson(response: RequestContext['response'], value: unknown): void {
+  response.set('Content-Type', 'application/json; charset=utf-8');
+  response.body = [printJson(value)];
+}
+
+function isPage(value: unknown): value is Page {
+  return typeof value === 'object' && value !== null && 'html' in value;
 }

@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import type Koa from 'koa';
 import type { WireActor } from '#src/contract/actor.js';
 import type { Failure } from '#src/contract/errors.js';
+import type { EventStream } from '#src/contract/event-stream.js';
 import type { LimitName } from '#src/contract/limits.js';
 import type { Operation, Waits } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
@@ -54,8 +56,14 @@ export class RequestContext {
   /** The caller's origin, where it is another one and the project allows it. */
   allowedOrigin: string | undefined;
   errorType: string | undefined;
-  /** The page of the application that errors lead to; they are answered with the envelope where there is none. */
+  /** The reply, where it goes on. */
+  stream: EventStream | undefined;
+  /** The reply, where it is a file: its bytes, none for a request by HEAD, and what gives its place back. */
+  file: { readonly stream: Readable | undefined; readonly leave: () => void } | undefined;
+  /** The page of the application that errors lead to, if any. */
   failurePage: URL | undefined;
+  /** The page of the application that a login ends at, if any. */
+  successPage: URL | undefined;
 
   constructor(ctx: AppContext, input: Pick<RequestContext, 'requestId' | 'ip' | 'started' | 'response'>) {
     this.ctx = ctx;

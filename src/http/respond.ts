@@ -1,23 +1,34 @@
 import type { Runtime } from '#src/platform/index.js';
 import { createAccessLog } from './access-log.js';
+import { createEventStreamWriter } from './event-stream.js';
+import type { FileReply } from './file-reply.js';
 import type { RequestLimit } from './limit.js';
 import type { Middleware } from './request-context.js';
 
 /** Completes, reports and writes the response when all other middleware is done. */
 export function createRespond(
   runtime: Pick<Runtime, 'clock' | 'log' | 'metrics'>,
-  { limit }: { limit: RequestLimit },
+  { limit, files }: { readonly limit: RequestLimit; readonly files: FileReply },
 ): Middleware {
   const report = createAccessLog(runtime);
+  const writeStream = createEventStreamWriter(runtime);
   return async (ctx, next) => {
     const { context } = ctx.state;
     try {
       await next();
       limit.setHeaders(context);
       report(context);
-      context.response.write(ctx, context.room);
+      if (context.file !== undefined) {
+        context.room?.close();
+        files.write(context, context.file);
+      } else if (context.stream === undefined) context.response.write(ctx, context.room);
+      else {
+        context.room?.close();
+        writeStream(context, context.stream);
+      }
     } catch (error) {
       context.room?.close();
+      context.file?.leave();
       throw error;
     }
   };

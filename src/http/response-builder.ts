@@ -53,6 +53,23 @@ export class ResponseBuilder {
     this.writeBody(ctx.res, ctx.status, body, room);
   }
 
+  /** Writes the head of a response that goes on for as long as the connection lasts. */
+  writeStreamHead(ctx: ParameterizedContext): void {
+    this.set('Content-Type', 'text/event-stream; charset=utf-8');
+    this.set('Cache-Control', 'no-store');
+    // Proxies that collect a response before they pass it on leave this one alone.
+    this.set('X-Accel-Buffering', 'no');
+    this.set('Connection', 'close');
+    this.writeHeadOnly(ctx);
+    ctx.res.flushHeaders();
+  }
+
+  /** Writes the head of a response whose body another writes. */
+  writeHeadOnly(ctx: ParameterizedContext): void {
+    ctx.respond = false;
+    this.writeHead(ctx.res, ctx.status);
+  }
+
   /** A request by HEAD learns the length of the body only. */
   private writeBody(response: ServerResponse, status: number, body: readonly string[], room?: OpenRoom): void {
     let bytes = 0;

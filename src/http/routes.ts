@@ -22,10 +22,14 @@ interface Routes {
   allowed(path: string): string[];
 }
 
-/** Every path of an operation, with and without the base. */
+/** Every path of an operation, with and without the base; `/` is the base itself. */
 export function pathsOf(declaration: Declaration): string[] {
   const paths = [declaration.path, ...(declaration.aliases ?? [])];
-  return paths.flatMap((path) => [`${basePath}${path}`, ...(declaration.atRoot ? [path] : [])]);
+  return paths.flatMap((path) => [
+    `${basePath}${path}`,
+    ...(path === '/' ? [basePath] : []),
+    ...(declaration.atRoot ? [path] : []),
+  ]);
 }
 
 /**

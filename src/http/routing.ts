@@ -1,9 +1,10 @@
+import { absentService } from '#src/contract/absent-services.js';
 import { Failure } from '#src/contract/errors.js';
 import type { Operation } from '#src/contract/operation.js';
 import type { RequestLimit } from './limit.js';
 import type { Origins } from './origins.js';
 import type { Middleware, RequestContext } from './request-context.js';
-import { createRoutes, knownMethods } from './routes.js';
+import { basePath, createRoutes, knownMethods } from './routes.js';
 
 /** Finds the operation of a request. Answers preflights, and throws Failure for unknown paths and methods. */
 export function createRouting(
@@ -25,6 +26,9 @@ export function createRouting(
     }
     if (routes.allowed(ctx.path).length > 0) return refuseMethod(context);
     limit.demandFewRefused(context);
+    const absent = ctx.path.startsWith(basePath) ? absentService(ctx.path.slice(basePath.length)) : undefined;
+    if (absent !== undefined)
+      throw new Failure('general_feature_unsupported', { message: `This service does not have ${absent}.` });
     throw new Failure('general_route_not_found');
   };
   return (ctx, next) => {

@@ -1,13 +1,14 @@
 import type { Page } from '#src/contract/operation.js';
 import type { Config } from '#src/platform/config/schema.js';
 
-/** The policy of pages: they may run what carries their nonce, and call the service. A form is held to its targets through redirects too. */
+/** The policy of pages: they may run what carries their nonce, show its images and call the service. A form is held to its targets through redirects too. */
 export function pagePolicy({ nonce, formTargets }: Page): string {
   const targets = formTargets === undefined ? "'none'" : ["'self'", ...formTargets].join(' ');
   const own = [
     `script-src 'nonce-${nonce}'`,
     `style-src 'nonce-${nonce}'`,
     "connect-src 'self'",
+    "img-src 'self'",
     `form-action ${targets}`,
   ];
   return ["default-src 'none'", ...own, "frame-ancestors 'none'", "base-uri 'none'"].join('; ');

@@ -5,8 +5,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
 import { connectionLimits, serverLimits } from '#src/contract/limits.js';
 import type { Config } from '#src/platform/config/schema.js';
+import { watchBodyTime } from './body-time.js';
 import { wireVersion } from './envelope.js';
 import { securityHeaders } from './security-headers.js';
+import type { UpgradeHandler } from './upgrade.js';
 
 /** A listening server. */
 export interface Listener {
@@ -15,27 +17,43 @@ export interface Listener {
   drain(): Promise<void>;
 }
 
-/** Listens on the configured address, over https where a certificate is configured. `newId` makes ids for requests that Node's parser refuses. */
+/**
+ * Listens on the configured address, over https where a certificate is configured. `newId` makes ids for requests that Node's parser refuses,
+ * and `upgrade` takes those that ask for another protocol.
+ */
 export async function listen(
   handler: RequestListener,
   config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'baseUrl'>,
-  newId: () => string,
+  { newId, upgrade }: { newId: () => string; upgrade: UpgradeHandler },
 ): Promise<Listener> {
   // Node would refuse a request without Host by itself, without a request id.
   const options = { ...connectionLimits, requireHostHeader: false };
+  const timed: RequestListener = (request, response) => {
+    // As Node does it for the bound of the server.
+    const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    watchBodyTime(request, () => server.emit('clientError', late, request.socket));
+    handler(request, response);
+  };
   const server: Server =
     config.tlsCert !== undefined && config.tlsKey !== undefined
-      ? createHttpsServer({ ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) }, handler)
-      : createHttpServer(options, handler);
+      ? createHttpsServer({ ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) }, timed)
+      : createHttpServer(options, timed);
   // Node drops further headers silently; one more than allowed is read, so that `request-head.ts` can refuse the request.
   server.maxHeadersCount = serverLimits.headers + 1;
   server.maxConnections = serverLimits.connections;
   const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
-  server.on('clientError', (error, socket: Socket) =>
-    refuse(error, socket, `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`),
-  );
+  const headers = () => `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`;
+  server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers()));
+  // Node hands the connection over for it, and closes one that nobody takes without an answer. There are no tunnels here.
+  server.on('connect', (_, socket: Socket) => {
+    socket.on('error', () => socket.destroy());
+    const type = 'general_method_unsupported';
+    // RFC 9110 §10.2.1: no method is allowed for an authority.
+    close(socket, type, errorCatalog[type].message, `Allow: \r\n${headers()}`);
+  });
   // Expectations other than 100-continue are ignored; Node would answer them itself.
-  server.on('checkExpectation', handler);
+  server.on('checkExpectation', timed);
+  server.on('upgrade', (request, socket, head) => upgrade(server, request, socket, head));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: config.host, port: config.port }, () => {
@@ -75,9 +93,14 @@ function refuse(error: Error & { code?: string }, socket: Socket, headers: strin
   refused.add(socket);
   const parserError = parserErrors[error.code ?? ''];
   const type = parserError ?? 'general_argument_invalid';
-  const { status } = errorCatalog[type];
   const message =
     parserError === undefined ? 'The request is not well-formed HTTP.' : errorCatalog[parserError].message;
+  close(socket, type, message, headers);
+}
+
+/** Answers a client for which there is no response object, and closes the connection. */
+function close(socket: Socket, type: ErrorType, message: string, headers: string): void {
+  const { status } = errorCatalog[type];
   const body = JSON.stringify({ message, code: status, type, version: wireVersion });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +

@@ -14,6 +14,8 @@ export interface Egress {
   close(): Promise<void>;
 }
 
+const insecure = 'only https is allowed; SVC_WEBHOOK_ALLOW_INSECURE=true allows http too, for development';
+
 /** Creates the guarded egress. Literal addresses never reach a DNS hook, so they are judged in the URL and again on the connected socket. */
 export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
   const isAllowed = addressRule(options);
@@ -25,7 +27,7 @@ export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
   const judge = (url: string): string | undefined => {
     if (!URL.canParse(url)) return 'it is not a URL';
     const { protocol, username, password, hash, hostname, port } = new URL(url);
-    if (protocol !== 'https:' && !(options.allowInsecure && protocol === 'http:')) return 'only https is allowed';
+    if (protocol !== 'https:' && !(options.allowInsecure && protocol === 'http:')) return insecure;
     if (username !== '' || password !== '') return 'it must not hold a user name or password';
     if (hash !== '') return 'it must not hold a fragment';
     if (!isPlainlyWritten(url)) return 'it must not hold a backslash, white space, or a host that is encoded';

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import Scrypt from 'scrypt-kdf';
-import { Failure } from '#src/contract/errors.js';
 import type { Clock } from './clock.js';
 import { parseForeign } from './foreign-hashes/hash.js';
 import { lazy } from './lazy.js';
 import type { Metrics } from './metrics.js';
+import { createTaskQueue } from './task-queue.js';
 
 /** Cost of scrypt: N = 2^logN. */
 export interface ScryptCost {
@@ -56,7 +56,10 @@ const highestLogN = 18;
 
 /** Creates the hasher of one process; `parallel` hashes run at once. */
 export function createHashing(parameters: HashParameters, parallel: number, clock: Clock, metrics: Metrics): Hashing {
-  const queue = createQueue(parallel, clock, metrics);
+  const queue = createTaskQueue(
+    { name: 'password hash', parallel, length: queueLength, longestWaitMs, report: metrics.hashQueue },
+    clock,
+  );
   const argon2 = lazy(() => import('@node-rs/argon2'));
   const foreign = lazy(async () => (await import('./foreign-hashes/verify.js')).createForeignVerifier());
   const make = async (password: string): Promise<string> => {
@@ -136,49 +139,4 @@ function makeDecoy({ algorithm, scrypt, argon2id: cost }: HashParameters): strin
   randomBytes(32).copy(head, 16);
   const checksum = createHash('sha256').update(head).digest().subarray(0, 16);
   return `scrypt:${Buffer.concat([head, checksum, randomBytes(32)]).toString('base64')}`;
-}
-
-type Task<T> = () => Promise<T>;
-
-/** Runs tasks first in, first out, a few at a time; refuses with 503 when too many wait or one waited too long. */
-function createQueue(parallel: number, clock: Clock, metrics: Metrics): <T>(task: Task<T>) => Promise<T> {
-  const waiting: { readonly since: number; readonly start: () => void; readonly refuse: () => void }[] = [];
-  let running = 0;
-  const busy = () => new Failure('general_unavailable', { retryAfter: 1, cause: 'password hash queue is full' });
-  const report = () => metrics.hashQueue(running, waiting.length);
-  const next = () => {
-    running -= 1;
-    for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift()) {
-      if (clock.monotonic() - entry.since <= longestWaitMs) {
-        entry.start();
-        break;
-      }
-      entry.refuse();
-    }
-    report();
-  };
-  return async (task) => {
-    if (running >= parallel) {
-      if (waiting.length >= queueLength) throw busy();
-      await new Promise<void>((resolve, reject) => {
-        waiting.push({
-          since: clock.monotonic(),
-          start: () => {
-            running += 1;
-            resolve();
-          },
-          refuse: () => reject(busy()),
-        });
-        report();
-      });
-    } else {
-      running += 1;
-      report();
-    }
-    try {
-      return await task();
-    } finally {
-      next();
-    }
-  };
 }

@@ -4,7 +4,9 @@ import { type Clock, systemClock } from './clock.js';
 import type { Config } from './config/schema.js';
 import { type OpenDatabase, openDatabase } from './db/index.js';
 import { createEgress, type Egress } from './egress.js';
+import { type FileStore, openFileStore } from './file-store/index.js';
 import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './hashing.js';
+import { createImages, type Images } from './images/index.js';
 import { createJwt, type Jwt } from './jwt.js';
 import { createLog, type Log } from './log.js';
 import { createMailer, type Mailer } from './mailer.js';
@@ -33,6 +35,8 @@ export interface Runtime extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'm
   readonly scheduler: Scheduler;
   readonly pages: Pages;
   readonly answers: Answers;
+  readonly files: FileStore;
+  readonly images: Images;
   close(): Promise<void>;
 }
 
@@ -62,8 +66,8 @@ export async function createRuntime(config: Config, replacements: Replacements =
   metrics.databaseWritable(true);
   const masterKey =
     config.masterKey === undefined ? random.bytes(32) : Buffer.from(config.masterKey.reveal(), 'base64url');
-  const sealing = createSealing(masterKey, random, (project, { column, row }) =>
-    log.error('sealing.unreadable', { project, table: column.table, column: column.column, row }),
+  const sealing = createSealing(masterKey, random, (project, { table, column, row }) =>
+    log.error('sealing.unreadable', { project, table, column, row }),
   );
   const egress = createEgress(
     { allow: config.egressAllow, allowInsecure: config.allowInsecure, longestMs: replacements.longestCallMs },
@@ -85,6 +89,7 @@ export async function createRuntime(config: Config, replacements: Replacements =
       else log.error('database.not-writable', { code });
     },
   });
+  const files = openFileStore(config, { clock, log });
   return {
     ...database,
     config,
@@ -102,9 +107,12 @@ export async function createRuntime(config: Config, replacements: Replacements =
     scheduler: replacements.scheduler ?? createScheduler(clock),
     pages: createPages(random),
     answers: new Answers(config.answerMaxBytes),
+    files,
+    images: createImages(availableParallelism()),
     close: async () => {
       await mailer.close();
       await egress.close();
+      await files.close();
       await database.driver.close();
       log.flush();
     },

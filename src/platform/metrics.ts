@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ErrorType } from '#src/contract/errors.js';
 
 /** The measurements of one process; labels never carry ids. */
 export interface Metrics {
@@ -83,6 +84,9 @@ export function createMetrics(): Metrics {
   };
 }
 
+/** Types of errors that an operator is warned of. */
+const watchedErrors: readonly ErrorType[] = ['general_unknown', 'general_unavailable', 'general_query_timeout'];
+
 /** The measurements of requests, first on the page. */
 function createRequestMetrics(registers: Registry[]): Pick<Metrics, 'request' | 'failure'> {
   const requests = new Counter({
@@ -104,6 +108,8 @@ function createRequestMetrics(registers: Registry[]): Pick<Metrics, 'request' | 
     labelNames: ['type'],
     registers,
   });
+  // What alerts ask for is there before it happens: Prometheus sees no increase in a series that begins with 1.
+  for (const type of watchedErrors) failures.inc({ type }, 0);
 
   // A child of a labelled metric is looked up by hashing its labels; requests come often enough to keep the children at hand.
   type Child = { readonly count: Counter.Internal; readonly time: Histogram.Internal<string> };

@@ -20,18 +20,27 @@ export interface SealedAad {
   readonly row: string;
 }
 
+/** Where a value stands that does not open. */
+interface UnreadableValue {
+  readonly table: string;
+  readonly column: string;
+  readonly row: string;
+}
+
 /** Encrypts values at rest (AES-256-GCM, random 96-bit nonces, the row's identity as additional data). */
 export interface Sealing {
   /** A fresh data key for a project, wrapped by the master key. */
   newDataKey(projectId: string): string;
-  /** The same data key, wrapped so that it opens bound values only, as a new one does from the start. */
-  bindDataKey(projectId: string, wrappedKey: string): string;
+  /** The same data key, wrapped so that it opens bound values only, as a new one does from the start; undefined, and reported, where it does not open. */
+  bindDataKey(projectId: string, wrappedKey: string): string | undefined;
   /** Seals with a project's wrapped data key, for one place. */
   seal(projectId: string, wrappedKey: string, aad: SealedAad, value: string): string;
   /** Opens what `seal` made, and with a data key of the version before what that made; throws when key, place or text do not fit. */
   open(projectId: string, wrappedKey: string, aad: SealedAad, sealed: string): string;
   /** The same where one broken row must not break more than itself: undefined, and reported, where it does not open. */
   tryOpen(projectId: string, wrappedKey: string, aad: SealedAad, sealed: string): string | undefined;
+  /** The key of one object of the file store, derived from the project's data key and the object's own key. */
+  objectKey(projectId: string, wrappedKey: string, object: string): Buffer;
   /** A value that only this master key gives; stored once to notice a wrong key at start. */
   readonly keyCheck: string;
   /** HMAC of an audit row by this installation. */
@@ -51,7 +60,7 @@ export const unboundPrefix = `${version}.`;
 export function createSealing(
   masterKey: Buffer,
   random: Random,
-  report: (projectId: string, aad: SealedAad) => void = () => {},
+  report: (projectId: string, place: UnreadableValue) => void = () => {},
 ): Sealing {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, '', `svc/${version}/${purpose}`, 32));
   const wrapKey = derive('wrap');
@@ -88,7 +97,14 @@ export function createSealing(
   };
   const sealing: Sealing = {
     newDataKey: (projectId) => wrap(projectId, random.bytes(32)),
-    bindDataKey: (projectId, wrapped) => wrap(projectId, dataKey(projectId, wrapped)),
+    bindDataKey: (projectId, wrapped) => {
+      try {
+        return wrap(projectId, dataKey(projectId, wrapped));
+      } catch {
+        report(projectId, { table: 'projects', column: 'data_key', row: projectId });
+        return undefined;
+      }
+    },
     seal: (projectId, wrapped, aad, value) =>
       encrypt(dataKey(projectId, wrapped), boundVersion, boundTo(projectId, aad), Buffer.from(value)),
     open: (projectId, wrapped, aad, sealed) => {
@@ -103,10 +119,14 @@ export function createSealing(
       try {
         return sealing.open(projectId, wrapped, aad, sealed);
       } catch {
-        report(projectId, aad);
+        report(projectId, { table: aad.column.table, column: aad.column.column, row: aad.row });
         return undefined;
       }
     },
+    objectKey: (projectId, wrapped, object) =>
+      Buffer.from(
+        hkdfSync('sha256', dataKey(projectId, wrapped), '', `svc/${version}/file|${projectId}|${object}`, 32),
+      ),
     keyCheck: derive('check').toString('base64url'),
     auditMac: (text) => createHmac('sha256', auditKey).update(text).digest('base64url'),
     derive,

@@ -6,33 +6,48 @@ import { test } from 'node:test';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { root } from '../harness/checkout.js';
+import { withSms } from '../logins/setup.js';
 import { linkOf } from '../proofs/proofs.js';
 import { hostedScene } from './hosted.js';
-import { hostedPages } from './pages.js';
+import { brand, error, hostedPages, withProvider } from './pages.js';
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
-for (const [width, colorScheme] of [
-  [360, 'light'],
-  [360, 'dark'],
-  [1280, 'light'],
-  [1280, 'dark'],
+/** Fails for what axe finds on a page, and for a page that is wider than the window. */
+async function examine(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await page.evaluate(axe);
+  const found = (await page.evaluate('axe.run()')) as AxeResults;
+  const problems = found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  assert.deepEqual(problems, [], address);
+  assert.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, address);
+}
+
+for (const [width, colorScheme, color] of [
+  [360, 'light', '#ffe600'],
+  [360, 'dark', '#1a0033'],
+  [1280, 'light', '#e0ffe0'],
+  [1280, 'dark', '#ff00aa'],
 ] as const) {
   test(`axe finds nothing at ${width} px, ${colorScheme}`, (t) =>
-    hostedScene(t, async ({ endpoint, fresh }) => {
-      // Axe is a script of ours, which the policy of the pages would refuse.
-      const browser = await fresh({ viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
-      const page = await browser.newPage();
-      for (const { path, name } of hostedPages) {
-        await page.goto(`${endpoint}/auth/${path}`);
-        await page.evaluate(axe);
-        const found = (await page.evaluate('axe.run()')) as AxeResults;
-        const problems = found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-        assert.deepEqual(problems, [], name);
-        const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-        assert.equal(overflow, 0, name);
-      }
-    }));
+    hostedScene(
+      t,
+      async ({ service, endpoint, fresh }) => {
+        await withProvider(service);
+        // Axe is a script of ours, which the policy of the pages would refuse.
+        const options = { viewport: { width, height: 800 }, colorScheme, bypassCSP: true };
+        const english = await (await fresh(options)).newPage();
+        for (const { path } of hostedPages) await examine(english, `${endpoint}/auth/${path}`);
+        await examine(english, endpoint);
+        await brand(service, color);
+        const german = await (await fresh({ ...options, locale: 'de-DE' })).newPage();
+        for (const { path } of hostedPages) {
+          const refused = path.includes('error=') ? '' : error('general_rate_limit_exceeded');
+          await examine(german, `${endpoint}/auth/${path}${refused}`);
+        }
+      },
+      withSms,
+    ));
 }
 
 /** Presses Tab until the element has the focus. */
@@ -75,8 +90,9 @@ for (const javaScriptEnabled of [true, false]) {
       await press('button.main', '**/auth/done?**');
       assert.equal((await browser.cookies()).length, 1);
 
-      await browser.clearCookies();
-      await press('a[href^="sign-in"]', '**/auth/sign-in?**');
+      await press('a[href^="sign-out"]', '**/auth/sign-out?**');
+      await press('button.main', '**/auth/sign-in?**notice=signedOut**');
+      assert.equal((await browser.cookies()).length, 0);
       await fill('email', email);
       await fill('password', 'a fine long password');
       await press('button.main', '**/auth/done?**');

@@ -27,13 +27,17 @@ function freePort(): Promise<number> {
 }
 
 /** A service on localhost, and a browser. */
-export async function hostedScene(t: TestContext, act: (scene: HostedScene) => Promise<void>): Promise<void> {
+export async function hostedScene(
+  t: TestContext,
+  act: (scene: HostedScene) => Promise<void>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const chromium = await openChromium(t);
   if (chromium === undefined) return;
   try {
     const port = await freePort();
     const endpoint = `http://localhost:${port}/v1`;
-    const service = await startAppliance({ settings: { SVC_BASE_URL: endpoint, SVC_PORT: String(port) } });
+    const service = await startAppliance({ settings: { ...settings, SVC_BASE_URL: endpoint, SVC_PORT: String(port) } });
     await act({ service, endpoint, fresh: (options) => chromium.newContext(options) });
   } finally {
     await chromium.close();

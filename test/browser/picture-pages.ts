@@ -3,20 +3,35 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { root } from '../harness/checkout.js';
+import { withSms } from '../logins/setup.js';
 import { hostedScene } from './hosted.js';
-import { hostedPages } from './pages.js';
+import { brand, hostedPages, withProvider } from './pages.js';
 
 const folder = join(root, 'docs/pictures');
 
 test('pictures of every hosted page', (t) =>
-  hostedScene(t, async ({ endpoint, fresh }) => {
-    mkdirSync(folder, { recursive: true });
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const browser = await fresh({ viewport: { width: 360, height: 640 }, colorScheme });
-      const page = await browser.newPage();
-      for (const { name, path } of hostedPages) {
-        await page.goto(`${endpoint}/auth/${path}`);
-        await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
-      }
-    }
-  }));
+  hostedScene(
+    t,
+    async ({ service, endpoint, fresh }) => {
+      mkdirSync(folder, { recursive: true });
+      await withProvider(service);
+      const [light, dark] = await Promise.all(
+        (['light', 'dark'] as const).map(async (colorScheme) => {
+          const browser = await fresh({ viewport: { width: 360, height: 640 }, colorScheme });
+          const page = await browser.newPage();
+          return async (name: string, path: string) => {
+            await page.goto(`${endpoint}/auth/${path}`);
+            await page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`), fullPage: true });
+          };
+        }),
+      );
+      const take = async (name: string, path: string) => {
+        await light?.(name, path);
+        await dark?.(name, path);
+      };
+      for (const { name, path } of hostedPages) await take(name, path);
+      await brand(service, '#0a7f5a');
+      await take('sign-in-branded', 'sign-in?project=main');
+    },
+    withSms,
+  ));

@@ -1,11 +1,15 @@
 // Setting up: init, settings, and the schema.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { settings } from '#src/platform/config/schema.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install } from '../harness/cli.js';
+import { provideCurl } from '../harness/curl.js';
+import { freePort } from '../harness/terminal.js';
 
 const places: Installation[] = [];
 after(() => Promise.all(places.map((place) => place.dispose())));
@@ -64,15 +68,69 @@ test('init takes flags before the environment, and a database URL with a passwor
   assert.equal((await svc(['init', '--yes'], { env: { SVC_PORT: 'many' } })).code, 7);
   assert.equal(existsSync(join(dir, 'svc.env')), false);
 
-  // Nobody listens there; the settings are written, so that the run can be repeated when somebody does.
+  // Nobody listens there: nothing is left that the next run would prefer.
   const url = 'postgres://svc:geheim@127.0.0.1:1/svc';
   const away = await svc(['init', '--yes', '--database', '-', '--port', '8099', '--json'], { input: `${url}\n` });
   assert.equal(away.code, 6);
   assert.doesNotMatch(away.out + away.err, /geheim/);
+  assert.deepEqual(readdirSync(dir), ['bin']);
+  const { code, err } = await svc(['init', '--yes', '--port', '8099', '--project', 'Über uns']);
+  assert.equal(code, 0, err);
   const written = readFileSync(join(dir, 'svc.env'), 'utf8');
-  assert.match(written, /^SVC_DATABASE_URL=postgres:\/\/svc:geheim@127\.0\.0\.1:1\/svc$/m);
   assert.match(written, /^SVC_PORT=8099$/m);
   assert.match(written, /^SVC_BASE_URL=http:\/\/localhost:8099\/v1$/m);
+});
+
+test('init refuses what cannot be used before it writes anything', async () => {
+  const { svc, dir } = await fresh({ init: false });
+  writeFileSync(join(dir, 'file'), '');
+  for (const [args, expected] of [
+    [['--data-dir', join(dir, 'file')], 7],
+    [['--data-dir', join(dir, 'file/data')], 7],
+    [['--data-dir', '/proc/none'], 7],
+    [['--project', ' '], 2],
+    [['--project-id', 'shop'], 2],
+    [['--project', 'Shop', '--project-id', '_shop'], 2],
+  ] as const) {
+    const { code, err } = await svc(['init', '--yes', ...args]);
+    assert.equal(code, expected, `${args.join(' ')}: ${err}`);
+    assert.deepEqual(readdirSync(dir).sort(), ['bin', 'file'], args.join(' '));
+  }
+});
+
+test('a taken port is told, with an address that is right', async () => {
+  const { svc, dir, serve } = await fresh({ init: false });
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const port = String((taken.address() as AddressInfo).port);
+  const init = await svc(['init', '--yes', '--port', port]);
+  assert.equal(init.code, 0, init.err);
+  assert.match(init.err, new RegExp(`port ${port} now`));
+  const refused = await svc(['serve'], { env: { SVC_PORT: port } });
+  assert.equal(refused.code, 1);
+  const [, free, url] = /set SVC_PORT=(\d+) and SVC_BASE_URL=(\S+) in \S+svc\.env\n/.exec(refused.err) ?? [];
+  assert.equal(url, `http://localhost:${free}/v1`, refused.err);
+  const server = await serve([], { SVC_PORT: String(free), SVC_BASE_URL: String(url) });
+  assert.equal(server.url, url);
+  const again = await svc(['init', '--yes', '--port', '1', '--base-url', 'https://example.com/v1']);
+  assert.match(again.err, new RegExp(`${dir}/svc\\.env exists and is used as it is; ignored: --base-url, --port`));
+  taken.close();
+});
+
+test('the project of init has a readable id, and what init prints signs a user up as it is pasted', async () => {
+  const { svc, shell, serve, json, dir } = await fresh({ init: false });
+  provideCurl(join(dir, 'bin'));
+  const init = await svc(['init', '--yes', '--project', 'My App', '--port', String(await freePort())], {
+    env: { SVC_PORT: '' },
+  });
+  assert.equal(init.code, 0, init.err);
+  const { url } = await serve([], { SVC_PORT: '' });
+  const snippet = init.out.slice(init.out.indexOf('  curl'));
+  assert.ok(snippet.includes(`${url}/account`), init.out);
+  const signUp = await shell(snippet);
+  assert.match(signUp.out, /"email":"anna@example\.com"/, signUp.err);
+  for (const id of ['my-app-2', 'my-app-3'])
+    assert.equal((await json<{ $id: string }>(['project', 'create', 'My app!'])).$id, id);
 });
 
 test('init keeps secrets of the environment out of the file', async () => {

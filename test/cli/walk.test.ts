@@ -1,6 +1,6 @@
 // The contract of the command line, for every command there is: help, examples, mistakes, JSON.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +15,10 @@ const ansi = new RegExp(`${String.fromCharCode(27)}\\[`);
 let place: Installation;
 before(async () => {
   place = await install({ init: false });
+  // What `svc project update --logo` takes.
+  writeFileSync(join(place.dir, 'whsec.txt'), 'whsec_c2VjcmV0');
+  writeFileSync(join(place.dir, 'body.json'), '{}');
+  writeFileSync(join(place.dir, 'logo.png'), Buffer.from('89504e470d0a1a0a', 'hex'));
 });
 after(() => place.dispose());
 

@@ -98,12 +98,17 @@ test('a webhook is added, shown, changed, tested, replayed and removed', async (
   );
   assert.match(
     (await place.svc(['webhook', 'deliveries', 'orders', ...scope])).out,
-    new RegExp(`sessionCreated +${eventId} +1 +delivered +200`),
+    new RegExp(`sessionCreated +${eventId} +delivered +200 +none`),
   );
 
   assert.deepEqual(await place.json(['webhook', 'replay', 'orders', ...scope, '--event', eventId]), { replayed: 1 });
   await until(() => receiver.calls.length === 3);
   assert.deepEqual(receiver.calls[2]?.body, call?.body);
+  await until(async () => (await seen()).deliveries[0]?.eventId === eventId);
+  assert.match(
+    (await place.svc(['webhook', 'deliveries', 'orders', ...scope])).out,
+    new RegExp(`sessionCreated +${eventId} +delivered +200 \\+\\d+[smhd] 200 +none`),
+  );
   assert.deepEqual(await place.json(['webhook', 'replay', 'orders', ...scope, '--since', '2020-01-01T00:00:00Z']), {
     replayed: 0,
   });

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { commands } from '#src/cli/commands/index.js';
+import { tasks } from '#src/cli/program.js';
 import { root } from '../harness/checkout.js';
 
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)].filter((path) =>
@@ -49,4 +50,9 @@ for (const page of pages) {
 test('the pages name commands at all', () => {
   const all = pages.flatMap((page) => mentioned(readFileSync(join(root, page), 'utf8')));
   assert.ok(all.length > 20, String(all.length));
+});
+
+test('svc --help has a heading for every command, and none for others', () => {
+  const words = [...new Set(commands.map(({ path }) => path.split(' ')[0] ?? '')), 'help'];
+  assert.deepEqual(Object.values(tasks).flat().sort(), words.sort());
 });

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import * as limits from '#src/contract/limits.js';
 import type { Declaration } from '#src/contract/operation.js';
 import { createApp } from '#src/http/app.js';
+import { upload } from '../files/setup.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -95,8 +96,9 @@ test('every operation is counted, but for what belongs to nobody', () => {
   const free = declarations.filter(({ limit }) => limit === 'none');
   const known = [
     ...['operations.discovery', 'operations.health', 'operations.keys', 'operations.metrics', 'operations.ping'],
-    ...['operations.ready', 'projects.discovery', 'projects.keys'],
+    ...['operations.ready', 'operations.start', 'projects.discovery', 'projects.keys', 'account.getSamlMetadata'],
     ...['pages.code', 'pages.done', 'pages.email', 'pages.link', 'pages.magicURL', 'pages.recovery', 'pages.reset'],
+    ...['pages.failed', 'pages.invitation', 'pages.logo', 'pages.phone', 'pages.signOut'],
     ...['pages.secondFactor', 'pages.signIn', 'pages.signUp', 'pages.verified', 'pages.verify'],
   ];
   assert.deepEqual(named(free), known.sort());
@@ -142,6 +144,12 @@ const boundedBy: Readonly<Record<string, string>> = {
   'account.listPasskeys': 'passkeyLimits.perUser',
   'users.listPasskeys': 'passkeyLimits.perUser',
   'platforms.list': 'projectLimits.platforms',
+  'documents.updateAll': 'bulkLimits.echoed',
+  'documents.upsertAll': 'bulkLimits.echoed',
+  'documents.deleteAll': 'bulkLimits.echoed',
+  'rows.updateAll': 'bulkLimits.echoed',
+  'rows.upsertAll': 'bulkLimits.echoed',
+  'rows.deleteAll': 'bulkLimits.echoed',
 };
 
 const lists = declarations.filter(({ reply, id }) => {
@@ -164,10 +172,23 @@ test('every operation that takes queries bounds their number, their length and t
   (await key.post('/databases/d/collections', { collectionId: 'c', name: 'C' })).expect(201);
   (await key.post(`${collection}/documents`, { documentId: 'one', data: {} })).expect(201);
   (await key.post('/teams', { teamId: 't', name: 'T' })).expect(201);
+  (await key.post('/storage/buckets', { bucketId: 'b', name: 'B' })).expect(201);
+  (await upload(key, '/storage/buckets/b/files', 'text', { fileId: 'f' })).expect(201);
   const hook = { webhookId: 'w', name: 'W', url: 'https://example.com', events: ['*'] };
   (await key.post('/webhooks', hook)).expect(201);
   const ids: Readonly<Record<string, string>> = {
-    ...{ databaseId: 'd', collectionId: 'c', documentId: 'one', teamId: 't', webhookId: 'w', userId },
+    ...{
+      databaseId: 'd',
+      collectionId: 'c',
+      documentId: 'one',
+      tableId: 'c',
+      rowId: 'one',
+      bucketId: 'b',
+      fileId: 'f',
+      teamId: 't',
+      webhookId: 'w',
+      userId,
+    },
   };
   const query = (count: number, length = 0) =>
     JSON.stringify({ method: 'equal', attribute: '$id', values: Array(count).fill('a'), note: 'x'.repeat(length) });

@@ -13,6 +13,9 @@ import * as limits from '#src/contract/limits.js';
 import { projectSettings } from '#src/contract/project.js';
 import { attributeTypes } from '#src/features/data/databases/attribute-types.js';
 import { createScanMetrics } from '#src/features/data/documents/scans/metrics.js';
+import { createAuditMetrics } from '#src/features/events/audit/sealing/metrics.js';
+import { createReaderGauge } from '#src/features/events/feed/streams/metrics.js';
+import { createRealtimeMetrics } from '#src/features/events/realtime/sockets/metrics.js';
 import { createDeliveryMetrics } from '#src/features/events/webhooks/deliveries/metrics.js';
 import { createKeyAge } from '#src/features/identity/signing-keys/jobs.js';
 import { createMessageMetrics } from '#src/features/installation/courier/sending/metrics.js';
@@ -123,13 +126,15 @@ test('operations.md lists the jobs', async () => {
 
 test('scopes.md lists the scopes and what each opens', async () => {
   const { appliance, dispose } = await anAppliance();
+  await appliance.runtime.migrator.up();
   const time = '2026-01-01T00:00:00.000Z';
   const project = { id: 'p', name: 'P', dataKey: '', createdAt: time, updatedAt: time, hostnames: [] };
-  const { paths } = appliance.describe({ ...project, settings: projectSettings.parse({}) }) as {
+  const { paths } = (await appliance.describe({ ...project, settings: projectSettings.parse({}) })) as {
     paths: Record<string, Record<string, { 'x-scopes'?: string[] }>>;
   };
   await dispose();
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  const named = Object.entries(paths).filter(([path]) => !path.startsWith('/tablesdb'));
+  const operations = named.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       scopes: operation['x-scopes'] ?? [],
@@ -218,11 +223,18 @@ function renderSamples(): Promise<string> {
   metrics.egress('a', 'ok');
   const jobs = createJobMetrics({ metrics });
   jobs.run('a', 'ok', 1);
-  jobs.state([{ job: 'a', secondsSinceSuccess: 1, isHeld: true }]);
+  jobs.state([{ name: 'a', secondsSinceSuccess: 1, isHeld: true }]);
   const deliveries = createDeliveryMetrics({ metrics });
   deliveries.attempt('ok', 1);
-  deliveries.backlog(1, 1);
+  deliveries.backlog(1, 1, 1);
+  createReaderGauge({ metrics }, () => 1);
+  const sockets = createRealtimeMetrics({ metrics });
+  sockets.opened();
+  sockets.sent();
+  sockets.closed(1000);
   createScanMetrics({ metrics })(1);
+  const { unsealed, oldest, headAge } = createAuditMetrics({ metrics });
+  for (const gauge of [unsealed, oldest, headAge]) gauge.set(1);
   createKeyAge(metrics).set({ alg: 'a' }, 1);
   const messages = createMessageMetrics({ metrics });
   messages.outcome('email', 'sent', 1);
@@ -250,6 +262,14 @@ const published = [
   'histogram svc_webhook_attempt_duration_seconds Time an attempt took',
   'gauge svc_webhook_backlog Deliveries that wait or are under way',
   'gauge svc_webhook_oldest_seconds Age of the oldest event that a webhook still waits for',
+  'gauge svc_webhook_due_seconds Time for which an event has waited for its number, or a delivery for its turn, where the receiver does not fail',
+  'gauge svc_audit_unsealed Entries of the audit log that are not sealed yet',
+  'gauge svc_audit_oldest_unsealed_seconds Age of the oldest entry of the audit log that is not sealed yet, 0 where all are',
+  'gauge svc_audit_head_age_seconds Age of the signed head of the audit log; it grows while nothing is recorded',
+  'gauge svc_feed_readers Requests that wait for events, and streams of them',
+  'gauge svc_realtime_sockets Open sockets',
+  'counter svc_realtime_messages_total Events sent to sockets',
+  'counter svc_realtime_closed_total Closed sockets, by the code of the close',
   'gauge svc_signing_key_age_seconds Age of the oldest key that signs JWTs',
   'counter svc_messages_total Attempts to send a mail or an SMS, by what came of the message',
   'gauge svc_messages_backlog Messages that wait',

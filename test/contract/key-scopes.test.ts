@@ -21,7 +21,9 @@ interface Described {
 }
 
 const target = await startAppliance();
-const document = target.appliance.describe(target.project) as { paths: Record<string, Record<string, Described>> };
+const document = (await target.appliance.describe(target.project)) as {
+  paths: Record<string, Record<string, Described>>;
+};
 const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
 
 test('every operation that takes a key names its scopes, but for the listed ones', () => {

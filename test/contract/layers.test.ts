@@ -26,6 +26,8 @@ const confined = [
     'bowser',
     'nodemailer',
     'openid-client',
+    '@aws-sdk/client-s3',
+    'sharp',
   ],
 ];
 
@@ -72,6 +74,7 @@ const violations: [string, string, string][] = [
   ['http-does-not-know-cli', 'graphql/planted/wiring', "import '#src/appliance-planted.js';"],
   ['koa-only-in-http', 'features/planted/koa', "import type Koa from 'koa';"],
   ['koa-only-in-http', 'graphql/planted/router', "import '@koa/router';"],
+  ['ws-only-in-http', 'features/planted/ws', "import { WebSocket } from 'ws';"],
   ['knex-only-in-db', 'features/planted/knex', "import knex from 'knex';"],
   ['commander-only-in-cli', 'features/planted/commander', "import type { Command } from 'commander';"],
   ['commander-only-in-cli', 'http/planted/inquirer', "export const later = () => import('inquirer');"],
@@ -89,6 +92,13 @@ const violations: [string, string, string][] = [
   ['jose-only-in-jwt', 'http/planted/jose', "import type { JWTPayload } from 'jose';"],
   ['openid-only-in-oauth2', 'features/planted/openid', "import type { Configuration } from 'openid-client';"],
   ['openid-only-in-oauth2', 'platform/planted/openid', "export const later = () => import('openid-client');"],
+  ['saml-only-in-protocol', 'features/planted/saml', "export const later = () => import('xml-crypto');"],
+  ['saml-only-in-protocol', 'platform/planted/saml', "export const later = () => import('samlify');"],
+  ['s3-only-in-file-store', 'features/planted/s3', "export const later = () => import('@aws-sdk/client-s3');"],
+  ['s3-only-in-file-store', 'platform/planted/s3', "import type { S3Client } from '@aws-sdk/client-s3';"],
+  ['sharp-only-in-images', 'features/planted/sharp', "export const later = () => import('sharp');"],
+  ['loaded-when-needed', 'platform/planted/s3-store', "import '#src/platform/file-store/s3.js';"],
+  ['loaded-when-needed', 'platform/planted/pipeline', "import '#src/platform/images/pipeline.js';"],
   ['mail-only-in-mailer', 'features/planted/mail', "export const later = () => import('nodemailer');"],
   ['mail-only-in-mailer', 'platform/planted/mail', "import type { Transporter } from 'nodemailer';"],
   ...['undici', 'prom-client', 'scrypt-kdf', '@node-rs/argon2', 'bcryptjs', 'sqlite3', 'pg'].map(
@@ -108,6 +118,11 @@ const violations: [string, string, string][] = [
   ['loaded-when-needed', 'features/identity/passkeys/planted', "import '@simplewebauthn/server';"],
   ['loaded-when-needed', 'cli/planted/questions', "import 'inquirer';"],
   ['loaded-when-needed', 'graphql/planted/engine', "import '#src/graphql/engine.js';"],
+  [
+    'loaded-when-needed',
+    'features/identity/login/saml/planted',
+    "import '#src/features/identity/login/saml/protocol/index.js';",
+  ],
   ['loaded-when-needed', 'platform/planted/egress', "import '#src/platform/egress-client.js';"],
   ['loaded-when-needed', 'platform/planted/driver', "import '#src/platform/db/sqlite.js';"],
 ];

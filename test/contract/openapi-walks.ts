@@ -52,6 +52,17 @@ export const documentWalk: readonly Step[] = [
   ['documents_list', 'GET', `${collection}/documents`],
   ['documents_get', 'GET', `${collection}/documents/first`],
   ['documents_update', 'PATCH', `${collection}/documents/first`, { data: { Boolean: true } }],
+  ['documents_upsert', 'PUT', `${collection}/documents/first`, { data: { Boolean: false } }],
+  ['documents_increment', 'PATCH', `${collection}/documents/first/Integer/increment`, { value: 2 }],
+  ['documents_decrement', 'PATCH', `${collection}/documents/first/Integer/decrement`, { value: 2 }],
+  ['documents_upsertAll', 'PUT', `${collection}/documents`, { documents: [{ $id: 'second', Integer: 1 }] }],
+  ['documents_updateAll', 'PATCH', `${collection}/documents`, { data: { Integer: 2 } }],
+  [
+    'documents_deleteAll',
+    'DELETE',
+    `${collection}/documents`,
+    { queries: ['{"method":"equal","attribute":"$id","values":["second"]}'] },
+  ],
   ['graphql_post', 'POST', '/graphql', { query: '{ collectionList(databaseId: "db") { total } }' }],
   ['graphql_mutation', 'POST', '/graphql/mutation', { query: { query: '{ __typename }' } }],
   ['graphql_get', 'GET', `/graphql?query=${encodeURIComponent('{ __typename }')}`],
@@ -72,6 +83,7 @@ export const webhookWalk: readonly Step[] = [
     { webhookId: 'hook', name: 'Hook', url: 'https://hook.example', events: ['*'] },
   ],
   ['webhooks_list', 'GET', '/webhooks'],
+  ['events_list', 'GET', '/events'],
   ['webhooks_get', 'GET', '/webhooks/hook'],
   ['webhooks_update', 'PUT', '/webhooks/hook', { name: 'Other' }],
   ['webhooks_rotateSecret', 'POST', '/webhooks/hook/secret'],
@@ -102,7 +114,6 @@ export async function loginWalk(key: Client): Promise<Step[]> {
     ['account_createSession', 'POST', '/account/sessions/token', await issued(code, byMail())],
     ['account_updateMagicURLSession', 'PUT', '/account/sessions/magic-url', await issued(link, byMail())],
     ['account_updatePhoneSession', 'PUT', '/account/sessions/phone', await issued(phone, byPhone())],
-    ['pages_magicURL', 'GET', '/pages/magic-url?project=main'],
   ];
 }
 
@@ -210,6 +221,7 @@ export const neverGranted = [
   'users_updateImpersonator',
   // test/oauth2/flows.test.ts
   ...['account_createOAuth2Session', 'account_createOAuth2Token', 'account_completeOAuth2'],
+  ...['account_createSamlSession', 'account_completeSaml', 'account_getSamlMetadata'],
   ...['account_completePostedOAuth2', 'users_deleteIdentity'],
 ];
 
@@ -257,3 +269,29 @@ export async function proofWalk(target: TestAppliance): Promise<Step[]> {
     ['account_deleteIdentity', 'DELETE', '/account/identities/none', undefined, client],
   ];
 }
+
+const tableNames: readonly (readonly [RegExp, string])[] = [
+  [/^\/databases/, '/tablesdb'],
+  [/\/collections/, '/tables'],
+  [/\/documents/, '/rows'],
+  [/\/attributes/, '/columns'],
+];
+const tableMembers: Readonly<Record<string, string>> = {
+  ...{ collectionId: 'tableId', documentId: 'rowId', documents: 'rows', attributes: 'columns' },
+};
+
+/** The same operations below `/tablesdb`, under its names. */
+export const tableWalk: readonly Step[] = documentWalk
+  .filter(([id]) => !id.startsWith('graphql'))
+  .map(([id, method, path, body]) => [
+    id
+      .replace(/^databases/, 'tablesdb')
+      .replace(/^documents/, 'rows')
+      .replace('Collection', 'Table')
+      .replace('Attribute', 'Column'),
+    method,
+    tableNames.reduce((text, [old, name]) => text.replace(old, name), path),
+    body === undefined
+      ? undefined
+      : Object.fromEntries(Object.entries(body as object).map(([name, value]) => [tableMembers[name] ?? name, value])),
+  ]);

@@ -78,16 +78,16 @@ test('the metrics of every process tell of the jobs of all', async () => {
     const line = text.split('\n').find((one) => one.startsWith(`${name} `));
     return line === undefined ? undefined : Number(line.slice(name.length + 1));
   };
-  const age = 'svc_cron_seconds_since_success{job="limits.prune"}';
+  const age = 'svc_cron_seconds_since_success{name="limits.prune"}';
   target.clock.advance(2 * day);
   assert.ok(Number(await sample(sibling, age)) >= 172_800);
   await target.appliance.features.jobs.tick('limits.prune');
   for (const process of [target, sibling]) assert.ok(Number(await sample(process, age)) < 60);
-  const runs = 'svc_cron_runs_total{job="limits.prune",outcome="ok"}';
+  const runs = 'svc_cron_runs_total{name="limits.prune",outcome="ok"}';
   assert.deepEqual([await sample(target, runs), await sample(sibling, runs)], [1, undefined]);
-  assert.equal(await sample(target, 'svc_cron_run_duration_seconds_count{job="limits.prune"}'), 1);
+  assert.equal(await sample(target, 'svc_cron_run_duration_seconds_count{name="limits.prune"}'), 1);
 
-  const held = 'svc_cron_lease_held{job="sessions.expire"}';
+  const held = 'svc_cron_lease_held{name="sessions.expire"}';
   assert.equal(await sample(sibling, held), 0);
   await aLoggedInUser(target);
   target.clock.advance(30 * day + minute);

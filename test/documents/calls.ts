@@ -21,6 +21,9 @@ export interface Calls {
   list(client: Client, queries?: readonly unknown[]): Promise<Outcome>;
   update(client: Client, id: string, data: Data, permissions?: readonly string[]): Promise<Outcome>;
   delete(client: Client, id: string): Promise<Outcome>;
+  /** Only REST has these. */
+  upsert?(client: Client, id: string, data: Data): Promise<Outcome>;
+  increment?(client: Client, id: string, attribute: string, bounds?: Data): Promise<Outcome>;
 }
 
 type Json = Record<string, unknown>;
@@ -40,6 +43,8 @@ export function restCalls({ documents }: TestCollection): Calls {
     list: (client, queries = []) => call(client, 'GET', queryString(queries)),
     update: (client, id, data, permissions) => call(client, 'PATCH', `/${id}`, { data, permissions }),
     delete: (client, id) => call(client, 'DELETE', `/${id}`),
+    upsert: (client, id, data) => call(client, 'PUT', `/${id}`, { data }),
+    increment: (client, id, attribute, bounds = {}) => call(client, 'PATCH', `/${id}/${attribute}/increment`, bounds),
   };
 }
 

@@ -50,6 +50,20 @@ async function* everything(calls: Calls, place: PlaceWithPath, caller: Caller): 
   yield ['update of none', await calls.update(client, 'none', { n: fresh }), nothing];
   yield ['delete of none', await calls.delete(client, 'none'), nothing];
   yield ['update', await calls.update(client, 'one', { n: fresh }), may('update', refused)];
+  if (calls.upsert !== undefined) {
+    const put = await calls.upsert(client, id, { n: 1 });
+    yield ['upsert of none', put, may('create', 'user_unauthorized')];
+    if (put.type === 'ok') await key.delete(`${place.path}/documents/${id}`);
+    // Whether there is a document is nothing to learn from it.
+    yield ['upsert', await calls.upsert(client, 'one', { n: fresh }), may('update', 'user_unauthorized')];
+  }
+  if (calls.increment !== undefined) {
+    yield ['increment of none', await calls.increment(client, 'none', 'n'), nothing];
+    // A bound, of the attribute too, tells something of the value.
+    const reads = may('update', refused) === 'ok' ? may('read', 'user_unauthorized') : may('update', refused);
+    yield ['increment', await calls.increment(client, 'one', 'n'), reads];
+    yield ['increment up to', await calls.increment(client, 'one', 'n', { max: 1e6 }), reads];
+  }
   const deleted = await calls.delete(client, 'one');
   yield ['delete', deleted, may('delete', refused)];
   if (deleted.type === 'ok') await addDocument(place);

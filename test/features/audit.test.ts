@@ -139,8 +139,8 @@ for (const [name, sql] of attacks) {
 }
 
 test('the seal of a row is filled in once', async () => {
-  const one = 'where id = (select min(id) from audit_entries)';
-  await runSql(target, `update audit_entries set seq = 1, previous_hash = 'a', hash = 'b' ${one}`);
+  const one = 'where id = (select max(id) from audit_entries)';
+  await runSql(target, `update audit_entries set seq = 1000, previous_hash = 'a', hash = 'b' ${one}`);
   for (const column of ['seq = 2', "previous_hash = 'c'", "hash = 'd'", 'seq = null'])
     await assert.rejects(runSql(target, `update audit_entries set ${column} ${one}`), { name: 'DatabaseError' });
 });

@@ -6,7 +6,10 @@ import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 
 /** The bounds as docs/limits.md says them. */
-const bounds = { platforms: 200, keys: 500, labels: 1000, targets: 25, schemaBytes: 1_048_576, elements: 100 };
+const bounds = {
+  ...{ platforms: 200, keys: 500, databases: 100, collections: 1000 },
+  ...{ labels: 1000, targets: 25, schemaBytes: 1_048_576, elements: 100 },
+};
 const target = await startAppliance();
 const key = (await aServerKey(target)).client;
 const guest = createClient(target);
@@ -21,6 +24,40 @@ test('a project has so many platforms, also when they are made at once, and one 
   for (const answer of together) if (answer.status !== 201) answer.refused(400, 'platform_limit_exceeded');
   (await key.delete('/project/platforms/p0')).expect(204);
   (await add(2000)).expect(201);
+});
+
+test('a project has so many databases and collections, also when they are made at once', async () => {
+  const fill = async (
+    count: number,
+    add: (at: number) => ReturnType<typeof key.post>,
+    type: 'database_limit_exceeded' | 'collection_limit_exceeded',
+  ) => {
+    const answers = [];
+    for (let at = 0; at < count + 10; at += 30)
+      answers.push(
+        ...(await Promise.all(Array.from({ length: Math.min(30, count + 10 - at) }, (_, on) => add(at + on)))),
+      );
+    assert.equal(answers.filter(({ status }) => status === 201).length, count);
+    for (const answer of answers) if (answer.status !== 201) answer.refused(400, type);
+  };
+  const named = (at: number) => ({ name: `n${at}` });
+  await fill(
+    bounds.databases,
+    (at) => key.post('/databases', { databaseId: at === 0 ? 'first' : 'unique()', ...named(at) }),
+    'database_limit_exceeded',
+  );
+  await fill(
+    bounds.collections,
+    (at) => key.post('/databases/first/collections', { collectionId: 'unique()', ...named(at) }),
+    'collection_limit_exceeded',
+  );
+  // One that goes makes room.
+  (await key.delete('/databases/first')).expect(204);
+  (await key.post('/databases', { databaseId: 'again', name: 'n' })).expect(201);
+  (await key.post('/databases/again/collections', { collectionId: 'c', name: 'n' })).expect(201);
+  const listed = await key.get(`/databases?queries[]=${encodeURIComponent('{"method":"limit","values":[100]}')}`);
+  const { databases } = listed.expect(200).body as { databases: { $id: string }[] };
+  for (const { $id } of databases) (await key.delete(`/databases/${$id}`)).expect(204);
 });
 
 test('a project has so many server keys, also when they are made at once', async () => {

@@ -82,8 +82,8 @@ test('every operation that takes such a URL is one of these', () => {
   const others = taking.flatMap(({ declaration }) =>
     [declaration.path, ...(declaration.aliases ?? [])].some((path) => known.has(path)) ? [] : [declaration.id],
   );
-  // Where deliveries go is judged by the guard of outbound calls; what a browser opens is asked below, and in the tests of OAuth2.
-  const inAddress = /^(pages\.|account\.createOAuth2(Session|Token)$)/;
+  // Where deliveries go is judged by the guard of outbound calls; what a browser opens is asked below, and in the tests of OAuth2 and SAML.
+  const inAddress = /^(pages\.|account\.create(OAuth2(Session|Token)|SamlSession)$)/;
   assert.deepEqual(others.filter((id) => !inAddress.test(id)).sort(), ['webhooks.create', 'webhooks.update']);
 });
 

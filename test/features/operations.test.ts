@@ -21,6 +21,31 @@ test('liveness, readiness and ping answer without any header, at the root and un
   (await bare.get('//openapi.json')).refused(404, 'project_not_found');
 });
 
+test('at / and /v1 the service says that it runs: to browsers with a page, to others with JSON', async () => {
+  const empty = await startAppliance();
+  const { runtime, features } = empty.appliance;
+  const by = { projectId: null, actor: { kind: 'operator', id: 'test' }, requestId: 'test' } as const;
+  for (const { id } of await features.projects.list(runtime.db)) await features.projects.remove(by, id);
+  for (const [server, hasProject] of [
+    [target, true],
+    [empty, false],
+  ] as const) {
+    const client = createClient(server, { project: null });
+    for (const path of ['//', '/', '//v1']) {
+      const { body } = (await client.get(path)).expect(200);
+      assert.deepEqual(Object.keys(body).sort(), ['endpoint', 'hasProject', 'name', 'version']);
+      assert.deepEqual([body.name, body.hasProject], ['svc', hasProject]);
+      const page = (await client.get(path, { Accept: 'text/html,*/*;q=0.8' })).expect(200);
+      assert.match(page.headers.get('Content-Type') ?? '', /^text\/html/);
+      assert.ok(page.text.includes(String(body.endpoint)) && page.text.includes(String(body.version)));
+      assert.equal(page.text.includes('svc project create'), !hasProject);
+      assert.ok(!page.text.includes(target.project.name));
+    }
+  }
+  const off = createClient(await startAppliance({ settings: { SVC_START_PAGE: 'off' } }), { project: null });
+  for (const path of ['//', '/']) (await off.get(path)).refused(404, 'general_route_not_found');
+});
+
 const promised: [string, string][] = [
   ['svc_http_requests_total', 'counter'],
   ['svc_http_request_duration_seconds', 'histogram'],
@@ -98,7 +123,7 @@ test('labels hold no ids, whatever is asked for', async () => {
   const known = [
     ...declared,
     'none',
-    ...['health', 'ready', 'metrics', 'openapi', 'ping'].map((id) => `operations.${id}`),
+    ...['health', 'ready', 'metrics', 'openapi', 'ping', 'start'].map((id) => `operations.${id}`),
   ];
   assert.deepEqual(
     [...routes].filter((route) => !known.includes(route ?? '')),

@@ -10,6 +10,7 @@ import { lastMessageTo } from '../harness/messages.js';
 import { startReceiver } from '../harness/receiver.js';
 import { keyAsBefore, openSealed, sealAsBefore } from '../harness/sealed.js';
 import { addProvider } from '../oauth2/setup.js';
+import { addForged } from '../saml/setup.js';
 import { aGuardedUser } from '../second-factor/people.js';
 import { attemptsOf, aWebhook, startOpen } from '../webhooks/setup.js';
 
@@ -134,6 +135,8 @@ async function inhabit(of: TestAppliance) {
   const proof = { provider: 'github', providerUid: '1', providerEmail: '', tokens };
   await runtime.db.work(by, (unit) => features.identities.link(unit, of.project, plain.id, proof));
   (await createClient(of).get('/account/sessions/oauth2/github')).expect(302);
+  await addForged(of, 'corp');
+  (await createClient(of).get('/account/sessions/saml/corp/metadata?project=main')).expect(200);
   return { key, plain, guarded, session };
 }
 
@@ -233,6 +236,17 @@ test('the job takes many rows, goes on where it was interrupted, and passes over
   assert.deepEqual(left.map(({ id }) => id).sort(), ['copy-0100', 'copy-0300']);
   const body = { email: plain.email, password: plain.password };
   (await createClient(own).post('/account/sessions/email', body)).expect(201);
+});
+
+test('a data key that does not open is passed over, and those of other projects are bound', async () => {
+  const own = await startAppliance();
+  await keyAsBefore(own);
+  await runSql(own, "update projects set data_key = 'v1.AAAA' where id = 'neighbour'");
+  assert.equal((await own.appliance.features.jobs.run('sealing.bind'))?.outcome, 'ok');
+  const keys = new Map((await rowsOf(own, 'projects')).map(({ id, data_key }) => [id, String(data_key)]));
+  assert.match(keys.get('main') ?? '', /^v2\./);
+  assert.equal(keys.get('neighbour'), 'v1.AAAA');
+  assert.match(own.log(), /"event":"sealing.unreadable".*"table":"projects","column":"data_key","row":"neighbour"/);
 });
 
 test('where no value of the version before can be left, none is accepted: in new projects, and after the job', async () => {

@@ -29,6 +29,7 @@ type OpenApiDocument = {
 
 /** Answers that no operation gives, by the error they must then carry. */
 const outsideOperations: Readonly<Record<number, string>> = {
+  400: 'general_feature_unsupported',
   404: 'general_route_not_found',
   405: 'general_method_unsupported',
   421: 'general_host_unknown',
@@ -50,7 +51,7 @@ export function createJudge(document: OpenApiDocument) {
     .sort((a, b) => a.template.split('{').length - b.template.split('{').length);
 
   const find = (method: string, path: string): OpenApiOperation | undefined => {
-    const below = path.replace(/^\/v1(?=\/)/, '');
+    const below = path.replace(/^\/v1(?=\/|$)/, '') || '/';
     const name = (method === 'HEAD' ? 'GET' : method).toLowerCase();
     const found = operations.find(({ methods, pattern }) => methods[name] !== undefined && pattern.test(below));
     const operation = found?.methods[name];
@@ -67,10 +68,12 @@ export function createJudge(document: OpenApiDocument) {
   const bodyProblem = (operation: OpenApiOperation, answer: RecordedAnswer): string | undefined => {
     const declared = operation.responses[answer.status];
     if (declared === undefined) return `status ${answer.status} is not declared`;
-    const [type, content] = Object.entries(declared.content ?? {})[0] ?? [];
+    const given = String(answer.headers['content-type']);
+    const contents = Object.entries(declared.content ?? {});
+    const [type, content] = contents.find(([name]) => given.startsWith(name)) ?? contents[0] ?? [];
     if (type === undefined || content === undefined)
       return answer.body === '' ? undefined : 'a body where none is declared';
-    if (!String(answer.headers['content-type']).startsWith(type)) return `is not ${type}`;
+    if (!given.startsWith(type.replace(/\*.*$/, ''))) return `is not ${type}`;
     if (answer.method === 'HEAD' || type !== 'application/json') return undefined;
     const validate = validator(`${operation.operationId} ${answer.status}`, content.schema, answer.status);
     if (answer.body === '') return 'no body where one is declared';
@@ -120,7 +123,8 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
     };
     const path = (request.url ?? '').split('?')[0] ?? '';
     const keep = (part: unknown) => {
-      if (typeof part === 'string' || Buffer.isBuffer(part)) body += part.toString();
+      // Of files, which come as bytes, the beginning is enough.
+      if (typeof part === 'string' || (Buffer.isBuffer(part) && body.length < 65_536)) body += part.toString();
     };
     const partRecorder = (...given: unknown[]) => {
       keep(given[0]);

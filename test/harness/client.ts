@@ -1,5 +1,6 @@
 // Speaks HTTP to a server under test; every answer is compared with the served OpenAPI document before the test sees it.
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorType } from '#src/contract/errors.js';
 import type { TestAppliance } from './appliance.js';
 
@@ -82,6 +83,19 @@ export interface Client {
   with(options: ClientOptions): Client;
 }
 
+/** On a busy machine a kept connection may have idled until the server closes it, just as it is used: then once more, as browsers do. */
+async function send(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    const { code } = Object(error instanceof Error && error.cause);
+    if (code !== 'ECONNRESET') throw error;
+    // The other kept connections are noticed to be closed meanwhile.
+    await sleep(100);
+    return fetch(url, init);
+  }
+}
+
 /** Creates a caller. Paths are below /v1 unless they begin with two slashes, which stand for the root. */
 export function createClient(target: TestAppliance, options: ClientOptions = {}): Client {
   const cookies = new Map<string, string>();
@@ -91,7 +105,7 @@ export function createClient(target: TestAppliance, options: ClientOptions = {})
     const url = target.origin + (path.startsWith('//') ? path.slice(1) : `/v1${path}`);
     const raw = typeof body === 'string' || body instanceof Uint8Array;
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const response = await fetch(url, {
+    const response = await send(url, {
       method,
       redirect: 'manual',
       headers: {

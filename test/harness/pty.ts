@@ -8,10 +8,10 @@ type Dialogue = readonly (readonly [question: string, answer: string])[];
 
 const script = `
 import fcntl, json, os, pty, signal, struct, sys, termios, time
-argv, dialogue = json.loads(sys.argv[1])
+argv, dialogue, columns = json.loads(sys.argv[1])
 pid, terminal = pty.fork()
 if pid == 0:
-    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 50, 200, 0, 0))
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 50, columns, 0, 0))
     os.execvp(argv[0], argv)
 signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
 signal.alarm(60)
@@ -38,8 +38,9 @@ export async function atTerminal(
   { dir, env }: Installation,
   args: readonly string[],
   dialogue: Dialogue,
+  columns = 200,
 ): Promise<{ code: number | null; out: string }> {
-  const child = spawn('python3', ['-c', script, JSON.stringify([['svc', ...args], dialogue])], {
+  const child = spawn('python3', ['-c', script, JSON.stringify([['svc', ...args], dialogue, columns])], {
     ...{ cwd: dir, env: { ...env, TERM: 'xterm' } },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -56,10 +56,10 @@ export function createPlainBrowser(target: TestAppliance, headers: Fields = {}) 
       assert.equal(response.status, 200, `${url} ${page.html}`);
       return browser;
     },
-    /** Sends the first form of the page with its hidden fields; follows the redirect within the service. */
-    submit: async (fields: Fields, further: Fields = {}) => {
-      const [, action = '', body = ''] =
-        /<form method="post" action="([^"]*)">([\s\S]*?)<\/form>/.exec(page.html) ?? [];
+    /** Sends the first form of the page, or the one named by its action, with its hidden fields; follows the redirect within the service. */
+    submit: async (fields: Fields, further: Fields = {}, name = '') => {
+      const forms = [...page.html.matchAll(/<form method="post" action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)];
+      const [, action = '', body = ''] = forms.find(([, given = '']) => given.startsWith(name)) ?? [];
       const hidden = [...body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
       const url = new URL(decoded(action), page.url);
       const response = await fetchOnce(url, {
@@ -68,6 +68,7 @@ export function createPlainBrowser(target: TestAppliance, headers: Fields = {}) 
           'Content-Type': 'application/x-www-form-urlencoded',
           Origin: base,
           'Sec-Fetch-Site': 'same-origin',
+          Referer: page.url.href,
           ...further,
         },
         body: new URLSearchParams([

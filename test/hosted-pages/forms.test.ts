@@ -6,12 +6,13 @@ import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { lastMessageTo } from '../harness/messages.js';
 import { changeSettings } from '../harness/project.js';
-import { aContact } from '../logins/setup.js';
+import { aContact, withSms } from '../logins/setup.js';
 import { linkOf } from '../proofs/proofs.js';
-import { aGuardedUser } from '../second-factor/people.js';
+import { aGuardedUser, lastCode, verify } from '../second-factor/people.js';
+import { aTeam } from '../teams/setup.js';
 import { createPlainBrowser } from './browser.js';
 
-const target = await startAppliance();
+const target = await startAppliance({ settings: withSms });
 const success = 'http://localhost:3000/welcome?from=login';
 const place = `project=main&success=${encodeURIComponent(success)}`;
 const page = (name: string) => `/v1/auth/${name}?${place}`;
@@ -74,6 +75,111 @@ test('with the second factor on, the page asks for it', async () => {
   await late.open(page('second-factor'));
   await late.submit({ otp: '000000' });
   assert.match(late.message, /too long/);
+});
+
+test('a second factor by mail or SMS, where the first one came another way', async () => {
+  const { email, password: right, id } = await aGuardedUser(target);
+  await verify(target, id, 'email');
+  await verify(target, id, 'phone');
+  for (const factor of ['email', 'phone']) {
+    const browser = createPlainBrowser(target);
+    await browser.open(page('sign-in'));
+    await browser.submit({ email, password: right });
+    await browser.submit({ factor }, {}, 'challenge');
+    assert.match(browser.message, /on its way/);
+    await browser.submit({ otp: '000000' });
+    assert.match(browser.message, /wrong/);
+    const { location } = await browser.submit({ otp: await lastCode(target, id) });
+    assert.equal(location.href, success);
+    assert.equal(await whoIs(browser), email);
+    target.clock.advance(901_000);
+  }
+  const plain = await aGuardedUser(target);
+  const browser = createPlainBrowser(target);
+  await browser.open(page('sign-in'));
+  await browser.submit({ email: plain.email, password: plain.password });
+  await browser.submit({ factor: 'email' }, {}, 'challenge');
+  assert.match(browser.message, /no confirmed e-mail address/);
+});
+
+test('a code by SMS logs in, by a number as people write it', async () => {
+  const phone = aContact('phone');
+  const browser = createPlainBrowser(target);
+  await browser.open(page('sign-in'));
+  assert.match(browser.html, /href="phone\?/);
+  await browser.open(page('phone'));
+  await browser.submit({ phone: '0151 23' });
+  assert.match(browser.message, /not well-formed/);
+  await browser.submit({
+    phone: `00${phone.slice(1, 2)} (${phone.slice(2, 5)}) ${phone.slice(5, 8)}-${phone.slice(8)}`,
+  });
+  assert.match(browser.message, /SMS is on its way/);
+  assert.match(browser.html, /<a href="phone\?/);
+  await browser.submit({ secret: '000000' });
+  assert.match(browser.message, /wrong/);
+  const { location } = await browser.submit({ secret: (await lastMessageTo(target, phone)).locals.code ?? '' });
+  assert.equal(location.href, success);
+  const client = createClient(target, { session: browser.jar.get(cookie) ?? 'none' });
+  assert.equal((await client.get('/account')).expect(200).string('phone'), phone);
+});
+
+test('where no SMS can be sent, no page offers one', async () => {
+  const without = await startAppliance();
+  const browser = createPlainBrowser(without);
+  await browser.open(page('sign-in'));
+  assert.doesNotMatch(browser.html, /phone\?/);
+  await browser.open(page('second-factor'));
+  assert.doesNotMatch(browser.html, /value="phone"/);
+  await browser.open(page('phone'));
+  await browser.submit({ phone: '+14155550123' });
+  assert.match(browser.message, /SMS are not available/);
+});
+
+test('signing out ends the session; a second time, and a foreign page, do no harm', async () => {
+  const { email, password: right } = await aUser(target);
+  const browser = createPlainBrowser(target);
+  await browser.open('/v1/auth/sign-in?project=main');
+  await browser.submit({ email, password: right });
+  const session = browser.jar.get(cookie) ?? '';
+  await browser.open(page('sign-out'));
+  await browser.submit({}, { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'cross-site', Referer: '' });
+  const client = createClient(target, { session });
+  (await client.get('/account')).expect(200);
+  assert.equal(browser.jar.get(cookie), session);
+  await browser.open(page('sign-out'));
+  const { location } = await browser.submit({});
+  assert.deepEqual([location.href, browser.jar.size], [success, 0]);
+  (await client.get('/account')).refused(401, 'general_unauthorized_scope');
+  await browser.open('/v1/auth/sign-out?project=main');
+  await browser.submit({});
+  assert.match(browser.message, /signed out/);
+});
+
+test('an invitation logs in and joins the team; with the second factor on, after that', async () => {
+  const team = await aTeam(target);
+  const guarded = await aGuardedUser(target);
+  const url = `http://localhost:8080/v1/auth/invitation?success=${encodeURIComponent(success)}`;
+  for (const email of [aContact('email'), guarded.email]) {
+    (await team.owner.client.post(team.memberships, { email, roles: [], url })).expect(201);
+    const { locals } = await lastMessageTo(target, email);
+    const browser = createPlainBrowser(target);
+    await browser.open(String(locals.link));
+    assert.equal(browser.heading, 'You are invited to a team');
+    const first = await browser.submit({});
+    if (email === guarded.email) {
+      assert.equal(browser.heading, 'Second factor');
+      await browser.submit({ otp: guarded.app.nextCode() });
+      assert.equal(browser.heading, 'You are invited to a team');
+      assert.equal((await browser.submit({})).location.href, success);
+    } else assert.equal(first.location.href, success);
+    assert.equal(await whoIs(browser), email);
+    const client = createClient(target, { session: browser.jar.get(cookie) ?? 'none' });
+    assert.equal((await client.get('/teams')).expect(200).body.total, 1);
+    const again = createPlainBrowser(target);
+    await again.open(String(locals.link));
+    await again.submit({});
+    assert.match(again.message, /in this team already/);
+  }
 });
 
 for (const form of ['code', 'link'] as const) {
@@ -164,6 +270,9 @@ test('foreign pages submit nothing, and the pages lead nowhere foreign', async (
       'general_argument_invalid',
     );
   (await guest.get('/auth/sign-in?project=nothing')).refused(404, 'project_not_found');
+  const asked = await fetch(`${target.origin}/v1/auth/sign-in?project=<nothing>`, { headers: { Accept: 'text/html' } });
+  assert.deepEqual([asked.status, asked.headers.get('content-type')], [404, 'text/html; charset=utf-8']);
+  assert.match(await asked.text(), /<h1>This page cannot be shown<\/h1><p>There is no such project/);
 });
 
 test('pages run nothing but their own, and repeat nothing of their address that could be a page', async () => {
@@ -172,6 +281,7 @@ test('pages run nothing but their own, and repeat nothing of their address that 
     'sign-in',
     'sign-up',
     'email',
+    'phone',
     'code',
     'link',
     'second-factor',
@@ -180,6 +290,9 @@ test('pages run nothing but their own, and repeat nothing of their address that 
     'verify',
     'done',
     'verified',
+    'failed',
+    'invitation',
+    'sign-out',
   ]) {
     const browser = createPlainBrowser(target);
     await browser.open(`${page(name)}&error=${planted}&notice=${planted}&userId=${planted}&secret=${planted}`);

@@ -5,6 +5,7 @@ import { createRandom } from '../documents/random.js';
 import { createJudge } from '../harness/answers.js';
 import { type Caller, createCallers } from './callers.js';
 import { type DescribedOperation, type Document, operationsOf } from './described.js';
+import { withForm } from './forms.js';
 import { createFurniture } from './furniture.js';
 import { graphqlBody } from './graphql-documents.js';
 import type { Ground } from './ground.js';
@@ -54,6 +55,7 @@ export async function prepareAttack(ground: Ground, seed: number) {
   };
   const plan = (): Plan => {
     const made = planFor(workshop, choose());
+    if (made.operation.takesFile) return withForm(made, random);
     const isGraphql = made.operation.template.startsWith('/graphql') && made.operation.method === 'POST';
     return isGraphql ? { ...made, body: { value: graphqlBody({ schema, random, pool }) } } : made;
   };

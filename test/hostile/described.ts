@@ -32,6 +32,8 @@ export interface DescribedOperation {
   readonly pathNames: readonly string[];
   readonly query: readonly Parameter[];
   readonly body: Schema | undefined;
+  /** It takes a form with a file. */
+  readonly takesFile: boolean;
   readonly takes: readonly Credential[];
   readonly needsProject: boolean;
   /** Members of an entry of the list that it answers; none where it answers no list. */
@@ -69,6 +71,7 @@ export function operationsOf(document: Document): readonly DescribedOperation[] 
       pathNames: [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name),
       query: described.parameters.filter((parameter) => parameter.in === 'query'),
       body: described.requestBody?.content['application/json']?.schema,
+      takesFile: described.requestBody?.content['multipart/form-data'] !== undefined,
       takes: credentialsOf(described),
       needsProject: described.security.some((set) => 'project' in set),
       fields: fieldsOf(document, described),

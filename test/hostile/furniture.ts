@@ -39,6 +39,9 @@ export function createFurniture(wire: Wire, { post, upkeep }: Callers, pool: Poo
     const collections = `/databases/${ids.databaseId}/collections`;
     await post(upkeep, collections, { collectionId: 'notes', name: 'Notes', permissions, documentSecurity: true });
     path = `${collections}/notes`;
+    const bucketId = `bucket-${number}`;
+    await post(upkeep, '/storage/buckets', { bucketId, name: 'Files', permissions, fileSecurity: true });
+    pool.add('bucketId', { bucketId });
     for (const [type, given] of attributes) await post(upkeep, `${path}/attributes/${type}`, given);
     await post(upkeep, `${path}/indexes`, { key: 'by-count', type: 'key', attributes: ['count'] });
     await post(upkeep, `${path}/indexes`, { key: 'by-title', type: 'unique', attributes: ['title'] });

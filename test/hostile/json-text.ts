@@ -20,17 +20,34 @@ export class Doubled {
   }
 }
 
-/** Prints a value as JSON, verbatim parts included. */
+/** Prints a value as JSON, verbatim parts included. Values are nested deeper than functions can call themselves. */
 export function printHostile(value: unknown): string {
-  if (value instanceof Verbatim) return value.text;
-  if (value instanceof Doubled) {
-    const inner = printHostile(value.value).slice(1, -1);
-    return `{${inner}${inner === '' ? '' : ','}${JSON.stringify(value.name)}:${printHostile(value.again)}}`;
+  const parts: string[] = [];
+  // What is still to print, the next last.
+  const waiting: unknown[] = [value];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (next instanceof Verbatim) parts.push(next.text);
+    else if (next instanceof Doubled) waiting.push(...printedLater(membersOf(next.value, [next.name, next.again])));
+    else if (Array.isArray(next)) waiting.push(...printedLater(elementsOf(next)));
+    else if (typeof next === 'object' && next !== null) waiting.push(...printedLater(membersOf(next)));
+    else parts.push(JSON.stringify(next) ?? 'null');
   }
-  if (Array.isArray(value)) return `[${value.map(printHostile).join(',')}]`;
-  if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value).filter(([, inner]) => inner !== undefined);
-    return `{${members.map(([name, inner]) => `${JSON.stringify(name)}:${printHostile(inner)}`).join(',')}}`;
-  }
-  return JSON.stringify(value) ?? 'null';
+  return parts.join('');
+}
+
+const verbatim = (text: string) => new Verbatim(text);
+const printedLater = (pieces: readonly unknown[]) => pieces.toReversed();
+
+function elementsOf(list: readonly unknown[]): unknown[] {
+  return [verbatim('['), ...list.flatMap((inner, at) => (at === 0 ? [inner] : [verbatim(','), inner])), verbatim(']')];
+}
+
+function membersOf(object: object, ...more: [string, unknown][]): unknown[] {
+  const members = [...Object.entries(object).filter(([, inner]) => inner !== undefined), ...more];
+  const pieces = members.flatMap(([name, inner], at) => [
+    verbatim(`${at === 0 ? '' : ','}${JSON.stringify(name)}:`),
+    inner,
+  ]);
+  return [verbatim('{'), ...pieces, verbatim('}')];
 }

@@ -51,7 +51,8 @@ export function planFor(workshop: Workshop, operation: DescribedOperation): Plan
   const making = { document, random, pool, receiver, ids, fields: operation.fields };
   const query = operation.query.flatMap(({ name, required, schema }): [string, string][] => {
     if (!required && random.chance(0.5)) return [];
-    const value = fittingValue(making, schema, name);
+    // An answer that waits for events is waited for by the attack as well.
+    const value = name === 'wait' ? random.pick([0, 1]) : fittingValue(making, schema, name);
     const values = Array.isArray(value) ? value : [value];
     return values.map((one) => [Array.isArray(value) ? `${name}[]` : name, encodeText(String(one))]);
   });

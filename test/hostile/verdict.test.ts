@@ -15,7 +15,7 @@ import { problemOf, signatureOf } from './verdict.js';
 import { createWire, outgoing, type Received } from './wire.js';
 
 const target = await startAppliance();
-const document = target.appliance.describe(target.project) as unknown as Document;
+const document = (await target.appliance.describe(target.project)) as unknown as Document;
 const operations = operationsOf(document);
 
 const headers = {

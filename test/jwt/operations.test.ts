@@ -17,7 +17,7 @@ const refused = declarations.filter(({ jwt }) => jwt === false);
 /** Whatever of these is not refused has to be named here, with a reason. */
 const isSensitive = ({ method, path, session }: Declaration) =>
   session === 'opens' ||
-  /\/(mfa|password|phone|email|status|anonymous|webauthn|recovery|verifications?|tokens)\b/.test(path) ||
+  /\/(mfa|password|phone|email|status|anonymous|webauthn|recovery|verifications?)\b|^\/account\/tokens\b/.test(path) ||
   (method === 'DELETE' && path === '/account');
 
 const formType = 'application/x-www-form-urlencoded';

@@ -29,7 +29,7 @@ async function linkFor(given: object = {}) {
 
 test('without an address of its own the link leads to the page of the service', async () => {
   const { answer, url } = await linkFor();
-  assert.equal(`${url.origin}${url.pathname}`, 'https://api.shop.example/v1/pages/magic-url');
+  assert.equal(`${url.origin}${url.pathname}`, 'https://api.shop.example/v1/auth/link');
   const { secret, ...rest } = Object.fromEntries(url.searchParams);
   assert.match(secret ?? '', /^[A-Za-z0-9_-]{43}$/);
   const { userId, expire } = answer.body;
@@ -93,12 +93,12 @@ test('neither Host nor a proxy header decides where a link leads', async () => {
   ];
   assert.match(await exchangeBytes(target, `${head.join('\r\n')}\r\n\r\n${body}`), /^HTTP\/1.1 201 /);
   const link = (await lastMessageTo(target, email)).locals.link ?? '';
-  assert.ok(link.startsWith('https://api.shop.example/v1/pages/magic-url?'), link);
+  assert.ok(link.startsWith('https://api.shop.example/v1/auth/link?'), link);
 });
 
 test('twenty scanners follow the link, and the click still counts', async () => {
   const { answer, url } = await linkFor();
-  const local = `/pages/magic-url${url.search}`;
+  const local = `/auth/link${url.search}`;
   const { recorded } = await recordedBy(target, async () => {
     for (let visit = 0; visit < 20; visit++) {
       const page = (await guest.with({ project: null }).get(local)).expect(200);
@@ -112,30 +112,38 @@ test('twenty scanners follow the link, and the click still counts', async () => 
   (await guest.with({ project: null }).get(local)).expect(200);
 });
 
-test('the page says whose it is, runs nothing but its own, and repeats nothing of its address', async () => {
+test('links of earlier mails lead to the page too, with what it needs', async () => {
+  const { url } = await linkFor();
+  const earlier = guest.with({ project: null });
+  const { headers } = (await earlier.get(`/pages/magic-url${url.search}`)).expect(302);
+  const page = new URL(headers.get('Location') ?? '');
+  assert.equal(`${page.origin}${page.pathname}`, 'https://api.shop.example/v1/auth/link');
+  for (const name of ['userId', 'secret', 'project'])
+    assert.equal(page.searchParams.get(name), url.searchParams.get(name));
+  (await earlier.get('/pages/magic-url')).refused(404, 'project_not_found');
+});
+
+test('the page says whose it is, runs nothing but its own, and repeats of its address only what its form sends', async () => {
   await runSql(target, 'update projects set name = ? where id = ?', ['<Shop> & "Sons"', target.project.id]);
   target.clock.advance(500);
   const planted = '?project=main&userId=%3Cscript%3Ealert(1)%3C/script%3E&secret=unmistakable';
-  const pages = [await guest.get(`/pages/magic-url${planted}`), await guest.get('/pages/magic-url?project=main')];
+  const pages = [await guest.get(`/auth/link${planted}`), await guest.get('/auth/link?project=main')];
   const nonces = pages.map((page) => {
     page.expect(200);
     const policy = page.headers.get('Content-Security-Policy') ?? '';
     const [, nonce = ''] = /script-src 'nonce-([\w-]{22})'/.exec(policy) ?? [];
     assert.match(policy, /^default-src 'none'; .*frame-ancestors 'none'; base-uri 'none'$/);
-    assert.equal(page.text.split(`nonce="${nonce}"`).length, 3);
-    assert.doesNotMatch(
-      page.text.replaceAll(`nonce="${nonce}"`, ''),
-      /<(script|style)(?! )|alert\(1\)|unmistakable|\{\{/,
-    );
-    assert.match(page.text, /<h1>Log in to &lt;Shop&gt; &amp; &quot;Sons&quot;<\/h1>/);
+    assert.equal(page.text.split(`nonce="${nonce}"`).length, 2);
+    assert.doesNotMatch(page.text.replaceAll(`nonce="${nonce}"`, ''), /<(script|style)(?! )|<script>alert|\{\{/);
+    assert.match(page.text, /<p class="project">&lt;Shop&gt; &amp; &quot;Sons&quot;<\/p>/);
     assert.deepEqual(
       ['Content-Type', 'Cache-Control', 'Referrer-Policy', 'X-Content-Type-Options'].map((n) => page.headers.get(n)),
-      ['text/html; charset=utf-8', 'no-store', 'no-referrer', 'nosniff'],
+      ['text/html; charset=utf-8', 'no-store', 'same-origin', 'nosniff'],
     );
     return nonce;
   });
   assert.notEqual(nonces[0], nonces[1]);
-  (await guest.with({ project: null }).get('/pages/magic-url')).refused(404, 'project_not_found');
+  (await guest.with({ project: null }).get('/auth/link')).refused(404, 'project_not_found');
 });
 
 test('whoever still holds a session gets the page too, also where cookies need a page of the project', async () => {
@@ -144,7 +152,7 @@ test('whoever still holds a session gets the page too, also where cookies need a
   const { secret } = (await guest.post('/account/sessions/anonymous')).expect(201).body;
   const mail = { Cookie: `__Host-svc_main=${secret}`, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' };
   (await guest.with({ project: null }).get('/account?project=main', mail)).refused(403, 'general_unknown_origin');
-  (await guest.with({ project: null }).get('/pages/magic-url?project=main', mail)).expect(200);
+  (await guest.with({ project: null }).get('/auth/link?project=main', mail)).expect(200);
 });
 
 test('the answer that is kept of a request tells nobody the secret', async () => {

@@ -97,9 +97,9 @@ for (const [name, path, channel, contact] of ways.slice(1)) {
 }
 
 test('the page of a link is there in what is built', async () => {
-  const page = await fetch(`${servers[0].url}/pages/magic-url?project=shop&userId=a&secret=b`);
+  const page = await fetch(`${servers[0].url}/auth/link?project=shop&userId=a&secret=b`);
   assert.equal(page.status, 200);
-  assert.match(await page.text(), /<h1>Log in to Shop<\/h1>/);
+  assert.match(await page.text(), /<h1>Sign in<\/h1>/);
 });
 
 test('an anonymous account that is upgraded at one process is refused by its old secret at the other', async () => {

@@ -273,6 +273,14 @@ test('foreign pages are not led to, whether the login succeeds or fails', async 
     // The service itself: an address of the API would be called with what the browser holds.
     `http://localhost:8080/v1${startUrl('sessions', 'fake').replace(/^.*\/v1/, '')}`,
   ];
+  // Its pages do what their addresses say; only the one at the end of a login may stand there.
+  for (const own of ['sign-out?project=main', 'reset?project=main&userId=a&secret=b', 'invitation', 'done/../verify'])
+    assertFailed(
+      await createBrowser(target).step(
+        startUrl('sessions', 'fake', { success: `http://localhost:8080/v1/auth/${own}`, failure: `${app}/failed` }),
+      ),
+      ...([400, 'general_argument_invalid'] as const),
+    );
   for (const page of pages)
     for (const given of [{ success: page }, { failure: page }, { success: page, failure: page }]) {
       const answer = await createBrowser(target).step(startUrl('sessions', 'fake', given));
@@ -321,7 +329,12 @@ test('a page of another origin cannot use the session of the browser to add an i
     const { location } = await browser.step(startUrl('sessions', 'fake'), { headers });
     const rows = (await rowsOf(target, 'login_transactions')).filter((row) => row.user_id === userId);
     assert.deepEqual([typeof location, rows.length], ['string', 0]);
+    assert.equal(browser.cookies.get('localhost:8080')?.get('svc_main'), secret);
+    await back(browser, fake.authorize(location ?? '', { error: 'access_denied', code: '' }));
+    assert.equal(browser.cookies.get('localhost:8080')?.get('svc_main'), secret);
   }
+  // A login that has not succeeded ends nothing.
+  (await createClient(target, { session: String(secret) }).get('/account')).expect(200);
 });
 
 test('what stands in the database tells neither state, nor verifier, nor secret', async () => {

@@ -18,7 +18,12 @@ export function callbackOf(key: string, project = 'main'): string {
 /** Adds a provider as `svc provider add` does. */
 export function addProvider(
   { appliance, project }: Pick<TestAppliance, 'appliance' | 'project'>,
-  input: { readonly key: string; readonly kind: string; readonly config: Readonly<Record<string, unknown>> },
+  input: {
+    readonly key: string;
+    readonly kind: string;
+    readonly name?: string;
+    readonly config: Readonly<Record<string, unknown>>;
+  },
 ): Promise<Provider> {
   const { runtime, features } = appliance;
   const by = { projectId: project.id, actor: operator, requestId: 'harness' };

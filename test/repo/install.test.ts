@@ -17,7 +17,7 @@ import { after, test } from 'node:test';
 import { copyCheckout } from '../harness/checkout.js';
 
 const copy = copyCheckout([
-  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js'],
+  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js', 'external-packages.js'],
   ...['src', 'bin', 'migrations', 'templates'],
 ]);
 const scratch = mkdtempSync(join(tmpdir(), 'svc-install-'));

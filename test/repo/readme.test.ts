@@ -19,10 +19,11 @@ const servesPostgres = 'runs until stopped, on Postgres';
 const notes = [
   ...['', serves, servesPostgres, 'saved as first.mjs', 'saved as orders.mjs', 'run by test/browser'],
   ...['not run: changes the machine', 'not run: it runs this', 'not run: needs a mail server'],
+  'not run: test/repo/release unpacks an archive of its own',
 ];
 
 const copy = copyCheckout([
-  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js'],
+  ...['install.sh', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js', 'external-packages.js'],
   ...['src', 'bin', 'migrations', 'templates'],
 ]);
 const scratch = mkdtempSync(join(tmpdir(), 'svc-readme-'));

@@ -231,7 +231,15 @@ const channels: [string[], string, Standing[], 'password' | 'none', Outcome][] =
 async function open(user: LoggedInUser, provider: string, factors: string[]): Promise<{ session: Session }> {
   const { runtime, features } = target.appliance;
   const by = { projectId: 'main', actor: { kind: 'guest', id: '' }, requestId: 'test' };
-  const facts = { id: 'test', ip: '127.0.0.1', userAgent: '', presentedSession: null, locale: null, isLocal: true };
+  const facts = {
+    id: 'test',
+    ip: '127.0.0.1',
+    userAgent: '',
+    presentedSession: null,
+    locale: null,
+    isLocal: true,
+    prefersPage: false,
+  };
   const account = await features.users.getByIdOrEmail(target.project.id, user.id);
   const request = {
     ...facts,

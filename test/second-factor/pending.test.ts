@@ -16,8 +16,10 @@ const user = await aGuardedUser(target);
 const open = [
   'DELETE /account/sessions/{sessionId}',
   'GET /account/mfa/factors',
-  // The page of it, whose forms are posted as such.
+  // The pages of it, whose forms are posted as such.
   'POST /auth/second-factor',
+  'POST /auth/challenge',
+  'POST /auth/sign-out',
   'POST /account/mfa/challenge',
   'POST /account/mfa/challenges',
   'PUT /account/mfa/challenge',

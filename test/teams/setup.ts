@@ -71,7 +71,12 @@ export async function assertInStep(target: TestAppliance): Promise<void> {
   for (const user of await rowsOf(target, 'users')) {
     const expected = joined
       .filter((row) => row.user_id === user.id && row.project_id === user.project_id)
-      .map(({ id, team_id, roles }) => ({ id, teamId: team_id, roles: JSON.parse(String(roles)) }));
+      .map(({ id, team_id, roles, joined: at }) => ({
+        id,
+        teamId: team_id,
+        roles: JSON.parse(String(roles)),
+        joined: at,
+      }));
     const byId = (a: { id: unknown }, b: { id: unknown }) => (String(a.id) < String(b.id) ? -1 : 1);
     const stored = JSON.parse(String(user.memberships));
     assert.deepEqual(stored.sort(byId), expected.sort(byId), String(user.id));

@@ -261,10 +261,10 @@ test('invitations from before are carried along, there and back', async () => {
   const moved = await aLoggedInUser(own);
   const first = await invite(own, team, moved.email);
   await changeAddress(moved);
+  const later = await aLoggedInUser(own, { email: moved.email });
   while ((await runtime.migrator.down()) !== '0017_invited_addresses');
   const left = await rowsOf(own, 'memberships');
   assert.equal(left.filter(({ user_id }) => user_id === byAddress.id).length, 1);
-  const later = await aLoggedInUser(own, { email: moved.email });
   const [template] = left.filter(({ id }) => id === first.membershipId);
   const { sql, db } = runtime;
   const twin = { ...template, id: 'twin', alias: 'twin-alias', user_id: later.id, invited: '2999-01-01T00:00:00.000Z' };

@@ -1,16 +1,28 @@
 // Every way to an event that there is ends at the receiver, once, with what the service itself shows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { subscribableEvents } from '#src/contract/events.js';
 import { graphqlCalls, restCalls } from '../documents/calls.js';
 import { aBackend } from '../documents/setup.js';
 import { aLoggedInUser, aServerKey, aUser, logIn } from '../harness/actors.js';
-import { createClient } from '../harness/client.js';
+import { type Answer, createClient } from '../harness/client.js';
+import { day } from '../harness/clock.js';
 import { recordedBy, rowsOf } from '../harness/database.js';
 import { asOperator, changeSettings } from '../harness/project.js';
 import { type ReceivedCall, startReceiver } from '../harness/receiver.js';
+import { aContact, askAndRead, sentLogins, withSms } from '../logins/setup.js';
+import { createBrowser, endOf, startUrl } from '../oauth2/browser.js';
+import { aSomebody } from '../oauth2/identity-provider.js';
+import { aProvider } from '../oauth2/setup.js';
+import { aKeyholder, logInBy } from '../passkeys/setup.js';
+import { freshId } from '../saml/forge.js';
+import { addForged, logIn as logInBySaml } from '../saml/setup.js';
+import { aGuardedUser, aPendingClient } from '../second-factor/people.js';
 import { aKey, aWebhook, bodyOf, called, startOpen } from './setup.js';
 
-const target = await startOpen();
+const target = await startOpen({ settings: withSms });
+const idp = await aProvider(target);
+await addForged(target, 'forged', { emailDomains: ['mail.example'] });
 const key = await aKey(target);
 const receiver = await startReceiver();
 await aWebhook(key, receiver.origin);
@@ -150,6 +162,153 @@ for (const [name, prepare, expected] of sessions) {
   });
 }
 
+/** An act whose events are of the sessions of one user; where it makes the user, it tells who that is. */
+interface OwnedAct {
+  readonly owner?: string;
+  readonly act: () => Promise<string | undefined>;
+}
+
+const guest = createClient(target);
+const sessionIn = async (answer: Promise<Answer>): Promise<string> => (await answer).expect(201).string('userId');
+const bySent = sentLogins.map((way): [string, () => Promise<OwnedAct>, string[]] => [
+  `a login by ${way.name}`,
+  async () => {
+    const secret = await askAndRead(target, way, aContact(way.channel));
+    return { act: () => sessionIn(guest.post('/account/sessions/token', secret)) };
+  },
+  ['sessionCreated'],
+]);
+const ownerOf = async (session: string) =>
+  (await createClient(target, { session }).get('/account')).expect(200).string('$id');
+const byKey = (
+  name: string,
+  act: (userId: string, sessionId: string) => Promise<Answer>,
+): [string, () => Promise<OwnedAct>, string[]] => [
+  name,
+  async () => {
+    const { id: owner, sessionId } = await aLoggedInUser(target);
+    return { owner, act: async () => void (await act(owner, sessionId)) };
+  },
+  ['sessionDeleted'],
+];
+const owned: readonly [string, () => Promise<OwnedAct>, string[]][] = [
+  [
+    'an anonymous login',
+    async () => ({ act: () => sessionIn(guest.post('/account/sessions/anonymous')) }),
+    ['sessionCreated'],
+  ],
+  ...bySent,
+  [
+    'a login by OAuth2',
+    async () => {
+      idp.user = aSomebody();
+      const browser = createBrowser(target);
+      return {
+        act: async () => {
+          await browser.open(startUrl('sessions', 'corp'));
+          return ownerOf(browser.cookie('svc_main') ?? '');
+        },
+      };
+    },
+    ['sessionCreated'],
+  ],
+  [
+    'a login by the token of OAuth2',
+    async () => {
+      idp.user = aSomebody();
+      const { query } = endOf(await createBrowser(target).open(startUrl('tokens', 'corp')));
+      const token = { userId: query.get('userId'), secret: query.get('secret') };
+      return { act: () => sessionIn(guest.post('/account/sessions/token', token)) };
+    },
+    ['sessionCreated'],
+  ],
+  [
+    'a login by SAML',
+    async () => ({
+      act: async () => {
+        const attributes = { email: [aContact('email')] };
+        return ownerOf((await logInBySaml(target, 'forged', { nameId: freshId(), attributes })).session);
+      },
+    }),
+    ['sessionCreated'],
+  ],
+  [
+    'a login by a passkey',
+    async () => {
+      const { id: owner, device } = await aKeyholder(target);
+      return { owner, act: async () => void (await logInBy(guest, device)).expect(201) };
+    },
+    ['sessionCreated'],
+  ],
+  [
+    'a login that lacks the second factor, and its challenge',
+    async () => {
+      const user = await aGuardedUser(target);
+      return {
+        owner: user.id,
+        act: async () => {
+          const pending = await aPendingClient(target, user);
+          const challenge = (await pending.post('/account/mfa/challenges', { factor: 'totp' })).expect(201);
+          const answer = { challengeId: challenge.string('$id'), otp: user.app.nextCode() };
+          (await pending.put('/account/mfa/challenges', answer)).expect(200);
+          return undefined;
+        },
+      };
+    },
+    ['sessionCreated'],
+  ],
+  [
+    'a login by a token of the users service',
+    async () => {
+      const { id: userId } = await aUser(target);
+      const secret = (await key.post(`/users/${userId}/tokens`, {})).expect(201).string('secret');
+      return { owner: userId, act: () => sessionIn(guest.post('/account/sessions/token', { userId, secret })) };
+    },
+    ['sessionCreated'],
+  ],
+  [
+    'a session of the users service',
+    async () => {
+      const { id: owner } = await aUser(target);
+      return { owner, act: () => sessionIn(key.post(`/users/${owner}/sessions`)) };
+    },
+    ['sessionCreated'],
+  ],
+  [
+    'a recovery',
+    async () => {
+      const { id: owner, email } = await aLoggedInUser(target);
+      const asked = await guest.post('/account/recovery', { email, url: `${browser}/recover` });
+      const { userId, secret } = asked.expect(201).body;
+      const body = { userId, secret, password: 'the recovered password' };
+      return { owner, act: async () => void (await guest.put('/account/recovery', body)).expect(200) };
+    },
+    ['sessionDeleted'],
+  ],
+  byKey('a password set by a server key', (id) => key.patch(`/users/${id}/password`, { password: 'another password' })),
+  byKey('a block by a server key', (id) => key.patch(`/users/${id}/status`, { status: false })),
+  byKey('a session ended by a server key', (id, session) => key.delete(`/users/${id}/sessions/${session}`)),
+  byKey('all sessions ended by a server key', (id) => key.delete(`/users/${id}/sessions`)),
+  byKey('a user deleted by a server key', (id) => key.delete(`/users/${id}`)),
+];
+for (const [name, prepare, expected] of owned) {
+  test(`${name}: ${expected.join(', ')}, of its user`, async () => {
+    let prepared: OwnedAct = { act: async () => undefined };
+    await heard(async () => {
+      prepared = await prepare();
+    });
+    let owner: string | undefined;
+    const announced = await heard(async () => {
+      owner = (await prepared.act()) ?? prepared.owner;
+    });
+    assert.deepEqual(announced, expected);
+    for (const call of receiver.calls.slice(-expected.length)) {
+      const { userId, secret } = bodyOf(call).data as Record<string, unknown>;
+      assert.deepEqual([userId, secret], [owner, '']);
+    }
+  });
+}
+
 test('what happens in a project is told to its own webhooks, under its own numbers', async () => {
   const abroad = await startReceiver();
   const project = target.neighbour.id;
@@ -185,13 +344,28 @@ test('documents by REST and GraphQL', async () => {
   assert.ok(receiver.calls.at(-1)?.body.toString().includes('"n":9223372036854775807'));
 });
 
+test('sessions whose time is over: one sessionDeleted each, of their users; those that a block has ended were told before', async () => {
+  const sessions = (await rowsOf(target, 'sessions', target.project.id)).filter(({ ended_at }) => ended_at === null);
+  assert.ok(sessions.length > 5);
+  target.clock.advance(31 * day);
+  const announced = await heard(() => target.appliance.features.jobs.tick('sessions.expire'));
+  assert.deepEqual(announced, Array(sessions.length).fill('sessionDeleted'));
+  const owners = receiver.calls.slice(-sessions.length).map((call) => (bodyOf(call).data as { userId: string }).userId);
+  assert.deepEqual(owners.sort(), sessions.map(({ user_id }) => String(user_id)).sort());
+});
+
 test('in the end everybody has had what they asked for, once, numbered without gaps', async () => {
-  const events = await rowsOf(target, 'events', target.project.id);
-  const numbers = receiver.calls.map((call) => Number(bodyOf(call).sequence)).sort((a, b) => a - b);
+  const all = await rowsOf(target, 'events', target.project.id);
+  const numbersOf = (rows: readonly Record<string, unknown>[]) =>
+    rows.map(({ sequence }) => Number(sequence)).sort((a, b) => a - b);
   assert.deepEqual(
-    numbers,
-    events.map((_, index) => index + 1),
+    numbersOf(all),
+    all.map((_, index) => index + 1),
   );
+  // The feed has more than webhooks are sent.
+  const events = all.filter(({ type }) => (subscribableEvents as readonly unknown[]).includes(type));
+  assert.ok(events.length < all.length);
+  assert.deepEqual(numbersOf(receiver.calls.map(bodyOf)), numbersOf(events));
   const seen = receiver.calls.map((call) => bodyOf(call).id).sort();
   assert.deepEqual(seen, events.map(({ id }) => id).sort());
   const deletions = events.filter(({ type }) => String(type).endsWith('Deleted'));

@@ -110,17 +110,10 @@ test('an unmodified SDK manages webhooks', async () => {
   await sdk.delete({ webhookId });
 });
 
-test('a webhook may subscribe to the announced events and to those of files', async () => {
+test('a webhook may subscribe to every announced event', async () => {
   const announced = Object.entries(events).flatMap(([name, { announced: is }]) => (is ? [name] : []));
   const named: readonly string[] = subscribableEvents;
-  assert.deepEqual(
-    announced.filter((name) => !named.includes(name)),
-    [],
-  );
-  assert.deepEqual(
-    named.filter((name) => !announced.includes(name)),
-    ['fileCreated', 'fileDeleted'],
-  );
+  assert.deepEqual([...named].sort(), announced.sort());
   for (const event of [...named, everyEvent]) (await client.post(path, body({ events: [event] }))).expect(201);
 });
 

@@ -110,7 +110,7 @@ test('the events of a project go with it, and one of the same id begins at one',
       assert.ok(event?.sequence);
       return Number(event.sequence);
     });
-    await runtime.db.work(by, (unit) => features.projects.remove(unit, project.id));
+    await features.projects.remove(by, project.id);
     for (const table of ['events', 'event_sequences', 'webhooks'])
       assert.deepEqual(await rowsOf(first, table, project.id), [], table);
     return sequence;

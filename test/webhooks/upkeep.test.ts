@@ -94,6 +94,8 @@ test('attempts, what waits and for how long are measured', async () => {
   target.clock.advance(hour);
   const age = await sample('svc_webhook_oldest_seconds');
   assert.ok(age >= 3600 && age < 3700, String(age));
+  // The receiver has failed: that it is tried again later is no lag of the service.
+  assert.equal(await sample('svc_webhook_due_seconds'), 0);
   worker.start();
   await attempted(key, webhook, 2);
   assert.equal(await sample('svc_webhook_backlog'), 0);

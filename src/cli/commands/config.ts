@@ -1,6 +1,10 @@
+import { systemClock } from '#src/platform/clock.js';
+import { ConfigError } from '#src/platform/config/load.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
+import { tlsFileProblems } from '#src/platform/config/tls-files.js';
+import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
 import { command } from '../command.js';
 import { maskUrl } from '../database-url.js';
 import { columns } from '../output.js';
@@ -30,17 +34,37 @@ const show = command({
 
 const check = command({
   path: 'config check',
-  summary: 'Checks the settings. Exit code 7, with all problems, if any is invalid',
+  summary:
+    'Checks the settings, the files that they name, and whether an S3 service stores files. Exit code 7, with all problems, if any is invalid',
   examples: ['svc config check', 'svc config check --json'],
   needs: 'config',
-  run: async ({ loaded: { file } }) => ({
-    value: { ok: true, file },
-    text: `The settings are valid (${file ?? 'environment and defaults only'}).`,
-  }),
+  run: async ({ loaded: { config, file } }) => {
+    const problems = [...tlsFileProblems(config), ...(await filesProblems(config))];
+    if (problems.length > 0) throw new ConfigError(problems);
+    return {
+      value: { ok: true, file },
+      text: `The settings are valid (${file ?? 'environment and defaults only'}).`,
+    };
+  },
 });
 
 /** `svc config …` */
 export const configCommands = [show, check];
+
+/** Why a configured S3 service does not store objects. A directory is left to `serve`: it may be of another user, and is made when needed. */
+async function filesProblems(config: Config): Promise<string[]> {
+  const problems: string[] = [];
+  for (const [key, url] of [
+    ['SVC_FILES_URL', config.filesUrl],
+    ['SVC_FILES_FROM', config.filesFrom],
+  ] as const) {
+    if (url === undefined || !url.reveal().startsWith('s3:')) continue;
+    const store = openFileStoreAt(url, config, { clock: systemClock, log: { error: () => {}, warn: () => {} } });
+    const reason = await probeFileStore(store).finally(() => store.close());
+    if (reason !== undefined) problems.push(`${key} names a store that cannot be used: ${reason}`);
+  }
+  return problems;
+}
 
 /** The text of a value as it may be shown; null where the setting is unset. */
 function masked(value: Config[keyof Config]): string | null {

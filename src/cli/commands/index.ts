@@ -1,5 +1,7 @@
 import type { Command } from '../command.js';
 import { apikeyCommands } from './apikey.js';
+import { auditCommands } from './audit.js';
+import { bucketCommands } from './bucket.js';
 import { collectionCommands } from './collection.js';
 import { adviseCommand } from './collection-advise.js';
 import { collectionSchemaCommands } from './collection-schema.js';
@@ -7,6 +9,8 @@ import { listingCommands } from './commands.js';
 import { configCommands } from './config.js';
 import { cronCommands } from './cron.js';
 import { databaseCommands } from './database.js';
+import { eventsCommands } from './events.js';
+import { filesCommands } from './files.js';
 import { graphqlCommands } from './graphql.js';
 import { initCommand } from './init.js';
 import { keysCommands } from './keys.js';
@@ -25,6 +29,7 @@ import { userCommands } from './user.js';
 import { versionCommand } from './version.js';
 import { webhookCommands, webhookRemoval } from './webhook.js';
 import { webhookDeliveryCommands } from './webhook-deliveries.js';
+import { webhookReceiverCommands } from './webhook-receiver.js';
 
 /** Every command, in the order in which the help lists them. */
 export const commands: readonly Command[] = [
@@ -42,13 +47,18 @@ export const commands: readonly Command[] = [
   ...collectionCommands,
   ...collectionSchemaCommands,
   adviseCommand,
+  ...bucketCommands,
   ...webhookCommands,
   ...webhookDeliveryCommands,
+  ...webhookReceiverCommands,
   ...webhookRemoval,
+  ...eventsCommands,
+  ...filesCommands,
   ...mailboxCommands,
   ...mailTextCommands,
   ...smsCommands,
   ...limitsCommands,
+  ...auditCommands,
   ...cronCommands,
   openapiCommand,
   ...graphqlCommands,

@@ -1,16 +1,28 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { accessSync, constants, existsSync, rmSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import type { Project } from '#src/contract/project.js';
+import { customId, displayName } from '#src/contract/shapes.js';
 import { toKey, toProject } from '#src/features/index.js';
 import { type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
+import { errorCode } from '#src/platform/files.js';
 import { type Call, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
-import { renderConfig, writeConfig } from '../config-file.js';
+import { fileProblem, renderConfig, writeConfig } from '../config-file.js';
 import { maskUrl } from '../database-url.js';
+import { prepareDirectories } from '../directories.js';
+import { CommandError, usageError } from '../exit.js';
 import { chooseSettings } from '../first-settings.js';
+import { valid } from '../input.js';
+import { Lines } from '../lines.js';
+import { localUrl } from '../local-url.js';
 import { pairs } from '../output.js';
-import { load, operatorContext, prepareDirectories, requireKnownSchema, requireMasterKey } from '../run-command.js';
+import { load, operatorContext, requireKnownSchema, requireMasterKey } from '../run-command.js';
+
+const projectName = displayName.refine((name) => name.trim() !== '', 'must have at least one character');
+
+/** The flags that choose settings, which an existing file has already. */
+const settingFlags = ['--data-dir', '--database', '--base-url', '--port', '--tokens-in-response'] as const;
 
 /** `svc init` */
 export const initCommand = command({
@@ -27,46 +39,118 @@ export const initCommand = command({
       summary: 'who gets secrets in responses while no mail is configured: auto, any, key or never',
     },
     { flag: '--project', value: 'NAME', summary: 'create a first project of this name, with a server key' },
+    {
+      flag: '--project-id',
+      value: 'ID',
+      summary: 'id of that project (default: the name in lower case, such as my-app)',
+    },
   ],
   examples: ['svc init --yes', 'svc init --yes --project "My app" --json'],
   needs: 'nothing',
   run: async (call) => {
     const file = resolve(call.configFile ?? (call.environment.SVC_CONFIG || 'svc.env'));
-    const written = existsSync(file) ? undefined : await writeSettings(call, file);
-    // What was chosen by flag goes before the environment here too; later runs have the file only.
-    const loaded = load({ ...call, configFile: file }, written === undefined ? {} : { flags: written });
-    prepareDirectories(loaded.config);
-    const appliance = await createAppliance({ ...loaded.config, logLevel: 'error' });
-    try {
-      return await setUp(call, loaded, appliance, written !== undefined);
-    } finally {
-      await appliance.close();
-    }
+    return existsSync(file) ? completeInstallation(call, file) : install(call, file);
   },
 });
 
-/** Asks for the settings and writes them; undefined where somebody else wrote the file meanwhile. */
-async function writeSettings(call: Call, file: string): Promise<Record<string, string> | undefined> {
-  const { environment } = call;
+/** Asks for everything, tries it, and writes afterwards: a run that fails leaves nothing that the next one would use. */
+async function install(call: Call, file: string): Promise<CommandResult> {
+  demandWritable(file);
   const values = await chooseSettings(call);
-  // Before anything is written: all of it has to be usable, what the environment says too.
-  loadConfig({ environment, file, flags: values, needsMasterKey: false });
-  return writeConfig(file, renderConfig(values)) ? values : undefined;
+  const project = await chooseProject(call);
+  // What was chosen by flag goes before the environment here too; later runs have the file only.
+  const loaded = loadConfig({ environment: call.environment, file, flags: values });
+  const removeDirectories = prepareDirectories(loaded.config);
+  let undo = removeDirectories;
+  try {
+    return await withAppliance(loaded, async (appliance) => {
+      const { migrator } = appliance.runtime;
+      requireKnownSchema(await migrator.status());
+      if (!writeConfig(file, renderConfig(values))) throw overtaken(file);
+      undo = () => {
+        rmSync(file, { force: true });
+        removeDirectories();
+      };
+      const migrated = await migrateEmpty(appliance);
+      // From here on the database may hold what only this master key can read.
+      undo = () => {};
+      return setUp(call, { ...loaded, file }, appliance, { isNew: true, migrated, project });
+    });
+  } catch (error) {
+    undo();
+    throw error;
+  }
 }
 
-async function setUp(call: Call, loaded: LoadedConfig, appliance: Appliance, isNew: boolean): Promise<CommandResult> {
-  const { migrator } = appliance.runtime;
-  const schema = await migrator.status();
-  requireKnownSchema(schema);
-  // An empty database is filled, so that a run that was interrupted can be repeated; an older schema is for `svc migrate`.
-  const migrated = schema.applied.length === 0 ? await migrator.up() : [];
-  const outdated = schema.applied.length > 0 && schema.pending.length > 0;
+/** A second run: makes what is missing, such as the schema after a run that was interrupted, and changes no setting. */
+async function completeInstallation(call: Call, file: string): Promise<CommandResult> {
+  const ignored = settingFlags.filter((flag) => call.args.text(flag) !== undefined);
+  if (ignored.length > 0)
+    call.output.note(`${file} exists and is used as it is; ignored: ${ignored.join(', ')}. Change the file instead.`);
+  const loaded = load({ ...call, configFile: file });
+  prepareDirectories(loaded.config);
+  return withAppliance(loaded, async (appliance) => {
+    requireKnownSchema(await appliance.runtime.migrator.status());
+    const migrated = await migrateEmpty(appliance);
+    return setUp(call, loaded, appliance, { isNew: false, migrated, project: call.args.text('--project') ?? '' });
+  });
+}
+
+async function withAppliance<T>({ config }: LoadedConfig, body: (appliance: Appliance) => Promise<T>): Promise<T> {
+  const appliance = await createAppliance({ ...config, logLevel: 'error' });
+  try {
+    return await body(appliance);
+  } finally {
+    await appliance.close();
+  }
+}
+
+/** Before anything is asked: the file has to be one that can be written. */
+function demandWritable(file: string): void {
+  try {
+    accessSync(dirname(file), constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw fileProblem(file, errorCode(error));
+  }
+}
+
+function overtaken(file: string): CommandError {
+  return new CommandError('conflict', 'file_exists', `${file} was written by another run meanwhile.`, 'svc init');
+}
+
+/** An empty database gets its schema; an older schema is for `svc migrate`. */
+async function migrateEmpty({ runtime: { migrator } }: Appliance): Promise<boolean> {
+  const { applied } = await migrator.status();
+  return applied.length === 0 && (await migrator.up()).length > 0;
+}
+
+/** What is found, or chosen, before the database is set up. */
+interface Situation {
+  readonly isNew: boolean;
+  readonly migrated: boolean;
+  /** The name of a first project; empty for none. */
+  readonly project: string;
+}
+
+async function setUp(
+  call: Call,
+  loaded: LoadedConfig,
+  appliance: Appliance,
+  { isNew, migrated, project: name }: Situation,
+): Promise<CommandResult> {
+  const outdated = (await appliance.runtime.migrator.status()).pending.length > 0;
   if (!outdated) await requireMasterKey(appliance);
-  const first = outdated ? undefined : await firstProject(call, appliance);
+  const first = outdated || name === '' ? undefined : await firstProject(call, appliance, name);
   const config = String(loaded.file);
   const database = maskUrl(loaded.config.databaseUrl.reveal());
-  const unchanged = !isNew && migrated.length === 0 && first?.key === undefined;
-  if (unchanged) call.output.note('Everything is set up already; nothing was changed.');
+  const unchanged = !isNew && !migrated && first?.key === undefined;
+  if (unchanged) call.output.note(`Everything is set up already by ${config}; nothing was changed.`);
+  const made = pairs([
+    ['settings', config],
+    ['database', database],
+    ...(first === undefined ? [] : [['project', `${first.project.id} (${first.project.name})`] as const]),
+    ...(first?.key === undefined ? [] : [['server key', `${first.key.secret} (shown this once)`] as const]),
+  ]);
   return {
     value: {
       config,
@@ -74,33 +158,55 @@ async function setUp(call: Call, loaded: LoadedConfig, appliance: Appliance, isN
       ...(first === undefined ? {} : { project: toProject(first.project) }),
       ...(first?.key === undefined ? {} : { apiKey: { ...toKey(first.key), secret: first.key.secret } }),
     },
-    text: pairs([
-      ['settings', config],
-      ['database', database],
-      ...(first === undefined ? [] : [['project', `${first.project.id} (${first.project.name})`] as const]),
-      ...(first?.key === undefined ? [] : [['server key', `${first.key.secret} (shown this once)`] as const]),
-    ]),
-    next: outdated ? 'svc migrate' : 'svc serve',
+    ...(first?.key === undefined
+      ? { text: made, next: outdated ? 'svc migrate' : 'svc serve' }
+      : { text: Lines.parts([made, firstSteps(loaded, first.project.id)]) }),
   };
 }
 
+/** The commands that lead to a first user; they work as they are pasted. */
+function firstSteps({ config }: LoadedConfig, project: string): Lines {
+  const { port, baseUrl, tlsCert } = config;
+  const url = tlsCert === undefined && port !== 0 ? localUrl(config, port) : baseUrl;
+  const user = JSON.stringify({ userId: 'unique()', email: 'anna@example.com', password: 'tall-green-bicycle' });
+  return Lines.of([
+    'Start the server:',
+    '',
+    '  svc serve',
+    '',
+    'In another terminal, sign a user up:',
+    '',
+    `  curl -sS ${url}/account -H 'X-Service-Project: ${project}' \\`,
+    `    -H 'Content-Type: application/json' \\`,
+    `    -d '${user}'`,
+  ]);
+}
+
+/** The name of a first project by flag or answer; empty for none. */
+async function chooseProject({ args, prompts }: Call): Promise<string> {
+  const [name, id] = [args.text('--project'), args.text('--project-id')];
+  if (id !== undefined) valid(customId, '--project-id', id);
+  if (id !== undefined && name === undefined)
+    throw usageError('--project-id needs the name of the project.', 'give it with --project NAME');
+  if (name !== undefined) return valid(projectName, '--project', name);
+  if (!prompts.possible || args.isSet('--yes')) return '';
+  const message = 'Name of a first project (leave empty to create none)';
+  const problem = (answer: string) =>
+    answer.trim() === '' ? undefined : projectName.safeParse(answer).error?.issues[0]?.message;
+  return (await prompts.ask({ message, problem })).trim();
+}
+
 /** Makes the first project where there is none yet; one of this name is left as it is. */
-async function firstProject({ args, prompts, output }: Call, appliance: Appliance) {
+async function firstProject({ args, output }: Call, appliance: Appliance, name: string) {
   const { runtime, features } = appliance;
   const existing = await features.projects.list(runtime.db);
-  const asks =
-    existing.length === 0 && args.text('--project') === undefined && prompts.possible && !args.isSet('--yes');
-  const name =
-    args.text('--project') ??
-    (asks ? (await prompts.ask({ message: 'Name of a first project (leave empty to create none)' })).trim() : '');
-  if (name === '') return undefined;
   const same = existing.find((project) => project.name === name);
   if (same !== undefined) return { project: same, key: undefined };
   if (existing.length > 0) {
     output.note(`There are projects already. To create another one: svc project create ${JSON.stringify(name)}`);
     return undefined;
   }
-  const id = runtime.random.id();
+  const id = args.text('--project-id') ?? (await features.projects.proposeId(runtime.db, name));
   return runtime.db.work(operatorContext(appliance, id), async (unit) => {
     const project: Project = await features.projects.create(unit, { id, name });
     const input = { name: 'server', scopes: ['all'], expire: null };

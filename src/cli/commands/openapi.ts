@@ -1,15 +1,40 @@
+import { schemaLimits } from '#src/contract/limits.js';
 import { command, projectOption } from '../command.js';
+import { CommandError, usageError } from '../exit.js';
 import { Lines } from '../lines.js';
+import { typesOf } from '../typescript.js';
+
+const sdks = ['appwrite', 'node-appwrite'] as const;
 
 /** `svc openapi` */
 export const openapiCommand = command({
   path: 'openapi',
-  summary: 'Prints the OpenAPI 3.1 description of the API for a project',
-  options: [projectOption],
-  examples: ['svc openapi --project shop', 'svc openapi --project shop > openapi.json'],
+  summary: 'Prints the OpenAPI 3.1 description of the API for a project, with its collections',
+  options: [
+    projectOption,
+    { flag: '--types', summary: 'Print TypeScript types of the documents instead, for an SDK' },
+    { flag: '--sdk', value: 'PACKAGE', summary: 'With --types: the SDK they are for', choices: sdks },
+  ],
+  examples: ['svc openapi --project shop', 'svc openapi --project shop --types > shop.d.ts'],
   needs: 'appliance',
   run: async ({ args, runtime, features, appliance: { describe } }) => {
-    const value = describe(await features.projects.get(runtime.db, args.required('--project')));
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    if (args.text('--sdk') !== undefined && !args.isSet('--types'))
+      throw usageError('--sdk says for which SDK --types are', 'add --types');
+    if (args.isSet('--types')) {
+      const collections = await features.databases.describedCollections(runtime.db, project.id);
+      if (collections === undefined) {
+        throw new CommandError(
+          'failed',
+          'schema_too_large',
+          `the collections of the project have more than ${schemaLimits.describedBytes} bytes of attributes`,
+          `svc collection list --project ${project.id}`,
+        );
+      }
+      const types = typesOf(collections, args.text('--sdk') ?? sdks[0]);
+      return { value: { types }, text: Lines.text(types) };
+    }
+    const value = await describe(project);
     return { value, text: Lines.text(JSON.stringify(value, null, 2)) };
   },
 });

@@ -1,8 +1,10 @@
+import { logoBytes } from '#src/contract/limits.js';
 import { type Project, projectSettings } from '#src/contract/project.js';
 import { toProject } from '#src/features/index.js';
 import { command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
+import { readSmallFile } from '../input.js';
 import { columns, pairs } from '../output.js';
 
 const idArgument = { name: 'ID', summary: 'id of the project' } as const;
@@ -11,7 +13,7 @@ const create = command({
   path: 'project create',
   summary: 'Creates a project, with its own users, keys, platforms and settings',
   arguments: [{ name: 'NAME', summary: 'display name' }],
-  options: [{ flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' }],
+  options: [{ flag: '--id', value: 'ID', summary: 'id to use (default: the name in lower case, such as my-app)' }],
   examples: [
     'svc project create Shop --id shop',
     'svc project create "Old shop" --id old-shop',
@@ -19,7 +21,8 @@ const create = command({
   ],
   needs: 'appliance',
   run: async ({ args, runtime, features, work }) => {
-    const input = { id: args.text('--id') ?? runtime.random.id(), name: args.argument('NAME') };
+    const name = args.argument('NAME');
+    const input = { id: args.text('--id') ?? (await features.projects.proposeId(runtime.db, name)), name };
     const project = await work(input.id, (unit) => features.projects.create(unit, input));
     return { ...shown(project), next: `svc apikey create --project ${project.id} --name NAME --scopes all` };
   },
@@ -53,7 +56,7 @@ const show = command({
 
 const update = command({
   path: 'project update',
-  summary: 'Changes the name or the settings of a project. Running servers apply the change within a second',
+  summary: 'Changes the name, the settings or the logo of a project. Running servers apply the change within a second',
   arguments: [idArgument],
   options: [
     { flag: '--name', value: 'NAME', summary: 'the new name' },
@@ -63,20 +66,35 @@ const update = command({
       summary: 'a setting, see svc project settings; an empty value restores the default; repeatable',
       repeated: true,
     },
+    {
+      flag: '--logo',
+      value: 'FILE',
+      summary: 'image on the pages to sign in with: PNG, JPEG or WebP of at most 32 KiB; an empty value removes it',
+    },
   ],
   examples: [
     'svc project update shop --name "The shop"',
     'svc project update shop --set session.days=7 --set session.limit=5 --json',
+    'svc project update shop --set pages.color=#0a7f5a --logo logo.png',
   ],
   needs: 'appliance',
   run: async ({ args, features, work }) => {
     const id = args.argument('ID');
     const name = args.text('--name');
     const settings = Object.fromEntries(args.list('--set').map(settingOf));
-    if (name === undefined && Object.keys(settings).length === 0)
-      throw usageError('There is nothing to change.', 'give --name NAME or --set KEY=VALUE');
+    const file = args.text('--logo');
+    const isPlain = name !== undefined || Object.keys(settings).length > 0;
+    if (!isPlain && file === undefined)
+      throw usageError('There is nothing to change.', 'give --name NAME, --set KEY=VALUE or --logo FILE');
+    const logo = file === undefined || file === '' ? undefined : readSmallFile(file, logoBytes);
     const change = { settings, ...(name === undefined ? {} : { name }) };
-    return shown(await work(id, (unit) => features.projects.update(unit, id, change)));
+    const changed = await work(id, async (unit) => {
+      const project = await (isPlain ? features.projects.update(unit, id, change) : features.projects.get(unit, id));
+      if (logo !== undefined) await features.logos.set(unit, project, logo);
+      else if (file === '') await features.logos.remove(unit, project);
+      return project;
+    });
+    return shown(changed);
   },
 });
 
@@ -87,11 +105,11 @@ const remove = command({
   options: [{ flag: '--confirm', value: 'NAME', summary: 'id or name of the project, to confirm without a prompt' }],
   examples: ['svc project delete old-shop --confirm old-shop', 'svc project delete trial --confirm Trial --json'],
   needs: 'appliance',
-  run: async ({ args, prompts, runtime, features, work }) => {
+  run: async ({ args, prompts, runtime, features, auditContext }) => {
     const { id, name } = await features.projects.get(runtime.db, args.argument('ID'));
     const question = `This deletes the project ${id} (${name}) with all its users, for good.`;
     await prompts.confirmByName(question, [id, name], args.text('--confirm'));
-    await work(id, (unit) => features.projects.remove(unit, id));
+    await features.projects.remove(auditContext(id), id);
     return { value: { $id: id, deleted: true }, text: `Project ${id} is deleted.` };
   },
 });
@@ -133,12 +151,19 @@ function shown(project: Project): CommandResult {
   };
 }
 
-/** `key=7`, `key=true`, `key=text`; nothing after the sign means the default. */
+/** `key=7`, `key=true` or `key=on`, `key=text`; nothing after the sign means the default. */
 function settingOf(text: string): readonly [string, unknown] {
   const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (key === undefined)
     throw usageError(`--set takes KEY=VALUE, not '${text}'.`, 'svc project settings lists the keys');
   if (value === '' || value === 'null') return [key, null];
-  if (value === 'true' || value === 'false') return [key, value === 'true'];
+  if (takesText(key, value)) return [key, value];
+  if (['true', 'false', 'on', 'off'].includes(value)) return [key, value === 'true' || value === 'on'];
   return [key, /^-?\d+$/.test(value) ? Number(value) : value];
+}
+
+/** Whether the setting takes the text as it is, such as a name that consists of digits. */
+function takesText(key: string, value: string): boolean {
+  const { shape } = projectSettings;
+  return Object.hasOwn(shape, key) && shape[key as keyof typeof shape].safeParse(value).success;
 }

@@ -1,65 +1,15 @@
 import { toProvider } from '#src/features/index.js';
-import { type ApplianceCall, command, type OptionSpec, type ParsedArgs, projectOption } from '../command.js';
+import { type ApplianceCall, command, type OptionSpec, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
-import { onOrOff, readSecretFile, readStdin, switchOption } from '../input.js';
+import { onOrOff, switchOption } from '../input.js';
+import { Lines } from '../lines.js';
 import { columns, pairs } from '../output.js';
+import { changeable, configFrom, fixed } from './provider-config.js';
 
 const keyArgument = { name: 'KEY', summary: 'key of the provider' } as const;
 const name = { flag: '--name', value: 'NAME', summary: 'display name (default: the key)' } as const;
 const enabled = switchOption('--enabled', 'off refuses logins by the provider (default: on)');
-const clientId = {
-  flag: '--client-id',
-  value: 'ID',
-  summary: 'id that the provider has given the application',
-} as const;
-const client = [
-  {
-    flag: '--secret-file',
-    value: 'FILE',
-    summary: 'file with the client secret; for apple the private key as PEM',
-    group: 'Client secret',
-  },
-  { flag: '--secret-stdin', summary: 'reads the client secret from stdin', group: 'Client secret' },
-  { flag: '--scopes', value: 'SCOPES', summary: 'further scopes to ask for, separated by commas' },
-] as const satisfies readonly OptionSpec[];
-const built = [
-  { flag: '--issuer', value: 'URL', summary: 'issuer (OpenID Connect), or address of a GitLab of your own' },
-  { flag: '--tenant', value: 'TENANT', summary: 'tenant of microsoft (default: common)', group: 'Single providers' },
-  { flag: '--team-id', value: 'ID', summary: 'team of apple', group: 'Single providers' },
-  { flag: '--key-id', value: 'ID', summary: 'id of the private key of apple', group: 'Single providers' },
-] as const satisfies readonly OptionSpec[];
-
-const secretOf = async (args: ParsedArgs): Promise<string | undefined> => {
-  const file = args.text('--secret-file');
-  const isPiped = args.isSet('--secret-stdin');
-  if (file === undefined && !isPiped) return undefined;
-  if (file !== undefined && isPiped)
-    throw usageError('--secret-file and --secret-stdin exclude each other.', 'give one of them');
-  const secret = file === undefined ? await readStdin() : readSecretFile(file);
-  if (secret.trim() === '')
-    throw usageError('The client secret is empty.', 'a client without a secret is added without these flags');
-  return secret;
-};
-/** The members of the configuration that the flags give. */
-const configOf = async (args: ParsedArgs, flags: readonly OptionSpec[]): Promise<Record<string, unknown>> => {
-  const has = (flag: string) => flags.some((one) => one.flag === flag);
-  const given = {
-    clientId: args.text('--client-id'),
-    clientSecret: await secretOf(args),
-    scopes: args
-      .text('--scopes')
-      ?.split(',')
-      .map((scope) => scope.trim())
-      .filter((scope) => scope !== ''),
-    issuer: has('--issuer') ? args.text('--issuer') : undefined,
-    tenant: has('--tenant') ? args.text('--tenant') : undefined,
-    teamId: has('--team-id') ? args.text('--team-id') : undefined,
-    keyId: args.text('--key-id'),
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-};
-
 const addOptions = [
   projectOption,
   {
@@ -68,21 +18,21 @@ const addOptions = [
     summary: 'key of the provider in addresses; for oauth2 the name of a built-in provider',
     required: true,
   },
-  { ...clientId, required: true },
-  ...client,
-  ...built,
   name,
   enabled,
+  ...changeable,
+  ...fixed,
 ] as const satisfies readonly OptionSpec[];
 
 const add = command({
   path: 'provider add',
-  summary: 'Adds a login provider and prints the callback address to register there',
+  summary: 'Adds a login provider and prints the addresses to register there',
   arguments: [
     {
       name: 'KIND',
-      summary: 'oauth2 for a built-in provider such as google, oidc for any other with OpenID Connect',
-      choices: ['oauth2', 'oidc'],
+      summary:
+        'oauth2 for a built-in provider such as google, oidc for any other with OpenID Connect, saml for SAML 2.0',
+      choices: ['oauth2', 'oidc', 'saml'],
     },
   ],
   options: addOptions,
@@ -95,13 +45,20 @@ const add = command({
   run: async (call) => {
     const { args, runtime, features, work } = call;
     const project = await features.projects.get(runtime.db, args.required('--project'));
-    const input = {
-      key: args.required('--key'),
-      kind: args.argument('KIND'),
-      name: args.text('--name'),
-      ...onOrOff(args, enabled),
-      config: await configOf(args, addOptions),
-    };
+    const [key, kind] = [args.required('--key'), args.argument('KIND')];
+    const given = await configFrom(args, addOptions, kind);
+    if (kind !== 'saml' && given.clientId === undefined)
+      throw usageError(
+        `--client-id is required for ${kind}.`,
+        `register the application at the provider, with ${addressesText(call, kind, project.id, key)}`,
+      );
+    if (kind === 'saml' && !isDescribed(given))
+      throw usageError(
+        'A SAML provider needs --metadata-url or --metadata-file, or --idp-entity-id, --sso-url and --cert-file.',
+        `register the application at the provider, with ${addressesText(call, kind, project.id, key)}`,
+      );
+    const config = await features.providers.prepare(kind, given);
+    const input = { key, kind, name: args.text('--name'), ...onOrOff(args, enabled), config };
     return shown(call, await work(project.id, (unit) => features.providers.add(unit, project, input)));
   },
 });
@@ -140,18 +97,13 @@ const show = command({
   },
 });
 
+const updateOptions = [projectOption, name, enabled, ...changeable] as const satisfies readonly OptionSpec[];
+
 const update = command({
   path: 'provider update',
   summary: 'Changes a login provider. Running servers apply the change at the next login',
   arguments: [keyArgument],
-  options: [
-    projectOption,
-    clientId,
-    ...client,
-    { flag: '--key-id', value: 'ID', summary: 'id of the private key of apple' },
-    name,
-    enabled,
-  ],
+  options: updateOptions,
   examples: [
     'svc provider update corp --project shop --name "Example Corp" --scopes groups',
     'svc provider update google --project shop --enabled off --json',
@@ -160,7 +112,9 @@ const update = command({
   run: async (call) => {
     const { args, runtime, features, work } = call;
     const project = await features.projects.get(runtime.db, args.required('--project'));
-    const config = await configOf(args, []);
+    const key = args.argument('KEY');
+    const { kind } = await features.providers.get(runtime.db, project, key);
+    const config = await features.providers.prepare(kind, await configFrom(args, updateOptions, kind));
     const input = {
       name: args.text('--name'),
       ...onOrOff(args, enabled),
@@ -168,7 +122,6 @@ const update = command({
     };
     if (Object.values(input).every((value) => value === undefined))
       throw usageError('There is nothing to change.', 'give at least one flag; svc provider update --help lists them');
-    const key = args.argument('KEY');
     return shown(call, await work(project.id, (unit) => features.providers.update(unit, project, key, input)));
   },
 });
@@ -191,30 +144,76 @@ const remove = command({
   },
 });
 
+const testIt = command({
+  path: 'provider test',
+  summary: 'Calls a login provider and shows what keeps its logins from working, now or soon, and what to do about it',
+  arguments: [keyArgument],
+  options: [projectOption],
+  examples: [
+    'svc provider test corp --project shop || svc provider show corp --project shop',
+    'svc provider test corp --project shop --json || true',
+  ],
+  needs: 'appliance',
+  run: async ({ args, runtime, features }) => {
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const provider = await features.providers.get(runtime.db, project, args.argument('KEY'));
+    const findings = await features.providers.test(provider);
+    const ok = !findings.some(({ level }) => level === 'error');
+    const rows = findings.flatMap(({ code, level, message, fix }) => [
+      `${level}: ${message} (${code})`,
+      `  fix: ${fix}`,
+    ]);
+    const text = findings.length === 0 ? `Nothing is wrong with the provider ${provider.key}.` : Lines.of(rows);
+    return { value: { ok, findings }, text, exitCode: ok ? 0 : 1 };
+  },
+});
+
 /** `svc provider …` */
-export const providerCommands = [add, list, show, update, remove];
+export const providerCommands = [add, list, show, update, testIt, remove];
 
 type Provider = Awaited<ReturnType<ApplianceCall['features']['providers']['get']>>;
 
-function shown({ features, runtime }: ApplianceCall, provider: Provider): CommandResult {
-  const { key, projectId } = provider;
-  const callback = `${runtime.config.baseUrl.replace(/\/$/, '')}/account/sessions/oauth2/callback/${key}/${projectId}`;
-  const value = { ...toProvider(provider, features.providers.show(provider)), callbackUrl: callback };
-  const text = (one: unknown) =>
-    Array.isArray(one) ? one.join(', ') : one === true ? 'yes' : one === false ? 'no' : String(one);
+function shown({ features }: ApplianceCall, provider: Provider): CommandResult {
+  const { key, kind, projectId } = provider;
+  const addresses = features.providers.addresses(kind, projectId, key);
+  const config = features.providers.show(provider);
   return {
-    value,
+    // The entity id of a SAML provider is the provider's; ours has a name of its own.
+    value: { ...toProvider(provider, config), ...addresses },
     text: pairs([
       ['key', key],
-      ['kind', provider.kind],
+      ['kind', kind],
       ['name', provider.name],
       ['enabled', provider.enabled ? 'on' : 'off'],
-      ...Object.entries(features.providers.show(provider)).map(
-        ([member, one]) => [labels[member] ?? member, text(one)] as const,
+      ...Object.entries({ ...config, ...addresses }).flatMap(([member, one]) =>
+        one === undefined ? [] : [[labels[member] ?? member, print(one)] as const],
       ),
-      ['callback URL', callback],
     ]),
   };
+}
+
+/** The addresses to register at a provider, for an operator who has to do that first. */
+function addressesText({ features }: ApplianceCall, kind: string, projectId: string, key: string): string {
+  const addresses = Object.entries(features.providers.addresses(kind, projectId, key));
+  return addresses.map(([member, address]) => `${labels[member] ?? member} ${address}`).join(', ');
+}
+
+/** Whether the flags say who the provider is. */
+function isDescribed({
+  metadata,
+  metadataUrl,
+  entityId,
+  ssoUrl,
+  certificates,
+}: Readonly<Record<string, unknown>>): boolean {
+  const hasAll = [entityId, ssoUrl, certificates].every((one) => one !== undefined);
+  return metadata !== undefined || metadataUrl !== undefined || hasAll;
+}
+
+function print(value: unknown): string {
+  if (Array.isArray(value)) return value.map(print).join(', ');
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(print).join(' until ');
+  return value === true ? 'yes' : value === false ? 'no' : String(value);
 }
 
 const labels: Readonly<Record<string, string>> = {
@@ -222,4 +221,18 @@ const labels: Readonly<Record<string, string>> = {
   hasSecret: 'has a secret',
   teamId: 'team id',
   keyId: 'key id',
+  callbackUrl: 'callback URL',
+  entityId: 'IdP entity id',
+  ssoUrl: 'login page',
+  metadataUrl: 'IdP metadata',
+  nameIdFormat: 'NameID format',
+  uidAttribute: 'uid attribute',
+  emailAttribute: 'e-mail attribute',
+  nameAttribute: 'name attribute',
+  emailDomains: 'e-mail domains',
+  signRequests: 'signed requests',
+  idpInitiated: 'IdP-initiated',
+  idpInitiatedPage: 'IdP-initiated page',
+  spEntityId: 'SP entity id',
+  acsUrl: 'ACS URL',
 };

@@ -1,25 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Appliance, createAppliance } from '#src/appliance.js';
-import { basePath } from '#src/http/routes.js';
 import type { Listener } from '#src/http/server.js';
 import { ConfigError, type LoadedConfig } from '#src/platform/config/load.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
+import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
+import { version } from '#src/platform/version.js';
 import { command, type ParsedArgs } from '../command.js';
+import { prepareDirectories } from '../directories.js';
 import { CommandError } from '../exit.js';
 import { valid, wholeNumber } from '../input.js';
-import {
-  load,
-  prepareDirectories,
-  requireCurrentSchema,
-  requireDatabase,
-  requireKnownSchema,
-  requireMasterKey,
-} from '../run-command.js';
+import { localUrl } from '../local-url.js';
+import { firstFreePort } from '../ports.js';
+import { load, requireCurrentSchema, requireDatabase, requireKnownSchema, requireMasterKey } from '../run-command.js';
 import { serveUntilSignal } from '../serving.js';
 import { reportStart } from '../start-report.js';
-import { version } from '../version.js';
 
 const pollMs = 500;
 /** When a started server loads what it did not need in order to be ready. */
@@ -49,6 +46,8 @@ export const serveCommand = command({
     const { args, output } = call;
     const loaded = load(call, { flags: flagsOf(args) });
     const mode = args.text('--migrate') ?? 'check';
+    const problems = tlsFileProblems(loaded.config);
+    if (problems.length > 0) throw new ConfigError(problems);
     if (mode === 'auto') prepareDirectories(loaded.config);
     else requireDatabase(loaded.config);
     const appliance = await open(loaded.config, wholeNumber(args, '--wait-for-db', 0, 86_400));
@@ -133,7 +132,8 @@ async function prepare(appliance: Appliance, mode: string): Promise<void> {
   await requireMasterKey(appliance);
 }
 
-async function listen(appliance: Appliance, { config }: LoadedConfig): Promise<Listener> {
+async function listen(appliance: Appliance, loaded: LoadedConfig): Promise<Listener> {
+  const { config } = loaded;
   try {
     return await appliance.serve();
   } catch (error) {
@@ -144,13 +144,21 @@ async function listen(appliance: Appliance, { config }: LoadedConfig): Promise<L
         'failed',
         'address_in_use',
         `Another process listens on ${address}.`,
-        'svc serve --port 0',
+        await otherPort(loaded),
       );
     if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
       throw new ConfigError([`SVC_HOST and SVC_PORT: this process may not listen on ${address} (${code})`]);
-    if (config.tlsCert !== undefined) throw new ConfigError([`SVC_TLS_CERT and SVC_TLS_KEY cannot be used (${code})`]);
     throw error;
   }
+}
+
+/** How to serve on another port, at an address that is right: on localhost it names the port too. */
+async function otherPort({ config: { host, port, baseUrl }, file }: LoadedConfig): Promise<string> {
+  const free = await firstFreePort(host, port + 1);
+  if (free === undefined) return 'end that process';
+  const { protocol, hostname, pathname } = new URL(baseUrl);
+  const address = isOnLocalhost(baseUrl) ? ` and SVC_BASE_URL=${protocol}//${hostname}:${free}${pathname}` : '';
+  return `end that process, or set SVC_PORT=${free}${address} in ${file ?? 'the environment'}`;
 }
 
 /** Written when everything is ready, so that signals can be sent as soon as the file exists. */
@@ -161,11 +169,4 @@ function notePid({ pidfile }: Config): void {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     throw new ConfigError([`SVC_PIDFILE names a file that cannot be written (${code}): ${pidfile}`]);
   }
-}
-
-/** The address on this machine; behind a proxy the public one is SVC_BASE_URL. */
-function localUrl({ host, tlsCert }: Config, port: number): string {
-  const isEverywhere = ['127.0.0.1', '0.0.0.0', '::', '::1'].includes(host);
-  const name = isEverywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  return `${tlsCert === undefined ? 'http' : 'https'}://${name}:${port}${basePath}`;
 }

@@ -5,6 +5,7 @@ import { command, projectOption } from '../command.js';
 import { valid, wholeNumber } from '../input.js';
 import { columns } from '../output.js';
 import { userChangeCommands } from './user-changes.js';
+import { erase } from './user-erase.js';
 import { calledOf, findUser, passwordOptions, readPassword, shownUser, statusOf, userArgument } from './user-view.js';
 
 const create = command({
@@ -148,4 +149,4 @@ const remove = command({
 });
 
 /** `svc user …` */
-export const userCommands = [create, list, show, ...userChangeCommands, block, unblock, resetMfa, remove];
+export const userCommands = [create, list, show, ...userChangeCommands, block, unblock, resetMfa, remove, erase];

@@ -1,5 +1,5 @@
+import { version } from '#src/platform/version.js';
 import { command } from '../command.js';
-import { version } from '../version.js';
 
 /** `svc version` */
 export const versionCommand = command({

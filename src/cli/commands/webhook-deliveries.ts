@@ -47,9 +47,9 @@ const test = command({
 
 const list = command({
   path: 'webhook deliveries',
-  summary: 'Lists the delivery attempts of a webhook, newest first',
+  summary: 'Lists the deliveries of a webhook with their attempts, newest first',
   arguments: [idArgument],
-  options: [projectOption, { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 20)' }],
+  options: [projectOption, { flag: '--limit', value: 'N', summary: 'maximum number of attempts (default: 20)' }],
   examples: [
     'svc webhook deliveries orders --project shop',
     'svc webhook deliveries orders --project shop --limit 5 --json',
@@ -62,11 +62,14 @@ const list = command({
       params: { webhookId: call.args.argument('ID') },
       query,
     });
-    const rows = value.deliveries.map((one) => [
-      ...[one.$createdAt, one.event, one.eventId, String(one.attempt), one.state, String(one.statusCode || 'none')],
-      ...[one.error || 'none', one.nextAttemptAt || 'none'],
-    ]);
-    return { value, text: columns(['TIME', 'EVENT', 'EVENT ID', 'ATTEMPT', 'STATE', 'STATUS', 'ERROR', 'NEXT'], rows) };
+    const byDelivery = new Map<string, WireAttempt[]>();
+    for (const one of value.deliveries)
+      byDelivery.set(one.deliveryId, [one, ...(byDelivery.get(one.deliveryId) ?? [])]);
+    const rows = [...byDelivery.values()].map((attempts) => {
+      const { $createdAt, event, eventId, state, nextAttemptAt } = attempts.at(-1) as WireAttempt;
+      return [$createdAt, event, eventId, state, timeline(attempts), nextAttemptAt || 'none'];
+    });
+    return { value, text: columns(['LAST', 'EVENT', 'EVENT ID', 'STATE', 'ATTEMPTS', 'NEXT'], rows) };
   },
 });
 
@@ -136,6 +139,32 @@ const rotate = command({
     return { value, text, next: 'keep the secret; it cannot be shown again' };
   },
 });
+
+/** An attempt as the list shows it. */
+type WireAttempt = Awaited<ReturnType<typeof invokeAsOperator<typeof webhooksApi.deliveries>>>['deliveries'][number];
+
+/** The attempts of a delivery, oldest first, and how long each came after the one before: `500 +5s timed out +5m 204`. */
+function timeline(attempts: readonly WireAttempt[]): string {
+  const parts = attempts.map(({ $createdAt, attempt, statusCode, error }, at) => {
+    const before = attempts[at - 1];
+    const outcome = statusCode === 0 ? error : String(statusCode);
+    if (before !== undefined) return `+${span(Date.parse($createdAt) - Date.parse(before.$createdAt))} ${outcome}`;
+    return attempt > 1 ? `(${attempt - 1} earlier) ${outcome}` : outcome;
+  });
+  return parts.join(' ');
+}
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+] as const;
+
+/** A length of time in milliseconds, in its largest unit. */
+function span(ms: number): string {
+  const [unit, length] = units.find(([, one]) => ms >= one) ?? ['s', 1000];
+  return `${Math.round(ms / length)}${unit}`;
+}
 
 /** The commands about deliveries. */
 export const webhookDeliveryCommands = [test, list, replay, rotate];

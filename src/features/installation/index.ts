@@ -1,4 +1,37 @@
 // What the wing `installation` offers the others: projects, limits, and messages to people.
+import type { Runtime } from '#src/platform/index.js';
+import { createCourier, sealedMessages } from './courier/index.js';
+import { createIdempotencyFeature } from './idempotency/index.js';
+import { createLimits } from './limits/index.js';
+import { createProjectsFeature } from './projects/index.js';
+
 export type { Courier } from './courier/index.js';
+export type { Idempotency } from './idempotency/index.js';
+export { createJobsFeature } from './jobs/index.js';
 export { type Limits, proofKey } from './limits/index.js';
-export type { Projects } from './projects/index.js';
+export type { Projects, ServerKeys } from './projects/index.js';
+
+/** Columns of this wing that hold sealed values. */
+export const sealedInInstallation = Object.values(sealedMessages);
+
+/** Builds what every project rests on. Jobs are built last of all: see `createJobsFeature`. */
+export function createInstallation(runtime: Runtime) {
+  const limits = createLimits(runtime);
+  const { projects, serverKeys, operations, rebinding } = createProjectsFeature(runtime);
+  const courier = createCourier(runtime, projects);
+  const { idempotency, jobs } = createIdempotencyFeature(runtime);
+  return {
+    limits,
+    projects,
+    serverKeys,
+    courier,
+    idempotency,
+    operations,
+    rebinding,
+    jobs: [...limits.jobs, ...courier.jobs, ...jobs],
+    settles: [limits.settle, courier.settle],
+  };
+}
+
+/** The services of this wing, on which those of the others rest. */
+export type Installation = ReturnType<typeof createInstallation>;

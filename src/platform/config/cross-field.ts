@@ -1,14 +1,41 @@
 import { readFileSync } from 'node:fs';
+import { parseFilesUrl } from './files-url.js';
+import { isOnLocalhost } from './localhost.js';
 import type { Config } from './schema.js';
 import { parseSmsGateway } from './sms-gateway.js';
 
 /** What is wrong between settings each of which is valid by itself. */
 export function problemsBetween(values: Partial<Config>): string[] {
-  return [...tlsProblems(values), ...mailProblems(values), ...smsProblems(values)];
+  return [...tlsProblems(values), ...filesProblems(values), ...mailProblems(values), ...smsProblems(values)];
 }
 
 function tlsProblems({ tlsCert, tlsKey }: Partial<Config>): string[] {
   return (tlsCert === undefined) === (tlsKey === undefined) ? [] : ['SVC_TLS_CERT and SVC_TLS_KEY go together'];
+}
+
+function filesProblems(values: Partial<Config>): string[] {
+  const problems: string[] = [];
+  for (const [key, url] of [
+    ['SVC_FILES_URL', values.filesUrl],
+    ['SVC_FILES_FROM', values.filesFrom],
+  ] as const) {
+    if (url !== undefined) problems.push(...s3Problems(key, url.reveal(), values));
+  }
+  if (values.filesFrom !== undefined && values.filesFrom.reveal() === values.filesUrl?.reveal())
+    problems.push('SVC_FILES_FROM is the same as SVC_FILES_URL');
+  return [...new Set(problems)];
+}
+
+function s3Problems(key: string, url: string, { filesKeyId, filesSecret, allowInsecure }: Partial<Config>): string[] {
+  const location = parseFilesUrl(url);
+  if (location?.kind !== 's3') return [];
+  const problems: string[] = [];
+  if (filesKeyId === undefined) problems.push('SVC_FILES_KEY_ID is not set; s3: needs it');
+  if (filesSecret === undefined) problems.push('SVC_FILES_SECRET is not set; s3: needs it');
+  const isPlain = location.endpoint?.startsWith('http:') === true && !isOnLocalhost(location.endpoint);
+  if (isPlain && allowInsecure === false)
+    problems.push(`${key} takes an https endpoint; SVC_WEBHOOK_ALLOW_INSECURE allows http, for development`);
+  return problems;
 }
 
 function mailProblems({ smtpUrl, mailFrom }: Partial<Config>): string[] {

@@ -37,7 +37,8 @@ interface LoadOptions {
   readonly needsMasterKey?: boolean;
 }
 
-const defaultFiles = ['svc.env', '/etc/svc/svc.env'];
+/** Where settings are looked for unless a file is named. */
+export const defaultFiles = ['svc.env', '/etc/svc/svc.env'];
 
 /** The file that holds the configuration: the one named, else the first of the default ones that exists. */
 function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
@@ -45,6 +46,12 @@ function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string 
   if (named !== undefined) return resolve(named);
   const found = defaultFiles.find((path) => !isAbsent(path));
   return found === undefined ? null : resolve(found);
+}
+
+/** Whether there is an installation: a file with settings, or a master key in the environment, as in a container. */
+export function isInstallationInReach(options: Pick<LoadOptions, 'environment' | 'file'>): boolean {
+  const { SVC_MASTER_KEY: key, SVC_MASTER_KEY_FILE: keyFile } = options.environment;
+  return configFile(options) !== null || [key, keyFile].some((value) => value !== undefined && value !== '');
 }
 
 /** Throws ConfigError for a file that cannot be read: without it, other settings would be in force. */

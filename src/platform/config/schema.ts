@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
 import { logLevels } from '../log.js';
+import { parseFilesUrl } from './files-url.js';
 import { Secret } from './secret.js';
 import { parseSender } from './sender.js';
 import { parseSmsGateway } from './sms-gateway.js';
@@ -75,6 +76,14 @@ const databaseUrl = z
   .refine((value) => /^(sqlite:.+|postgres(ql)?:\/\/.+)/.test(value), 'must be sqlite:FILE or postgres://…')
   .transform((value) => new Secret(value));
 
+const filesUrl = z
+  .string()
+  .refine(
+    (value) => parseFilesUrl(value) !== undefined,
+    'must be file:DIRECTORY or s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true',
+  )
+  .transform((value) => new Secret(value));
+
 const smtpUrl = z
   .string()
   .refine(isSmtpUrl, 'must be smtp://HOST or smtps://HOST, with USER:PASSWORD@ where the server asks for it')
@@ -129,6 +138,28 @@ export const settings = {
     databaseUrl,
     null,
     'sqlite:FILE or postgres://…; unset: svc.db in the data directory',
+  ),
+  filesUrl: setting(
+    'SVC_FILES_URL',
+    filesUrl,
+    null,
+    'file:DIRECTORY or s3://BUCKET/PREFIX?endpoint=URL&region=NAME; unset: files in the data directory',
+  ),
+  filesKeyId: setting('SVC_FILES_KEY_ID', z.string().min(1), null, 'Id of the access key of the S3 service'),
+  filesSecret: setting(
+    'SVC_FILES_SECRET',
+    z
+      .string()
+      .min(1)
+      .transform((value) => new Secret(value)),
+    null,
+    'Secret of the access key of the S3 service',
+  ),
+  filesFrom: setting(
+    'SVC_FILES_FROM',
+    filesUrl,
+    null,
+    'Where the bytes of files were before SVC_FILES_URL, until `svc files move` has copied all of them',
   ),
   masterKey: setting(
     'SVC_MASTER_KEY',
@@ -218,6 +249,30 @@ export const settings = {
     'auto',
     'Who gets the secrets of verification and recovery in the response while no mail is configured: auto, any, key or never',
   ),
+  realtimeSockets: setting(
+    'SVC_REALTIME_SOCKETS',
+    wholeNumber(1, 100_000),
+    '10000',
+    'Sockets of clients in a process; further ones are closed with 1013',
+  ),
+  realtimeSocketsPerProject: setting(
+    'SVC_REALTIME_SOCKETS_PER_PROJECT',
+    wholeNumber(1, 100_000),
+    '5000',
+    'Of these, sockets of a project',
+  ),
+  realtimeSocketsPerUser: setting(
+    'SVC_REALTIME_SOCKETS_PER_USER',
+    wholeNumber(1, 100_000),
+    '500',
+    'Of these, sockets of a user',
+  ),
+  realtimeSocketsPerAddress: setting(
+    'SVC_REALTIME_SOCKETS_PER_ADDRESS',
+    wholeNumber(1, 100_000),
+    '1000',
+    'Of these, sockets of an address: IPv4, or the /64 of IPv6',
+  ),
   rateLimit: setting('SVC_RATE_LIMIT', z.enum(['on', 'off']), 'on', 'off switches the request limits off, for tests'),
   rateLimits: setting(
     'SVC_RATE_LIMITS',
@@ -244,6 +299,12 @@ export const settings = {
     'Largest response in bytes; all responses under way in a process have four times as much, and further large ones wait',
   ),
   bodyMaxBytes: setting('SVC_BODY_MAX_BYTES', wholeNumber(1024, 104_857_600), '1048576', 'Largest JSON body in bytes'),
+  auditDays: setting(
+    'SVC_AUDIT_DAYS',
+    wholeNumber(30, 36_500),
+    null,
+    'Days for which entries of the audit log are kept, at least 30; unset: for ever',
+  ),
   allowInsecure: setting(
     'SVC_WEBHOOK_ALLOW_INSECURE',
     flag,
@@ -261,6 +322,12 @@ export const settings = {
     z.enum(['on', 'off']),
     'on',
     'off for connection poolers that cannot keep prepared statements',
+  ),
+  startPage: setting(
+    'SVC_START_PAGE',
+    z.enum(['on', 'off']),
+    'on',
+    'off answers 404 at / and /v1, where the service otherwise says that it runs',
   ),
   tlsCert: setting(
     'SVC_TLS_CERT',

@@ -91,12 +91,15 @@ export function createCollectionDdl(dialect: DialectName) {
         `insert into ${countsTable} (number, documents) select ${number}, count(*) from ${documentTable(number)}`,
       ),
     ],
-    /** Fills what an earlier layout lacks for documents of some sequences: beyond the first and up to the last. */
+    /**
+     * Fills what an earlier layout lacks for documents of some sequences: beyond the first and up to the last. Postgres locks them first, so
+     * that readers who lose a document meanwhile are not written back.
+     */
     upgradeReaders: (number: number, after: number, to: number): Query => {
-      const documents = documentTable(number);
-      const added = `select ${rolesOf(dialect, documents)}`;
+      const lock = dialect === 'postgres' ? ' order by seq for no key update' : '';
+      const batch = `select seq, created_at, permissions from ${documentTable(number)} where seq > ${placeholder(1)} and seq <= ${placeholder(2)}${lock}`;
       return {
-        sql: `insert into ${readersTable(number)} (role, seq, created_at) ${added} and ${documents}.seq > ${placeholder(1)} and ${documents}.seq <= ${placeholder(2)} on conflict (role, seq) do update set created_at = excluded.created_at`,
+        sql: `with batch as (${batch}) insert into ${readersTable(number)} (role, seq, created_at) select ${rolesOf(dialect, 'batch')} on conflict (role, seq) do update set created_at = excluded.created_at`,
         values: [after, to],
       };
     },

@@ -33,12 +33,22 @@ export interface Driver {
   transact<T>(body: Transaction<T>, until: number): Promise<T>;
   /** A transaction without time limits that keeps every other process of ours out; for migrations. */
   exclusive<T>(body: (connection: Connection) => Promise<T>): Promise<T>;
+  /**
+   * Calls the listener with what other processes notify on a channel, and with nothing where some of it may have been missed. A database
+   * without notifications never calls it.
+   */
+  listen(channel: string, listener: (payload: string | undefined) => void): void;
   /** Resolves while the database answers. */
   ping(): Promise<void>;
   /** Whether the file of the database is undamaged; a database that is a server looks after itself. */
   isSound(): Promise<boolean>;
   /** Refreshes what the query planner knows of the tables. */
   optimize(): Promise<void>;
+  /**
+   * Leaves nothing of rows that were deleted or changed in these tables. SQLite rewrites its whole file and empties its log, while writers wait;
+   * Postgres vacuums the tables. Throws DatabaseError.
+   */
+  scrub(tables: readonly string[]): Promise<void>;
   /** Words about the server for the start-up log. */
   describe(): Promise<string>;
   close(): Promise<void>;

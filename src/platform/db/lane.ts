@@ -27,8 +27,15 @@ interface Account {
 
 const full = () => new DatabaseError('unavailable', 'lists_waiting');
 
+const clientGone = 'client_gone';
+
 /** A read that was given up, as nobody waits for it. */
-export const gone = () => new DatabaseError('timeout', 'client_gone');
+export const gone = () => new DatabaseError('timeout', clientGone);
+
+/** Whether an error is that. */
+export function isGone(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === clientGone;
+}
 
 /**
  * The places that lists have. Everything else reads by connections of its own, so it never waits for lists. Accounts take turns: an

@@ -1,4 +1,5 @@
-import type { EventName, EventPayload } from '#src/contract/events.js';
+import type { Audience, EventName, EventPayload, FeedOnlyEvent } from '#src/contract/events.js';
+import type { IdempotentRequest } from '#src/contract/idempotency.js';
 import type { Waits } from '#src/contract/operation.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Insert } from './driver.js';
@@ -8,11 +9,15 @@ import type { Value } from './query.js';
 export interface AuditContext {
   readonly projectId: string | null;
   readonly actor: { readonly kind: string; readonly id: string };
+  /** The server key that acts for the actor, by a JWT that it has made. */
+  readonly actingKey?: string;
   readonly requestId: string;
   /** Where the request came from; absent for jobs and commands. */
   readonly client?: { readonly ip: string; readonly userAgent: string };
   /** Where several units of work share the time for which they may wait. */
   readonly waits?: Waits | undefined;
+  /** Where the answer is kept, for duplicates of the request. */
+  readonly idempotent?: IdempotentRequest | undefined;
 }
 
 /** What is recorded with a change besides its name. */
@@ -42,12 +47,26 @@ export interface RecordedChange {
   readonly now: Instant;
 }
 
-/** Turns a recorded change into rows. */
-type Recorder = (change: RecordedChange, append: Append) => void;
+/** An event without an audit row of its own. */
+export interface Announcement {
+  /** Path of what it is about, such as `teams/5f…`. */
+  readonly resource: string;
+  /** What the event carries, as JSON text. */
+  readonly data: string;
+  readonly audience: Audience;
+}
+
+/** Turns what units of work leave behind into rows. */
+interface Recorder {
+  record(change: RecordedChange, append: Append): void;
+  announce(event: FeedOnlyEvent, announcement: Announcement, by: AuditContext, now: Instant, append: Append): void;
+}
 
 /** What one unit of work leaves behind for its commit. */
 interface Entries {
   record<E extends EventName>(event: E, recorded: Recorded<E>): void;
+  /** Of several of one name about one thing the last counts. */
+  announce(event: FeedOnlyEvent, announcement: Announcement): void;
   readonly append: Append;
   inserts(): readonly Insert[];
 }
@@ -61,12 +80,14 @@ export interface Outbox {
 
 /** Creates the outbox. Until a recorder is registered, recording throws. */
 export function createOutbox(): Outbox {
-  let record: Recorder = () => {
-    throw new TypeError('nothing is registered that records changes');
+  let recorder: Recorder | undefined;
+  const registered = (): Recorder => {
+    if (recorder === undefined) throw new TypeError('nothing is registered that records changes');
+    return recorder;
   };
   return {
-    recordWith: (recorder) => {
-      record = recorder;
+    recordWith: (given) => {
+      recorder = given;
     },
     open: (by, now) => {
       const rows = new Map<AppendedTable, (readonly Value[])[]>();
@@ -75,10 +96,21 @@ export function createOutbox(): Outbox {
         if (ofTable === undefined) rows.set(table, [row]);
         else ofTable.push(row);
       };
+      const announced = new Map<string, () => void>();
       return {
-        record: (event, recorded) => record({ event, recorded, by: recorded.by ?? by, now }, append),
+        record: (event, recorded) => registered().record({ event, recorded, by: recorded.by ?? by, now }, append),
+        announce: (event, announcement) => {
+          const key = `${event} ${announcement.resource}`;
+          // It takes the place of the last.
+          announced.delete(key);
+          announced.set(key, () => registered().announce(event, announcement, by, now, append));
+        },
         append,
-        inserts: () => Array.from(rows, ([{ table, columns }, values]) => ({ table, columns, rows: values })),
+        inserts: () => {
+          for (const add of announced.values()) add();
+          announced.clear();
+          return Array.from(rows, ([{ table, columns }, values]) => ({ table, columns, rows: values }));
+        },
       };
     },
   };

@@ -5,6 +5,7 @@ import type { Reading } from '#src/contract/reading.js';
 import { cannotConnect, DatabaseError } from './database-error.js';
 import { gone, Lane, laneQueue } from './lane.js';
 import { cancel } from './postgres-cancel.js';
+import { listenTo } from './postgres-listen.js';
 import type { StatementNames } from './postgres-names.js';
 import { destroy, watchServer } from './postgres-watch.js';
 
@@ -168,14 +169,19 @@ export function openPostgresPool(options: PostgresOptions, names: Pick<Statement
       }),
     );
 
+  const listening: ReturnType<typeof listenTo>[] = [];
+
   return {
     watch,
+    listen: (channel: string, listener: (payload: string | undefined) => void): void => {
+      listening.push(listenTo(settings, channel, listener));
+    },
     /** Runs the body with a connection; for a list in the share of its account, and only while somebody waits for it. */
     lease: <T>(reading: Reading | undefined, body: (client: pg.PoolClient) => Promise<T>): Promise<T> =>
       reading === undefined ? lease(body) : leaseForList(reading, body),
     close: async () => {
       clearInterval(looking);
-      await watch.stop();
+      await Promise.all([watch.stop(), ...listening.map((one) => one.stop())]);
       await pool.end();
       for (const socket of sockets) socket.destroy();
     },

@@ -33,7 +33,7 @@ const asTexts = {
 /** Opens Postgres as the database of the service. */
 export async function openPostgres(options: PostgresOptions): Promise<Driver> {
   const names = nameStatements(options.prepared);
-  const { watch, lease, close } = openPostgresPool(options, names);
+  const { watch, lease, listen, close } = openPostgresPool(options, names);
   const lockWatch = createLockWatch(watch.ask);
   const gate = new Gate(writers);
   const query = async ({ sql, values, allText }: Query, client: pg.PoolClient) => {
@@ -128,10 +128,21 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
         await connection.all({ sql: `select pg_advisory_xact_lock(${migrationLock})`, values: [] });
         return alone(body(connection));
       }),
+    listen,
     ping: () => watch.check(),
     isSound: async () => true,
     // Autovacuum does it, on whichever server this is.
     optimize: async () => {},
+    scrub: async (tables) => {
+      await lease(undefined, async (client) => {
+        await query({ sql: "set statement_timeout = '0'", values: [] }, client);
+        try {
+          for (const table of tables) await query({ sql: `vacuum "${table}"`, values: [] }, client);
+        } finally {
+          await query({ sql: 'reset statement_timeout', values: [] }, client);
+        }
+      });
+    },
     describe: async () => {
       const [row] = await lease(undefined, (client) => rowsOf({ sql: 'show server_version', values: [] }, client));
       return `PostgreSQL ${row?.server_version}`;

@@ -154,6 +154,30 @@ class Pool {
   }
 }
 
+/** Longest wait for writers before the file is rewritten, and for readers of its log afterwards. */
+const scrubWaitMs = 60_000;
+
+/** Rewrites the file without what is free in it, then moves the log into it and empties that, by a connection of its own. */
+async function scrub(file: string): Promise<void> {
+  const connection = await SqliteConnection.open(file);
+  try {
+    const run = (sql: string) => connection.all({ sql, values: [] });
+    await run(`PRAGMA busy_timeout = ${scrubWaitMs}`);
+    // The copy that it makes would need as much memory as the file has bytes.
+    await run('PRAGMA temp_store = FILE');
+    await run('VACUUM');
+    const until = performance.now() + scrubWaitMs;
+    for (;;) {
+      const [row] = await run('PRAGMA wal_checkpoint(TRUNCATE)');
+      if (Number(row?.busy) === 0) return;
+      if (performance.now() > until) throw new DatabaseError('busy', 'SQLITE_BUSY');
+      await sleep(busyPauseMs);
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
 /** How an SQLite file is used. */
 interface SqliteOptions {
   /** Most units that share one commit. */
@@ -240,6 +264,8 @@ export async function openSqlite(
       useUnlimited(async (connection) => {
         await connection.all({ sql: 'PRAGMA optimize', values: [] });
       }, longestWaitMs),
+    scrub: () => scrub(file),
+    listen: () => {},
     describe: async () => {
       const [row] = await pools.others.use((connection) =>
         connection.all({ sql: 'select sqlite_version() as version', values: [] }),

@@ -1,12 +1,12 @@
 import { type ErrorType, Failure, type FailureOptions } from '#src/contract/errors.js';
-import { type EventName, events } from '#src/contract/events.js';
+import { type EventName, events, type FeedOnlyEvent } from '#src/contract/events.js';
 import type { Reading } from '#src/contract/reading.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { type Clock, instantOf } from '../clock.js';
 import type { Metrics } from '../metrics.js';
 import { DatabaseError, failureOf } from './database-error.js';
 import type { Connection, Driver, Insert } from './driver.js';
-import type { Append, AuditContext, Outbox, Recorded } from './outbox.js';
+import type { Announcement, Append, AuditContext, Outbox, Recorded } from './outbox.js';
 import type { Query } from './query.js';
 import type { Row } from './table.js';
 import { longestWaitMs } from './waiting-line.js';
@@ -28,6 +28,8 @@ export interface Unit extends Reader {
   run(query: Query): Promise<number>;
   /** Leaves an audit row and, where the event is announced, an event, in the same commit. */
   record<E extends EventName>(event: E, recorded: Recorded<E>): void;
+  /** Leaves an event of the feed in the same commit; of several of one name about one thing only the last. */
+  announce(event: FeedOnlyEvent, announcement: Announcement): void;
   /** Leaves a row of a table that is only appended to, in the same commit. */
   readonly append: Append;
   /** Runs after the commit. A nudge only: it may never come. */
@@ -233,6 +235,10 @@ async function runUnit<T>(
     record: (event, recorded) => {
       entries.record(event, recorded);
       if (events[event].announced && !then.includes(announced)) then.push(announced);
+    },
+    announce: (event, announcement) => {
+      entries.announce(event, announcement);
+      if (!then.includes(announced)) then.push(announced);
     },
     append: entries.append,
     afterCommit: (next) => then.push(next),

@@ -6,7 +6,7 @@ export { createCompiler } from './query/compile.js';
 export { bind, type Fragment, join } from './query/fragment.js';
 export { afterCursor, type OrderColumn, orderBy } from './query/order.js';
 export { type Condition, createQueryParser, type ListQuery, type Order, type Vocabulary } from './query/parse.js';
-export { oneText } from './query/wire.js';
+export { oneText, readQuery, readShape, type WireQuery } from './query/wire.js';
 export {
   createLists,
   type ListQueries,

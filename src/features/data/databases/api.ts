@@ -23,7 +23,7 @@ export const databasesApi = declare({
     body: z.object({ databaseId: newId, name, enabled: z.boolean().default(true) }),
     status: 201,
     reply: json(databaseShape),
-    errors: ['database_already_exists'],
+    errors: ['database_already_exists', 'database_limit_exceeded'],
   },
   list: {
     ...common,
@@ -92,7 +92,7 @@ export const databasesApi = declare({
     }),
     status: 201,
     reply: json(collectionShape),
-    errors: ['database_not_found', 'collection_already_exists'],
+    errors: ['database_not_found', 'collection_already_exists', 'collection_limit_exceeded'],
   },
   listCollections: {
     ...common,

@@ -1,5 +1,6 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
 import { databasesApi } from './api.js';
@@ -28,6 +29,9 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
   const deps = { store: createDatabaseStore(sql), ddl: createCollectionDdl(sql.dialect), random };
   const databases = createService(deps);
   const listing = createListing(runtime, lists, databases);
+  const empty = async (by: AuditContext, projectId: string, databaseId?: string): Promise<void> => {
+    while ((await db.work(by, (unit) => databases.removeCollections(unit, projectId, databaseId))) > 0);
+  };
   const operations = implement(databasesApi, {
     create: async (call) => {
       const { databaseId: id, name, enabled } = call.body;
@@ -48,8 +52,11 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
           databases.updateDatabase(unit, call.project.id, call.params.databaseId, call.body),
         ),
       ),
-    delete: (call) =>
-      db.work(auditContextOf(call), (unit) => databases.removeDatabase(unit, call.project.id, call.params.databaseId)),
+    delete: async (call) => {
+      const by = auditContextOf(call);
+      await empty(by, call.project.id, call.params.databaseId);
+      await db.work(by, (unit) => databases.removeDatabase(unit, call.project.id, call.params.databaseId));
+    },
     createCollection: async (call) => {
       const { collectionId, ...draft } = call.body;
       const path = { projectId: call.project.id, databaseId: call.params.databaseId, collectionId };
@@ -69,6 +76,8 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
   });
   return {
     databases,
+    /** Deletes all collections of a project, or of one of its databases, in several transactions. */
+    empty,
     operations: [...operations, ...attributeOperations(runtime, databases, listing)],
     /** The jobs; `reprint` brings documents along. */
     jobs: (reprint: Reprint) => [createUpgrade(runtime, deps, reprint)],

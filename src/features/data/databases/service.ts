@@ -38,8 +38,11 @@ export interface DatabaseService {
   updateDatabase(unit: Unit, projectId: string, id: string, input: DatabaseChange): Promise<DatabaseRow>;
   /** Deletes a database with its collections and documents. Throws Failure `database_not_found`. */
   removeDatabase(unit: Unit, projectId: string, id: string): Promise<void>;
-  /** Drops the tables of a project that is about to be deleted. */
-  dropTables(unit: Unit, projectId: string): Promise<void>;
+  /**
+   * Deletes some of the collections of a project, or of one of its databases, and returns how many: a transaction of Postgres has locks for
+   * so many tables only.
+   */
+  removeCollections(unit: Unit, projectId: string, databaseId?: string): Promise<number>;
 }
 
 /** Collections: tables of documents. */
@@ -48,6 +51,8 @@ export interface CollectionService {
   findCollection(reader: Reader, path: CollectionPath): Promise<FoundCollection | undefined>;
   /** Throws Failure `database_not_found` or `collection_not_found`, as all that follow. */
   getCollection(reader: Reader, path: CollectionPath): Promise<Collection>;
+  /** Every collection of a project by database and id; undefined where their attributes are more than the description of an API holds. */
+  describedCollections(reader: Reader, projectId: string): Promise<readonly Collection[] | undefined>;
   /** What the collection takes in the database. It reads all of it. */
   sizeOf(reader: Reader, path: CollectionPath): Promise<CollectionSize>;
   /** Creates a collection; the id may be `unique()`. Throws Failure `collection_already_exists`. */

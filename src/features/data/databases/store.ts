@@ -79,16 +79,28 @@ export function createDatabaseStore(sql: Sql) {
           .update({ version: knex.raw('version + 1') })
           .returning('number'),
       ),
+    allCollections: (projectId: string): Query =>
+      sql.compile(
+        knex(collections.name)
+          .where({ project_id: projectId })
+          .orderBy(['database_id', 'id'])
+          .select(collections.select(sql)),
+      ),
+    attributeBytes: (projectId: string): Query =>
+      sql.compile(
+        knex(collections.name).where({ project_id: projectId }).select(knex.raw('sum(length(attributes)) as bytes')),
+      ),
     collectionRows: inDatabase,
     collectionColumns: () => collections.select(sql),
-    /** The numbers of the tables of all collections of a project, or of one of its databases, whose rows are held: another unit may remove one. */
-    numbers: (projectId: string, databaseId?: string): Query =>
+    /** So many collections of a project, or of one of its databases, whose rows are held: another unit may remove one. */
+    some: (projectId: string, databaseId: string | undefined, limit: number): Query =>
       sql.compile(
         knex(collections.name)
           .where({ project_id: projectId, ...(databaseId === undefined ? {} : { database_id: databaseId }) })
           .orderBy('number')
+          .limit(limit)
           .forUpdate()
-          .select('number'),
+          .select(collections.select(sql)),
       ),
     nextNumber: (): Query =>
       sql.compile(
@@ -97,6 +109,13 @@ export function createDatabaseStore(sql: Sql) {
           .update({ last: knex.raw('?? + 1', ['last']) })
           .returning('last'),
       ),
+    /** Held until the end of the unit: databases are created one after the other, so that none is one too many. */
+    holdNumbers: (): Query =>
+      sql.compile(knex('number_sequences').where({ name: 'collections' }).forUpdate().select('name')),
+    countDatabases: (projectId: string): Query =>
+      sql.compile(knex(databases.name).where({ project_id: projectId }).count({ count: '*' })),
+    countCollections: (projectId: string): Query =>
+      sql.compile(knex(collections.name).where({ project_id: projectId }).count({ count: '*' })),
     insertCollection: (row: Collection): Query =>
       sql.compile(knex(collections.name).insert(collections.encode(row)).onConflict().ignore().returning('id')),
     updateCollection: (number: number, change: Partial<Collection>): Query =>

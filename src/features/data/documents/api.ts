@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { bodySizes } from '#src/contract/limits.js';
+import { bodySizes, bulkLimits, queryBounds } from '#src/contract/limits.js';
 import { declare, empty, json, rawJson } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
-import { customId, newId, wireInstant } from '#src/contract/shapes.js';
+import { customId, newId, uniqueId, wireInstant } from '#src/contract/shapes.js';
 import type { DocumentPage, StoredDocument } from './document.js';
 
 const documents = '/databases/:databaseId/collections/:collectionId/documents';
@@ -13,20 +13,34 @@ const common = {
   bodyBytes: bodySizes.documents,
 } as const;
 const read = { ...common, method: 'GET', scopes: ['documents.read'], status: 200 } as const;
-const write = { ...common, scopes: ['documents.write'] } as const;
+const write = { ...common, scopes: ['documents.write'], idempotent: true } as const;
+/** Changes of one document. */
+const change = { ...write, conditional: true } as const;
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
 const ofDocument = ofCollection.extend({ documentId: customId });
+const ofAttribute = ofDocument.extend({ attribute: customId });
 const absent = ['database_not_found', 'collection_not_found'] as const;
 
 const data = z.record(z.string(), z.unknown());
+const number = z.union([z.number(), z.bigint()]);
+const incrementErrors = [
+  ...absent,
+  'attribute_limit_exceeded',
+  'attribute_not_found',
+  'attribute_type_invalid',
+  'document_not_found',
+  'document_unique_constraint_violation',
+  'user_unauthorized',
+] as const;
+const step = { value: number.refine((value) => value > 0, 'must be more than 0').default(1) };
 const queries = z
   .array(z.string())
   .default([])
   .meta({ description: 'Queries, each a JSON object with method, attribute and values' });
 const permissions = permissionList.nullish().transform((list) => list ?? undefined);
 
-/** A document: what every one has, and the attributes of its collection beside it. */
-const documentShape = z
+/** A document on the wire: what every one has, and the attributes of its collection beside it. */
+export const documentShape = z
   .looseObject({
     $id: z.string(),
     $sequence: z.string(),
@@ -38,6 +52,36 @@ const documentShape = z
   })
   .meta({ id: 'Document' });
 
+const documentList = z.object({ total: z.int(), documents: z.array(documentShape) }).meta({ id: 'DocumentList' });
+const newDocument = z.object({ documentId: newId, data: data.nullish(), permissions });
+const givenDocuments = z
+  .array(
+    z
+      .looseObject({ $id: newId.default(uniqueId), $permissions: permissions })
+      .transform(({ $id: id, $permissions, ...rest }) => ({ id, data: rest, permissions: $permissions })),
+  )
+  .min(1)
+  .max(bulkLimits.given)
+  .meta({ description: 'Documents, each with $id, $permissions and its attributes; for server keys' });
+const matching = z
+  .array(z.string().max(queryBounds.characters))
+  .max(queryBounds.queries)
+  .default([])
+  .meta({ description: 'Queries of the documents; all of them where there is none' });
+const echoed = { entries: 1, bytes: bulkLimits.bytes * 2 } as const;
+/** Without queries every document is meant, so those at a place where they would be ignored are refused. */
+const queriesInBody = z
+  .looseObject({})
+  .refine((query) => !['queries', 'query'].some((name) => name in query), 'queries belong into the body');
+const bulk = {
+  ...write,
+  auth: ['key'],
+  path: documents,
+  params: ofCollection,
+  query: queriesInBody,
+  status: 200,
+} as const;
+
 /** Documents of collections. */
 export const documentsApi = declare({
   create: {
@@ -45,17 +89,19 @@ export const documentsApi = declare({
     id: 'documents.create',
     method: 'POST',
     path: documents,
-    summary: 'Creates a document.',
+    summary: 'Creates a document; a server key can create several.',
     params: ofCollection,
-    body: z.object({ documentId: newId, data: data.nullish(), permissions }),
+    body: newDocument.partial({ documentId: true }).extend({ documents: givenDocuments.optional() }),
     status: 201,
-    reply: rawJson(documentShape),
+    reply: rawJson(z.union([documentShape, documentList])),
+    bound: echoed,
     errors: [
       ...absent,
       'document_already_exists',
       'document_invalid_structure',
       'document_missing_data',
       'document_unique_constraint_violation',
+      'general_bad_request',
       'user_unauthorized',
     ],
   },
@@ -72,7 +118,7 @@ export const documentsApi = declare({
         .default('true')
         .meta({ description: 'false: do not count; exact: count without a limit' }),
     }),
-    reply: rawJson(z.object({ total: z.int(), documents: z.array(documentShape) }).meta({ id: 'DocumentList' })),
+    reply: rawJson(documentList),
     bound: 'room',
     errors: [...absent, 'general_query_invalid', 'general_cursor_not_found', 'user_unauthorized'],
   },
@@ -88,7 +134,7 @@ export const documentsApi = declare({
     errors: [...absent, 'document_not_found', 'general_query_invalid'],
   },
   update: {
-    ...write,
+    ...change,
     id: 'documents.update',
     method: 'PATCH',
     path: `${documents}/:documentId`,
@@ -106,8 +152,91 @@ export const documentsApi = declare({
       'user_unauthorized',
     ],
   },
+  upsert: {
+    ...change,
+    id: 'documents.upsert',
+    method: 'PUT',
+    path: `${documents}/:documentId`,
+    summary: 'Creates a document, or changes the one that is there; what is not given stays.',
+    params: ofDocument,
+    body: z.object({ data: data.nullish().transform((value) => value ?? undefined), permissions }),
+    status: 200,
+    reply: rawJson(documentShape),
+    errors: [...absent, 'document_invalid_structure', 'document_unique_constraint_violation', 'user_unauthorized'],
+  },
+  updateAll: {
+    ...bulk,
+    id: 'documents.updateAll',
+    method: 'PATCH',
+    summary: 'Changes the documents that match queries, all or none.',
+    body: z.object({
+      data: z.looseObject({ $permissions: permissions }),
+      queries: matching,
+    }),
+    reply: rawJson(documentList),
+    bound: echoed,
+    errors: [
+      ...absent,
+      'document_invalid_structure',
+      'document_missing_payload',
+      'document_unique_constraint_violation',
+      'general_bad_request',
+      'general_query_invalid',
+      'general_query_limit_exceeded',
+    ],
+  },
+  upsertAll: {
+    ...bulk,
+    id: 'documents.upsertAll',
+    method: 'PUT',
+    summary: 'Creates several documents, or changes those that are there, all or none.',
+    body: z.object({ documents: givenDocuments }),
+    reply: rawJson(documentList),
+    bound: echoed,
+    errors: [
+      ...absent,
+      'document_already_exists',
+      'document_invalid_structure',
+      'document_unique_constraint_violation',
+      'general_bad_request',
+    ],
+  },
+  deleteAll: {
+    ...bulk,
+    id: 'documents.deleteAll',
+    method: 'DELETE',
+    summary: 'Deletes the documents that match queries, all or none.',
+    body: z.object({ queries: matching }),
+    reply: rawJson(documentList),
+    bound: echoed,
+    errors: [...absent, 'general_bad_request', 'general_query_invalid', 'general_query_limit_exceeded'],
+  },
+  increment: {
+    ...change,
+    id: 'documents.increment',
+    method: 'PATCH',
+    path: `${documents}/:documentId/:attribute/increment`,
+    summary: 'Adds to a number of a document.',
+    params: ofAttribute,
+    body: z.object({ ...step, max: number.nullish() }),
+    status: 200,
+    reply: rawJson(documentShape),
+    errors: incrementErrors,
+  },
+  decrement: {
+    ...change,
+    id: 'documents.decrement',
+    method: 'PATCH',
+    path: `${documents}/:documentId/:attribute/decrement`,
+    summary: 'Subtracts from a number of a document.',
+    params: ofAttribute,
+    body: z.object({ ...step, min: number.nullish() }),
+    status: 200,
+    reply: rawJson(documentShape),
+    errors: incrementErrors,
+  },
   delete: {
-    ...write,
+    ...change,
     id: 'documents.delete',
     method: 'DELETE',
     path: `${documents}/:documentId`,
@@ -121,7 +250,7 @@ export const documentsApi = declare({
 
 /** The same operations for callers within the process: they reply with values, and have no routes. */
 export const documentValuesApi = declare({
-  create: { ...documentsApi.create, reply: json(z.custom<StoredDocument>()) },
+  create: { ...documentsApi.create, body: newDocument, reply: json(z.custom<StoredDocument>()) },
   list: { ...documentsApi.list, reply: json(z.custom<DocumentPage>()) },
   get: { ...documentsApi.get, reply: json(z.custom<StoredDocument>()) },
   update: { ...documentsApi.update, reply: json(z.custom<StoredDocument>()) },

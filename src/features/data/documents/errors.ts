@@ -52,6 +52,8 @@ export async function mapConstraintErrors<T>(change: () => Promise<T>): Promise<
       throw new Failure('document_invalid_structure', {
         message: 'Invalid document structure: a value is too long for an index.',
       });
+    // A number beyond what Postgres stores.
+    if (error instanceof DatabaseError && error.code === '22003') throw new Failure('attribute_limit_exceeded');
     throw error;
   }
 }

@@ -1,17 +1,21 @@
 import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
+import type { Idempotency } from '../../installation/index.js';
 import type { Databases } from '../databases/index.js';
 import { documentsApi, documentValuesApi } from './api.js';
+import { createBulkChanges } from './changes/bulk.js';
+import { createChanges } from './changes/index.js';
 import { createCollections, type Where } from './collections.js';
+import { createDocumentReaders } from './readers/index.js';
 import { createReads } from './reads.js';
 import { createScans } from './scans/index.js';
-import type { Documents } from './service.js';
+import type { Documents, Precondition } from './service.js';
 import { createDocumentStore } from './store.js';
-import { documentReply, pageReply } from './view.js';
+import { documentReply, pageReply, selectionReply } from './view.js';
 import { createWrites } from './writes.js';
 
-export { documentValuesApi } from './api.js';
+export { documentShape, documentValuesApi } from './api.js';
 export type { DocumentPage, StoredDocument } from './document.js';
 export type { AdvisedScan } from './scans/index.js';
 
@@ -22,13 +26,15 @@ type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsAp
 export function createDocumentsFeature(
   runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config' | 'log' | 'metrics'>,
   databases: Databases,
+  idempotency: Idempotency,
 ) {
   const store = createDocumentStore(runtime.sql);
   const collections = createCollections(runtime, databases, store);
   const scans = createScans(runtime, databases);
+  const changes = createChanges(runtime, store);
   const documents: Documents = {
     ...createReads(runtime, collections, store, scans.watch),
-    ...createWrites(runtime, collections, store),
+    ...createWrites(runtime, collections, { changes, bulk: createBulkChanges(store, changes) }, idempotency),
   };
   const where = ({ project, actor, params, request }: Omit<CallOf<'create'>, 'query' | 'body'>): Where => ({
     project,
@@ -39,27 +45,83 @@ export function createDocumentsFeature(
     room: request.answer,
   });
   const totalOf = ({ query: { total } }: CallOf<'list'>) => (total === 'exact' ? total : total === 'true');
-  const create = async (call: CallOf<'create'>) => {
+  type CreateCall = Omit<CallOf<'create'>, 'body'> & { body: Call<typeof documentValuesApi.create>['body'] };
+  const create = async (call: CreateCall) => {
     const { documentId, data, permissions } = call.body;
     if (data === undefined || data === null) throw new Failure('document_missing_data');
     return documents.create(where(call), auditContextOf(call), documentId, { data, permissions });
   };
+  const createSome = async (call: CallOf<'create'>) => {
+    const { documentId, documents: given, data, permissions } = call.body;
+    if (given === undefined) {
+      if (documentId === undefined)
+        throw new Failure('general_argument_invalid', { message: 'Param "documentId" is not optional.' });
+      return documentReply(await create({ ...call, body: { documentId, data, permissions } }));
+    }
+    if (call.actor.kind !== 'key')
+      throw new Failure('general_unauthorized_scope', { message: 'Only a server key can create several documents.' });
+    if (documentId !== undefined || data !== undefined || permissions !== undefined)
+      throw new Failure('general_bad_request', {
+        message: 'Send either `documents`, or `documentId` with `data` and `permissions`.',
+      });
+    return pageReply(await documents.createAll(where(call), auditContextOf(call), given));
+  };
   const get = (call: CallOf<'get'>) => documents.get(where(call), call.params.documentId, call.query.queries);
-  const update = (call: CallOf<'update'>) =>
-    documents.update(where(call), auditContextOf(call), call.params.documentId, call.body);
-  const remove = (call: CallOf<'delete'>) =>
-    documents.remove(where(call), auditContextOf(call), call.params.documentId);
+  const update = (call: CallOf<'update'>, { ifMatch }: Precondition = {}) =>
+    documents.update(where(call), auditContextOf(call), call.params.documentId, { ...call.body, ifMatch });
+  const upsert = (call: CallOf<'upsert'>) => {
+    const { ifMatch } = call.request;
+    return documents.upsert(where(call), auditContextOf(call), call.params.documentId, { ...call.body, ifMatch });
+  };
+  const increment = (call: CallOf<'increment'>) => {
+    const { value: by, max } = call.body;
+    const step = {
+      attribute: call.params.attribute,
+      by,
+      down: false,
+      bound: max ?? undefined,
+      ifMatch: call.request.ifMatch,
+    };
+    return documents.increment(where(call), auditContextOf(call), call.params.documentId, step);
+  };
+  const decrement = (call: CallOf<'decrement'>) => {
+    const { value: by, min } = call.body;
+    const step = {
+      attribute: call.params.attribute,
+      by,
+      down: true,
+      bound: min ?? undefined,
+      ifMatch: call.request.ifMatch,
+    };
+    return documents.increment(where(call), auditContextOf(call), call.params.documentId, step);
+  };
+  const remove = (call: CallOf<'delete'>, { ifMatch }: Precondition = {}) =>
+    documents.remove(where(call), auditContextOf(call), call.params.documentId, { ifMatch });
   return {
     /** Prints documents that were printed in an earlier form. */
     reprint: store.reprint,
     scans,
+    /** Who reads documents now. */
+    readers: createDocumentReaders(runtime, databases, store),
     operations: implement(documentsApi, {
-      create: async (call) => documentReply(await create(call)),
+      create: createSome,
       list: async (call) => pageReply(await documents.printedList(where(call), call.query.queries, totalOf(call))),
-      get: async (call) => documentReply(await get(call)),
-      update: async (call) => documentReply(await update(call)),
+      get: async (call) => (call.query.queries.length === 0 ? documentReply : selectionReply)(await get(call)),
+      update: async (call) => documentReply(await update(call, call.request)),
+      upsert: async (call) => documentReply(await upsert(call)),
+      updateAll: async (call) => {
+        const { $permissions: permissions, ...data } = call.body.data;
+        const { queries } = call.body;
+        return pageReply(await documents.updateAll(where(call), auditContextOf(call), queries, { data, permissions }));
+      },
+      upsertAll: async (call) =>
+        pageReply(await documents.upsertAll(where(call), auditContextOf(call), call.body.documents)),
+      deleteAll: async (call) =>
+        pageReply(await documents.removeAll(where(call), auditContextOf(call), call.body.queries)),
+      increment: async (call) => documentReply(await increment(call)),
+      decrement: async (call) => documentReply(await decrement(call)),
       delete: async (call) => {
-        await remove(call);
+        await remove(call, call.request);
       },
     }),
     /** The same for callers within the process, without routes. */
@@ -67,8 +129,8 @@ export function createDocumentsFeature(
       create,
       list: (call) => documents.list(where(call), call.query.queries, totalOf(call)),
       get,
-      update,
-      delete: remove,
+      update: (call) => update(call),
+      delete: (call) => remove(call),
     }),
   };
 }

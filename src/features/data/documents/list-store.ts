@@ -1,7 +1,7 @@
 import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { SharedQuery } from '#src/platform/db/shared-read.js';
-import { type Fragment, join, type Order } from '../../../platform/list-query/index.js';
+import { type Fragment, join, type Order, orderBy } from '../../../platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
 import { createCompiler, orderColumns } from './query/compile.js';
 import { type CountUpTo, createPageStatements } from './query/page.js';
@@ -31,6 +31,8 @@ export interface ListStore {
   readerCounts(collection: Collection, roles: readonly string[], upTo: number): Query;
   /** What a cursor's document has in the columns of an order; 64-bit numbers as text, since drivers round them. */
   cursor(collection: Collection, id: string, orders: readonly Order<Field>[], visibility: Visibility): Query;
+  /** Ids and sizes of the documents that a query matches, in its order, locked until the end of the unit. */
+  matching(collection: Collection, request: DocumentQuery, limit: number): Query;
   /** A page of a list and its total. */
   list(collection: Collection, request: DocumentQuery, page: ListPage): Query;
   /**
@@ -94,6 +96,17 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
       const filter = join([{ sql: 'id = ?', values: [id] }, ...(visible === undefined ? [] : [visible])], ' and ');
       const text = `select ${columns.join(', ')} from ${documentTable(collection.number)} where ${filter.sql}`;
       return sql.text(text, filter.values);
+    },
+    matching: (collection, request, limit) => {
+      const { sql: bytes, values } = serializerOf(collection).bytes(null);
+      const filter = join(request.conditions.map(condition), ' and ');
+      const where = request.conditions.length === 0 ? '' : ` where ${filter.sql}`;
+      const order = orderBy(orderColumns(request.orders), dialect, false);
+      const lock = dialect === 'postgres' ? ' for update' : '';
+      return sql.text(
+        `select id, ${bytes} as bytes from ${documentTable(collection.number)}${where} order by ${order} limit ? offset ?${lock}`,
+        [...values, ...filter.values, limit, request.offset],
+      );
     },
     list: (collection, request, page) => pages.alone(pageOf(collection, request, page)),
     sharedList: (collection, request, page) => {

@@ -25,8 +25,8 @@ interface DocumentSerializer {
    * printed for other attributes is printed anew, and what that adds is not known before.
    */
   bytes(keys: readonly string[] | null): Fragment;
-  /** What a row keeps printed after a change: attributes by number in printed form, the others as they are. */
-  changed(values: ReadonlyMap<number, string>): Fragment;
+  /** What a row keeps printed after a change: attributes by number in printed form or computed from the row, the others as they are. */
+  changed(values: ReadonlyMap<number, string | Fragment>): Fragment;
   /** The attributes of a new document as `StoredDocument.data`. */
   print(values: ReadonlyMap<number, unknown>): string;
 }
@@ -67,17 +67,22 @@ function createSerializer(collection: Collection, dialect: DialectName): Documen
   const ids = printIds({ collectionId, databaseId });
   const placeholder = dialect === 'sqlite' ? '?' : 'cast(? as text)';
   const schemaHash = schemaHashOf(collection);
-  const printAnew = (printed: readonly Attribute[], changed?: ReadonlyMap<number, string>): Fragment => {
+  const printAnew = (printed: readonly Attribute[], changed?: ReadonlyMap<number, string | Fragment>): Fragment => {
     const values: Value[] = [];
     const sql: string[] = [];
     for (let from = 0; from < printed.length; from += maxArguments) {
       const some = printed.slice(from, from + maxArguments);
       values.push(some.map(({ key }, at) => `${from + at === 0 ? '' : ','}${JSON.stringify(key)}:%s`).join(''));
       const columns = some.map((attribute) => {
-        const text = changed?.get(attribute.number);
-        if (text === undefined) return printedColumn(attribute, dialect);
-        values.push(text);
-        return placeholder;
+        const value = changed?.get(attribute.number);
+        if (value === undefined) return printedColumn(attribute, dialect, attributeColumn(attribute.number));
+        if (typeof value === 'string') {
+          values.push(value);
+          return placeholder;
+        }
+        const { sql: computed, timesUsed } = printedExpression(attribute, dialect, value.sql);
+        for (let use = 0; use < timesUsed; use++) values.push(...value.values);
+        return computed;
       });
       sql.push(`format(${placeholder}, ${columns.join(', ')})`);
     }
@@ -153,8 +158,16 @@ function schemaHashOf({ attributes }: Collection): string {
     .slice(0, 16);
 }
 
-function printedColumn(attribute: Attribute, dialect: DialectName): string {
-  const column = attributeColumn(attribute.number);
+/** A value that is computed, printed; its own values are bound as often as it stands in the text. */
+function printedExpression(attribute: Attribute, dialect: DialectName, expression: string) {
+  const sql = printedColumn(attribute, dialect, mark);
+  return { sql: sql.replaceAll(mark, () => `(${expression})`), timesUsed: sql.split(mark).length - 1 };
+}
+
+/** Stands for an expression in a text. */
+const mark = '<value>';
+
+function printedColumn(attribute: Attribute, dialect: DialectName, column: string): string {
   const text = (expression: string) => `coalesce(${expression}, 'null')`;
   switch (columnKind(attribute)) {
     case 'text':

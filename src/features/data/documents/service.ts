@@ -1,10 +1,31 @@
+import type { WholeNumber } from '#src/platform/json.js';
 import type { AuditContext, Where } from './collections.js';
 import type { DocumentPage, PrintedPage, StoredDocument } from './document.js';
 
 /** What a document is made of or changed to. */
-interface DocumentInput {
+export interface DocumentInput {
   readonly data?: Readonly<Record<string, unknown>> | undefined;
   readonly permissions?: readonly string[] | undefined;
+}
+
+/** A document of a request that gives several. */
+export interface GivenDocument extends DocumentInput {
+  readonly id: string;
+}
+
+/** A condition of a change: the entity tags of which the document must have one. */
+export interface Precondition {
+  readonly ifMatch?: string | undefined;
+}
+
+/** What is added to a number of a document. */
+export interface Increment {
+  readonly attribute: string;
+  /** More than zero. */
+  readonly by: WholeNumber;
+  readonly down: boolean;
+  /** The largest value that may come of it, or the smallest where it goes down, beside the bounds of the attribute. */
+  readonly bound: WholeNumber | undefined;
 }
 
 /** The service: documents of collections. Every method throws Failure where the caller lacks the right. */
@@ -18,7 +39,19 @@ export interface Documents {
   /** Creates a document; the id may be `unique()`. */
   create(where: Where, by: AuditContext, id: string, input: DocumentInput): Promise<StoredDocument>;
   /** Changes what is given. A caller who may not read the document gets it back without its attributes. */
-  update(where: Where, by: AuditContext, id: string, input: DocumentInput): Promise<StoredDocument>;
+  update(where: Where, by: AuditContext, id: string, input: DocumentInput & Precondition): Promise<StoredDocument>;
+  /** Creates the document, or changes what is given of the one that is there, which needs every required attribute all the same. */
+  upsert(where: Where, by: AuditContext, id: string, input: DocumentInput & Precondition): Promise<StoredDocument>;
+  /** Adds to a number or subtracts from it. Throws Failure `attribute_limit_exceeded` where it would leave its bounds. */
+  increment(where: Where, by: AuditContext, id: string, increment: Increment & Precondition): Promise<StoredDocument>;
+  /** Creates several documents, all or none. */
+  createAll(where: Where, by: AuditContext, given: readonly GivenDocument[]): Promise<PrintedPage>;
+  /** Creates or changes several documents, all or none. */
+  upsertAll(where: Where, by: AuditContext, given: readonly GivenDocument[]): Promise<PrintedPage>;
+  /** Changes the documents that match queries, all or none. */
+  updateAll(where: Where, by: AuditContext, queries: readonly string[], input: DocumentInput): Promise<PrintedPage>;
+  /** Deletes the documents that match queries, all or none. */
+  removeAll(where: Where, by: AuditContext, queries: readonly string[]): Promise<PrintedPage>;
   /** Deletes a document and returns it as far as the caller may see it. */
-  remove(where: Where, by: AuditContext, id: string): Promise<StoredDocument>;
+  remove(where: Where, by: AuditContext, id: string, precondition?: Precondition): Promise<StoredDocument>;
 }

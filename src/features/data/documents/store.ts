@@ -5,6 +5,7 @@ import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
 import { bind, type Fragment } from '../../../platform/list-query/index.js';
 import { type Collection, columnKind } from '../databases/index.js';
+import type { Compute } from './changes/computed.js';
 import type { StoredDocument } from './document.js';
 import { createListStore, type ListStore } from './list-store.js';
 import { documentColumns } from './row.js';
@@ -30,6 +31,8 @@ export interface InsertRow {
 interface DocumentChange {
   readonly permissions: readonly string[] | undefined;
   readonly values: StoredValues;
+  /** Values that the database computes. */
+  readonly computed: ReadonlyMap<number, Compute>;
   readonly now: string;
   /** Also where everything is as it was: a caller who may not read must not learn that a value was guessed right. */
   readonly always: boolean;
@@ -52,10 +55,12 @@ export interface DocumentStore extends ListStore {
   insert(collection: Collection, rows: readonly InsertRow[], now: string): Query;
   /** The permissions of a document that is about to change, locked until the end of the unit. */
   permissions(collection: Collection, id: string): Query;
-  /** Returns the document when it was changed: none where the schema has changed or everything is as it was. */
-  update(collection: Collection, id: string, change: DocumentChange): Query;
-  /** Returns the document; of a longer one than so many bytes without its attributes. */
-  remove(collection: Collection, id: string, maxBytes: number): Query;
+  /** The permissions of documents by id. */
+  permissionsOf(collection: Collection, ids: readonly string[]): Query;
+  /** Returns each document that was changed: none where the schema has changed, everything is as it was, or a computed value does not fit. */
+  update(collection: Collection, ids: readonly string[], change: DocumentChange): Query;
+  /** Returns the documents; longer ones than so many bytes without their attributes. */
+  remove(collection: Collection, ids: readonly string[], maxBytes: number): Query;
   /** Prints the attributes of documents of some sequences anew, beyond the first and up to the last, where they were printed for others. */
   reprint(collection: Collection, after: number, to: number): Query;
   /** Whether an id is taken, which decides the error of a conflict. */
@@ -79,10 +84,6 @@ export function createDocumentStore(sql: Sql): DocumentStore {
     sql: `${version} = ?`,
     values: [collection.number, collection.version],
   });
-  const kindOf = (collection: Collection, number: number): ColumnKind => {
-    const attribute = collection.attributes.find((one) => one.number === number);
-    return attribute === undefined ? 'text' : columnKind(attribute);
-  };
   /** The attributes of a document, where it has at most so many bytes, and how many it has. */
   const within = (collection: Collection, maxBytes: number): Fragment => {
     const serializer = serializerOf(collection);
@@ -97,11 +98,15 @@ export function createDocumentStore(sql: Sql): DocumentStore {
     ...createListStore(sql, serializerOf),
     byIds: (collection, ids) => {
       const doc = within(collection, answerLimits.together);
-      const oneOf = dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
+      const listed = listedIds(sql, ids);
       return texts({
-        sql: `select ${documentColumns}, ${doc.sql}, cast(${version} as text) as version from ${documentTable(collection.number)} where ${oneOf}`,
-        values: [...doc.values, collection.number, sql.list(ids)],
+        sql: `select ${documentColumns}, ${doc.sql}, cast(${version} as text) as version from ${documentTable(collection.number)} where ${listed.sql}`,
+        values: [...doc.values, collection.number, ...listed.values],
       });
+    },
+    permissionsOf: (collection, ids) => {
+      const { sql: listed, values } = listedIds(sql, ids);
+      return query({ sql: `select id, permissions from ${documentTable(collection.number)} where ${listed}`, values });
     },
     one: (collection, id, select, maxBytes) => {
       const serializer = serializerOf(collection);
@@ -150,49 +155,56 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' ? ' for update' : ''}`,
         values: [collection.number, id],
       }),
-    update: (collection, id, change) => {
+    update: (collection, ids, change) => {
+      const named = namedIds(sql, ids);
       const numbers = [...change.values.keys()];
       const changed = [
         ...(change.permissions === undefined ? [] : [['permissions', textPlaceholder] as const]),
         ...numbers.map((number) => [attributeColumn(number), placeholder(kindOf(collection, number))] as const),
       ];
       const permissions = change.permissions === undefined ? undefined : JSON.stringify(change.permissions);
+      const computed = computedValues(change, dialect);
       const serializer = serializerOf(collection);
-      const printed = serializer.changed(printedValues(collection, change.values));
+      const printed = serializer.changed(printedChange(collection, change, computed));
       const sets = [
         `updated_at = ${textPlaceholder}`,
         `shape = ${textPlaceholder}`,
         `printed = ${printed.sql}`,
         ...changed.map(([column, value]) => `${column} = ${value}`),
+        ...computed.map(({ number, value }) => `${attributeColumn(number)} = ${value.sql}`),
       ];
+      const fits = computed.map((one) => ` and ${one.fits.sql}`).join('');
       const values = [...(permissions === undefined ? [] : [permissions]), ...[...change.values.values()].map(bind)];
       const differs = changed.map(([column, value]) => `${column} ${unlike} ${value}`).join(' or ') || '1 = 0';
       const compared = change.always ? { sql: '', values: [] } : { sql: ` and (${differs})`, values };
       const current = isCurrent(collection);
       const bytes = serializer.bytes(null);
       return query({
-        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where id = ? and ${current.sql}${compared.sql} returning ${documentColumns}, case when ${bytes.sql} <= ${placeholder('integer')} then printed end as data`,
+        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where ${named.sql} and ${current.sql}${compared.sql}${fits} returning ${documentColumns}, case when ${bytes.sql} <= ${placeholder('integer')} then printed end as data`,
         values: [
           change.now,
           serializer.schemaHash,
           ...printed.values,
           ...values,
-          id,
+          ...computed.flatMap(({ value }) => value.values),
+          ...named.values,
           ...current.values,
           ...compared.values,
+          ...computed.flatMap((one) => one.fits.values),
           ...bytes.values,
           change.maxBytes,
         ],
       });
     },
-    remove: (collection, id, maxBytes) => {
+    remove: (collection, ids, maxBytes) => {
+      const named = namedIds(sql, ids);
       const current = isCurrent(collection);
       const serializer = serializerOf(collection);
       const [bytes, data] = [serializer.bytes(null), serializer.data(null)];
       const fits = `case when ${bytes.sql} <= ${placeholder('integer')} then ${data.sql} else '' end as data`;
       return query({
-        sql: `delete from ${documentTable(collection.number)} where id = ? and ${current.sql} returning ${documentColumns}, ${fits}`,
-        values: [id, ...current.values, ...bytes.values, maxBytes, ...data.values],
+        sql: `delete from ${documentTable(collection.number)} where ${named.sql} and ${current.sql} returning ${documentColumns}, ${fits}`,
+        values: [...named.values, ...current.values, ...bytes.values, maxBytes, ...data.values],
       });
     },
     reprint: (collection, after, to) => {
@@ -235,4 +247,35 @@ function givenRows(
 function printedValues({ attributes }: Collection, values: StoredValues): ReadonlyMap<number, string> {
   const changed = attributes.filter(({ number }) => values.has(number));
   return new Map(changed.map((attribute) => [attribute.number, printValue(attribute, values.get(attribute.number))]));
+}
+
+/** A condition: the id is one of a list, however long, bound as one value. */
+function listedIds(sql: Sql, ids: readonly string[]): Fragment {
+  const oneOf = sql.dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
+  return { sql: oneOf, values: [sql.list(ids)] };
+}
+
+/** The same in its simpler form where there is one id. */
+function namedIds(sql: Sql, ids: readonly string[]): Fragment {
+  const [id] = ids;
+  return id !== undefined && ids.length === 1 ? { sql: 'id = ?', values: [id] } : listedIds(sql, ids);
+}
+
+/** Values of a change that the database computes, by the numbers of their attributes. */
+function computedValues(change: DocumentChange, dialect: DialectName) {
+  return [...change.computed].map(([number, compute]) => ({ number, ...compute(dialect) }));
+}
+
+/** What attributes of a changed document are printed as. */
+function printedChange(collection: Collection, change: DocumentChange, computed: ReturnType<typeof computedValues>) {
+  return new Map<number, string | Fragment>([
+    ...printedValues(collection, change.values),
+    ...computed.map(({ number, value }) => [number, value] as const),
+  ]);
+}
+
+/** How the attribute with a number is stored. */
+function kindOf(collection: Collection, number: number): ColumnKind {
+  const attribute = collection.attributes.find((one) => one.number === number);
+  return attribute === undefined ? 'text' : columnKind(attribute);
 }

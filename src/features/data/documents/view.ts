@@ -1,9 +1,16 @@
 import { RawJson } from '#src/contract/raw-json.js';
+import { etagOf } from '#src/platform/etag.js';
 import type { PrintedPage, StoredDocument } from './document.js';
 import { printDocument } from './serializer.js';
 
 /** A document on the wire. */
 export function documentReply(document: StoredDocument): RawJson {
+  const parts = printDocument(document);
+  return new RawJson(parts, undefined, etagOf(parts));
+}
+
+/** A part of a document, which has no entity tag. */
+export function selectionReply(document: StoredDocument): RawJson {
   return new RawJson(printDocument(document));
 }
 

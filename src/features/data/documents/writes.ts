@@ -1,91 +1,69 @@
 import { Failure } from '#src/contract/errors.js';
-import { defaultPermissions, demandOwnRoles, expandPermissions } from '#src/contract/permissions.js';
-import { uniqueId } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Collection } from '../databases/index.js';
-import { demandChangeable, grants, isReadable } from './access.js';
-import type { Collections, Where } from './collections.js';
-import { type StoredDocument, withoutAttributes } from './document.js';
-import { absent, demandCurrent, mapConstraintErrors, wireNow } from './errors.js';
-import { toDocument } from './row.js';
-import { printDocument } from './serializer.js';
+import type { Idempotency } from '../../installation/index.js';
+import { type BulkChanges, echoed } from './changes/bulk.js';
+import type { Changes } from './changes/index.js';
+import type { AuditContext, Collections } from './collections.js';
+import type { StoredDocument } from './document.js';
 import type { Documents } from './service.js';
-import type { DocumentStore } from './store.js';
-import { changedValues, charactersOf, documentResource, keysOf, newValues } from './structure.js';
+import { charactersOf } from './structure.js';
+import { documentReply, pageReply } from './view.js';
 
-/** Changes of documents. */
+/** Changes of documents, each in a unit of work of its own; creates of one collection share one. */
 export function createWrites(
-  { db, random, config }: Pick<Runtime, 'db' | 'random' | 'config'>,
+  { db }: Pick<Runtime, 'db'>,
   collections: Collections,
-  store: DocumentStore,
-): Pick<Documents, 'create' | 'update' | 'remove'> {
-  const maxBytes = config.answerMaxBytes;
-  /** What could not be answered whole is not kept. */
-  const tooLong = () =>
-    new Failure('document_invalid_structure', {
-      message: `Invalid document structure: the document would have more than ${maxBytes} bytes.`,
+  { changes, bulk }: { readonly changes: Changes; readonly bulk: BulkChanges },
+  idempotency: Idempotency,
+): Omit<Documents, 'get' | 'list' | 'printedList'> {
+  /** Changes a document, and keeps the answer for duplicates of the request. */
+  const work = (by: AuditContext, status: 200 | 201 | 204, change: (unit: Unit) => Promise<StoredDocument>) =>
+    db.work(by, async (unit) => {
+      const document = await change(unit);
+      if (by.idempotent !== undefined)
+        await idempotency.keep(unit, by.idempotent, status, status === 204 ? undefined : documentReply(document));
+      return document;
     });
-  /** A document as the caller may see it: the right to change it is none to read it. */
-  const visiblePart = (where: Where, collection: Collection, document: StoredDocument): StoredDocument =>
-    isReadable(where, collection, document.permissions) ? document : withoutAttributes(document);
-  /** A document that an update left as it was. */
-  const unchanged = async (unit: Unit, where: Where, collection: Collection, id: string): Promise<StoredDocument> => {
-    const row = await unit.one(store.one(collection, id, null, maxBytes));
-    if (row === undefined) throw await absent(unit, store, collection);
-    demandCurrent(collection, row.version);
-    if (row.data === null) throw new Failure('general_answer_too_large');
-    return visiblePart(where, collection, toDocument(collection, row));
-  };
-
+  /** The same with many documents, of which the answer shows some. */
+  const workAll = (by: AuditContext, status: 200 | 201, change: (unit: Unit) => Promise<StoredDocument[]>) =>
+    db.work(by, async (unit) => {
+      const page = echoed(await change(unit));
+      await idempotency.keep(unit, by.idempotent, status, pageReply(page));
+      return page;
+    });
   return {
-    create: (where, by, id, { data = {}, permissions }) =>
+    create: (where, by, id, input) =>
       collections.use(where, async (collection, joined) => {
-        if (!grants(where, collection, 'create')) throw new Failure('user_unauthorized');
-        const granted =
-          permissions === undefined ? defaultPermissions(where.actor) : expandPermissions(permissions, 'item');
-        if (permissions !== undefined) demandOwnRoles(granted, where.actor);
-        const values = newValues(collection, data);
-        const characters = charactersOf(values);
-        if (characters > maxBytes) throw tooLong();
-        const newId = id === uniqueId ? random.id() : id;
-        return joined.create({ by, document: { id: newId, permissions: granted, values }, characters });
+        const document = changes.prepare(where, collection, id, input);
+        if (by.idempotent === undefined)
+          return joined.create({ by, document, characters: charactersOf(document.values) });
+        return work(by, 201, (unit) => changes.insert(unit, collection, document));
       }),
-    update: (where, by, id, { data, permissions }) =>
+    update: (where, by, id, input) =>
       collections.use(where, async (collection) => {
-        if (data === undefined && permissions === undefined) throw new Failure('document_missing_payload');
-        const granted = permissions === undefined ? undefined : expandPermissions(permissions, 'item');
-        return db.work(by, async (unit) => {
-          const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
-          const values = changedValues(collection, data ?? {});
-          if (granted !== undefined) demandOwnRoles(granted, where.actor);
-          const change = { permissions: granted, values, now: wireNow(unit), always: !mayRead, maxBytes };
-          const row = await mapConstraintErrors(() => unit.one(store.update(collection, id, change)));
-          if (row === undefined) return unchanged(unit, where, collection, id);
-          if (row.data === null) throw tooLong();
-          const document = toDocument(collection, row);
-          unit.record('documentUpdated', {
-            resource: documentResource(collection, id),
-            payload: { attributes: keysOf(collection, values.keys()), permissions: granted !== undefined },
-            announce: printDocument(document).join(''),
-          });
-          return visiblePart(where, collection, document);
-        });
+        if (input.data === undefined && input.permissions === undefined) throw new Failure('document_missing_payload');
+        return work(by, 200, (unit) => changes.update(unit, where, collection, id, input));
       }),
-    remove: (where, by, id) =>
+    upsert: (where, by, id, input) =>
       collections.use(where, (collection) =>
-        db.work(by, async (unit) => {
-          await demandChangeable(unit, store, where, collection, id, 'delete');
-          const row = await unit.one(store.remove(collection, id, maxBytes));
-          if (row === undefined) throw await absent(unit, store, collection);
-          const document = toDocument(collection, row);
-          unit.record('documentDeleted', {
-            resource: documentResource(collection, id),
-            payload: { attributes: [], permissions: false },
-            announce: printDocument(document).join(''),
-          });
-          return visiblePart(where, collection, document);
-        }),
+        work(by, 200, (unit) => changes.upsert(unit, where, collection, id, input)),
+      ),
+    increment: (where, by, id, increment) =>
+      collections.use(where, (collection) =>
+        work(by, 200, (unit) => changes.increment(unit, where, collection, id, increment)),
+      ),
+    createAll: (where, by, given) =>
+      collections.use(where, (collection) => workAll(by, 201, (unit) => bulk.create(unit, where, collection, given))),
+    upsertAll: (where, by, given) =>
+      collections.use(where, (collection) => workAll(by, 200, (unit) => bulk.upsert(unit, where, collection, given))),
+    updateAll: (where, by, queries, input) =>
+      collections.use(where, (collection) => workAll(by, 200, (unit) => bulk.update(unit, collection, queries, input))),
+    removeAll: (where, by, queries) =>
+      collections.use(where, (collection) => workAll(by, 200, (unit) => bulk.remove(unit, collection, queries))),
+    remove: (where, by, id, precondition = {}) =>
+      collections.use(where, (collection) =>
+        work(by, 204, (unit) => changes.remove(unit, where, collection, id, precondition)),
       ),
   };
 }

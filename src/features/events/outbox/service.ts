@@ -1,5 +1,5 @@
-import { type EventName, events } from '#src/contract/events.js';
-import type { Append, RecordedChange } from '#src/platform/db/outbox.js';
+import { type Audience, type EventName, events } from '#src/contract/events.js';
+import type { Append, Outbox, RecordedChange } from '#src/platform/db/outbox.js';
 import { keyedDigest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
 import { appendedEntries, appendedEvents, appendedSubjects } from './store.js';
@@ -8,7 +8,10 @@ import { appendedEntries, appendedEvents, appendedSubjects } from './store.js';
  * Turns a recorded change into an audit row and, where it is announced, an event. Each audit row carries an HMAC of this installation over
  * all its columns; chaining comes later, by the sealer.
  */
-export function createRecorder({ random, sealing }: Pick<Runtime, 'random' | 'sealing'>) {
+export function createRecorder({
+  random,
+  sealing,
+}: Pick<Runtime, 'random' | 'sealing'>): Parameters<Outbox['recordWith']>[0] {
   const check = createPayloadCheck();
 
   /** The client and the personal fields of a payload become commitments; their values are rows that can be erased. */
@@ -20,7 +23,8 @@ export function createRecorder({ random, sealing }: Pick<Runtime, 'random' | 'se
     const { personal, client: keepsClient } = events[event];
     const id = random.id();
     const client = keepsClient ? by.client : undefined;
-    const values: Record<string, unknown> = personal.length === 0 && client === undefined ? data : { ...data };
+    const isPlain = personal.length === 0 && client === undefined && by.actingKey === undefined;
+    const values: Record<string, unknown> = isPlain ? data : { ...data };
     const subjects: (readonly [string, string, string | null, string, string])[] = [];
     const commit = (field: string, value: string, whose: string | null) => {
       const salt = random.secret();
@@ -28,8 +32,8 @@ export function createRecorder({ random, sealing }: Pick<Runtime, 'random' | 'se
       return { commitment: keyedDigest(salt, value) };
     };
     for (const field of personal) {
-      const value = data[field];
-      if (typeof value === 'string' && value !== '') values[field] = commit(field, value, userId ?? null);
+      const value = textOf(data[field]);
+      if (value !== '') values[field] = commit(field, value, userId ?? null);
     }
     if (client !== undefined) {
       // The client is that of the actor, who need not be the user whom the change is about.
@@ -37,6 +41,7 @@ export function createRecorder({ random, sealing }: Pick<Runtime, 'random' | 'se
       for (const [name, value] of Object.entries(client))
         if (value !== '') values[`client.${name}`] = commit(`client.${name}`, value, whose);
     }
+    if (by.actingKey !== undefined) values.act = `key:${by.actingKey}`;
     const row = [
       id,
       by.projectId,
@@ -46,25 +51,31 @@ export function createRecorder({ random, sealing }: Pick<Runtime, 'random' | 'se
       event,
       resource,
       by.requestId,
-      (client === undefined ? text : undefined) ?? canonicalJson(values),
+      (isPlain ? text : undefined) ?? canonicalJson(values),
     ];
     append(appendedEntries, [...row, sealing.auditMac(JSON.stringify(row))]);
     for (const subject of subjects) append(appendedSubjects, subject);
   };
 
-  return (change: RecordedChange, append: Append): void => {
-    const { event, recorded, by, now } = change;
-    const checked = check(event, recorded.payload);
-    if (events[event].announced)
-      append(appendedEvents, [
-        random.id(),
-        by.projectId,
-        event,
-        now,
-        recorded.announce ?? JSON.stringify(checked.data),
-      ]);
-    audit(change, checked, append);
+  return {
+    record: (change, append) => {
+      const { event, recorded, by, now } = change;
+      const { resource, userId, announce } = recorded;
+      const checked = check(event, recorded.payload);
+      if (events[event].announced) {
+        const data = announce ?? JSON.stringify(checked.data);
+        append(appendedEvents, [random.id(), by.projectId, event, now, data, resource, audienceOf(userId)]);
+      }
+      audit(change, checked, append);
+    },
+    announce: (event, { resource, data, audience }, { projectId }, now, append) =>
+      append(appendedEvents, [random.id(), projectId, event, now, data, resource, JSON.stringify(audience)]),
   };
+}
+
+/** What concerns a user is for this user; who may read a document its permissions say. */
+function audienceOf(userId: string | undefined): string | null {
+  return userId === undefined ? null : JSON.stringify({ users: [userId] } satisfies Audience);
 }
 
 /** A payload that agrees with its schema. */
@@ -87,6 +98,12 @@ function createPayloadCheck() {
     if (Object.isFrozen(payload)) cache.set(payload, checked);
     return checked;
   };
+}
+
+/** A personal value as the text that is kept of it; a list is kept as JSON. */
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return Array.isArray(value) && value.length > 0 ? JSON.stringify(value) : '';
 }
 
 /** JSON with the keys of every object in order, so that equal values give equal text. */

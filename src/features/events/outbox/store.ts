@@ -42,5 +42,5 @@ export const appendedSubjects: AppendedTable = {
 /** The columns of an event that is appended. */
 export const appendedEvents: AppendedTable = {
   table: 'events',
-  columns: ['id', 'project_id', 'type', 'created_at', 'data'],
+  columns: ['id', 'project_id', 'type', 'created_at', 'data', 'resource', 'audience'],
 };

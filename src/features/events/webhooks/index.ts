@@ -5,6 +5,7 @@ import { type Lists, listRequestOf, parsePage } from '../../../platform/list-que
 import type { Projects } from '../../installation/index.js';
 import { webhooksApi } from './api.js';
 import { createDeliveries } from './deliveries/delivery.js';
+import { createEventErasure } from './deliveries/erasure.js';
 import { createEventStore } from './deliveries/event-store.js';
 import { createFanOut } from './deliveries/fan-out.js';
 import { attemptsInPage, createHistory } from './deliveries/history.js';
@@ -17,6 +18,10 @@ import { createWebhookStore } from './store.js';
 import { toAttempt, toDelivery, toWebhook } from './view.js';
 
 export { webhooksApi } from './api.js';
+export type { EventErasure } from './deliveries/erasure.js';
+export { numberedChannel } from './deliveries/event-store.js';
+export { envelopePrefix } from './deliveries/fan-out.js';
+export { type HeaderCheck, type ReceivedDelivery, verifyDelivery } from './deliveries/verification.js';
 export { sealedWebhooks } from './store.js';
 
 /** How long events wait for their numbers while no webhook subscribes to any. */
@@ -35,7 +40,12 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
   const webhooks = createWebhooks(runtime, stores, lists);
   const history = createHistory(runtime, stores.deliveries, post);
   const deps = { projects, webhooks, post, store: stores.deliveries, webhookStore: stores.store };
-  const fanOut = createFanOut(runtime, stores.events);
+  const numbered: ((projectId: string) => void)[] = [];
+  const fanOut = createFanOut(runtime, stores.events, (projectId) => {
+    for (const listener of numbered) listener(projectId);
+  });
+  /** Whether somebody reads events as they happen, here. */
+  let isFollowed = () => false;
   const deliveries = createDeliveries(runtime, deps);
   const worker = createWorker({
     round: async (again) => {
@@ -46,12 +56,12 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
     idle: deliveries.idle,
     onTrouble: (error) => log.error('webhooks.failed', { error }),
   });
-  db.onAnnounced(() => worker.nudge(fanOut.hasSubscribers() ? undefined : unsubscribedMs));
+  db.onAnnounced(() => worker.nudge(fanOut.hasSubscribers() || isFollowed() ? undefined : unsubscribedMs));
   const oldestEvent = async () => (await db.one(stores.events.oldestWaiting()))?.oldest?.toString() ?? null;
   runtime.metrics.beforeRender(async () => {
     // While the database is away the last values stand; that it is away is a metric of its own.
     const backlog = await history.backlog(oldestEvent).catch(() => undefined);
-    if (backlog !== undefined) metrics.backlog(backlog.waiting, backlog.oldestSeconds);
+    if (backlog !== undefined) metrics.backlog(backlog.waiting, backlog.oldestSeconds, backlog.dueSeconds);
   });
   projects.beforeRemoval(async (unit, projectId) => {
     for (const query of stores.events.remove(projectId)) await unit.run(query);
@@ -59,6 +69,12 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
   return {
     webhooks: { ...webhooks, replayEvent: history.replayEvent, replaySome: history.replaySome },
     worker,
+    erasure: createEventErasure(runtime),
+    /** Registers who is told of projects whose events have new numbers, and who tells whether such news is urgent. */
+    follow: (listener: (projectId: string) => void, isUrgent: () => boolean) => {
+      numbered.push(listener);
+      isFollowed = isUrgent;
+    },
     jobs: createWebhookJobs(runtime, worker, stores),
     settle: createDeliverySettling(runtime, stores.deliveries),
     operations: operationsOf(runtime, webhooks, history, worker),

@@ -78,9 +78,16 @@ export function createWebhookStore(sql: Sql) {
           })
           .returning(returned),
       ),
-    /** Forgets failures, if there were any. */
-    markWorking: (projectId: string, id: string): Query =>
-      sql.compile(one(projectId, id).whereNotNull('failing_since').update({ attempts: 0, failing_since: null })),
+    /** Forgets the failures of the webhooks that succeeded, if there were any. */
+    markWorking: (succeeded: readonly { readonly projectId: string; readonly webhookId: string }[]): Query => {
+      const ids = [...new Set(succeeded.map(({ projectId, webhookId }) => JSON.stringify([projectId, webhookId])))];
+      const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(cast(? as json))';
+      return sql.text(
+        `update webhooks set attempts = 0, failing_since = null where failing_since is not null
+          and (project_id, id) in (select value ->> 0, value ->> 1 from ${given})`,
+        [`[${ids.join(',')}]`],
+      );
+    },
   };
 }
 

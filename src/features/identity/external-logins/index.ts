@@ -13,6 +13,7 @@ import type { UserChanges, Users } from '../users/index.js';
 import { createAccountResolver, IdentityTaken, type Login, type Resolved } from './accounts/resolve.js';
 import { createTransactions } from './service.js';
 
+export { type RawProfile, toExternalProfile } from './accounts/profile.js';
 export type { ExternalProfile } from './accounts/resolve.js';
 export type { BrowserCall } from './service.js';
 export { type Flow, sealedTransactions } from './store.js';
@@ -40,12 +41,12 @@ interface Ending {
 
 /** Logins that lead through the site of an identity provider, whatever protocol it speaks. */
 export function createExternalLogins(
-  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing'>,
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>,
   deps: Deps,
 ) {
   const { db, random } = runtime;
   const { identities, sessions, secrets } = deps;
-  const { begin, resume, prune } = createTransactions(runtime, deps);
+  const { begin, resume, unsolicited, useOnce, prune } = createTransactions(runtime, deps);
   const resolve = createAccountResolver(deps);
 
   const openSession = (unit: Unit, { call }: Login, { account, identity, session }: Resolved, factor: string) => {
@@ -63,39 +64,42 @@ export function createExternalLogins(
       form: 'link',
       lifeSeconds: secretLife.externalLogin,
     });
-  const end = (login: Login, { factor, purpose }: Ending) =>
-    db.work(auditContextOf(login.call), async (unit) => {
-      const resolved = await resolve(unit, login);
-      const tokens = identities.tokensOf(login.call.project, resolved.identity);
-      return login.transaction.flow === 'token'
-        ? { issued: await issueToken(unit, login, resolved, purpose) }
-        : { opened: await openSession(unit, login, resolved, factor), tokens };
-    });
-  /** Once more where a parallel login was quicker. */
-  const endOnce = (login: Login, ending: Ending) =>
-    end(login, ending).catch((error: unknown) => {
-      if (error instanceof IdentityTaken) return end(login, ending);
+  /** Ends a login in the account that it opens; once more where a parallel login was quicker. */
+  const end = <T>(login: Login, act: (unit: Unit, resolved: Resolved) => Promise<T>): Promise<T> => {
+    const once = () => db.work(auditContextOf(login.call), async (unit) => act(unit, await resolve(unit, login)));
+    return once().catch((error: unknown) => {
+      if (error instanceof IdentityTaken) return once();
       throw error;
     });
+  };
+  const finishSession = async (login: Login, factor: string) => {
+    const { opened, tokens } = await end(login, async (unit, resolved) => ({
+      opened: await openSession(unit, login, resolved, factor),
+      tokens: identities.tokensOf(login.call.project, resolved.identity),
+    }));
+    const { session, secret } = opened;
+    const { success } = login.transaction;
+    const answer = success === '' ? toNewSession(session, secret, tokens) : new Redirect(success);
+    return new WithSession(answer, { secret, expire: session.expire });
+  };
+  const finishToken = async (login: Login, purpose: string) => {
+    const issued = await end(login, (unit, resolved) => issueToken(unit, login, resolved, purpose));
+    const { success } = login.transaction;
+    if (success === '') return toToken(issued, issued.secret);
+    return new Redirect(linkTo(new URL(success), { userId: issued.userId, secret: issued.secret }));
+  };
 
   return {
     begin,
     resume,
+    unsolicited,
+    useOnce,
     jobs: [prune],
     /** Opens the account of who has logged in at the provider, and leads the browser to the page of the application. Throws Failure. */
-    finish: async (login: Login, ending: Ending) => {
-      const { success } = login.transaction;
-      const ended = await endOnce(login, ending);
-      if ('issued' in ended) {
-        const { issued } = ended;
-        if (success === '') return toToken(issued, issued.secret);
-        return new Redirect(linkTo(new URL(success), { userId: issued.userId, secret: issued.secret }));
-      }
-      const { session, secret } = ended.opened;
-      const opened = { secret, expire: session.expire };
-      if (success !== '') return new WithSession(new Redirect(success), opened);
-      return new WithSession(toNewSession(session, secret, ended.tokens), opened);
-    },
+    finish: (login: Login, { factor, purpose }: Ending) =>
+      login.transaction.flow === 'token' ? finishToken(login, purpose) : finishSession(login, factor),
+    /** The same for a method that has the session flow only. */
+    finishSession,
   };
 }
 

@@ -3,8 +3,10 @@ import { Failure } from '#src/contract/errors.js';
 import { externalLoginSeconds } from '#src/contract/limits.js';
 import { auditContextOf, type RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
+import { addressBelow, isBelow } from '#src/contract/web-address.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
@@ -14,6 +16,7 @@ import type { Sessions } from '../sessions/index.js';
 import { isAnonymous } from '../users/index.js';
 import {
   createTransactionStore,
+  createUsedAnswerStore,
   type Flow,
   loginTransactions,
   sealedTransactions,
@@ -55,10 +58,11 @@ const notOpen = 'The login was not begun in this browser, was completed already,
 
 /** Logins that lead through the site of an identity provider: from the address that a browser opens to its way back. */
 export function createTransactions(
-  { db, sql, clock, random, sealing }: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing'>,
+  { db, sql, clock, random, sealing, config }: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>,
   { projects, sessions, identities }: Deps,
 ) {
   const store = createTransactionStore(sql);
+  const usedAnswers = createUsedAnswerStore(sql);
   const aadOf = (id: string) => ({ column: sealedTransactions, row: id });
   const pageOf = (project: Project, page: string, param: string): string =>
     page === '' ? '' : projects.demandOwnUrl(project, page, param).href;
@@ -74,12 +78,24 @@ export function createTransactions(
     return actor;
   };
 
+  const ownPages = new URL(config.baseUrl);
+  const donePage = addressBelow(config.baseUrl, 'auth/done');
+  /** A page of the service does what its address says, which anybody may have written; only the one that ends logins may be at the end of one. */
+  const demandNoOwnPage = (success: string): void => {
+    if (success === '' || !isBelow(new URL(success), ownPages) || isBelow(new URL(success), donePage)) return;
+    throw new Failure('general_argument_invalid', {
+      message: 'Invalid `success` param: must be a page of the application, not one of the service.',
+    });
+  };
+
   return {
     /** Begins a login; the state is what the provider has to send back. Throws Failure for pages that are not on a platform of the project. */
     begin: async (call: BrowserCall, { provider, flow, isPosted, ...input }: Beginning): Promise<string> => {
       const { project, request } = call;
       const [success, failure] = [pageOf(project, input.success, 'success'), pageOf(project, input.failure, 'failure')];
       if (failure !== '') request.browser.leadErrorsTo(new URL(failure));
+      demandNoOwnPage(success);
+      if (success !== '') request.browser.endAt(new URL(success));
       const user = await linkingUser(call, flow);
       const state = random.secret();
       const id = digest(state);
@@ -122,7 +138,8 @@ export function createTransactions(
       // A platform may have been removed meanwhile.
       const failurePage = projects.ownUrl(project, transaction.failure);
       if (failurePage !== undefined) request.browser.leadErrorsTo(failurePage);
-      pageOf(project, transaction.success, 'success');
+      const success = pageOf(project, transaction.success, 'success');
+      if (success !== '') request.browser.endAt(new URL(success));
       const { bindingId, bindingDigest } = transaction;
       if (bindingId !== null) {
         const secret = request.browser.takeBinding(bindingId);
@@ -133,14 +150,36 @@ export function createTransactions(
       if (opened === undefined) throw new Failure('user_invalid_token', { message: notOpen });
       return { ...transaction, data: JSON.parse(opened) };
     },
+    /** A login that the provider begins, which leads to this page. Throws Failure for a page that is on no platform of the project. */
+    unsolicited: (project: Project, provider: string, success: string) =>
+      ({
+        provider,
+        flow: 'session',
+        success: pageOf(project, success, 'success'),
+        userId: null,
+        sessionId: null,
+      }) as const,
+    /** Takes note of an answer of a provider that counts once; false where it came before. It is remembered while it could come again. */
+    useOnce: async (
+      unit: Unit,
+      project: Project,
+      provider: string,
+      answer: string,
+      untilMs: number,
+    ): Promise<boolean> => {
+      const row = { projectId: project.id, provider, answer, expire: instantOf(untilMs) };
+      return (await unit.one(usedAnswers.insert(row))) !== undefined;
+    },
     prune: {
       name: 'logins.prune',
       schedule: '0 35 * * * *',
-      summary: 'Deletes logins at identity providers that were not completed in time',
+      summary:
+        'Deletes logins at identity providers that were not completed in time, and used answers that have expired',
       lease: 'database',
       run: async (signal) => {
         const by = { projectId: null, actor: { kind: 'job', id: 'logins.prune' }, requestId: random.id() };
         await pruneInBatches(db, by, signal, (limit) => store.prune(instantOf(clock.now()), limit));
+        await pruneInBatches(db, by, signal, (limit) => usedAnswers.prune(instantOf(clock.now()), limit));
       },
     } satisfies Job,
   };

@@ -59,3 +59,25 @@ export function createTransactionStore(sql: Sql) {
       ),
   };
 }
+
+/** Answers of identity providers that have counted and could be presented again, such as assertions of SAML. */
+export const usedAnswers = table('used_answers', { projectId: text, provider: text, answer: text, expire: instant });
+
+/** SQL over used answers. */
+export function createUsedAnswerStore(sql: Sql) {
+  const { knex } = sql;
+  const { name } = usedAnswers;
+  return {
+    /** Returns a row exactly when the answer is new; waits for a unit that is about to use it. */
+    insert: (row: ReturnType<typeof usedAnswers.decode>): Query =>
+      sql.compile(knex(name).insert(usedAnswers.encode(row)).onConflict().ignore().returning('answer')),
+    prune: (before: Instant, max: number): Query => {
+      const keys = ['project_id', 'provider', 'answer'];
+      return sql.compile(
+        knex(name)
+          .whereIn(keys, knex(name).where('expire', '<', before).limit(max).select(keys))
+          .delete(),
+      );
+    },
+  };
+}

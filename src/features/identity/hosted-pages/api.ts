@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
-import { declare, page, redirect } from '#src/contract/operation.js';
+import { declare, image, page, redirect } from '#src/contract/operation.js';
 import { visibleText } from '#src/contract/shapes.js';
 
 const url = z.string().max(2048);
@@ -16,14 +16,19 @@ const query = z.object({
     .max(4096)
     .default('')
     .meta({ description: 'What went wrong before: JSON with the type of an error' }),
-  notice: z.enum(['sent', 'changed', 'registered', '']).catch(''),
+  notice: z.enum(['sent', 'sentSms', 'sentCode', 'changed', 'registered', 'signedOut', 'joined', '']).catch(''),
+  by: z.enum(['email', 'phone']).catch('email').meta({ description: 'How a code was sent' }),
   userId: z.string().max(64).default(''),
   secret: z.string().max(256).default(''),
+  challengeId: z.string().max(36).default(''),
+  teamId: z.string().max(36).default(''),
+  membershipId: z.string().max(36).default(''),
 });
 
 // A browser that opens a page may still hold a cookie; the pages are the same for everybody.
 const shown = { tag: 'pages', method: 'GET', project: false, auth: ['guest'], limit: 'none', query } as const;
 const view = { ...shown, status: 200, reply: page, errors: ['project_not_found'] } as const;
+const imageSeconds = 86_400;
 
 const field = z.string().max(1024).default('');
 const post = {
@@ -45,7 +50,8 @@ export const hostedPagesApi = declare({
   signInPage: { ...view, id: 'pages.signIn', path: '/auth/sign-in', summary: 'The page to sign in with.' },
   signUpPage: { ...view, id: 'pages.signUp', path: '/auth/sign-up', summary: 'The page to create an account with.' },
   emailPage: { ...view, id: 'pages.email', path: '/auth/email', summary: 'The page that mails a code or a link.' },
-  codePage: { ...view, id: 'pages.code', path: '/auth/code', summary: 'The page that takes a mailed code.' },
+  phonePage: { ...view, id: 'pages.phone', path: '/auth/phone', summary: 'The page that sends a code by SMS.' },
+  codePage: { ...view, id: 'pages.code', path: '/auth/code', summary: 'The page that takes a code that was sent.' },
   linkPage: { ...view, id: 'pages.link', path: '/auth/link', summary: 'The page that a mailed link leads to.' },
   secondFactorPage: {
     ...view,
@@ -57,6 +63,40 @@ export const hostedPagesApi = declare({
   resetPage: { ...view, id: 'pages.reset', path: '/auth/reset', summary: 'The page that sets a new password.' },
   verifyPage: { ...view, id: 'pages.verify', path: '/auth/verify', summary: 'The page that confirms an address.' },
   donePage: { ...view, id: 'pages.done', path: '/auth/done', summary: 'The page after a login without `success`.' },
+  invitationPage: {
+    ...view,
+    id: 'pages.invitation',
+    path: '/auth/invitation',
+    summary: 'The page that accepts an invitation to a team.',
+  },
+  failedPage: {
+    ...view,
+    id: 'pages.failed',
+    path: '/auth/failed',
+    summary: 'The page after a login by another site has failed, where the application has none.',
+  },
+  signOutPage: { ...view, id: 'pages.signOut', path: '/auth/sign-out', summary: 'The page to sign out with.' },
+  magicUrlPage: {
+    ...shown,
+    id: 'pages.magicURL',
+    path: '/pages/magic-url',
+    summary: 'Leads links of earlier mails to the page that mailed links lead to.',
+    query: query.pick({ project: true, userId: true, secret: true }),
+    status: 302,
+    reply: redirect,
+    errors: ['project_not_found'],
+  },
+  logo: {
+    ...shown,
+    id: 'pages.logo',
+    path: '/auth/logo',
+    summary: 'The logo of the project.',
+    query: z.object({ project: place.project, v: z.string().max(64).default('') }),
+    status: 200,
+    reply: image,
+    cacheSeconds: imageSeconds,
+    errors: ['project_not_found', 'project_logo_not_found'],
+  },
   verifiedPage: { ...view, id: 'pages.verified', path: '/auth/verified', summary: 'The page after a confirmation.' },
 
   signIn: {
@@ -85,11 +125,20 @@ export const hostedPagesApi = declare({
     body: z.object({ email: field, form: z.enum(['code', 'link']).default('code') }),
     errors: [],
   },
+  sendSms: {
+    ...post,
+    id: 'pages.postPhone',
+    path: '/auth/phone',
+    summary: 'Sends a code that logs in by SMS.',
+    limit: 'send',
+    body: z.object({ phone: field }),
+    errors: ['general_phone_disabled'],
+  },
   redeem: {
     ...login,
     id: 'pages.postCode',
     path: '/auth/code',
-    summary: 'Logs in by a mailed code or link.',
+    summary: 'Logs in by a code or link that was sent.',
     body: z.object({ userId: field, secret: field }),
     errors: loginErrors,
   },
@@ -102,8 +151,47 @@ export const hostedPagesApi = declare({
     pending: true,
     session: 'renews',
     limit: 'data',
-    body: z.object({ otp: field }),
+    body: z.object({ otp: field, challengeId: field }),
     errors: ['user_invalid_token', 'user_authenticator_not_found', 'user_recovery_codes_not_found'],
+  },
+  sendChallenge: {
+    ...post,
+    id: 'pages.postChallenge',
+    path: '/auth/challenge',
+    summary: 'Sends a code that completes a login as its second factor.',
+    auth: ['user'],
+    pending: true,
+    limit: 'send',
+    body: z.object({ factor: z.enum(['email', 'phone']) }),
+    errors: [
+      'user_email_not_found',
+      'user_email_not_verified',
+      'user_phone_not_found',
+      'user_phone_not_verified',
+      'general_phone_disabled',
+    ],
+  },
+  acceptInvitation: {
+    ...login,
+    id: 'pages.postInvitation',
+    path: '/auth/invitation',
+    summary: 'Accepts an invitation to a team by the secret of the link, and logs in where nobody is logged in.',
+    body: z.object({ teamId: field, membershipId: field, userId: field, secret: field }),
+    errors: [
+      ...['team_invalid_secret', 'team_invite_mismatch', 'membership_not_found', 'team_membership_mismatch'],
+      ...['membership_already_confirmed', 'user_not_found', 'user_blocked', 'team_limit_exceeded'],
+    ] as const,
+  },
+  signOut: {
+    ...post,
+    id: 'pages.postSignOut',
+    path: '/auth/sign-out',
+    summary: 'Ends the session of the browser.',
+    pending: true,
+    session: 'closes',
+    limit: 'data',
+    body: z.object({}),
+    errors: [],
   },
   recover: {
     ...post,

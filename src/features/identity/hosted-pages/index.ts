@@ -1,14 +1,15 @@
 import { Redirect } from '#src/contract/browser.js';
-import { type Call, implement, invoke, type Operation, type RequestFacts } from '#src/contract/operation.js';
-import type { Project } from '#src/contract/project.js';
+import { Failure } from '#src/contract/errors.js';
+import { type Call, implement, invoke, type Operation } from '#src/contract/operation.js';
 import { uniqueId } from '#src/contract/shapes.js';
+import { addressBelow } from '#src/contract/web-address.js';
 import { WithSession } from '#src/contract/with-session.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
 import { hostedPagesApi } from './api.js';
-import type { PageTexts } from './texts/en.js';
-import { createAddresses, createPageView, errorTypeOf, type PageQuery } from './view.js';
+import { createLogos } from './branding/logos.js';
+import { createViews } from './service.js';
 
 interface Deps {
   readonly projects: Projects;
@@ -18,72 +19,48 @@ interface Deps {
 }
 
 type Api = typeof hostedPagesApi;
-type Visit = { readonly query: PageQuery; readonly request: RequestFacts };
 type Submission = Pick<Call<Api['signIn' | 'proveSecondFactor']>, 'project' | 'actor' | 'query' | 'request'>;
 type Session = { readonly secret: string; readonly expire: string };
 
 /** Pages to sign in with, for applications that have none of their own. They work without scripts, but for passkeys. */
-export function createHostedPages(runtime: Pick<Runtime, 'db' | 'pages' | 'config'>, deps: Deps) {
-  const { db } = runtime;
-  const { projects, providers } = deps;
-  const show = createPageView(runtime);
-  const addressOf = createAddresses(runtime);
+export function createHostedPages(runtime: Pick<Runtime, 'db' | 'sql' | 'pages' | 'config'>, deps: Deps) {
+  const { db, config } = runtime;
+  const { projects } = deps;
+  const logos = createLogos(runtime);
+  const addressOf = (page: string, query: Readonly<Record<string, string>>) =>
+    addressBelow(config.baseUrl, page, query);
+  const views = createViews(runtime, { ...deps, logos });
   const byId = new Map(deps.operations.map((operation) => [operation.declaration.id, operation]));
 
   /** Calls an operation as a client does, with its validation, limits and records. */
-  const run = async <T = object>({ project, actor, request }: Submission, id: string, body: object): Promise<T> => {
+  const run = async <T = object>(
+    { project, actor, request }: Submission,
+    id: string,
+    body: object,
+    params: Readonly<Record<string, string>> = {},
+  ): Promise<T> => {
     const operation = byId.get(id);
     if (operation === undefined) throw new TypeError(`there is no operation ${id}`);
-    return (await invoke(operation, { project, actor, params: {}, query: {}, body, request })) as T;
+    return (await invoke(operation, { project, actor, params, query: {}, body, request })) as T;
   };
-  const successOf = (project: Project, success: string): URL | undefined =>
-    success === '' ? undefined : projects.demandOwnUrl(project, success, 'success');
   const keptOf = ({ project, query }: Submission) => ({ project: project.id, success: query.success });
+  const successOf = ({ project, query }: Submission): URL | undefined =>
+    query.success === '' ? undefined : projects.demandOwnUrl(project, query.success, 'success');
   const to = (call: Submission, page: string, further: Readonly<Record<string, string>> = {}): Redirect =>
     new Redirect(addressOf(`auth/${page}`, { ...keptOf(call), ...further }));
   /** Hands the session over and leads on. */
   const opened = (call: Submission, { secret, expire }: Session) => {
-    const success = successOf(call.project, call.query.success) ?? addressOf('auth/done', keptOf(call));
+    const success = successOf(call) ?? addressOf('auth/done', keptOf(call));
     return new WithSession(new Redirect(success), { secret, expire });
   };
-  const page = (name: string, heading: keyof PageTexts) => async (call: Visit) => {
-    const { query, request } = call;
-    const project = await projects.current(query.project);
-    const success = successOf(project, query.success);
-    return show({ name, heading, project, query, locale: request.locale, success });
-  };
-  const secondFactorPage = page('second-factor', 'second-factor');
-  const signInPage = async (call: Visit) => {
-    const { query, request } = call;
-    // Logins that lead through another site come back here too.
-    if (errorTypeOf(query.error) === 'user_more_factors_required') return secondFactorPage(call);
-    const project = await projects.current(query.project);
-    const enabled = (await providers.list(db, project)).filter((provider) => provider.enabled);
-    const success = successOf(project, query.success);
-    const shown = { name: 'sign-in', heading: 'sign-in', project, query, locale: request.locale, success } as const;
-    return show({ ...shown, providers: enabled });
-  };
-  const afterFirstFactor = (name: string, heading: keyof PageTexts) => {
-    const itself = page(name, heading);
-    return (call: Visit) =>
-      errorTypeOf(call.query.error) === 'user_more_factors_required' ? secondFactorPage(call) : itself(call);
-  };
 
-  const views = {
-    signInPage,
-    signUpPage: page('sign-up', 'sign-up'),
-    emailPage: page('email', 'email-page'),
-    codePage: afterFirstFactor('code', 'code-page'),
-    linkPage: afterFirstFactor('link', 'link-page'),
-    secondFactorPage,
-    recoveryPage: page('recovery', 'recovery'),
-    resetPage: page('reset', 'reset'),
-    verifyPage: page('verify', 'verify'),
-    donePage: page('done', 'done'),
-    verifiedPage: page('verified', 'verified'),
-  };
   const operations = implement(hostedPagesApi, {
     ...views,
+    magicUrlPage: async ({ query }) => {
+      const { id: project } = await projects.current(query.project);
+      return new Redirect(addressOf('auth/link', { ...query, project }));
+    },
+    logo: async ({ query }) => logos.get(db, await projects.current(query.project)),
     signIn: async (call) => opened(call, await run<Session>(call, 'account.createEmailSession', call.body)),
     signUp: async (call) => {
       const { email, password } = call.body;
@@ -102,12 +79,43 @@ export function createHostedPages(runtime: Pick<Runtime, 'db' | 'pages' | 'confi
       const { userId } = await run<{ userId: string }>(call, 'account.createEmailToken', { userId: uniqueId, email });
       return to(call, 'code', { userId, notice: 'sent' });
     },
+    sendSms: async (call) => {
+      const phone = dialled(call.body.phone);
+      const { userId } = await run<{ userId: string }>(call, 'account.createPhoneToken', { userId: uniqueId, phone });
+      return to(call, 'code', { userId, by: 'phone', notice: 'sentSms' });
+    },
     redeem: async (call) => opened(call, await run<Session>(call, 'account.createSession', call.body)),
     proveSecondFactor: async (call) => {
       const otp = call.body.otp.trim();
-      const factor = /^\d{6}$/.test(otp) ? 'totp' : 'recoverycode';
-      const { $id: challengeId } = await run<{ $id: string }>(call, 'account.createMfaChallenge', { factor });
+      const isCode = /^\d{6}$/.test(otp);
+      const begin = async () => {
+        const factor = isCode ? 'totp' : 'recoverycode';
+        return (await run<{ $id: string }>(call, 'account.createMfaChallenge', { factor })).$id;
+      };
+      const challengeId = isCode && call.body.challengeId !== '' ? call.body.challengeId : await begin();
       return opened(call, await run<Session>(call, 'account.updateMfaChallenge', { challengeId, otp }));
+    },
+    sendChallenge: async (call) => {
+      const { factor } = call.body;
+      const { $id: challengeId } = await run<{ $id: string }>(call, 'account.createMfaChallenge', { factor });
+      return to(call, 'second-factor', { challengeId, notice: 'sentCode' });
+    },
+    acceptInvitation: async (call) => {
+      const { teamId, membershipId, ...proof } = call.body;
+      const params = { teamId, membershipId };
+      const joined = await run<object>(call, 'teams.updateMembershipStatus', proof, params);
+      const success = successOf(call);
+      const next = success === undefined ? to(call, 'done', { notice: 'joined' }) : new Redirect(success);
+      return joined instanceof WithSession ? new WithSession(next, joined.session) : next;
+    },
+    signOut: async (call) => {
+      if (call.actor.kind === 'user')
+        await run(call, 'account.deleteSession', {}, { sessionId: 'current' }).catch((error: unknown) => {
+          // It has ended meanwhile, which is what was wanted.
+          if (!(error instanceof Failure && error.type === 'user_session_not_found')) throw error;
+        });
+      const success = successOf(call);
+      return success === undefined ? to(call, 'sign-in', { notice: 'signedOut' }) : new Redirect(success);
     },
     recover: async (call) => {
       const url = addressOf('auth/reset', { success: call.query.success }).href;
@@ -123,5 +131,10 @@ export function createHostedPages(runtime: Pick<Runtime, 'db' | 'pages' | 'confi
       return to(call, 'verified');
     },
   });
-  return { operations };
+  return { operations, logos };
+}
+
+/** A number as people write it, in the form of E.164. */
+function dialled(phone: string): string {
+  return phone.replace(/[\s()./-]/g, '').replace(/^00/, '+');
 }

@@ -1,8 +1,10 @@
 import { credentialHeaders } from '#src/contract/headers.js';
 import type { Page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
+import { addressBelow } from '#src/contract/web-address.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Provider } from '../providers/index.js';
+import { paletteOf } from './branding/palette.js';
 import type { PageTexts } from './texts/en.js';
 import { textsFor } from './texts/texts.js';
 
@@ -12,8 +14,12 @@ export interface PageQuery {
   readonly success: string;
   readonly error: string;
   readonly notice: string;
+  readonly by: 'email' | 'phone';
   readonly userId: string;
   readonly secret: string;
+  readonly challengeId: string;
+  readonly teamId: string;
+  readonly membershipId: string;
 }
 
 /** A page that is to be shown. */
@@ -25,16 +31,9 @@ interface Shown {
   readonly locale: string | null;
   /** Where the user goes from here, checked already; undefined where the address names no such page. */
   readonly success: URL | undefined;
-  readonly providers?: readonly Provider[];
-}
-
-/** The addresses of pages of the service. */
-export function createAddresses({ config }: Pick<Runtime, 'config'>) {
-  const base = config.baseUrl.replace(/\/$/, '');
-  return (page: string, query: Readonly<Record<string, string>>): URL => {
-    const given = Object.entries(query).filter(([, value]) => value !== '');
-    return new URL(`${base}/${page}?${new URLSearchParams(given)}`);
-  };
+  readonly providers: readonly Provider[];
+  /** The version of the logo, if any. */
+  readonly logo: string | undefined;
 }
 
 /** The type of the error that a form led back with. */
@@ -47,44 +46,114 @@ export function errorTypeOf(error: string): string {
   }
 }
 
-/** Shows hosted pages; nothing of their address but the secret of a link stands in them. */
+/** What a page has to bring back when its form is refused. */
+const neededBy: Readonly<Record<string, readonly Exclude<keyof PageQuery, 'project' | 'success' | 'error'>[]>> = {
+  code: ['userId', 'by'],
+  link: ['userId', 'secret'],
+  reset: ['userId', 'secret'],
+  verify: ['userId', 'secret'],
+  'second-factor': ['challengeId'],
+  invitation: ['userId', 'secret', 'teamId', 'membershipId'],
+};
+/** Pages that people see first, and the sentence of the project with them. */
+const entrances = ['sign-in', 'sign-up'];
+/** Pages to which a login at another site comes back. */
+const arrivals = ['sign-in', 'failed'];
+
+/** Shows hosted pages; nothing of their address but what their forms send on stands in them. */
 export function createPageView({ pages, config }: Pick<Runtime, 'pages' | 'config'>) {
-  const addressOf = createAddresses({ config });
+  const addressOf = (path: string, query: Readonly<Record<string, string>>) =>
+    addressBelow(config.baseUrl, path, query);
   const projectHeader = credentialHeaders([]).project[0] ?? '';
 
-  return async ({ name, heading, project, query, locale, success, providers = [] }: Shown): Promise<Page> => {
+  const providerLinks = async ({ project, providers }: Shown, texts: PageTexts, success: string, failure: string) => {
+    const links = providers.map(({ kind, key, name }) => {
+      const path = `account/sessions/${kind === 'saml' ? 'saml' : 'oauth2'}/${key}`;
+      const { href } = addressOf(path, { project: project.id, success, failure });
+      return pages.fragment('hosted/provider', { href, text: `${texts.withProvider} ${name}` });
+    });
+    return (await Promise.all(links)).join('');
+  };
+
+  return async (shown: Shown): Promise<Page> => {
+    const { name, heading, project, query, locale, success } = shown;
     const { language, texts } = textsFor(locale);
     const kept = { project: project.id, success: success?.href ?? '' };
-    const own = { ...kept, userId: query.userId, secret: query.secret };
-    // A form that is refused leads back to its page, with what the page needs.
-    const failure = addressOf(`auth/${name}`, ['code', 'reset', 'verify', 'link'].includes(name) ? own : kept);
-    const type = errorTypeOf(query.error);
-    const problem = Object.hasOwn(texts, type) ? texts[type as keyof PageTexts] : texts.failed;
+    const needed = Object.fromEntries((neededBy[name] ?? []).map((member) => [member, query[member]]));
+    const failure = addressOf(`auth/${name}`, { ...kept, ...needed });
+    const successPage = (success ?? addressOf('auth/done', kept)).href;
     const values = {
       ...texts,
+      ...lookOf(shown, language),
       language,
-      project: project.name,
       projectId: project.id,
       projectHeader,
       heading: texts[heading],
-      error: type === '' || type === 'user_more_factors_required' ? '' : problem,
+      newPassword: texts.newPassword.replace('{count}', String(config.passwordMinLength)),
+      error: problemOf(shown, texts),
       notice: query.notice === '' ? '' : texts[query.notice as keyof PageTexts],
       link: addressOf('', kept).searchParams.toString(),
       query: addressOf('', { ...kept, failure: failure.href }).searchParams.toString(),
-      successPage: (success ?? addressOf('auth/done', kept)).href,
+      successPage,
       failurePage: failure.href,
+      by: query.by,
       userId: query.userId,
       secret: query.secret,
+      challengeId: query.challengeId,
+      teamId: query.teamId,
+      membershipId: query.membershipId,
+      ...waysOf(project, config.smsUrl !== undefined),
     };
-    const links = providers.map((provider) => {
-      const path = `account/sessions/${provider.kind === 'saml' ? 'saml' : 'oauth2'}/${provider.key}`;
-      const href = addressOf(path, { project: project.id, success: values.successPage, failure: failure.href }).href;
-      return pages.fragment('hosted/provider', { href, text: `${texts.withProvider} ${provider.name}` });
-    });
     return pages.render(`hosted/${name}`, values, {
       layout: 'hosted/layout',
-      fragments: { providers: (await Promise.all(links)).join('') },
+      fragments: { providers: await providerLinks(shown, texts, successPage, failure.href) },
       formTargets: success === undefined ? [] : [success.origin],
     });
+  };
+}
+
+/** What the page says of an error that a form, or a login at another site, has led back with. */
+function problemOf({ name, query }: Shown, texts: PageTexts): string {
+  const type = errorTypeOf(query.error);
+  if (type === '' || type === 'user_more_factors_required') return '';
+  if (type === 'user_invalid_token' && arrivals.includes(name)) return texts.login_over;
+  return Object.hasOwn(texts, type) ? texts[type as keyof PageTexts] : texts.failed;
+}
+
+/** The ways to log in that the pages offer. */
+function waysOf({ settings }: Project, hasSms: boolean): Readonly<Record<string, string>> {
+  const shown = (isOn: boolean) => (isOn ? 'yes' : '');
+  return {
+    takesPassword: shown(settings['login.password']),
+    takesPasskey: shown(settings['login.passkey']),
+    takesEmail: shown(settings['login.emailOtp'] || settings['login.magicUrl']),
+    takesCode: shown(settings['login.emailOtp']),
+    takesLink: shown(settings['login.magicUrl']),
+    takesSms: shown(hasSms && settings['login.phone']),
+  };
+}
+
+/** What of a page is the project's own. */
+function lookOf({ name, project, logo }: Shown, language: string): Readonly<Record<string, string>> {
+  const { settings } = project;
+  const { light, dark } = paletteOf(settings['pages.color']);
+  const intros: Readonly<Record<string, string | null>> = {
+    de: settings['pages.intro.de'],
+    es: settings['pages.intro.es'],
+  };
+  const linkOf = (address: string | null) =>
+    address === null ? '' : new URL(address.replaceAll('{language}', language)).href;
+  return {
+    project: settings['pages.name'] ?? project.name,
+    logo: logo === undefined ? '' : `logo?${new URLSearchParams({ project: project.id, v: logo })}`,
+    intro: entrances.includes(name) ? (intros[language] ?? settings['pages.intro'] ?? '') : '',
+    terms: linkOf(settings['pages.terms']),
+    privacy: linkOf(settings['pages.privacy']),
+    lightText: light.text,
+    lightFill: light.fill,
+    lightOnFill: light.onFill,
+    darkText: dark.text,
+    darkFill: dark.fill,
+    darkOnFill: dark.onFill,
   };
 }

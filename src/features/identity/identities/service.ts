@@ -3,9 +3,12 @@ import { Failure } from '#src/contract/errors.js';
 import { identityLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import { noTokens, type ProviderTokens } from '#src/contract/session.js';
+import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
+import type { Courier } from '../../installation/index.js';
+import type { Providers } from '../providers/index.js';
 import { createIdentityStore, type IdentityRow, identities, identityFields, sealedTokens } from './store.js';
 
 /** An account with an identity provider, and whose user it is. */
@@ -38,8 +41,10 @@ export interface Identities {
   link(unit: Unit, project: Project, userId: string, proof: IdentityProof): Promise<Identity | undefined>;
   /** Keeps what the provider says now of one that a user has. */
   renew(unit: Unit, project: Project, identity: Identity, proof: IdentityProof): Promise<Identity>;
-  /** Takes it away from its user. */
-  unlink(unit: Unit, project: Project, identity: Identity): Promise<void>;
+  /** Takes it away from its user, and tells them by mail. */
+  unlink(unit: Unit, project: Project, user: UserRecord, identity: Identity): Promise<void>;
+  /** Tells the user by mail that somebody can log in by it from now on. */
+  tellLinked(unit: Unit, project: Project, user: UserRecord, identity: Identity): Promise<void>;
   /** What the provider lets the application do; empty where nothing. */
   tokensOf(project: Project, identity: Identity): ProviderTokens;
   /** The same for the sessions of a user, by the identity that each was opened by. */
@@ -52,10 +57,16 @@ export interface Identities {
   replaceTokens(unit: Unit, project: Project, identity: Identity, tokens: ProviderTokens): Promise<boolean>;
 }
 
+interface Deps {
+  readonly lists: Lists;
+  readonly courier: Courier;
+  readonly providers: Providers;
+}
+
 /** Creates the service of identities. */
 export function createIdentities(
   { db, sql, random, sealing }: Pick<Runtime, 'db' | 'sql' | 'random' | 'sealing'>,
-  { lists }: { readonly lists: Lists },
+  { lists, courier, providers }: Deps,
 ): Identities {
   const store = createIdentityStore(sql);
   const aadOf = (id: string) => ({ column: sealedTokens, row: id });
@@ -76,6 +87,19 @@ export function createIdentities(
     userId,
     payload: { userId, provider, providerUid },
   });
+
+  const notify = async (
+    unit: Unit,
+    project: Project,
+    { id: userId, email, name, locale }: UserRecord,
+    message: 'identity-linked' | 'identity-unlinked',
+    identity: Identity,
+  ): Promise<void> => {
+    if (email === null) return;
+    const { name: provider } = await providers.get(unit, project, identity.provider);
+    const variables = { provider, account: identity.providerEmail, at: unit.now };
+    courier.send(unit, project, { message, to: email, userId, name, locale, variables });
+  };
 
   return {
     find: async (reader, project, provider, providerUid) =>
@@ -112,10 +136,12 @@ export function createIdentities(
       await unit.run(store.update(project.id, id, change));
       return { ...identity, ...change };
     },
-    unlink: async (unit, project, identity) => {
+    unlink: async (unit, project, user, identity) => {
       if ((await unit.run(store.remove(project.id, identity.id))) === 0) throw new Failure('user_identity_not_found');
       unit.record('identityUnlinked', recorded(identity));
+      await notify(unit, project, user, 'identity-unlinked', identity);
     },
+    tellLinked: (unit, project, user, identity) => notify(unit, project, user, 'identity-linked', identity),
     tokensOf,
     tokensOfSessions: async (reader, project, userId) => {
       const found = (await reader.all(store.ofUser(project.id, userId))).map((row) => identities.decode(row));

@@ -31,3 +31,17 @@ export const redemption = {
 
 /** What the operations that send a one-time secret have in common. */
 export const secretRequest = { ...common, method: 'POST', limit: 'send', reply: json(tokenShape) } as const;
+
+/** Errors of the operations by which a login at an identity provider ends, besides those of its protocol. */
+export const externalErrors = [
+  'general_bad_request',
+  'general_unauthorized_scope',
+  'project_provider_disabled',
+  'user_already_exists',
+  'user_blocked',
+  'user_email_already_exists',
+  'user_identity_limit_exceeded',
+  'user_invalid_token',
+  'user_missing_id',
+  'user_more_factors_required',
+] as const;

@@ -8,9 +8,11 @@ import { oauth2 } from './oauth2/index.js';
 import { passkey } from './passkey/index.js';
 import { password } from './password/index.js';
 import { phoneCode } from './phone-code/index.js';
+import { saml } from './saml/index.js';
 import { serverToken } from './server-token/index.js';
 
 export { createLogins } from './operations.js';
+export { sealedSamlKeys } from './saml/own-keys/index.js';
 
 /** Every way to log in, in the order in which the documentation lists them. */
 export const loginMethods: readonly LoginMethod[] = [
@@ -20,17 +22,18 @@ export const loginMethods: readonly LoginMethod[] = [
   emailCode,
   phoneCode,
   oauth2,
+  saml,
   passkey,
   serverToken,
 ];
 
 /** The kinds of identity providers that they speak with. */
-export function providerKindsOf(runtime: Pick<Runtime, 'egress'>): readonly ProviderKind[] {
+export function providerKindsOf(runtime: Pick<Runtime, 'egress' | 'clock' | 'config'>): readonly ProviderKind[] {
   return loginMethods.flatMap((method) => method.providerKinds?.(runtime) ?? []);
 }
 
 /** What sessions and the code call other ways to log in: no identity provider may pass for one of them. */
 export const reservedProviders: ReadonlySet<string> = new Set([
   ...loginMethods.map(({ provider }) => provider),
-  ...['server', 'password', 'invitation', 'passkey', 'webauthn', 'saml', 'oidc', 'callback'],
+  ...['server', 'password', 'invitation', 'webauthn', 'oidc', 'callback'],
 ]);

@@ -1,6 +1,6 @@
 import type { Actor } from '#src/contract/actor.js';
 import type { Operation, RequestFacts } from '#src/contract/operation.js';
-import type { Project } from '#src/contract/project.js';
+import type { LoginSwitch, Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Courier, Limits, Projects } from '../../installation/index.js';
 import type { Claims, Contact } from '../claims/index.js';
@@ -66,6 +66,8 @@ export interface LoginToolkit extends LoginDeps {
 export interface LoginMethod {
   /** What its sessions say about where they come from. */
   readonly provider: string;
+  /** The setting by which a project switches it off. */
+  readonly login: LoginSwitch;
   /** What it proves, as `factors` of a session says it. */
   readonly factor: string;
   /** Whether users get a mail about a login from an unknown device. Pointless where the login proves the mailbox that the mail would go to. */
@@ -73,7 +75,7 @@ export interface LoginMethod {
   /** The one-time secret that it logs in by, if any: `POST /account/sessions/token` redeems those of every method. */
   readonly secret?: LoginSecret;
   /** The kinds of identity providers that it speaks with, if any. */
-  providerKinds?(runtime: Pick<Runtime, 'egress'>): readonly ProviderKind[];
+  providerKinds?(runtime: Pick<Runtime, 'egress' | 'clock' | 'config'>): readonly ProviderKind[];
   /** Its operations, each with its handler. */
   operations(runtime: Runtime, toolkit: LoginToolkit): readonly Operation[];
 }

@@ -1,4 +1,4 @@
-import type { ErrorType } from '#src/contract/errors.js';
+import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { auditContextOf } from '#src/contract/operation.js';
 import type { ProviderTokens } from '#src/contract/session.js';
 import type { UserRecord } from '#src/contract/user.js';
@@ -67,7 +67,14 @@ export function createRedemption(
     return { ...opened, tokens: identity && identities.tokensOf(project, identity) };
   };
   return async (call, provider, purposes = everyPurpose) => {
-    const opened = await db.work(auditContextOf(call), (unit) => open(unit, call, provider, purposes));
+    const { project, actor } = call;
+    // A secret of a way that the project has switched off is like one that was never issued.
+    const offered = purposes.filter((purpose) => {
+      const method = byPurpose.get(purpose);
+      return actor.kind === 'key' || method === undefined || project.settings[method.login];
+    });
+    if (offered.length === 0) throw new Failure('user_auth_method_unsupported');
+    const opened = await db.work(auditContextOf(call), (unit) => open(unit, call, provider, offered));
     return toNewSession(opened.session, opened.secret, opened.tokens);
   };
 }

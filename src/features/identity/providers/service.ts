@@ -6,6 +6,7 @@ import { required, visibleText } from '#src/contract/shapes.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createProviderStore, type ProviderRow, providers, sealedProviders } from './store.js';
+import { disabled, type ProviderFinding, unreadable } from './testing/findings.js';
 
 /** A protocol that identity providers speak, as the login method that speaks it describes it. */
 export interface ProviderKind {
@@ -18,6 +19,15 @@ export interface ProviderKind {
   demandSamePeople(key: string, before: ProviderConfig, after: ProviderConfig): void;
   /** What of it may be shown: no secrets. */
   show(key: string, config: ProviderConfig): Readonly<Record<string, unknown>>;
+  /**
+   * Fills in what is read elsewhere, before the unit of work: a document that the provider publishes. Throws Failure `general_unavailable` where
+   * it cannot be reached, `general_argument_invalid` where it is none.
+   */
+  prepare?(config: ProviderConfig): Promise<ProviderConfig>;
+  /** The addresses of the service that are registered at the provider, by their names on the wire. */
+  addresses(projectId: string, key: string): Readonly<Record<string, string>>;
+  /** Calls the provider and looks for what keeps logins from working, now or soon. */
+  test(provider: Provider): Promise<readonly ProviderFinding[]>;
 }
 
 /** What a provider is configured with; its kind knows the members. */
@@ -54,6 +64,12 @@ export interface Providers {
   remove(unit: Unit, project: Project, key: string): Promise<void>;
   /** What of a provider may be shown. */
   show(provider: Provider): Readonly<Record<string, unknown>>;
+  /** The configuration with what its kind reads elsewhere; the same for a kind that reads nothing. Throws Failure. */
+  prepare(kind: string, config: ProviderConfig): Promise<ProviderConfig>;
+  /** The addresses that are registered at a provider; none for a kind that is not known. */
+  addresses(kind: string, projectId: string, key: string): Readonly<Record<string, string>>;
+  /** What keeps the logins of a provider from working, now or soon. */
+  test(provider: Provider): Promise<readonly ProviderFinding[]>;
 }
 
 const keyShape = z
@@ -157,8 +173,20 @@ export function createProviders(
       unit.record('providerDeleted', { resource: `providers/${key}`, payload: { kind, name } });
     },
     // Nothing, where the configuration does not open.
-    show: ({ kind, key, config }) => (Object.keys(config).length === 0 ? {} : kindOf(kind).show(key, config)),
+    show: ({ kind, key, config }) => (isReadable(config) ? kindOf(kind).show(key, config) : {}),
+    prepare: async (kind, config) => (await kindOf(kind).prepare?.(config)) ?? config,
+    addresses: (kind, projectId, key) => kindOf(kind).addresses(projectId, key),
+    test: async (provider) => {
+      if (!isReadable(provider.config)) return [unreadable(provider)];
+      const found = await kindOf(provider.kind).test(provider);
+      return provider.enabled ? found : [disabled(provider), ...found];
+    },
   };
+}
+
+/** A configuration that cannot be opened is empty. */
+function isReadable(config: ProviderConfig): boolean {
+  return Object.keys(config).length > 0;
 }
 
 function invalid(message: string): Failure {

@@ -130,6 +130,7 @@ export const secondFactorApi = declare({
       'general_phone_disabled',
       'user_authenticator_not_found',
       'user_recovery_codes_not_found',
+      'user_auth_method_unsupported',
     ],
   },
   updateChallenge: {
@@ -140,7 +141,7 @@ export const secondFactorApi = declare({
     body: z.object({ challengeId: z.string().max(36), otp: otpText }),
     status: 200,
     reply: json(sessionShape),
-    errors: ['user_invalid_token'],
+    errors: ['user_invalid_token', 'user_auth_method_unsupported'],
     session: 'opens',
   },
   createRecoveryCodes: {

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { pendingSeconds, secretLife } from '#src/contract/limits.js';
 import type { RequestFacts } from '#src/contract/operation.js';
-import type { Project } from '#src/contract/project.js';
+import type { LoginSwitch, Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
@@ -102,6 +102,7 @@ export function createChallenges({ sql, random, config }: Pick<Runtime, 'sql' | 
   return {
     /** Begins a challenge. Refuses with 429. */
     begin: async (unit: Unit, challenged: Challenged, factor: SecondFactor): Promise<ChallengeRow> => {
+      demandLoginOf(challenged);
       await demandUsable(unit, challenged, factor);
       const { project, account, session } = challenged;
       const row = { id: random.id(), projectId: project.id, userId: account.id, sessionId: session.id, factor };
@@ -113,6 +114,7 @@ export function createChallenges({ sql, random, config }: Pick<Runtime, 'sql' | 
     },
     /** Answers a challenge. Refuses with `user_invalid_token` where anything is wrong, and with 429. */
     answer: async (unit: Unit, challenged: Challenged, challengeId: string, otp: string): Promise<OpenedSession> => {
+      demandLoginOf(challenged);
       const { project, account, session, request } = challenged;
       const found = await unit.one(store.find(session.id, challengeId, unit.now));
       if (found === undefined) throw new Failure('user_invalid_token');
@@ -129,4 +131,19 @@ export function createChallenges({ sql, random, config }: Pick<Runtime, 'sql' | 
         : sessions.renew(unit, project, session, factor);
     },
   };
+}
+
+/** Throws Failure `user_auth_method_unsupported` where a login is under way whose way the project has switched off meanwhile. */
+function demandLoginOf({ project, session }: Challenged): void {
+  if (session.pending && !project.settings[loginOf(session)]) throw new Failure('user_auth_method_unsupported');
+}
+
+/** The setting that switches the way to log in by which a session came. */
+function loginOf({ provider, factors }: Session): LoginSwitch {
+  const [came] = (['oauth2', 'saml', 'password', 'passkey', 'phone', 'token'] as const).filter((one) =>
+    factors.includes(one),
+  );
+  if (came !== undefined) return `login.${came}`;
+  if (provider === 'magic-url') return 'login.magicUrl';
+  return provider === 'token' ? 'login.emailOtp' : 'login.invitation';
 }

@@ -15,6 +15,7 @@ export const selfServiceApi = declare({
   signUp: {
     ...common,
     id: 'account.create',
+    login: 'login.password',
     method: 'POST',
     path: '/account',
     summary: 'Creates an account with e-mail address and password. No session is created.',

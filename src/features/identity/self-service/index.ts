@@ -159,7 +159,7 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
         const account = await held(unit, call);
         const identity = await identities.findById(unit, project, params.identityId);
         if (identity?.userId !== account.id) throw new Failure('user_identity_not_found');
-        await identities.unlink(unit, project, identity);
+        await identities.unlink(unit, project, account, identity);
         await sessions.closeOfIdentity(unit, project, identity, actor.session.id);
       });
     },

@@ -17,7 +17,7 @@ type Deps = Pick<Runtime, 'db' | 'sql' | 'clock'>;
 export function createAuthentication(
   { db, sql, clock }: Deps,
   { store, reader, users }: { store: SessionStore; reader: SessionReader; users: Users },
-): Pick<Sessions, 'authenticate' | 'authenticateById'> {
+): Pick<Sessions, 'authenticate' | 'authenticateById' | 'usersOf'> {
   const { isAlive, load, resolve } = reader;
   const lookup = createLoader(sql.dialect, (ids) => load(db, ids));
 
@@ -56,6 +56,16 @@ export function createAuthentication(
       const { session } = found;
       if (session.projectId !== project.id || session.userId !== userId || session.pending) return undefined;
       return toActor(project, found, 'jwt');
+    },
+    usersOf: async (project, ids) => {
+      const found = ids.length === 0 ? new Map<string, StoredSession>() : await load(db, ids);
+      const users = new Map<string, User>();
+      for (const [id, { session, account }] of found) {
+        const isOver = session.endedAt !== null || session.pending || !isAlive(session, project);
+        if (isOver || !account.status || session.projectId !== project.id) continue;
+        users.set(id, { kind: 'user', id: account.id, account, session, via: 'header' });
+      }
+      return users;
     },
   };
 }

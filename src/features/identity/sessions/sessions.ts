@@ -41,6 +41,8 @@ export interface Sessions {
   authenticate(project: Project, secret: string, via: User['via']): Promise<User | undefined>;
   /** The same for a JWT, which names its session and is proof of it; a login that lacks its second factor has none. */
   authenticateById(project: Project, userId: string, id: string): Promise<User | undefined>;
+  /** The users of sessions by their ids, where these count now. Unlike a login this is no use of them. */
+  usersOf(project: Project, ids: readonly string[]): Promise<ReadonlyMap<string, User>>;
   /**
    * Opens a session where the user has proved enough: refuses blocked users and logins that lack the second factor, ends the session the
    * same browser held, and the oldest beyond the project's limit. The caller has proved the first factor.

@@ -15,7 +15,7 @@ export type { SigningKeyStatus } from './view.js';
 /** Every claim of a token, in the order in which the documentation lists them. */
 export const tokenClaims = [
   ...['iss', 'aud', 'sub', 'iat', 'exp', 'sid', 'jti', 'projectId', 'userId', 'sessionId'],
-  ...['email', 'emailVerification', 'teams', 'roles', 'rolesTruncated'],
+  ...['email', 'emailVerification', 'teams', 'roles', 'rolesTruncated', 'act'],
 ] as const;
 
 /** Who issues the tokens of a project: an address below which its documents stand. */

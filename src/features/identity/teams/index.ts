@@ -1,3 +1,4 @@
+import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Lists } from '../../../platform/list-query/index.js';
 import type { Courier, Limits, Projects } from '../../installation/index.js';
@@ -17,6 +18,8 @@ import { createTeamStore } from './store.js';
 
 export { teamsApi } from './api.js';
 export { membershipsApi } from './memberships/api.js';
+export { membershipShape } from './memberships/view.js';
+export { teamShape } from './view.js';
 
 /** What teams need of other features. */
 interface Deps {
@@ -39,6 +42,9 @@ export function createTeamsFeature(runtime: Runtime, deps: Deps) {
   const within = { ...deps, teams, membershipRepository };
   return {
     withoutOwner: membershipRepository.withoutOwner,
+    /** Ends every open invitation to one of the recipients, when who they reach is erased. */
+    withdrawAll: (unit: Unit, projectId: string, recipients: readonly string[]): Promise<number> =>
+      unit.run(store.withdrawAll(projectId, recipients)),
     operations: [
       ...teamOperations(runtime, teams),
       ...membershipOperations(runtime, deps.projects, {

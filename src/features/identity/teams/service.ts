@@ -1,18 +1,19 @@
 import type { WireActor } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
+import type { Audience } from '#src/contract/events.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import { printJson } from '#src/platform/json.js';
 import { type ListField, type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
+import { announceMembership } from './memberships/announce.js';
 import { type MembershipRepository, newMembership, recorded } from './memberships/repository.js';
 import { ownerRole } from './memberships/store.js';
-import { memberCount, type Team, type TeamStore, teams } from './store.js';
-
-/** A team with the number of its members. */
-export type CountedTeam = Team & { readonly total: number };
+import { type CountedTeam, memberCount, type Team, type TeamStore, teams } from './store.js';
+import { toTeam } from './view.js';
 
 /** Who may call operations on teams: users, and server keys and operators, who may do everything. */
 export type Caller = Exclude<WireActor, { kind: 'guest' }>;
@@ -83,9 +84,17 @@ export function createTeams({ db, random }: Pick<Runtime, 'db' | 'random'>, stor
     if (!membershipRepository.isOwner(own)) throw new Failure('user_unauthorized');
     return team;
   };
+  const announce = (
+    unit: Unit,
+    event: 'teamCreated' | 'teamUpdated' | 'teamDeleted',
+    team: CountedTeam,
+    audience: Audience = { team: team.id },
+  ) => unit.announce(event, { resource: resource(team), data: printJson(toTeam(team)), audience });
   const update = async (unit: Unit, project: Project, team: Team, change: Partial<Team>): Promise<CountedTeam> => {
     await unit.run(store.update(team, { ...change, updatedAt: unit.now }));
-    return get(unit, project, team.id);
+    const changed = await get(unit, project, team.id);
+    announce(unit, 'teamUpdated', changed);
+    return changed;
   };
 
   return {
@@ -117,14 +126,15 @@ export function createTeams({ db, random }: Pick<Runtime, 'db' | 'random'>, stor
       if (input.id !== uniqueId && (await takenIds.has(unit, { projectId: project.id, kind: 'team', id })))
         throw new Failure('team_already_exists');
       unit.record('teamCreated', { resource: resource(team), payload: { name: team.name } });
-      if (founder === undefined) return { ...team, total: 0 };
+      const created = { ...team, total: founder === undefined ? 0 : 1 };
+      announce(unit, 'teamCreated', created);
+      if (founder === undefined) return created;
       const roles = [...new Set([...input.roles, ownerRole])];
       const place = { id: random.id(), projectId: project.id, teamId: id, userId: founder.id, roles };
-      unit.record(
-        'membershipConfirmed',
-        recorded(await membershipRepository.add(unit, founder, newMembership(unit, place))),
-      );
-      return { ...team, total: 1 };
+      const membership = await membershipRepository.add(unit, founder, newMembership(unit, place));
+      unit.record('membershipConfirmed', recorded(membership));
+      announceMembership(unit, 'membershipCreated', { membership, account: founder, teamName: team.name });
+      return created;
     },
     rename: async (unit, project, actor, id, name) => {
       const team = await lockAsOwner(unit, project, actor, id);
@@ -138,7 +148,9 @@ export function createTeams({ db, random }: Pick<Runtime, 'db' | 'random'>, stor
     },
     remove: async (unit, project, actor, id) => {
       const team = await lockAsOwner(unit, project, actor, id);
-      await membershipRepository.dissolve(unit, project.id, id, () => unit.run(store.remove(team)));
+      const last = await get(unit, project, id);
+      const users = await membershipRepository.dissolve(unit, project.id, id, () => unit.run(store.remove(team)));
+      announce(unit, 'teamDeleted', last, { users });
       await takenIds.keep(unit, { projectId: project.id, kind: 'team', id });
       unit.record('teamDeleted', { resource: resource(team), payload: { name: team.name } });
     },

@@ -14,6 +14,9 @@ export const teams = table('teams', {
 /** A team. */
 export type Team = ReturnType<typeof teams.decode>;
 
+/** A team with the number of its members. */
+export type CountedTeam = Team & { readonly total: number };
+
 /** Confirmed members of the team of a row; counted when somebody looks, so that no deletion of a user can leave it wrong. */
 export const memberCount =
   '(select count(*) from memberships where memberships.project_id = teams.project_id and memberships.team_id = teams.id and memberships.confirm = 1)';

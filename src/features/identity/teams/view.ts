@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
-import type { CountedTeam } from './service.js';
+import type { CountedTeam } from './store.js';
 
 /** A team on the wire. */
 export const teamShape = z

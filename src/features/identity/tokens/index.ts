@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Limits } from '../../installation/index.js';
+import type { Limits, ServerKeys } from '../../installation/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { SigningKeys } from '../signing-keys/index.js';
 import type { Users } from '../users/index.js';
@@ -14,7 +14,7 @@ export type { Tokens } from './service.js';
 /** JWTs by which a backend acts for a user. */
 export function createTokensFeature(
   runtime: Pick<Runtime, 'db' | 'clock' | 'random' | 'jwt' | 'config'>,
-  deps: { users: Users; sessions: Sessions; signingKeys: SigningKeys; limits: Limits },
+  deps: { users: Users; sessions: Sessions; signingKeys: SigningKeys; serverKeys: ServerKeys; limits: Limits },
 ) {
   const tokens = createTokens(runtime, deps);
   const operations = implement(tokensApi, {

@@ -6,11 +6,13 @@ import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import { printJson } from '#src/platform/json.js';
 import { type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import { createPasswords, type Passwords } from './passwords/service.js';
 import { isVouching, type NewUser, newTarget, newUser } from './record.js';
 import { createUserStore, type UserChange, userFields, userTable } from './store.js';
+import { toUser } from './view.js';
 
 type Contact = 'email' | 'phone';
 
@@ -85,7 +87,10 @@ export function createUsers(runtime: Deps, { lists, takenIds }: { lists: Lists; 
     const changed = { ...change, updatedAt: unit.now };
     const rows = await unit.run(store.update(projectId, user.id, changed));
     if (rows === 0) throw new Failure('user_not_found');
-    return { ...user, ...changed };
+    const after = { ...user, ...changed };
+    // A password that is hashed anew shows nowhere.
+    if (Object.keys(change).some((name) => name !== 'passwordHash')) announceUser(unit, after);
+    return after;
   };
   /** Replaces the address or the number, and the target that goes with it. */
   const changeContact = async (
@@ -183,4 +188,13 @@ export function createUsers(runtime: Deps, { lists, takenIds }: { lists: Lists; 
       await takenIds.keep(unit, { projectId, kind: 'user', id });
     },
   };
+}
+
+/** Tells the user, and backends that read the feed, what the account is now. */
+function announceUser(unit: Unit, user: UserRecord): void {
+  unit.announce('accountUpdated', {
+    resource: `users/${user.id}`,
+    data: printJson(toUser(user)),
+    audience: { users: [user.id] },
+  });
 }

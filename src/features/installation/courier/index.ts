@@ -5,6 +5,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { createWorker } from '#src/platform/worker.js';
 import type { Projects } from '../projects/index.js';
 import { createContents } from './content.js';
+import { createMessageErasure } from './erasure/index.js';
 import { createCourierJobs } from './jobs.js';
 import { createMailbox } from './mailbox.js';
 import { type MessageName, type MessageVariables, messageLife, messages } from './messages.js';
@@ -79,13 +80,18 @@ export function createCourier(runtime: Runtime, projects: Projects) {
         template: message,
         channel,
         locale: locale ?? 'en',
-        ...contents.seal(project, runtime.random.id(), to, { project: project.name, name, ...variables }),
+        ...contents.seal(project, runtime.random.id(), to, {
+          project: project.settings['pages.name'] ?? project.name,
+          name,
+          ...variables,
+        }),
         state: isSent ? 'pending' : 'kept',
         expire: life === undefined ? null : instantOf(millisecondsOf(unit.now) + life * 1000),
       });
       if (isSent) unit.afterCommit(() => worker.nudge());
     },
     test: createTestMessage(runtime, texts),
+    erase: createMessageErasure(runtime, store, contents),
     mailbox: createMailbox(store, needs),
     worker,
     jobs: createCourierJobs(runtime, store, dispatch.sendAll),

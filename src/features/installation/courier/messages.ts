@@ -26,6 +26,8 @@ export const messages = {
   'account-claimed': mail('at'),
   'factor-added': mail('factor', 'at'),
   'factor-removed': mail('factor', 'at'),
+  'identity-linked': mail('provider', 'account', 'at'),
+  'identity-unlinked': mail('provider', 'account', 'at'),
   test: mail('at'),
   'phone-code': sms('code'),
   'phone-verification': sms('code'),
@@ -87,6 +89,8 @@ export const sampleVariables: Readonly<Record<VariableName, string>> = {
   system: 'Linux',
   ip: '203.0.113.7',
   factor: 'TOTP',
+  provider: 'Google',
+  account: 'anna@example.com',
   at: '2026-01-31T12:00:00.000Z',
 };
 

@@ -157,6 +157,25 @@ export function createMessageStore(sql: Sql) {
       });
       return sql.compile(late.andWhere('due_at', '>', latest(0)).update({ due_at: now }));
     },
+    removeOfUser: (projectId: string, userId: string): Query =>
+      sql.compile(knex(name).where({ project_id: projectId, user_id: userId }).delete()),
+    remove: (ids: readonly string[]): Query =>
+      sql.compile(
+        knex(name)
+          .where(sql.isOneOf('id', sql.list(ids)))
+          .delete(),
+      ),
+    /** Some messages of a project to nobody who is known as a user, after one, in the order of their ids. */
+    ownerless: (projectId: string, after: string, limit: number): Query =>
+      sql.compile(
+        knex(name)
+          .where({ project_id: projectId })
+          .whereNull('user_id')
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(limit)
+          .select(messageTable.select(sql)),
+      ),
     /** Removes some of what is older than a time and has ended. */
     prune: (before: Instant, limit: number): Query =>
       sql.compile(

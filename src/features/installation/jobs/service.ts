@@ -49,7 +49,7 @@ export function createJobs(runtime: JobDeps, jobs: readonly Job[]): Jobs {
       [...rows.values()]
         .filter((row) => executor.has(row.name))
         .map((row) => ({
-          job: row.name,
+          name: row.name,
           secondsSinceSuccess: Math.max(0, clock.now() - millisecondsOf(row.lastSuccessAt ?? row.createdAt)) / 1000,
           isHeld: leases.isHeld(row),
         })),

@@ -38,6 +38,8 @@ export interface LimitOverview {
   list(reader: Reader, selection: LimitSelection): Promise<LimitCounter[]>;
   /** Deletes counters and returns how many there were. */
   reset(unit: Unit, selection: LimitSelection): Promise<number>;
+  /** Deletes counters of a person who is erased: under these keys, and of these network addresses. */
+  forget(unit: Unit, projectId: string, keys: readonly string[], addresses: readonly string[]): Promise<number>;
   /** Counters from before the clock was set back go on from where they were; one that is used meanwhile does so by itself. */
   settle(signal: AbortSignal): Promise<void>;
 }
@@ -78,6 +80,8 @@ export function createOverview(
       unit.record('limitsReset', { resource: 'limits', payload: { counters } });
       return counters;
     },
+    forget: (unit, projectId, keys, addresses) =>
+      unit.run(store.reset({ projectId, keys: [...keys, ...addresses.map(addressKey)] })),
     settle: async (signal) => {
       const by = { projectId: null, actor: { kind: 'job', id: 'clock.settle' }, requestId: '' };
       for (let moved: number = jobLimits.batch; moved === jobLimits.batch; ) {

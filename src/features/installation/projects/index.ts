@@ -8,6 +8,7 @@ import { createProjects } from './service.js';
 import { createProjectStore } from './store.js';
 import { toPlatform } from './view.js';
 
+export type { ServerKeys } from './keys.js';
 export type { ProjectPlatform } from './platforms.js';
 export type { Projects } from './service.js';
 export { toKey, toPlatform, toProject } from './view.js';

@@ -84,6 +84,15 @@ export function createServerKeys({ db, clock, random }: Pick<Runtime, 'db' | 'cl
       await unit.run(store.removeKey(id));
       unit.record('keyRevoked', { resource: `keys/${id}`, payload: { name: apiKeys.decode(row).name } });
     },
+    /** Whether a key that was accepted earlier counts still, and has a scope, if one is asked for. */
+    counts: async (project: Project, id: string, scope?: Scope): Promise<boolean> => {
+      const row = await db.one(store.findKey({ id }));
+      if (row === undefined) return false;
+      const { projectId, expire, scopes: granted } = apiKeys.decode(row);
+      const isOver = expire !== null && millisecondsOf(expire) <= clock.now();
+      const isGranted = scope === undefined || granted.includes(scope) || granted.includes('all');
+      return projectId === project.id && !isOver && isGranted;
+    },
     /** The key as an actor. Throws Failure where it is unknown, of another project or expired. */
     authenticate: async (project: Project, text: string): Promise<ServerKey> => {
       const parsed = parseKey(text);
@@ -107,6 +116,9 @@ export function createServerKeys({ db, clock, random }: Pick<Runtime, 'db' | 'cl
     },
   };
 }
+
+/** Server keys of projects. */
+export type ServerKeys = ReturnType<typeof createServerKeys>;
 
 /** A server key's text: prefix for secret scanners, id, 256 random bits, checksum. */
 function printKey(id: string, secret: string): string {

@@ -55,7 +55,7 @@ export function createRebinding(
       for (const column of columns) await bindAll(column, signal);
       const bound = unbound.map(({ id, dataKey }) => ({ id, dataKey: sealing.bindDataKey(id, dataKey) }));
       await db.work(by(), async (unit) => {
-        for (const { id, dataKey } of bound) await unit.run(store.update(id, { dataKey }));
+        for (const { id, dataKey } of bound) if (dataKey !== undefined) await unit.run(store.update(id, { dataKey }));
       });
     },
   };

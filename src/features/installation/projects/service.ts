@@ -5,6 +5,7 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Database, Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { Lru } from '#src/platform/lru.js';
+import { slugOf } from '#src/platform/slug.js';
 import { demandName } from './names.js';
 import { createOrigins, type Origins } from './origins.js';
 import { createPlatforms, type Platforms } from './platforms.js';
@@ -16,6 +17,7 @@ const cacheMs = 500;
 const cacheBounds = { bytes: 8_388_608, entries: 1000, largest: 1_048_576 } as const;
 
 type RemovalStep = (unit: Unit, projectId: string) => Promise<void>;
+type EmptyingStep = (by: AuditContext, projectId: string) => Promise<void>;
 
 /** Projects with their settings, platforms and origins. */
 export interface Projects extends Platforms, Origins {
@@ -24,8 +26,12 @@ export interface Projects extends Platforms, Origins {
   /** A project as requests see it: at most half a second old. Throws Failure `project_not_found`. */
   current(id: string): Promise<Project>;
   list(reader: Reader): Promise<Project[]>;
+  /** Whether there is any project. */
+  any(reader: Reader): Promise<boolean>;
   /** The settings of every project, in one query. */
   settingsOfAll(reader: Reader): Promise<Pick<Project, 'id' | 'settings'>[]>;
+  /** A free id for a project of this name: the name in the characters of an id, with a number behind it where that is taken. */
+  proposeId(reader: Reader, name: string): Promise<string>;
   /** Throws Failure `project_already_exists`. */
   create(unit: Unit, input: { readonly id: string; readonly name: string }): Promise<Project>;
   /** Changes the name and single settings; a setting of null goes back to its default. Throws Failure for unknown keys and wrong values. */
@@ -34,10 +40,12 @@ export interface Projects extends Platforms, Origins {
     id: string,
     change: { readonly name?: string; readonly settings?: Readonly<Record<string, unknown>> },
   ): Promise<Project>;
-  /** Registers a step for what has to be deleted before a project and has no foreign key to it. */
+  /** Registers a step for what has to be deleted in the transaction that deletes a project, and has no foreign key to it. */
   beforeRemoval(step: RemovalStep): void;
+  /** Registers a step for what has to be deleted earlier, as one transaction could not delete all of it. */
+  emptiedBy(step: EmptyingStep): void;
   /** Deletes a project with everything in it. */
-  remove(unit: Unit, id: string): Promise<void>;
+  remove(by: AuditContext, id: string): Promise<void>;
   /** Whether the database was set up with this master key. The first caller stores a mark; later ones only read it. */
   masterKeyFits(db: Pick<Database, 'one' | 'work'>, by: AuditContext): Promise<boolean>;
 }
@@ -48,6 +56,7 @@ type Deps = Pick<Runtime, 'db' | 'clock' | 'random' | 'sealing' | 'config'>;
 export function createProjects(runtime: Deps, store: ProjectStore): Projects {
   const { db, clock, random, sealing } = runtime;
   const cache = new Lru<{ readonly project: Project; readonly until: number }>(cacheBounds);
+  const emptyingSteps: EmptyingStep[] = [];
   const removalSteps: RemovalStep[] = [];
 
   const get: Projects['get'] = async (reader, id) => {
@@ -71,7 +80,7 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
       // Whatever a stranger sends here would reach the database; Postgres refuses a NUL character, for one.
       if (!customId.safeParse(id).success) throw new Failure('project_not_found');
       const project = await get(db, id);
-      const bytes = 4096 + 100 * project.hostnames.length;
+      const bytes = 8192 + 100 * project.hostnames.length;
       cache.set(id, { project, until: clock.monotonic() + cacheMs }, bytes);
       return project;
     },
@@ -79,11 +88,20 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
       const rows = await reader.all(store.list());
       return Promise.all(rows.map((row) => get(reader, projects.decode(row).id)));
     },
+    any: async (reader) => (await reader.one(store.first())) !== undefined,
     settingsOfAll: async (reader) =>
       (await reader.all(store.list())).map((row) => {
         const { id, settings } = projects.decode(row);
         return { id, settings: projectSettings.parse(settings) };
       }),
+    proposeId: async (reader, name) => {
+      const slug = slugOf(name);
+      if (slug === '') return random.id();
+      const taken = new Set((await reader.all(store.list())).map((row) => projects.decode(row).id));
+      let id = slug;
+      for (let number = 2; taken.has(id); number += 1) id = `${slug}-${number}`;
+      return id;
+    },
     create: async (unit, { id, name }) => {
       const newId = id === uniqueId ? random.id() : id;
       if (!customId.safeParse(newId).success) {
@@ -116,11 +134,17 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
     beforeRemoval: (step) => {
       removalSteps.push(step);
     },
-    remove: async (unit, id) => {
-      const { name } = await get(unit, id);
-      for (const step of removalSteps) await step(unit, id);
-      await unit.run(store.remove(id));
-      unit.record('projectDeleted', { resource: `projects/${id}`, payload: { name } });
+    emptiedBy: (step) => {
+      emptyingSteps.push(step);
+    },
+    remove: async (by, id) => {
+      for (const step of emptyingSteps) await step(by, id);
+      await db.work(by, async (unit) => {
+        const { name } = await get(unit, id);
+        for (const step of removalSteps) await step(unit, id);
+        await unit.run(store.remove(id));
+        unit.record('projectDeleted', { resource: `projects/${id}`, payload: { name } });
+      });
       cache.delete(id);
     },
     masterKeyFits: async (database, by) => {

@@ -47,6 +47,7 @@ export function createProjectStore(sql: Sql) {
   const { knex } = sql;
   return {
     find: sql.prepare<{ id: string }>((k, p) => k(projects.name).where('id', p.id).select(projects.select(sql))),
+    first: (): Query => sql.compile(knex(projects.name).select('id').limit(1)),
     list: (): Query => sql.compile(knex(projects.name).orderBy(['created_at', 'id']).select(projects.select(sql))),
     insert: (row: ProjectRow): Query =>
       sql.compile(knex(projects.name).insert(projects.encode(row)).onConflict(['id']).ignore().returning('id')),

@@ -29,6 +29,8 @@ export interface ListQuery<F> {
   readonly conditions: readonly Condition<F>[];
   readonly orders: readonly Order<F>[];
   readonly limit: number;
+  /** Whether a limit was asked for. */
+  readonly isLimited: boolean;
   readonly offset: number;
   readonly cursor: { readonly id: string; readonly before: boolean } | null;
   /** The values of each `select`. */
@@ -82,7 +84,15 @@ export function createQueryParser<F>(vocabulary: Vocabulary<F>): (texts: readonl
       } else if (method === 'select') selects.push(values);
       else conditions.push(condition(query, 1));
     }
-    return { conditions, orders, limit: limit ?? queryBounds.defaultLimit, offset: offset ?? 0, cursor, selects };
+    return {
+      conditions,
+      orders,
+      limit: limit ?? queryBounds.defaultLimit,
+      isLimited: limit !== undefined,
+      offset: offset ?? 0,
+      cursor,
+      selects,
+    };
   };
 }
 

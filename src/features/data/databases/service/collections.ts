@@ -42,11 +42,19 @@ export function demandRoom({ attributes, indexes }: Pick<Collection, 'attributes
   });
 }
 
+/** Removes a collection, whose row is held, with its tables. */
+export async function removeWithTables(unit: Unit, { store, ddl }: SchemaDeps, collection: Collection): Promise<void> {
+  for (const statement of ddl.drop(collection.number)) await unit.run(statement);
+  await unit.run(store.removeCollection(collection.number));
+  unit.record('collectionDeleted', recordOf(collection));
+}
+
 /** Collections: tables of documents. */
 export function createCollections(
-  { store, ddl, random }: SchemaDeps,
+  deps: SchemaDeps,
   { getDatabase }: DatabaseService,
 ): { readonly rows: CollectionRows; readonly collections: CollectionService } {
+  const { store, ddl, random } = deps;
   const findCollection: CollectionService['findCollection'] = async (reader, path) => {
     const row = await reader.one(store.findCollection(path));
     if (row === undefined) return undefined;
@@ -70,6 +78,11 @@ export function createCollections(
   const service: CollectionService = {
     findCollection,
     getCollection,
+    describedCollections: async (reader, projectId) => {
+      const { bytes } = (await reader.one(store.attributeBytes(projectId))) ?? {};
+      if (Number(bytes ?? 0) > schemaLimits.describedBytes) return undefined;
+      return (await reader.all(store.allCollections(projectId))).map((row) => collections.decode(row));
+    },
     sizeOf: async (reader, path) => {
       const { number } = await getCollection(reader, path);
       return {
@@ -80,6 +93,8 @@ export function createCollections(
     createCollection: async (unit, { projectId, databaseId, collectionId }, input) => {
       await getDatabase(unit, projectId, databaseId);
       const number = Number((await unit.one(store.nextNumber()))?.last);
+      const { count } = (await unit.one(store.countCollections(projectId))) ?? {};
+      if (Number(count) >= schemaLimits.collections) throw new Failure('collection_limit_exceeded');
       const collection: Collection = {
         ...input,
         id: collectionId === uniqueId ? random.id() : collectionId,
@@ -116,9 +131,7 @@ export function createCollections(
     },
     removeCollection: async (unit, path) => {
       const collection = await lock(unit, path);
-      for (const statement of ddl.drop(collection.number)) await unit.run(statement);
-      await unit.run(store.removeCollection(collection.number));
-      unit.record('collectionDeleted', recordOf(collection));
+      await removeWithTables(unit, deps, collection);
     },
   };
   return { rows: { lock, change }, collections: service };

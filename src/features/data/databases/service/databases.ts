@@ -1,15 +1,17 @@
 import { Failure } from '#src/contract/errors.js';
+import { schemaLimits } from '#src/contract/limits.js';
 import { uniqueId } from '#src/contract/shapes.js';
-import type { Row } from '#src/platform/db/table.js';
-import type { Unit } from '#src/platform/db/unit.js';
 import type { DatabaseService } from '../service.js';
-import { databases } from '../store.js';
-import type { SchemaDeps } from './collections.js';
+import { collections, databases } from '../store.js';
+import { removeWithTables, type SchemaDeps } from './collections.js';
 
 /** Databases: containers of collections. */
-export function createDatabases({ store, ddl, random }: SchemaDeps): DatabaseService {
-  const dropAll = async (unit: Unit, rows: readonly Row[]): Promise<void> => {
-    for (const { number } of rows) for (const statement of ddl.drop(Number(number))) await unit.run(statement);
+export function createDatabases(deps: SchemaDeps): DatabaseService {
+  const { store, random } = deps;
+  const removeCollections: DatabaseService['removeCollections'] = async (unit, projectId, databaseId) => {
+    const found = await unit.all(store.some(projectId, databaseId, schemaLimits.droppedAtOnce));
+    for (const row of found) await removeWithTables(unit, deps, collections.decode(row));
+    return found.length;
   };
   const getDatabase: DatabaseService['getDatabase'] = async (reader, projectId, id) => {
     const row = await reader.one(store.find(projectId, id));
@@ -19,6 +21,9 @@ export function createDatabases({ store, ddl, random }: SchemaDeps): DatabaseSer
   return {
     getDatabase,
     createDatabase: async (unit, projectId, input) => {
+      await unit.one(store.holdNumbers());
+      const { count } = (await unit.one(store.countDatabases(projectId))) ?? {};
+      if (Number(count) >= schemaLimits.databases) throw new Failure('database_limit_exceeded');
       const id = input.id === uniqueId ? random.id() : input.id;
       const row = { projectId, id, name: input.name, enabled: input.enabled, createdAt: unit.now, updatedAt: unit.now };
       if ((await unit.one(store.insert(row))) === undefined) throw new Failure('database_already_exists');
@@ -40,10 +45,10 @@ export function createDatabases({ store, ddl, random }: SchemaDeps): DatabaseSer
     removeDatabase: async (unit, projectId, id) => {
       await unit.one(store.lock(projectId, id));
       const { name } = await getDatabase(unit, projectId, id);
-      await dropAll(unit, await unit.all(store.numbers(projectId, id)));
+      while ((await removeCollections(unit, projectId, id)) > 0);
       await unit.run(store.remove(projectId, id));
       unit.record('databaseDeleted', { resource: `databases/${id}`, payload: { name } });
     },
-    dropTables: async (unit, projectId) => dropAll(unit, await unit.all(store.numbers(projectId))),
+    removeCollections,
   };
 }

@@ -3,12 +3,22 @@ import type { Query, Sql } from '#src/platform/db/query.js';
 import type { Page } from '../../../../platform/list-query/index.js';
 import { type Attempt, deliveries, deliveryAttempts, type WebhookAddress } from './tables.js';
 
+const columns = Object.values(deliveryAttempts.columns);
+const numbers: ReadonlySet<string> = new Set(['attempt', 'status_code', 'ok', 'duration_ms']);
+const picked = columns
+  .map((name, at) => (numbers.has(name) ? `cast(value ->> ${at} as bigint)` : `value ->> ${at}`))
+  .join(', ');
+
 /** SQL over the attempts of deliveries. */
 export function createAttemptStore(sql: Sql) {
   const { knex } = sql;
+  const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(cast(? as json))';
   return {
-    insertAttempt: (row: Attempt): Query =>
-      sql.compile(knex(deliveryAttempts.name).insert(deliveryAttempts.encode(row))),
+    /** Writes attempts in one statement, whose text is the same for any number of them. */
+    insertAttempts: (attempts: readonly Attempt[]): Query =>
+      sql.text(`insert into ${deliveryAttempts.name} (${columns.join(', ')}) select ${picked} from ${given}`, [
+        JSON.stringify(attempts.map((attempt) => Object.values(deliveryAttempts.encode(attempt)))),
+      ]),
     /** Attempts, newest first, with where their deliveries stand. */
     attempts: ({ projectId, id }: WebhookAddress, { limit, offset }: Page): Query =>
       sql.compile(

@@ -1,6 +1,5 @@
 import { webhookLimits } from '#src/contract/limits.js';
-import { instantOf, millisecondsOf } from '#src/platform/clock.js';
-import type { Unit } from '#src/platform/db/unit.js';
+import { instantOf } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createLeasedQueue } from '#src/platform/leased-queue.js';
 import type { Projects } from '../../../installation/index.js';
@@ -8,9 +7,9 @@ import type { Webhooks } from '../service.js';
 import { type Webhook, type WebhookStore, webhooks } from '../store.js';
 import type { Outcome } from './outcome.js';
 import type { Post } from './post.js';
-import { delayAfter } from './schedule.js';
+import { createRecording } from './recording.js';
 import type { DeliveryStore } from './store.js';
-import { type Delivery, type DeliveryState, deliveries } from './tables.js';
+import { type Delivery, deliveries } from './tables.js';
 
 interface Deps {
   readonly projects: Projects;
@@ -26,23 +25,21 @@ interface Claimed {
   readonly delivery: Delivery;
 }
 
-const gone = 410;
-const dayMs = 86_400_000;
-const failingMs = webhookLimits.failingDays * dayMs;
+const toShare = ({ webhook, limit }: { readonly webhook: Webhook; readonly limit: number }) => ({
+  of: { project_id: webhook.projectId, webhook_id: webhook.id },
+  limit,
+});
 
 /** Delivers events that are due. A delivery that is made twice, because a process died, has the same event id both times. */
 export function createDeliveries(
   { db, clock, random, log }: Pick<Runtime, 'db' | 'clock' | 'random' | 'log'>,
   deps: Deps,
 ) {
-  const { projects, post, store, webhookStore } = deps;
+  const { projects, post, store } = deps;
+  const record = createRecording({ db, clock, random }, deps);
   let turn = 0;
   const queueOf = ({ projectId, id }: Pick<Webhook, 'projectId' | 'id'>) => `${projectId}/${id}`;
-  const by = (projectId: string | null, requestId = '') => ({
-    projectId,
-    requestId,
-    actor: { kind: 'service', id: 'webhooks' },
-  });
+  const by = { projectId: null, requestId: '', actor: { kind: 'service', id: 'webhooks' } };
 
   /** How many deliveries each webhook may begin: a receiver that hangs has its own few places and no others. */
   const sharesOf = (waiting: readonly Webhook[], busy: (place?: string) => number) => {
@@ -57,77 +54,6 @@ export function createDeliveries(
     });
   };
 
-  /** The state after an attempt. */
-  const nextState = (attempt: number, outcome: Outcome): { state: DeliveryState; dueAt: string | null } => {
-    if (outcome.ok) return { state: 'delivered', dueAt: null };
-    const delay = outcome.statusCode === gone ? undefined : delayAfter(attempt, outcome, random, clock.now());
-    if (delay === undefined) return { state: 'dead', dueAt: null };
-    return { state: 'retrying', dueAt: instantOf(clock.now() + delay) };
-  };
-
-  /**
-   * Whether it has failed all these days, and not before and after a sleep of the machine: then there is an attempt in between, as the
-   * longest pause between two of them is a day.
-   */
-  const hasFailedThroughout = async (unit: Unit, webhook: Webhook): Promise<boolean> => {
-    const now = millisecondsOf(unit.now);
-    return (
-      (await unit.one(store.failedBetween(webhook, instantOf(now - failingMs), instantOf(now - dayMs)))) !== undefined
-    );
-  };
-
-  /** Counts a failure against the webhook, and disables it where it is gone or has done nothing but fail for days. */
-  const recordFailure = async (
-    unit: Unit,
-    { projectId, webhookId, replayed }: Delivery,
-    outcome: Outcome,
-  ): Promise<void> => {
-    const query = replayed
-      ? webhookStore.find(projectId, webhookId)
-      : webhookStore.markFailing(projectId, webhookId, outcome.error, unit.now);
-    const row = await unit.one(query);
-    if (row === undefined) return;
-    const webhook = webhooks.decode(row);
-    const since = webhook.failingSince;
-    const isHopeless = !replayed && since !== null && millisecondsOf(unit.now) - millisecondsOf(since) >= failingMs;
-    if (!webhook.enabled) await unit.run(store.discard(webhook, unit.now));
-    else if (outcome.statusCode === gone) await deps.webhooks.disable(unit, webhook, 'the receiver answered 410');
-    else if (isHopeless && (await hasFailedThroughout(unit, webhook)))
-      await deps.webhooks.disable(unit, webhook, `nothing but failures for ${webhookLimits.failingDays} days`);
-    else if (isHopeless) await unit.one(webhookStore.update(projectId, webhookId, { failingSince: unit.now }));
-  };
-
-  /** Records an attempt, unless another process has taken the delivery over meanwhile. */
-  const recordAttempt = (delivery: Delivery, outcome: Outcome): Promise<void> =>
-    db.work(by(delivery.projectId, delivery.id), async (unit) => {
-      const { id, projectId, webhookId, eventId, event } = delivery;
-      const attempt = delivery.attempt + 1;
-      const { state, dueAt } = nextState(attempt, outcome);
-      if ((await unit.run(store.settle(delivery, { state, attempt, dueAt, updatedAt: unit.now }))) === 0) return;
-      if (outcome.ok) await unit.run(webhookStore.markWorking(projectId, webhookId));
-      else await recordFailure(unit, delivery, outcome);
-      const { statusCode, ok, error, durationMs, response } = outcome;
-      await unit.run(
-        store.insertAttempt({
-          id: random.id(),
-          projectId,
-          webhookId,
-          deliveryId: id,
-          eventId,
-          event,
-          attempt,
-          state,
-          statusCode,
-          ok,
-          error,
-          durationMs,
-          nextAttemptAt: dueAt,
-          response,
-          createdAt: unit.now,
-        }),
-      );
-    });
-
   const claim: Parameters<typeof createLeasedQueue<Claimed, Outcome>>[1]['claim'] = async (leaseAt, busy) => {
     const rows = await db.all(store.waitingWebhooks({ now: instantOf(clock.now()) }));
     // Each round begins with another webhook, so that all of them get places where these are short.
@@ -135,17 +61,19 @@ export function createDeliveries(
     const waiting = [...rows.slice(turn), ...rows.slice(0, turn)].map((row) => webhooks.decode(row));
     const shares = sharesOf(waiting, busy);
     if (shares.length === 0) return [];
-    return db.work(by(null), async (unit) => {
-      const claimed: Claimed[] = [];
-      for (const { webhook, limit } of shares) {
+    return db.work(by, async (unit) => {
+      const begun = shares.filter(({ webhook }) => webhook.enabled);
+      for (const { webhook } of shares) {
         if (!webhook.enabled) await unit.run(store.discard(webhook, unit.now));
-        else {
-          const scope = { project_id: webhook.projectId, webhook_id: webhook.id };
-          const taken = await unit.all(store.claim(scope, leaseAt(unit.now), limit));
-          claimed.push(...taken.map((row) => ({ webhook, delivery: deliveries.decode(row) })));
-        }
       }
-      return claimed;
+      if (begun.length === 0) return [];
+      const byQueue = new Map(begun.map(({ webhook }) => [queueOf(webhook), webhook]));
+      const taken = await unit.all(store.claimShares(begun.map(toShare), leaseAt(unit.now)));
+      return taken.flatMap((row) => {
+        const delivery = deliveries.decode(row);
+        const webhook = byQueue.get(queueOf({ projectId: delivery.projectId, id: delivery.webhookId }));
+        return webhook === undefined ? [] : [{ webhook, delivery }];
+      });
     });
   };
 
@@ -154,7 +82,7 @@ export function createDeliveries(
     claim,
     queueOf: ({ webhook }) => queueOf(webhook),
     attempt: async ({ webhook, delivery }) => post(await projects.current(delivery.projectId), webhook, delivery),
-    settle: ({ delivery }, outcome) => recordAttempt(delivery, outcome),
+    settle: ({ delivery }, outcome) => record(delivery, outcome),
     onTrouble: ({ delivery }, error) => log.error('webhooks.delivery.failed', { delivery: delivery.id, error }),
   });
 }

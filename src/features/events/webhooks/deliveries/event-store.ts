@@ -4,6 +4,9 @@ import type { Query, Sql } from '#src/platform/db/query.js';
 /** A delivery to be made of an event: its id, the webhook's, the event's, and the body up to the event's own data. */
 export type DeliveryDraft = readonly [id: string, webhookId: string, eventId: string, head: string];
 
+/** The channel by which Postgres tells the other processes that a project has events with new numbers. */
+export const numberedChannel = 'svc_events';
+
 /** SQL that turns events into deliveries. What events carry never leaves the database for it. */
 export function createEventStore(sql: Sql) {
   const rows = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
@@ -29,6 +32,9 @@ export function createEventStore(sql: Sql) {
       ),
     advanceSequence: (projectId: string, last: number): Query =>
       sql.text('update event_sequences set last = ? where project_id = ?', [last, projectId]),
+    /** Tells other processes at the commit, where the database can. */
+    notify: (projectId: string): Query | undefined =>
+      sql.dialect === 'sqlite' ? undefined : sql.text('select pg_notify(?, ?)', [numberedChannel, projectId]),
     /** The enabled webhooks of a project; they cannot be removed until the end of the unit. */
     subscribers: (projectId: string): Query =>
       sql.text(`select id, events from webhooks where project_id = ? and enabled = 1 ${keyShare}`, [projectId]),

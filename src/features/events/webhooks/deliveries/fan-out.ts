@@ -1,10 +1,14 @@
-import { everyEvent } from '#src/contract/events.js';
+import { everyEvent, subscribableEvents } from '#src/contract/events.js';
 import { toWireInstant } from '#src/contract/shapes.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { DeliveryDraft, EventStore } from './event-store.js';
 
 /** Rows of one unit: events without a subscriber, events that become deliveries, and those deliveries. */
 const maxRows = { unsubscribed: 2000, events: 500, deliveries: 1000 } as const;
+
+/** What `*` stands for: the feed carries more. */
+const sentToWebhooks: ReadonlySet<string> = new Set(subscribableEvents);
 
 interface NumberedEvent {
   readonly id: string;
@@ -17,7 +21,11 @@ interface NumberedEvent {
  * Numbers events without gaps and makes a delivery of each for every webhook that subscribes to it. It locks the project's
  * sequence until the commit, so any process may do it, at any time.
  */
-export function createFanOut({ db, random }: Pick<Runtime, 'db' | 'random'>, store: EventStore) {
+export function createFanOut(
+  { db, random }: Pick<Runtime, 'db' | 'random'>,
+  store: EventStore,
+  onNumbered: (projectId: string) => void,
+) {
   const drafts = (
     projectId: string,
     events: readonly NumberedEvent[],
@@ -25,12 +33,20 @@ export function createFanOut({ db, random }: Pick<Runtime, 'db' | 'random'>, sto
   ): DeliveryDraft[] =>
     events.flatMap((event) =>
       subscribers
-        .filter(({ events: names }) => names.includes(everyEvent) || names.includes(event.type))
+        .filter(({ events: names }) => sentToWebhooks.has(event.type) && isWanted(names, event.type))
         .map((webhook): DeliveryDraft => [random.id(), webhook.id, event.id, envelopePrefix(projectId, event)]),
     );
 
   /** Whether some webhook subscribed where there were events last. */
   let isSubscribed = true;
+
+  /** Readers of the feed are told after the commit: those of this process, and those of others where the database passes it on. */
+  const advance = async (unit: Unit, projectId: string, last: number): Promise<void> => {
+    await unit.run(store.advanceSequence(projectId, last));
+    const notify = store.notify(projectId);
+    if (notify !== undefined) await unit.all(notify);
+    unit.afterCommit(() => onNumbered(projectId));
+  };
 
   const fanOutSome = (projectId: string): Promise<boolean> =>
     db.work({ projectId, actor: { kind: 'service', id: 'webhooks' }, requestId: '' }, async (unit) => {
@@ -49,13 +65,13 @@ export function createFanOut({ db, random }: Pick<Runtime, 'db' | 'random'>, sto
         const count = await unit.run(
           store.number(projectId, { last, now: unit.now, limit: maxRows.unsubscribed, returned: false }),
         );
-        if (count > 0) await unit.run(store.advanceSequence(projectId, last + count));
+        if (count > 0) await advance(unit, projectId, last + count);
         return count === maxRows.unsubscribed;
       }
       const batch = Math.min(maxRows.events, Math.ceil(maxRows.deliveries / subscribers.length));
       const rows = await unit.all(store.number(projectId, { last, now: unit.now, limit: batch, returned: true }));
       if (rows.length === 0) return false;
-      await unit.run(store.advanceSequence(projectId, last + rows.length));
+      await advance(unit, projectId, last + rows.length);
       const events = rows
         .map(({ id, type, created_at, sequence: number }) => ({
           id: String(id),
@@ -83,6 +99,10 @@ export function createFanOut({ db, random }: Pick<Runtime, 'db' | 'random'>, sto
     /** Whether anybody waits for events, as far as was seen last. */
     hasSubscribers: () => isSubscribed,
   };
+}
+
+function isWanted(names: readonly string[], type: string): boolean {
+  return names.includes(everyEvent) || names.includes(type);
 }
 
 /** The body of a delivery up to the event's data, which follows as the text that it is, with a closing brace. */

@@ -1,5 +1,5 @@
 import { Failure } from '#src/contract/errors.js';
-import { everyEvent, type subscribableEvents } from '#src/contract/events.js';
+import { subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import { instantOf } from '#src/platform/clock.js';
@@ -12,6 +12,7 @@ import type { Webhook } from '../store.js';
 import { envelopePrefix } from './fan-out.js';
 import type { Post } from './post.js';
 import type { DeliveryPosition, ReplaySelection } from './replay-store.js';
+import { sampleOf } from './samples.js';
 import type { DeliveryStore } from './store.js';
 import { type Attempt, type Delivery, deliveries, deliveryAttempts } from './tables.js';
 
@@ -99,10 +100,11 @@ export function createHistory(
       webhook: Webhook,
       wanted?: (typeof subscribableEvents)[number],
     ): Promise<Attempt> => {
-      const event = wanted ?? webhook.events.find((name) => name !== everyEvent) ?? 'documentCreated';
+      const event = wanted ?? subscribableEvents.find((name) => webhook.events.includes(name)) ?? 'documentCreated';
       const createdAt = instantOf(clock.now());
       const eventId = random.id();
-      const body = `${envelopePrefix(project.id, { id: eventId, type: event, createdAt, sequence: 0 })}{"test":true}}`;
+      const envelope = envelopePrefix(project.id, { id: eventId, type: event, createdAt, sequence: 0 });
+      const body = `${envelope}${sampleOf(event, createdAt)}}`;
       const { statusCode, ok, error, durationMs, response } = await post(project, webhook, { eventId, event, body });
       const state = ok ? 'delivered' : 'dead';
       const of = { projectId: project.id, webhookId: webhook.id, eventId, event, attempt: 1, state };
@@ -124,16 +126,25 @@ export function createHistory(
           response,
           createdAt: unit.now,
         };
-        await unit.run(store.insertAttempt(attempt));
+        await unit.run(store.insertAttempts([attempt]));
         return attempt;
       });
     },
     /** What waits for webhooks, for the metrics. */
-    backlog: async (oldestEvent: () => Promise<string | null>): Promise<{ waiting: number; oldestSeconds: number }> => {
-      const row = await db.one(store.backlog());
-      const instants = [row?.oldest ?? null, await oldestEvent()].filter((one) => one !== null);
-      const oldest = Math.min(clock.now(), ...instants.map((one) => Date.parse(String(one))));
-      return { waiting: Number(row?.waiting), oldestSeconds: (clock.now() - oldest) / 1000 };
+    backlog: async (
+      oldestEvent: () => Promise<string | null>,
+    ): Promise<{ waiting: number; oldestSeconds: number; dueSeconds: number }> => {
+      const row = await db.one(store.backlog(instantOf(clock.now())));
+      const unnumbered = await oldestEvent();
+      const secondsSince = (...instants: unknown[]) => {
+        const known = instants.filter((one) => one !== null && one !== undefined);
+        return (clock.now() - Math.min(clock.now(), ...known.map((one) => Date.parse(String(one))))) / 1000;
+      };
+      return {
+        waiting: Number(row?.waiting),
+        oldestSeconds: secondsSince(row?.oldest, unnumbered),
+        dueSeconds: secondsSince(row?.due, unnumbered),
+      };
     },
   };
 }

@@ -23,12 +23,17 @@ export function createDeliveryMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
     name: 'svc_webhook_oldest_seconds',
     help: 'Age of the oldest event that a webhook still waits for',
   });
+  const due = metrics.gauge({
+    name: 'svc_webhook_due_seconds',
+    help: 'Time for which an event has waited for its number, or a delivery for its turn, where the receiver does not fail',
+  });
   return {
     attempt: (outcome: 'ok' | 'failed', seconds: number): void => {
       attempts.inc({ outcome });
       time.observe({ outcome }, seconds);
     },
-    backlog: (count: number, oldestSeconds: number): void => {
+    backlog: (count: number, oldestSeconds: number, dueSeconds: number): void => {
+      due.set(dueSeconds);
       waiting.set(count);
       oldest.set(oldestSeconds);
     },

@@ -3,7 +3,8 @@ import { Failure } from '#src/contract/errors.js';
 import { deliveryHeaders } from '#src/contract/headers.js';
 import type { Random } from '#src/platform/random.js';
 
-const prefix = 'whsec_';
+/** How secrets begin. */
+export const secretPrefix = 'whsec_';
 const keyBytes = { fresh: 32, min: 24, max: 64 } as const;
 
 /** What is signed: the event, who it goes to, and the bytes that travel. */
@@ -17,16 +18,16 @@ interface Signed {
 
 /** A signing secret in the form of Standard Webhooks: a prefix and 32 random bytes in base64. */
 export function newSecret(random: Random): string {
-  return prefix + random.bytes(keyBytes.fresh).toString('base64');
+  return secretPrefix + random.bytes(keyBytes.fresh).toString('base64');
 }
 
 /** Throws Failure unless the text can be a signing secret: the prefix and 24 to 64 bytes in standard base64. */
 export function demandSecret(text: string): void {
-  const key = Buffer.from(text.slice(prefix.length), 'base64');
-  const isExact = text === prefix + key.toString('base64');
+  const key = Buffer.from(text.slice(secretPrefix.length), 'base64');
+  const isExact = text === secretPrefix + key.toString('base64');
   if (isExact && key.length >= keyBytes.min && key.length <= keyBytes.max) return;
   throw new Failure('general_argument_invalid', {
-    message: `Invalid \`secret\` param: give ${prefix} and the standard base64 of ${keyBytes.min} to ${keyBytes.max} bytes, or nothing for a new one.`,
+    message: `Invalid \`secret\` param: give ${secretPrefix} and the standard base64 of ${keyBytes.min} to ${keyBytes.max} bytes, or nothing for a new one.`,
   });
 }
 
@@ -35,7 +36,7 @@ export function signatureHeaders(signed: Signed, secrets: readonly [string, ...s
   const { eventId, event, webhookId, body, seconds } = signed;
   const content = Buffer.concat([Buffer.from(`${eventId}.${seconds}.`), body]);
   const standard = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(prefix.length), 'base64');
+    const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
     return `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
   });
   return {

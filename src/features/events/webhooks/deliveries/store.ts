@@ -45,6 +45,16 @@ export function createDeliveryStore(sql: Sql) {
       ),
     ),
     ...leased,
+    /** Ends leases with a success, except where another process has claimed the delivery since; returns the ids of the others. */
+    settleDelivered: (some: readonly Pick<Delivery, 'id' | 'fence'>[], now: Instant): Query => {
+      const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(cast(? as json))';
+      return sql.text(
+        `update deliveries set state = 'delivered', attempt = attempt + 1, due_at = null, owner = null, updated_at = ?
+          from ${given} as given
+          where deliveries.id = given.value ->> 0 and deliveries.fence = cast(given.value ->> 1 as bigint) returning deliveries.id`,
+        [now, JSON.stringify(some.map(({ id, fence }) => [id, fence]))],
+      );
+    },
     ...createAttemptStore(sql),
     ...createReplayStore(sql),
     /** Gives up what waits for a webhook; what is under way ends by itself. */
@@ -69,9 +79,16 @@ export function createDeliveryStore(sql: Sql) {
     findByEvent: (webhook: WebhookAddress, eventId: string): Query =>
       sql.compile(of(webhook).andWhere({ event_id: eventId }).select(deliveries.select(sql))),
 
-    /** What waits for webhooks: how many, and since when. */
-    backlog: (): Query =>
-      sql.text('select count(*) as waiting, min(created_at) as oldest from deliveries where due_at is not null', []),
+    /** What waits for webhooks: how many, since when, and since when something is due for a webhook that does not fail. */
+    backlog: (now: Instant): Query =>
+      sql.text(
+        `select count(*) as waiting, min(created_at) as oldest, (
+          select min(due_at) from deliveries join webhooks
+            on webhooks.project_id = deliveries.project_id and webhooks.id = deliveries.webhook_id
+          where due_at <= ? and webhooks.attempts = 0) as due
+        from deliveries where due_at is not null`,
+        [now],
+      ),
     /** Makes some of what waits due now: what was put off before the clock was set back would wait until it has caught up. */
     bringForward: (now: Instant, limit: number): Query => {
       const put = knex(deliveries.name)

@@ -107,11 +107,17 @@ export function createAccountResolver({ users, userChanges, claims, identities, 
     return users.create(unit, project.id, input);
   };
   const meet = async (unit: Unit, login: Login): Promise<Resolved> => {
-    const { email, emailVerified } = login.profile;
+    const { call, profile } = login;
+    const { email, emailVerified } = profile;
+    const holder = email === null ? undefined : await users.findByEmail(unit, call.project.id, email);
     const account =
       email !== null && emailVerified ? await byAddress(unit, login, email) : await newAccount(unit, login);
     if (!account.status) throw refuse(unit, login, 'blocked', account, 'user_blocked');
-    return { account, identity: await link(unit, login, account), session: undefined };
+    const identity = await link(unit, login, account);
+    // The claim of an address that was not proved before has a mail of its own.
+    const wasTheirs = holder?.id === account.id && holder.emailVerification;
+    if (wasTheirs) await identities.tellLinked(unit, call.project, account, identity);
+    return { account, identity, session: undefined };
   };
   /** The address and the name of the identity, where the account has none. */
   const complete = async (unit: Unit, login: Login, account: UserRecord, isFree: boolean): Promise<UserRecord> => {
@@ -139,6 +145,7 @@ export function createAccountResolver({ users, userChanges, claims, identities, 
       known === undefined
         ? await link(unit, login, account)
         : await identities.renew(unit, project, known, proofOf(login));
+    if (known === undefined) await identities.tellLinked(unit, project, account, identity);
     return { account: await complete(unit, login, account, !isForeign), identity, session };
   };
 
@@ -153,6 +160,6 @@ export function createAccountResolver({ users, userChanges, claims, identities, 
 /** A login that an identity provider has answered. */
 export interface Login {
   readonly call: BrowserCall;
-  readonly transaction: Transaction;
+  readonly transaction: Pick<Transaction, 'provider' | 'flow' | 'success' | 'userId' | 'sessionId'>;
   readonly profile: ExternalProfile;
 }

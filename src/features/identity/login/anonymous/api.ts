@@ -6,6 +6,7 @@ export const anonymousLoginApi = declare({
   login: {
     ...login,
     id: 'account.createAnonymousSession',
+    login: 'login.anonymous',
     method: 'POST',
     path: '/account/sessions/anonymous',
     summary: 'Creates an account without address and password, and logs it in.',

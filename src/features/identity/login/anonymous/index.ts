@@ -10,6 +10,7 @@ const factor = 'anonymous';
 /** Login without any name. */
 export const anonymous: LoginMethod = {
   provider,
+  login: 'login.anonymous',
   factor,
   alerts: true,
   operations: ({ db }, { users, sessions }) =>

@@ -8,6 +8,7 @@ export const emailCodeApi = declare({
   request: {
     ...secretRequest,
     id: 'account.createEmailToken',
+    login: 'login.emailOtp',
     path: '/account/tokens/email',
     summary: 'Mails a code of six digits that logs in. The answer does not tell whether the address is known.',
     body: z.object({

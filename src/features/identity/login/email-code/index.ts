@@ -10,6 +10,7 @@ const secret: SentSecret = { purpose: 'email-code', contact: 'email', form: 'cod
 /** Login by a code that is mailed. */
 export const emailCode: LoginMethod = {
   provider: 'token',
+  login: 'login.emailOtp',
   factor: 'email',
   alerts: false,
   secret,

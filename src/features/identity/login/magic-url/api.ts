@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { declare, page } from '#src/contract/operation.js';
+import { declare } from '#src/contract/operation.js';
 import { emailAddress, newId } from '#src/contract/shapes.js';
 import { redemption, secretRequest } from '../declarations.js';
 
@@ -8,6 +8,7 @@ export const magicUrlApi = declare({
   request: {
     ...secretRequest,
     id: 'account.createMagicURLToken',
+    login: 'login.magicUrl',
     path: '/account/tokens/magic-url',
     aliases: ['/account/sessions/magic-url'],
     summary: 'Mails a link that logs in. The answer does not tell whether the address is known.',
@@ -25,22 +26,8 @@ export const magicUrlApi = declare({
   login: {
     ...redemption,
     id: 'account.updateMagicURLSession',
+    login: 'login.magicUrl',
     path: '/account/sessions/magic-url',
     summary: 'Logs in by a mailed link; POST /account/sessions/token does the same.',
-  },
-  page: {
-    id: 'pages.magicURL',
-    method: 'GET',
-    path: '/pages/magic-url',
-    summary: 'The page that a link leads to where the application has none: one button, which logs in.',
-    tag: 'pages',
-    // A browser that follows a link may still hold a cookie; the page is the same for everybody.
-    project: false,
-    auth: ['guest'],
-    limit: 'none',
-    query: z.object({ project: z.string().max(36).default('') }),
-    status: 200,
-    reply: page,
-    errors: ['project_not_found'],
   },
 });

@@ -1,6 +1,6 @@
-import { credentialHeaders } from '#src/contract/headers.js';
 import { secretLife } from '#src/contract/limits.js';
 import { implement } from '#src/contract/operation.js';
+import { addressBelow } from '#src/contract/web-address.js';
 import { redemptionLink } from '../../one-time-secrets/index.js';
 import type { LoginMethod, SentSecret } from '../method.js';
 import { phrase } from '../phrase.js';
@@ -13,14 +13,15 @@ const secret: SentSecret = { purpose: 'magic-link', contact: 'email', form: 'lin
 /** Login by a link that is mailed. Following the link changes nothing: mail scanners do that too, so a page has to post the secret. */
 export const magicUrl: LoginMethod = {
   provider,
+  login: 'login.magicUrl',
   factor: 'email',
   alerts: false,
   secret,
   operations: (runtime, toolkit) => {
-    const { random, config, pages } = runtime;
+    const { random, config } = runtime;
     const { courier, projects, redeem } = toolkit;
     const request = createLoginRequest(runtime, toolkit, secret);
-    const ownPage = new URL(`${config.baseUrl.replace(/\/$/, '')}${magicUrlApi.page.path}`);
+    const ownPage = addressBelow(config.baseUrl, 'auth/link');
     return implement(magicUrlApi, {
       request: async (call) => {
         const { project, body } = call;
@@ -32,10 +33,6 @@ export const magicUrl: LoginMethod = {
         });
       },
       login: (call) => redeem(call, provider, [secret.purpose]),
-      page: async ({ query }) => {
-        const { name } = await projects.current(query.project);
-        return pages.render('magic-url', { project: name, projectHeader: credentialHeaders([]).project[0] ?? '' });
-      },
     });
   },
 };

@@ -4,6 +4,7 @@ import { declare, redirect, redirectOr } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { tokenShape } from '../../one-time-secrets/index.js';
 import { sessionShape } from '../../sessions/index.js';
+import { externalErrors } from '../declarations.js';
 import { scopeText } from './config.js';
 
 const page = z
@@ -45,21 +46,7 @@ const callback = {
   params: z.object({ provider: customId, projectId: customId }),
   status: 302,
   reply: redirectOr(201, z.union([sessionShape, tokenShape])),
-  errors: [
-    'general_bad_request',
-    'general_unauthorized_scope',
-    'project_provider_disabled',
-    'user_already_exists',
-    'user_blocked',
-    'user_email_already_exists',
-    'user_identity_limit_exceeded',
-    'user_invalid_token',
-    'user_missing_id',
-    'user_more_factors_required',
-    'user_oauth2_bad_request',
-    'user_oauth2_provider_error',
-    'user_oauth2_unauthorized',
-  ],
+  errors: [...externalErrors, 'user_oauth2_bad_request', 'user_oauth2_provider_error', 'user_oauth2_unauthorized'],
 } as const;
 
 /** Login by an identity provider that speaks OAuth2 or OpenID Connect. */
@@ -67,6 +54,7 @@ export const oauth2Api = declare({
   startSession: {
     ...start,
     id: 'account.createOAuth2Session',
+    login: 'login.oauth2',
     path: '/account/sessions/oauth2/:provider',
     summary:
       'Leads the browser to a login provider; it comes back with a session. With a session of the browser the identity is added to its account.',
@@ -75,6 +63,7 @@ export const oauth2Api = declare({
   startToken: {
     ...start,
     id: 'account.createOAuth2Token',
+    login: 'login.oauth2',
     path: '/account/tokens/oauth2/:provider',
     summary:
       'Leads the browser to a login provider; the page `success` gets userId and secret, which POST /account/sessions/token redeems.',
@@ -84,6 +73,7 @@ export const oauth2Api = declare({
   callback: {
     ...callback,
     id: 'account.completeOAuth2',
+    login: 'login.oauth2',
     method: 'GET',
     summary: 'The address to which login providers send browsers back.',
     query: returned,
@@ -91,6 +81,7 @@ export const oauth2Api = declare({
   postedCallback: {
     ...callback,
     id: 'account.completePostedOAuth2',
+    login: 'login.oauth2',
     method: 'POST',
     summary: 'The same for login providers that post a form (OAuth 2.0 Form Post Response Mode).',
     form: true,

@@ -21,6 +21,7 @@ type Returned = Call<(typeof oauth2Api)['callback']>['query'];
 /** Login by an identity provider that speaks OAuth2 or OpenID Connect. Its sessions have the key of the provider as theirs. */
 export const oauth2: LoginMethod = {
   provider: 'oauth2',
+  login: 'login.oauth2',
   factor,
   alerts: true,
   secret: { purpose, ofIdentity: true },

@@ -1,15 +1,21 @@
-import { createPrivateKey } from 'node:crypto';
 import { Failure } from '#src/contract/errors.js';
-import type { Egress } from '#src/platform/egress.js';
+import type { Runtime } from '#src/platform/index.js';
 import type { ProviderConfig, ProviderKind } from '../../providers/index.js';
+import { callbackUrl } from './callback.js';
 import { configOf, configShape, type OAuth2Config } from './config.js';
-import { type BuiltIn, builtIns } from './providers/index.js';
+import { createOAuth2Test } from './provider-test.js';
+import { type BuiltIn, builtIns, isPrivateKey } from './providers/index.js';
 
 /** Members that some built-in providers take; what they mean is up to those. */
 const options = ['issuer', 'tenant', 'teamId', 'keyId'] as const;
 
 /** The kinds of providers that speak OAuth2: those that are built in, and any that has an OpenID Connect discovery document. */
-export function createOAuth2Kinds({ egress }: { readonly egress: Pick<Egress, 'check'> }): readonly ProviderKind[] {
+export function createOAuth2Kinds(runtime: Pick<Runtime, 'egress' | 'clock' | 'config'>): readonly ProviderKind[] {
+  const { egress, config: settings } = runtime;
+  const addresses = (projectId: string, key: string) => ({
+    callbackUrl: callbackUrl(settings.baseUrl, projectId, key),
+  });
+  const test = createOAuth2Test(runtime);
   const demandIssuer = (issuer: string): void => {
     egress.check(issuer);
     if (new URL(issuer).search !== '') throw invalid('The issuer must be a URL without a query.');
@@ -34,6 +40,8 @@ export function createOAuth2Kinds({ egress }: { readonly egress: Pick<Egress, 'c
       },
       demandSamePeople: (_, before, after) => demandSame(before, after, ['issuer', 'tenant', 'teamId']),
       show: (_, config) => show(configOf(config)),
+      addresses,
+      test,
     },
     {
       kind: 'oidc',
@@ -47,6 +55,8 @@ export function createOAuth2Kinds({ egress }: { readonly egress: Pick<Egress, 'c
       },
       demandSamePeople: (_, before, after) => demandSame(before, after, ['issuer']),
       show: (_, config) => show(configOf(config)),
+      addresses,
+      test,
     },
   ];
 }
@@ -60,14 +70,6 @@ function demandOptions(key: string, { takes = [], needs = [], secret }: BuiltIn,
   if (config.clientSecret === '') throw invalid(`${key} needs a client secret.`);
   if (secret === 'private key' && !isPrivateKey(config.clientSecret))
     throw invalid(`The secret of ${key} is a private key on the curve P-256, as PEM.`);
-}
-
-function isPrivateKey(pem: string): boolean {
-  try {
-    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1';
-  } catch {
-    return false;
-  }
 }
 
 function parse(config: unknown): OAuth2Config {

@@ -13,6 +13,7 @@ export const passkeyLoginApi = declare({
   start: {
     ...loginStart,
     id: 'account.createPasskeyLogin',
+    login: 'login.passkey',
     path: '/account/webauthn/login/start',
     summary: 'Begins a login by passkey. The answer does not tell whether the address is known.',
     limit: 'ceremony',
@@ -23,6 +24,7 @@ export const passkeyLoginApi = declare({
   finish: {
     ...login,
     id: 'account.createPasskeySession',
+    login: 'login.passkey',
     method: 'POST',
     path: '/account/webauthn/login/finish',
     summary: 'Logs in by what the passkey has signed. With user verification it counts as both factors.',

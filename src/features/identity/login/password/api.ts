@@ -9,6 +9,7 @@ export const passwordLoginApi = declare({
   login: {
     ...login,
     id: 'account.createEmailSession',
+    login: 'login.password',
     method: 'POST',
     path: '/account/sessions/email',
     aliases: ['/account/sessions'],

@@ -8,6 +8,7 @@ export const phoneCodeApi = declare({
   request: {
     ...secretRequest,
     id: 'account.createPhoneToken',
+    login: 'login.phone',
     path: '/account/tokens/phone',
     aliases: ['/account/sessions/phone'],
     summary: 'Sends a code of six digits that logs in, by SMS. The answer does not tell whether the number is known.',
@@ -17,6 +18,7 @@ export const phoneCodeApi = declare({
   login: {
     ...redemption,
     id: 'account.updatePhoneSession',
+    login: 'login.phone',
     path: '/account/sessions/phone',
     summary: 'Logs in by a code from an SMS; POST /account/sessions/token does the same.',
   },

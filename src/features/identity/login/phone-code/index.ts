@@ -11,6 +11,7 @@ const secret: SentSecret = { purpose: 'phone-code', contact: 'phone', form: 'cod
 /** Login by a code that is sent by SMS, where the installation has a gateway. */
 export const phoneCode: LoginMethod = {
   provider,
+  login: 'login.phone',
   factor: 'phone',
   alerts: true,
   secret,

@@ -6,6 +6,7 @@ export const serverTokenApi = declare({
   login: {
     ...redemption,
     id: 'account.createSession',
+    errors: [...redemption.errors, 'user_auth_method_unsupported'],
     method: 'POST',
     path: '/account/sessions/token',
     summary: 'Logs in by a link, a code or a token. An unknown contact gets an account.',

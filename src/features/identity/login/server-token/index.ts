@@ -7,6 +7,7 @@ const provider = 'token';
 /** Login by a token that a server key has had made for a user. Its operation redeems the secrets of every other method too. */
 export const serverToken: LoginMethod = {
   provider,
+  login: 'login.token',
   factor: 'token',
   alerts: false,
   secret: { purpose: 'server-token' },

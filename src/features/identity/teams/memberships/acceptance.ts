@@ -1,7 +1,7 @@
 import type { Actor } from '#src/contract/actor.js';
 import { type ErrorType, Failure, type FailureOptions } from '#src/contract/errors.js';
 import { secretLife } from '#src/contract/limits.js';
-import type { RequestFacts } from '#src/contract/operation.js';
+import { demandLogin, type RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
@@ -108,14 +108,16 @@ export function createAcceptances({ users, claims, sessions, teams, membershipRe
       const account = await users.lockById(unit, project.id, userId);
       if (account === undefined) throw new Failure('user_not_found');
       if (!account.status) throw refuse('blocked', 'user_blocked');
+      if (!isUser) demandLogin({ project, actor }, 'login.invitation');
       if (!isUser && !mayLogIn(unit, account, membership)) throw refuse('too old to log in', ...tooOld);
 
       const proved = await claim(unit, project, { account, membership, actor });
       const place = proved.id === userId ? membership : await membershipRepository.passOn(unit, membership, proved);
       const opened = isUser ? undefined : await logIn(unit, project, proved, input);
       const joined = await membershipRepository.confirm(unit, proved, place);
-      recordJoined(unit, joined);
-      return { membership: joined.membership, account: proved, teamName: team.name, opened };
+      const of = { account: proved, teamName: team.name };
+      recordJoined(unit, joined, of, true);
+      return { ...of, membership: joined.membership, opened };
     },
   };
 }

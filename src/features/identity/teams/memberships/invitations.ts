@@ -11,6 +11,7 @@ import type { TakenIds } from '../../taken-ids/index.js';
 import type { Users } from '../../users/index.js';
 import type { Caller, Teams } from '../service.js';
 import type { Team } from '../store.js';
+import { announceMembership } from './announce.js';
 import { createInvitedUsers, type Invitation, unreachable } from './invited-users.js';
 import { type MembershipRepository, newMembership, recorded, recordJoined } from './repository.js';
 import type { Membership } from './store.js';
@@ -111,6 +112,8 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
           });
     const { resource, userId, payload } = recorded(membership);
     unit.record('membershipInvited', { resource, userId, payload: { ...payload, email: recipient } });
+    const named = { membership, account, teamName: team.name };
+    announceMembership(unit, place === undefined ? 'membershipCreated' : 'membershipUpdated', named);
     return { membership, secret };
   };
   const linkOf = (url: URL, project: Project, team: Team, { id, userId, alias }: Membership, secret: string): string =>
@@ -136,8 +139,9 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
         place === undefined
           ? { membership: await membershipRepository.add(unit, account, added), ended: [] }
           : await membershipRepository.confirm(unit, account, place, { roles, secretDigest: null });
-      recordJoined(unit, joined);
-      return { membership: joined.membership, account, teamName: team.name };
+      const of = { account, teamName: team.name };
+      recordJoined(unit, joined, of, place !== undefined);
+      return { ...of, membership: joined.membership };
     },
     invite: async (unit, project, by, teamId, invitation) => {
       const team = await teams.lockAsOwner(unit, project, by.actor, teamId);

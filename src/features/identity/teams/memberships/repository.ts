@@ -2,7 +2,9 @@ import { Failure } from '#src/contract/errors.js';
 import { teamLimits } from '#src/contract/limits.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
+import { announceMembership } from './announce.js';
 import { type Membership, type MembershipStore, memberships, ownerRole } from './store.js';
+import type { NamedMembership } from './view.js';
 
 /** A membership that begins, and the invitations that end by it. */
 interface Joined {
@@ -37,8 +39,8 @@ export interface MembershipRepository {
   /** Changes a membership of the account. Throws Failure `team_limit_exceeded`. */
   change(unit: Unit, account: UserRecord, membership: Membership, change: Partial<Membership>): Promise<Membership>;
   remove(unit: Unit, membership: Membership): Promise<void>;
-  /** Runs what deletes a team, together with every membership of it. */
-  dissolve(unit: Unit, projectId: string, teamId: string, remove: () => Promise<unknown>): Promise<void>;
+  /** Runs what deletes a team, together with every membership of it. Returns the ids of those who were members. */
+  dissolve(unit: Unit, projectId: string, teamId: string, remove: () => Promise<unknown>): Promise<string[]>;
 }
 
 /** Creates the repository of memberships. */
@@ -113,11 +115,9 @@ export function createMembershipRepository(store: MembershipStore): MembershipRe
     dissolve: async (unit, projectId, teamId, remove) => {
       const locked = await unit.all(store.lockMembers(projectId, teamId));
       await remove();
-      await copy(
-        unit,
-        projectId,
-        locked.map(({ id }) => String(id)),
-      );
+      const members = locked.map(({ id }) => String(id));
+      await copy(unit, projectId, members);
+      return members;
     },
   };
 }
@@ -143,10 +143,19 @@ export function newMembership(
   };
 }
 
-/** Records that somebody has joined, and which invitations ended by it. */
-export function recordJoined(unit: Unit, { membership, ended }: Joined): void {
+/** Records that somebody has joined, with or without an invitation, and which invitations ended by it. */
+export function recordJoined(
+  unit: Unit,
+  { membership, ended }: Joined,
+  of: Omit<NamedMembership, 'membership'>,
+  isInvited: boolean,
+): void {
   unit.record('membershipConfirmed', recorded(membership));
-  for (const other of ended) unit.record('membershipDeleted', recorded(other));
+  announceMembership(unit, isInvited ? 'membershipUpdated' : 'membershipCreated', { ...of, membership });
+  for (const other of ended) {
+    unit.record('membershipDeleted', recorded(other));
+    announceMembership(unit, 'membershipDeleted', { ...of, membership: other });
+  }
 }
 
 /** What is recorded with a change of a membership. */

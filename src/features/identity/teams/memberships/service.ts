@@ -13,6 +13,7 @@ import {
 } from '../../../../platform/list-query/index.js';
 import { type Users, userTable } from '../../users/index.js';
 import type { Caller, Teams } from '../service.js';
+import { announceMembership } from './announce.js';
 import { type MembershipRepository, recorded } from './repository.js';
 import { type Membership, type MembershipStore, memberships, ownerRole } from './store.js';
 import type { NamedMembership, Sight } from './view.js';
@@ -112,13 +113,13 @@ export function createMemberships({ db }: Pick<Runtime, 'db'>, store: Membership
   };
   /** The membership to be removed: an owner may name any of the team, everybody else the own. */
   const removable = async (unit: Unit, project: Project, actor: Caller, teamId: string, id: string) => {
-    await teams.lockById(unit, project, teamId);
+    const team = await teams.lockById(unit, project, teamId);
     const membership = await membershipRepository.find(unit, project.id, id);
     const isOwn = actor.kind === 'user' && membership?.userId === actor.id && membership.teamId === teamId;
     if (!isOwn) await teams.lockAsOwner(unit, project, actor, teamId);
     if (membership === undefined) throw new Failure('team_invite_not_found');
     if (membership.teamId !== teamId) throw new Failure('team_membership_mismatch');
-    return membership;
+    return { membership, teamName: team.name };
   };
 
   return {
@@ -159,14 +160,17 @@ export function createMemberships({ db }: Pick<Runtime, 'db'>, store: Membership
         throw new Failure('membership_downgrade_prohibited');
       const changed = await membershipRepository.change(unit, account, membership, { roles });
       unit.record('membershipUpdated', recorded(changed));
-      return { membership: changed, account, teamName: team.name };
+      const after = { membership: changed, account, teamName: team.name };
+      announceMembership(unit, 'membershipUpdated', after);
+      return after;
     },
     remove: async (unit, project, actor, teamId, id) => {
-      const membership = await removable(unit, project, actor, teamId, id);
-      await lockUser(unit, project, membership);
+      const { membership, teamName } = await removable(unit, project, actor, teamId, id);
+      const account = await lockUser(unit, project, membership);
       if (await membershipRepository.isLastOwner(unit, membership)) throw new Failure('membership_deletion_prohibited');
       await membershipRepository.remove(unit, membership);
       unit.record('membershipDeleted', recorded(membership));
+      announceMembership(unit, 'membershipDeleted', { membership, account, teamName });
     },
   };
 }

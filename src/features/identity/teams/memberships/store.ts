@@ -44,13 +44,21 @@ export function createMembershipStore(sql: Sql) {
   const { name } = memberships;
   const joined =
     dialect === 'sqlite'
-      ? `json_group_array(json_object('id', id, 'teamId', team_id, 'roles', json(roles)) order by joined, id)`
-      : `json_agg(json_build_object('id', id, 'teamId', team_id, 'roles', roles::json) order by joined, id)::text`;
+      ? `json_group_array(json_object('id', id, 'teamId', team_id, 'roles', json(roles), 'joined', joined) order by joined, id)`
+      : `json_agg(json_build_object('id', id, 'teamId', team_id, 'roles', roles::json, 'joined', joined) order by joined, id)::text`;
   const ofTeam = (projectId: string, teamId: string) => knex(name).where({ project_id: projectId, team_id: teamId });
   return {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
       k(name).where({ project_id: p.projectId, id: p.id }).select(memberships.select(sql)),
     ),
+    /** Ends every open invitation to one of the recipients. */
+    withdrawAll: (projectId: string, recipients: readonly string[]): Query =>
+      sql.compile(
+        knex(name)
+          .where({ project_id: projectId, confirm: 0 })
+          .whereIn('recipient', [...recipients])
+          .delete(),
+      ),
     findOfUser: (projectId: string, teamId: string, userId: string): Query =>
       sql.compile(
         ofTeam(projectId, teamId).where({ user_id: userId }).whereNull('address').select(memberships.select(sql)),

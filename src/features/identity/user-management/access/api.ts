@@ -106,7 +106,7 @@ export const accessApi = declare({
     body: jwtWishes.extend({ sessionId: z.union([z.literal(''), customId]).default('') }),
     status: 201,
     reply: json(jwtShape),
-    errors: ['user_not_found', 'user_blocked', 'user_session_not_found'],
+    errors: ['user_not_found', 'user_blocked', 'user_session_not_found', 'user_jwt_creation_denied'],
   },
   listLogs: {
     ...common,

@@ -84,11 +84,11 @@ export function createAccess({ db, random }: Pick<Runtime, 'db' | 'random'>, dep
       return toToken(issued, issued.secret);
     },
     createJwt: async (call) => {
-      const { project, params, body } = call;
+      const { project, params, body, actor } = call;
       const account = await users.get(db, project.id, params.userId);
       if (!account.status) throw new Failure('user_blocked');
       const session = await sessionFor(project, account.id, body.sessionId);
-      const jwt = await tokens.mint(project, account, session, body);
+      const jwt = await tokens.mint(project, account, session, { ...body, actingKey: actor.id });
       // Signing waits for more than the database, so it comes first; nobody has the token before its making is recorded.
       return db.work(auditContextOf(call), async (unit) => {
         const { id: userId, status } = await userChanges.lockById(unit, project, account.id);
@@ -114,8 +114,8 @@ export function createAccess({ db, random }: Pick<Runtime, 'db' | 'random'>, dep
         const { project, params } = call;
         const identity = await identities.findById(unit, project, params.identityId);
         if (identity === undefined) throw new Failure('user_identity_not_found');
-        await userChanges.lockById(unit, project, identity.userId);
-        await identities.unlink(unit, project, identity);
+        const user = await userChanges.lockById(unit, project, identity.userId);
+        await identities.unlink(unit, project, user, identity);
         await sessions.closeOfIdentity(unit, project, identity);
       }),
   });

@@ -2,18 +2,18 @@ import type { Runtime } from '#src/platform/index.js';
 
 /** A job as the database knows it, of all processes. */
 interface MeasuredJob {
-  readonly job: string;
+  readonly name: string;
   readonly secondsSinceSuccess: number;
   readonly isHeld: boolean;
 }
 
 /** The measurements of jobs. */
 export function createJobMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
-  const labelNames = ['job'] as const;
+  const labelNames = ['name'] as const;
   const runs = metrics.counter({
     name: 'svc_cron_runs_total',
     help: 'Runs of jobs by this process',
-    labelNames: ['job', 'outcome'],
+    labelNames: ['name', 'outcome'],
   });
   const time = metrics.histogram({
     name: 'svc_cron_run_duration_seconds',
@@ -32,16 +32,16 @@ export function createJobMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
     labelNames,
   });
   return {
-    run: (job: string, outcome: string, seconds: number): void => {
-      runs.inc({ job, outcome });
-      time.observe({ job }, seconds);
+    run: (name: string, outcome: string, seconds: number): void => {
+      runs.inc({ name, outcome });
+      time.observe({ name }, seconds);
     },
     state: (jobs: readonly MeasuredJob[]): void => {
       success.reset();
       leases.reset();
-      for (const { job, secondsSinceSuccess, isHeld } of jobs) {
-        success.set({ job }, secondsSinceSuccess);
-        leases.set({ job }, isHeld ? 1 : 0);
+      for (const { name, secondsSinceSuccess, isHeld } of jobs) {
+        success.set({ name }, secondsSinceSuccess);
+        leases.set({ name }, isHeld ? 1 : 0);
       }
     },
   };

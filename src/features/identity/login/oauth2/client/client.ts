@@ -8,13 +8,13 @@ import { digest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
 import { lazy } from '#src/platform/lazy.js';
 import { Lru } from '#src/platform/lru.js';
-import type { ExternalProfile } from '../../../external-logins/index.js';
+import { type ExternalProfile, toExternalProfile } from '../../../external-logins/index.js';
 import type { Provider } from '../../../providers/index.js';
+import { callbackUrl } from '../callback.js';
 import { configOf, type OAuth2Config } from '../config.js';
 import { appleSecret } from '../providers/apple.js';
 import { type BuiltIn, builtIns, standardClaims } from '../providers/index.js';
 import { providerFailure } from './errors.js';
-import { toProfile } from './to-profile.js';
 import { createTransport, type ProviderFetch } from './transport.js';
 
 type Library = typeof import('openid-client');
@@ -67,8 +67,7 @@ export function createOAuth2Client(runtime: Deps) {
   /** The keys by which providers sign ID tokens; the library asks again for one that it does not know. */
   const jwks = new Lru<NonNullable<ReturnType<Library['getJwksCache']>>>(cacheBounds);
 
-  const callbackOf = (project: Project, key: string): string =>
-    `${settings.baseUrl.replace(/\/$/, '')}/account/sessions/oauth2/callback/${key}/${project.id}`;
+  const callbackOf = (project: Project, key: string): string => callbackUrl(settings.baseUrl, project.id, key);
   /** As the provider's row says, else as its discovery document; where that does not, RFC 8414 §2 means Basic. */
   const authentication = (
     { ClientSecretBasic, ClientSecretPost, None }: Library,
@@ -183,7 +182,7 @@ export function createOAuth2Client(runtime: Deps) {
           returned: { user: returned.user },
           config,
         });
-        return toProfile(raw, tokensOf(answer));
+        return toExternalProfile(raw, tokensOf(answer));
       }),
     /** Fresh tokens for a refresh token. Throws Failure. */
     refresh: (project: Project, provider: Provider, refreshToken: string): Promise<ProviderTokens> =>

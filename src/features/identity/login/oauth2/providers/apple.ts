@@ -1,9 +1,20 @@
+import { createPrivateKey } from 'node:crypto';
 import type { Jwt } from '#src/platform/jwt.js';
+import type { RawProfile } from '../../../external-logins/index.js';
 import type { OAuth2Config } from '../config.js';
-import { members, type ProfileSource, type RawProfile } from './profile.js';
+import { members, type ProfileSource } from './profile.js';
 
 /** How long a client secret of Apple's is good, in seconds; each login makes its own. */
 const secretSeconds = 300;
+
+/** Whether a text is a private key of the kind that Apple issues, as PEM. */
+export function isPrivateKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1';
+  } catch {
+    return false;
+  }
+}
 
 /** A user of Apple. The browser brings the name, and only with the first login; what it says of the address does not count. */
 export function appleProfile({ claims, returned }: ProfileSource): RawProfile {

@@ -1,4 +1,5 @@
-import { members, type ProfileSource, type RawProfile } from './profile.js';
+import type { RawProfile } from '../../../external-logins/index.js';
+import { members, type ProfileSource } from './profile.js';
 
 /** A user of GitHub. The address of the profile may be any that the user chose to show; the list tells the primary one, and whether it is verified. */
 export async function githubProfile({ get }: ProfileSource): Promise<RawProfile> {

@@ -1,8 +1,10 @@
+import type { RawProfile } from '../../../external-logins/index.js';
 import type { OAuth2Config } from '../config.js';
 import { appleProfile } from './apple.js';
 import { githubProfile } from './github.js';
-import { type Members, members, type ProfileSource, type RawProfile, standardClaims } from './profile.js';
+import { type Members, members, type ProfileSource, standardClaims } from './profile.js';
 
+export { isPrivateKey } from './apple.js';
 export { standardClaims } from './profile.js';
 
 /** A provider that is built in. What OpenID Connect says is found by discovery; the others say nothing, so it stands here. */

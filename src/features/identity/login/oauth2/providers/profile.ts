@@ -1,3 +1,4 @@
+import type { RawProfile } from '../../../external-logins/index.js';
 import type { OAuth2Config } from '../config.js';
 
 /** Members of an answer or a token. */
@@ -12,14 +13,6 @@ export interface ProfileSource {
   /** What the browser has brought back. */
   readonly returned: Readonly<Record<string, string | undefined>>;
   readonly config: OAuth2Config;
-}
-
-/** What a provider says of a user, in its own types. */
-export interface RawProfile {
-  readonly id: unknown;
-  readonly email?: unknown;
-  readonly emailVerified?: unknown;
-  readonly name?: unknown;
 }
 
 /** The members of an object; none of anything else. */

@@ -1,0 +1,112 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { publicKeyOf, verifyExport } from '#src/features/index.js';
+import { type Call, command } from '../command.js';
+import type { CommandResult } from '../command-result.js';
+import { CommandError, usageError } from '../exit.js';
+import { pairs } from '../output.js';
+
+/** What a verification found, of a database or of an export. */
+interface Verified {
+  readonly entries: number;
+  readonly head: string;
+  readonly seq: number;
+  readonly publicKey: string;
+  readonly finding: { readonly seq: number | null; readonly problem: string } | undefined;
+  readonly erased?: number;
+  readonly waiting?: number;
+}
+
+/** `svc audit verify` */
+export const verify = command({
+  path: 'audit verify',
+  summary: 'Verifies the audit log: HMACs, chain, segments and signed head. Exit code 1 names the first bad entry',
+  options: [
+    {
+      flag: '--project',
+      value: 'ID',
+      summary: 'with the whole chain, which all projects share, this project must have entries',
+    },
+    {
+      flag: '--head',
+      value: 'HASH',
+      summary: 'also require that the chain contains this hash, which was noted elsewhere',
+    },
+    { flag: '--file', value: 'FILE', summary: 'verify an export instead, without an installation', group: 'Export' },
+    { flag: '--public-key', value: 'KEY', summary: 'only this key may have signed the export', group: 'Export' },
+  ],
+  examples: ['svc audit verify', 'svc audit verify --file audit.ndjson --json'],
+  needs: 'appliance',
+  offline: (call) => (call.args.text('--file') === undefined ? undefined : verifyFile(call)),
+  run: async ({ args, features, runtime, output }) => {
+    demandHash(args.text('--head'));
+    if (args.text('--public-key') !== undefined)
+      throw usageError('--public-key can only be used with --file.', 'leave it out, or add --file FILE');
+    const projectId = args.text('--project');
+    if (projectId !== undefined && !(await features.audit.hasProject(projectId)))
+      await features.projects.get(runtime.db, projectId);
+    // Where that fails, the verification tells why.
+    await features.audit.seal().catch(() => output.note('New entries could not be sealed.'));
+    const verdict = await features.audit.verify(args.text('--head'));
+    return shown({ ...verdict, publicKey: await features.audit.publicKey().catch(() => '') });
+  },
+});
+
+/** SHA-256 in base64url. */
+function demandHash(text: string | undefined): void {
+  if (text !== undefined && !/^[A-Za-z0-9_-]{43}$/.test(text))
+    throw usageError(
+      '--head is not a hash.',
+      'give the 43 characters of head that svc audit verify or the log line audit.head has',
+    );
+}
+
+async function verifyFile({ args }: Call): Promise<CommandResult> {
+  demandHash(args.text('--head'));
+  if (args.text('--project') !== undefined)
+    throw usageError('--project and --file cannot be combined.', 'an export says of which project it is');
+  const publicKey = args.text('--public-key');
+  if (publicKey !== undefined && publicKeyOf(publicKey) === undefined)
+    throw usageError('--public-key is not a public key.', 'give the 43 characters that svc audit verify prints');
+  const file = args.text('--file') ?? '';
+  const input = createReadStream(file, 'utf8');
+  await new Promise<void>((resolve, reject) => {
+    input.once('open', () => resolve());
+    input.once('error', () =>
+      reject(
+        new CommandError('notFound', 'file_not_found', `${file} cannot be read.`, 'check the path and its permissions'),
+      ),
+    );
+  });
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  return shown(await verifyExport(lines, { publicKey, notedHead: args.text('--head') }));
+}
+
+function shown({ entries, head, seq, publicKey, finding, erased, waiting }: Verified): CommandResult {
+  const ok = finding === undefined;
+  const value = {
+    ok,
+    entries,
+    head,
+    seq,
+    publicKey,
+    ...(erased === undefined ? {} : { erased }),
+    ...(waiting === undefined ? {} : { unsealed: waiting }),
+    ...(finding === undefined ? {} : { firstBad: finding.seq, problem: finding.problem }),
+  };
+  const text = pairs([
+    ['result', ok ? 'the audit log is intact' : 'THE AUDIT LOG WAS CHANGED'],
+    ...(finding === undefined
+      ? []
+      : ([
+          ['first bad entry', finding.seq === null ? 'unknown' : String(finding.seq)],
+          ['problem', finding.problem],
+        ] as const)),
+    ['entries', String(entries)],
+    ...(erased === undefined ? [] : ([['erased values', String(erased)]] as const)),
+    ...(waiting === undefined ? [] : ([['unsealed entries', String(waiting)]] as const)),
+    ['head', `${head || 'none'} (entry ${seq})`],
+    ['public key', publicKey || 'none'],
+  ]);
+  return { value, text, exitCode: ok ? 0 : 1 };
+}

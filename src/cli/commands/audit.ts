@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { visible, visibleJson } from '#src/contract/visible.js';
+import { type AuditEntry, BrokenChainError, toAuditEntry } from '#src/features/index.js';
+import { type ApplianceCall, command } from '../command.js';
+import { CommandError } from '../exit.js';
+import { timeOrAge, valid, wholeNumber } from '../input.js';
+import { columns } from '../output.js';
+import { writeOut } from '../stream.js';
+import { verify } from './audit-verify.js';
+
+const projectOption = { flag: '--project', value: 'ID', summary: 'only entries of this project' } as const;
+const followMs = 1000;
+
+const list = command({
+  path: 'audit list',
+  summary: 'Lists entries of the audit log, newest first',
+  options: [
+    projectOption,
+    { flag: '--actor', value: 'ID', summary: 'only what this actor did', group: 'Filters' },
+    { flag: '--action', value: 'NAME', summary: 'only entries with this action', group: 'Filters' },
+    {
+      flag: '--resource',
+      value: 'PATH',
+      summary: 'only entries about this resource, such as users/bob',
+      group: 'Filters',
+    },
+    { flag: '--since', value: 'TIME', summary: 'only entries since a time or an age, such as 2d', group: 'Filters' },
+    { flag: '--until', value: 'TIME', summary: 'only entries before a time or an age', group: 'Filters' },
+    { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 50)', group: 'Page' },
+    { flag: '--before', value: 'SEQ', summary: 'only entries before this number', group: 'Page' },
+  ],
+  examples: ['svc audit list', 'svc audit list --project shop --action projectCreated --limit 5 --json'],
+  needs: 'appliance',
+  run: async (call) => {
+    const { args, features, runtime } = call;
+    const projectId = await projectOf(call);
+    await sealWaiting(call);
+    const before = args.text('--before') && wholeNumber(args, '--before', 0, Number.MAX_SAFE_INTEGER);
+    const time = (flag: '--since' | '--until') => {
+      const text = args.text(flag);
+      return text === undefined ? undefined : valid(timeOrAge(runtime.clock), flag, text);
+    };
+    const filter = {
+      projectId,
+      actor: args.text('--actor'),
+      action: args.text('--action'),
+      resource: args.text('--resource'),
+      since: time('--since'),
+      until: time('--until'),
+    };
+    const limit = wholeNumber(args, '--limit', 50, 1000);
+    const entries: AuditEntry[] = [];
+    // A page of the service ends after so many entries that do not match.
+    for (let next = before || undefined; entries.length < limit; ) {
+      const page = await features.audit.list(filter, { before: next, limit: limit - entries.length });
+      entries.push(...page.entries);
+      if (page.next === null) break;
+      next = page.next;
+    }
+    return {
+      value: { entries: entries.map(({ row, subjects }) => toAuditEntry(row, subjects)) },
+      text: columns(
+        ['SEQ', 'TIME', 'ACTOR', 'ACTION', 'RESOURCE', 'PROJECT', 'REQUEST'],
+        entries.map(({ row }) => [
+          String(row.seq),
+          row.at,
+          actorOf(row),
+          row.action,
+          row.resource,
+          row.projectId ?? '-',
+          row.requestId || '-',
+        ]),
+      ),
+    };
+  },
+});
+
+const tail = command({
+  path: 'audit tail',
+  summary: 'Prints the newest entries of the audit log, then new ones as they come; with --json one JSON object a line',
+  options: [
+    projectOption,
+    { flag: '--lines', value: 'N', summary: 'number of entries to begin with (default: 10)' },
+    { flag: '--no-follow', summary: 'do not wait for new entries' },
+  ],
+  examples: ['svc audit tail --no-follow', 'svc audit tail --project shop --lines 1 --no-follow --json'],
+  needs: 'appliance',
+  run: async (call) => {
+    const { args, features, output } = call;
+    const projectId = await projectOf(call);
+    await sealWaiting(call);
+    const limit = wholeNumber(args, '--lines', 10, 1000);
+    const line = ({ row, subjects }: AuditEntry) =>
+      output.json
+        ? visibleJson(JSON.stringify(toAuditEntry(row, subjects)))
+        : visible(`${row.seq}  ${row.at}  ${actorOf(row)}  ${row.action}  ${row.resource}`);
+    let seq = await features.audit.headSeq();
+    const first = limit === 0 ? [] : (await features.audit.list({ projectId }, { before: seq + 1, limit })).entries;
+    for (const entry of [...first].reverse()) await writeOut(`${line(entry)}\n`);
+    while (!args.isSet('--no-follow')) {
+      await sealWaiting(call);
+      const page = await features.audit.after(projectId, seq);
+      for (const entry of page.entries) await writeOut(`${line(entry)}\n`);
+      if (page.seq === seq) await sleep(followMs);
+      seq = page.seq;
+    }
+    return undefined;
+  },
+});
+
+const exportLog = command({
+  path: 'audit export',
+  summary: 'Prints the audit log as one JSON object a line, to be verified elsewhere with svc audit verify --file',
+  options: [{ ...projectOption, summary: 'entries of this project; of others only what continues the chain' }],
+  examples: ['svc audit export > audit.ndjson', 'svc audit export --project shop > shop.ndjson'],
+  needs: 'appliance',
+  run: async (call) => {
+    const projectId = await projectOf(call);
+    await sealWaiting(call);
+    for await (const line of call.features.audit.exported(projectId)) await writeOut(`${line}\n`);
+    return undefined;
+  },
+});
+
+/** `svc audit …` */
+export const auditCommands = [list, tail, exportLog, verify];
+
+function actorOf({ actorKind, actorId }: AuditEntry['row']): string {
+  return actorId === '' ? actorKind : `${actorKind} ${actorId}`;
+}
+
+/** The project that is asked for: one that exists, or a deleted one of which the log has entries. */
+async function projectOf({ args, runtime, features }: ApplianceCall): Promise<string | undefined> {
+  const id = args.text('--project');
+  if (id === undefined || (await features.audit.hasProject(id))) return id;
+  return (await features.projects.get(runtime.db, id)).id;
+}
+
+/** Seals what waits, as there may be no server that does. */
+async function sealWaiting({ features }: ApplianceCall): Promise<void> {
+  try {
+    await features.audit.seal();
+  } catch (error) {
+    if (!(error instanceof BrokenChainError)) throw error;
+    const message = 'The head of the audit log was changed, so new entries cannot be sealed.';
+    throw new CommandError('failed', 'audit_broken', message, 'svc audit verify');
+  }
+}

@@ -1,0 +1,91 @@
+import { feedEvents } from '#src/contract/events.js';
+import { feedLimits } from '#src/contract/limits.js';
+import { RawJson } from '#src/contract/raw-json.js';
+import { feedApi } from '#src/features/index.js';
+import { type ApplianceCall, command, projectOption } from '../command.js';
+import { usageError } from '../exit.js';
+import { timeOrAge, valid, wholeNumber } from '../input.js';
+import { invokeAsOperator } from '../invoke-as-operator.js';
+import { columns } from '../output.js';
+
+/** An event as the feed prints it. */
+interface PrintedEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly sequence: number;
+  readonly data: { readonly $id?: string };
+}
+
+interface PrintedPage {
+  readonly events: readonly PrintedEvent[];
+  readonly cursor: string;
+  readonly more: boolean;
+}
+
+const tail = command({
+  path: 'events tail',
+  summary: 'Prints the last events of a project, oldest first, and those to come, until Ctrl+C',
+  options: [
+    projectOption,
+    { flag: '--limit', value: 'N', summary: 'how many past events, the last ones (default: 20)' },
+    {
+      flag: '--since',
+      value: 'TIME',
+      summary: 'past events since a time, such as 2030-01-31T12:00:00Z, or an age, such as 1h or 2d',
+    },
+    { flag: '--type', value: 'NAME', summary: 'only events of this type', choices: feedEvents, repeated: true },
+    { flag: '--once', summary: 'print the past events and end' },
+  ],
+  examples: [
+    'svc events tail --project shop --once',
+    'svc events tail --project shop --since 2d --type sessionCreated --once --json',
+  ],
+  needs: 'appliance',
+  run: async (call) => {
+    const { args, runtime, features } = call;
+    const limit = wholeNumber(args, '--limit', 20, feedLimits.page);
+    const since = args.text('--since');
+    if (since !== undefined && args.text('--limit') !== undefined)
+      throw usageError('--since and --limit exclude each other.', 'give one of them');
+    const { id } = await features.projects.get(runtime.db, args.required('--project'));
+    const after =
+      since === undefined
+        ? await features.feed.before(runtime.db, id, limit)
+        : await features.feed.since(runtime.db, id, valid(timeOrAge(runtime.clock), '--since', since));
+    const page = await read(call, String(after), since === undefined ? limit : feedLimits.page, 0);
+    if (args.isSet('--once')) return { value: page, text: columns(heading, page.events.map(toRow)) };
+    await follow(call, page);
+    return undefined;
+  },
+});
+
+/** `svc events …` */
+export const eventsCommands = [tail];
+
+const heading = ['SEQUENCE', 'TIME', 'EVENT', 'RESOURCE', 'ID'];
+const toRow = ({ sequence, timestamp, type, data, id }: PrintedEvent) => [
+  ...[String(sequence), timestamp, type, data.$id ?? '-', id],
+];
+
+async function read(call: ApplianceCall, cursor: string, limit: number, wait: number): Promise<PrintedPage> {
+  const query = { cursor, limit, wait, types: [...call.args.list('--type')] };
+  const reply = await invokeAsOperator(call, feedApi.list, { query });
+  // Without a client that asks for a stream the operation replies with a page.
+  if (!(reply instanceof RawJson)) throw new TypeError('the feed replied with a stream');
+  return JSON.parse(reply.text) as PrintedPage;
+}
+
+/** Prints events as they happen, in pages of those that there are. */
+async function follow(call: ApplianceCall, first: PrintedPage): Promise<void> {
+  let isOver = false;
+  const stop = () => {
+    isOver = true;
+    call.features.streams.stop();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  for (let page = first; ; page = await read(call, page.cursor, feedLimits.page, feedLimits.waitSeconds)) {
+    for (const event of page.events) call.output.entry({ value: event, text: toRow(event).join('  ') });
+    if (isOver) return;
+  }
+}

@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { visibleJson } from '#src/contract/visible.js';
+import { verifyDelivery } from '#src/features/index.js';
+import { command, type ParsedArgs } from '../command.js';
+import { CommandError, usageError } from '../exit.js';
+import { duration, readSecretFile, readStdinBytes, valid, wholeNumber } from '../input.js';
+import { Lines } from '../lines.js';
+import { pairs } from '../output.js';
+import { defaultToleranceSeconds, listenForWebhooks, type ReceivedRequest } from '../webhook-listener.js';
+
+const secretFile = { flag: '--secret-file', value: 'FILE', summary: 'file with the signing secret' } as const;
+
+const verify = command({
+  path: 'webhook verify',
+  summary:
+    'Checks the signatures of a delivery that was received, of any sender of Standard Webhooks. Exit code 1 if one is wrong',
+  options: [
+    { ...secretFile, required: true },
+    { flag: '--body-file', value: 'FILE', summary: 'the body, byte for byte; - is stdin (default: -)' },
+    { flag: '--signature', value: 'HEX', summary: 'X-Service-Signature' },
+    { flag: '--id', value: 'ID', summary: 'webhook-id', group: 'Standard Webhooks' },
+    { flag: '--timestamp', value: 'SECONDS', summary: 'webhook-timestamp', group: 'Standard Webhooks' },
+    { flag: '--standard-signature', value: 'TEXT', summary: 'webhook-signature', group: 'Standard Webhooks' },
+    {
+      flag: '--tolerance',
+      value: 'DURATION',
+      summary: 'how far the timestamp may be from now (default: 5m)',
+      group: 'Standard Webhooks',
+    },
+  ],
+  examples: [
+    'svc webhook verify --secret-file whsec.txt --body-file body.json --signature d2f1a50c || echo "the body or the secret differs"',
+    "printf '{}' | svc webhook verify --secret-file whsec.txt --id e1 --timestamp 1767225600 --standard-signature v1,AAAA --json || true",
+  ],
+  needs: 'nothing',
+  run: async ({ args }) => {
+    const secret = secretIn(args.required('--secret-file'));
+    const headers = {
+      signature: args.text('--signature'),
+      id: args.text('--id'),
+      timestamp: args.text('--timestamp'),
+      standardSignature: args.text('--standard-signature'),
+    };
+    demandSomethingToCheck(headers);
+    const tolerance = args.text('--tolerance');
+    const checks = verifyDelivery(
+      secret,
+      { ...headers, body: await bodyOf(args) },
+      {
+        now: Date.now() / 1000,
+        toleranceSeconds: tolerance === undefined ? defaultToleranceSeconds : valid(duration, '--tolerance', tolerance),
+      },
+    );
+    const ok = checks.every((check) => check.ok);
+    return {
+      value: { ok, checks },
+      text: pairs(checks.map((check) => [check.header, check.ok ? 'ok' : check.reason])),
+      exitCode: ok ? 0 : 1,
+    };
+  },
+});
+
+const listen = command({
+  path: 'webhook listen',
+  summary: 'Receives webhooks on this machine, checks and prints them, and hands them on to an application',
+  options: [
+    { flag: '--port', value: 'N', summary: 'port on 127.0.0.1 (default: 9000; 0 for a free one)' },
+    { ...secretFile, summary: 'file with the signing secret; without it no signature is checked' },
+    {
+      flag: '--forward-to',
+      value: 'URL',
+      summary: 'application that gets the deliveries, and whose status is the answer',
+    },
+    { flag: '--for', value: 'DURATION', summary: 'ends after this time (default: at Ctrl-C)' },
+  ],
+  examples: [
+    'svc webhook listen --secret-file whsec.txt --forward-to http://localhost:3000/webhooks --for 1s',
+    'svc webhook listen --port 0 --for 1s --json',
+  ],
+  needs: 'nothing',
+  run: async ({ args, output }) => {
+    const file = args.text('--secret-file');
+    const limit = args.text('--for');
+    const counts = { received: 0, refused: 0 };
+    const listener = await listening(args, {
+      secret: file === undefined ? undefined : secretIn(file),
+      onRequest: (delivery) => {
+        counts.received += 1;
+        if (delivery.status === 401) counts.refused += 1;
+        const text = output.json ? visibleJson(JSON.stringify(delivery)) : Lines.of([lineOf(delivery)]).toString();
+        process.stdout.write(`${text}\n`);
+      },
+    });
+    if (output.json) process.stdout.write(`${JSON.stringify({ url: listener.url })}\n`);
+    output.note(`Receiving webhooks at ${listener.url}`);
+    // Without a limit the process ends by a signal.
+    if (limit === undefined) await new Promise(() => {});
+    else await sleep(valid(duration, '--for', limit) * 1000);
+    await listener.close();
+    if (counts.refused > 0)
+      throw new CommandError(
+        'failed',
+        'signature_invalid',
+        `Deliveries received: ${counts.received}, refused: ${counts.refused}.`,
+        'compare the secret with that of the sender; it is shown when a webhook is added and when its secret is rotated',
+      );
+    // As JSON the deliveries are the result, one a line.
+    return output.json ? undefined : { value: counts, text: `Deliveries received: ${counts.received}.` };
+  },
+});
+
+/** The commands of the receiving side. They need no installation. */
+export const webhookReceiverCommands = [verify, listen];
+
+type Listening = Parameters<typeof listenForWebhooks>[0];
+
+async function listening(args: ParsedArgs, options: Pick<Listening, 'secret' | 'onRequest'>) {
+  const port = wholeNumber(args, '--port', 9000, 65_535);
+  const forwardTo = args.text('--forward-to');
+  if (forwardTo !== undefined && !/^https?:\/\/./.test(forwardTo))
+    throw usageError(
+      `--forward-to must be a URL, not ${forwardTo}.`,
+      'give one such as http://localhost:3000/webhooks',
+    );
+  try {
+    return await listenForWebhooks({ ...options, port, forwardTo });
+  } catch {
+    throw new CommandError(
+      'failed',
+      'port_unavailable',
+      `Port ${port} is not available.`,
+      'choose another with --port N',
+    );
+  }
+}
+
+function demandSomethingToCheck(
+  headers: {
+    readonly [K in 'signature' | 'id' | 'timestamp' | 'standardSignature']: string | undefined;
+  },
+): void {
+  const { signature, id, timestamp, standardSignature } = headers;
+  const standard = [id, timestamp, standardSignature].filter((one) => one !== undefined).length;
+  if (standard === 0 && signature === undefined)
+    throw usageError(
+      'No signature to check is given.',
+      'give --signature, or --id, --timestamp and --standard-signature',
+    );
+  if (standard !== 0 && standard !== 3)
+    throw usageError(
+      '--id, --timestamp and --standard-signature belong together: the signature is over all of them.',
+      'give all three',
+    );
+}
+
+function secretIn(file: string): string {
+  const secret = readSecretFile(file).trim();
+  if (secret.replace(/^whsec_/, '') === '')
+    throw usageError(`${file} holds no signing secret.`, 'store the secret that the sender shows in it');
+  return secret;
+}
+
+async function bodyOf(args: ParsedArgs): Promise<Buffer> {
+  const file = args.text('--body-file') ?? '-';
+  if (file === '-') return readStdinBytes();
+  try {
+    return readFileSync(file);
+  } catch {
+    throw new CommandError(
+      'notFound',
+      'file_not_found',
+      `${file} cannot be read.`,
+      'check the path and its permissions',
+    );
+  }
+}
+
+function lineOf({ receivedAt, event, eventId, checks, status, error }: ReceivedRequest): string {
+  const signatures = checks.length === 0 ? 'not checked' : status === 401 ? 'refused' : 'signed';
+  return [receivedAt, event || 'unknown', eventId || '-', signatures, String(status), error].join('  ').trimEnd();
+}

@@ -1,0 +1,43 @@
+/**
+ * What Appwrite's SDKs can call and the service does not have, by path below the base: `*` is any one segment, and what follows belongs to it.
+ * A path that is served with the method of the request is served, whatever stands here.
+ */
+const absent: readonly (readonly [path: string, name: string])[] = [
+  ['/account/consents', 'the consents of Account'],
+  ['/account/targets', 'the push targets of Account'],
+  ['/activities', 'Activities'],
+  ['/apps', 'Apps'],
+  ['/avatars', 'Avatars'],
+  ['/backups', 'Backups'],
+  ['/databases/transactions', 'the transactions of Databases'],
+  ['/databases/*/collections/*/attributes', 'attributes of this type'],
+  ['/documentsdb', 'DocumentsDB'],
+  ['/functions', 'Functions'],
+  ['/locale', 'Locale'],
+  ['/messaging', 'Messaging'],
+  ['/oauth2', 'Oauth2'],
+  ['/organization', 'Organization'],
+  ['/presences', 'Presences'],
+  ['/project', 'this part of Project'],
+  ['/proxy', 'Proxy'],
+  ['/reports', 'Advisor'],
+  ['/sites', 'Sites'],
+  ['/tablesdb/transactions', 'the transactions of TablesDB'],
+  ['/tablesdb/specifications', 'the specifications of TablesDB'],
+  ['/tablesdb/*/tables/*/columns', 'columns of this type'],
+  ['/tablesdb/*/failovers', 'the failovers of TablesDB'],
+  ['/tablesdb/*/replicas', 'the replicas of TablesDB'],
+  ['/tablesdb/*/status', 'the status of TablesDB'],
+  ['/teams/*/installations', 'the installations of Teams'],
+  ['/vectorsdb', 'VectorsDB'],
+];
+
+const patterns = absent.map(([path, name]) => ({
+  pattern: new RegExp(`^${path.replaceAll('*', '[^/]+')}(?=/|$)`),
+  name,
+}));
+
+/** The name of what a path below the base belongs to, where the service does not have it; else undefined. */
+export function absentService(path: string): string | undefined {
+  return patterns.find(({ pattern }) => pattern.test(path))?.name;
+}

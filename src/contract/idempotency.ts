@@ -1,0 +1,9 @@
+/** A request that has an `Idempotency-Key` and is being carried out. */
+export interface IdempotentRequest {
+  /** Of the key, the caller, the project and the operation. */
+  readonly hash: string;
+  /** Names this attempt: another one that has taken the request over may be the only one to finish it. */
+  readonly claim: string;
+  /** Whether the unit of work that does what is asked has kept the answer; otherwise it is kept afterwards. */
+  kept: boolean;
+}

@@ -1,0 +1,50 @@
+/** Readers of the feed, in a process. */
+export const feedLimits = {
+  /** Events of a page. */
+  page: 1000,
+  defaultPage: 100,
+  waitSeconds: 30,
+  /** Filters of a request, and characters of one. */
+  types: 20,
+  prefix: 512,
+  /** Requests that wait and streams that are open: in all, and of a user or server key. */
+  readers: 1000,
+  readersOfAccount: 50,
+  /** When somebody who found no place may come again. */
+  retrySeconds: 5,
+  /** How often a stream that has nothing to send sends a comment, and checks that its reader may still read. */
+  heartbeatMs: 15_000,
+  /** How long a reader may leave unread what was sent. */
+  stallMs: 30_000,
+} as const;
+
+/** Sockets of clients; how many there may be are settings. */
+export const realtimeLimits = {
+  /** Bytes of a message of a client, and messages of a socket in a time; further ones may wait for the one before. */
+  frameBytes: 262_144,
+  messages: 120,
+  messagesSeconds: 10,
+  waitingMessages: 64,
+  /** Of a socket; all channels of its subscriptions together. */
+  subscriptions: 100,
+  channels: 500,
+  /** Characters. */
+  id: 64,
+  channel: 256,
+  secret: 256,
+  /** Conditions of a subscription with their values, and how deep they nest. */
+  conditions: 100,
+  depth: 5,
+  /** What may wait to be read by a client before it is cut off. */
+  bufferedBytes: 1_048_576,
+  /** Events that are told together. */
+  page: 200,
+  /** How often credentials are checked beside events: those whose time may be over, and all; and how many in one query. */
+  sweepMs: 1000,
+  overdueMs: 5000,
+  recheckMs: 30_000,
+  checkedTogether: 500,
+  /** How often a client is asked whether it is there, and how long a closed connection may take to end. */
+  pingMs: 30_000,
+  closeMs: 1000,
+} as const;

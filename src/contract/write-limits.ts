@@ -1,0 +1,32 @@
+/** Requests with an `Idempotency-Key`. */
+export const idempotencyLimits = {
+  /** How long an answer is kept. */
+  hours: 24,
+  /** Characters of a key. */
+  key: 255,
+  /** How long a request may be carried out before a duplicate may take it over: longer than any request lasts. */
+  leaseSeconds: 120,
+  /** How long a duplicate waits for the first, how many of a process wait, and when one may come again. */
+  waitSeconds: 10,
+  waiting: 500,
+  retrySeconds: 1,
+  /** Bytes of an answer that is kept. */
+  answerBytes: 1_048_576,
+  /** Requests of a project, and bytes of their answers; after how many seconds they are counted again, and when one beyond may come again. */
+  requests: 100_000,
+  bytes: 268_435_456,
+  usageSeconds: 10,
+  fullRetrySeconds: 600,
+} as const;
+
+/** Requests that change many documents. */
+export const bulkLimits = {
+  /** Documents that a request gives. */
+  given: 100,
+  /** Documents that match the queries of a request. */
+  matched: 1000,
+  /** Bytes of all documents that a request changes, as they are printed afterwards. */
+  bytes: 8_388_608,
+  /** Documents that are in the answer. */
+  echoed: 100,
+} as const;

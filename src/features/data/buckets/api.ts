@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { fileLimits } from '#src/contract/limits.js';
+import { declare, empty, json } from '#src/contract/operation.js';
+import { permissionList } from '#src/contract/permissions.js';
+import { customId, displayName, newId, required } from '#src/contract/shapes.js';
+import { listParameters, searchParameter } from '../../../platform/list-query/api.js';
+import { bucketShape } from './view.js';
+
+const common = { tag: 'storage', auth: ['key'], limit: 'data' } as const;
+const name = required(displayName);
+const ofBucket = z.object({ bucketId: customId });
+const optional = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
+
+/** What a bucket is set to besides its name; what is not given stays, or is the default. */
+const settings = {
+  permissions: optional(permissionList),
+  fileSecurity: optional(z.boolean()),
+  enabled: optional(z.boolean()),
+  maximumFileSize: optional(z.int().min(1).max(fileLimits.maxBytes)),
+  allowedFileExtensions: optional(
+    z
+      .array(
+        z
+          .string()
+          .max(fileLimits.extension)
+          .regex(/^[A-Za-z0-9_+-]+$/, 'must be a file extension such as png'),
+      )
+      .max(fileLimits.extensions),
+  ),
+  compression: optional(z.enum(['none', 'gzip'])),
+  encryption: optional(z.boolean()),
+  transformations: optional(z.boolean()),
+};
+
+/** Buckets, for server keys. */
+export const bucketsApi = declare({
+  create: {
+    ...common,
+    id: 'buckets.create',
+    method: 'POST',
+    path: '/storage/buckets',
+    summary: 'Creates a bucket.',
+    scopes: ['buckets.write'],
+    body: z.object({ bucketId: newId, name, ...settings }),
+    status: 201,
+    reply: json(bucketShape),
+    errors: ['storage_bucket_already_exists', 'storage_bucket_limit_exceeded'],
+  },
+  list: {
+    ...common,
+    id: 'buckets.list',
+    method: 'GET',
+    path: '/storage/buckets',
+    summary: 'Lists the buckets of the project.',
+    scopes: ['buckets.read'],
+    query: z.object({ ...listParameters, ...searchParameter }),
+    status: 200,
+    reply: json(z.object({ total: z.int(), buckets: z.array(bucketShape) }).meta({ id: 'BucketList' })),
+    bound: 'room',
+    errors: ['general_cursor_not_found'],
+  },
+  get: {
+    ...common,
+    id: 'buckets.get',
+    method: 'GET',
+    path: '/storage/buckets/:bucketId',
+    summary: 'Reads a bucket.',
+    scopes: ['buckets.read'],
+    params: ofBucket,
+    status: 200,
+    reply: json(bucketShape),
+    errors: ['storage_bucket_not_found'],
+  },
+  update: {
+    ...common,
+    id: 'buckets.update',
+    method: 'PUT',
+    path: '/storage/buckets/:bucketId',
+    summary: 'Changes a bucket; a disabled one exists for server keys only.',
+    scopes: ['buckets.write'],
+    params: ofBucket,
+    body: z.object({ name: name.optional(), ...settings }),
+    status: 200,
+    reply: json(bucketShape),
+    errors: ['storage_bucket_not_found'],
+  },
+  delete: {
+    ...common,
+    id: 'buckets.delete',
+    method: 'DELETE',
+    path: '/storage/buckets/:bucketId',
+    summary: 'Deletes a bucket with its files.',
+    scopes: ['buckets.write'],
+    params: ofBucket,
+    status: 204,
+    reply: empty,
+    errors: ['storage_bucket_not_found'],
+  },
+});

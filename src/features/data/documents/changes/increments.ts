@@ -1,0 +1,28 @@
+import { Failure } from '#src/contract/errors.js';
+import { attributeTypes, type Collection, columnKind, InvalidValue } from '../../databases/index.js';
+import type { Increment } from '../service.js';
+import { type Compute, incremented } from './computed.js';
+
+/** How an increment changes its attribute. Throws Failure where there is no such attribute, or it is no number. */
+export function incrementOf(
+  collection: Collection,
+  { attribute: key, by, bound, down }: Increment,
+): { readonly number: number; readonly compute: Compute } {
+  const attribute = collection.attributes.find((one) => one.key === key);
+  if (attribute === undefined) throw new Failure('attribute_not_found');
+  const kind = columnKind(attribute);
+  if (kind !== 'integer' && kind !== 'double')
+    throw new Failure('attribute_type_invalid', {
+      message: 'Only an attribute that is a single number can be incremented.',
+    });
+  const { parse } = attributeTypes[attribute.type];
+  for (const [name, value] of [
+    ['value', by],
+    [down ? 'min' : 'max', bound],
+  ] as const) {
+    const stored = value === undefined ? undefined : parse(value, {});
+    if (stored instanceof InvalidValue)
+      throw new Failure('general_argument_invalid', { message: `Invalid \`${name}\` param: ${stored.reason}` });
+  }
+  return { number: attribute.number, compute: incremented(attribute, down ? -by : by, bound) };
+}

@@ -1,0 +1,246 @@
+import { Failure } from '#src/contract/errors.js';
+import { allows, defaultPermissions, demandOwnRoles, expandPermissions, rolesOf } from '#src/contract/permissions.js';
+import { uniqueId } from '#src/contract/shapes.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import { etagOf, matchesEtag } from '#src/platform/etag.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Collection } from '../../databases/index.js';
+import { demandChangeable, grants, isReadable } from '../access.js';
+import type { Where } from '../collections.js';
+import { type StoredDocument, withoutAttributes } from '../document.js';
+import { absent, conflict, demandCurrent, mapConstraintErrors, wireNow } from '../errors.js';
+import { toDocument } from '../row.js';
+import { printDocument } from '../serializer.js';
+import type { DocumentInput, Increment, Precondition } from '../service.js';
+import type { DocumentStore, NewDocument, StoredValues } from '../store.js';
+import { changedValues, charactersOf, creationOf, documentResource, keysOf, newValues } from '../structure.js';
+import type { Compute } from './computed.js';
+import { incrementOf } from './increments.js';
+
+/** What of a document is to change. */
+interface Change {
+  readonly permissions?: readonly string[] | undefined;
+  readonly values?: StoredValues;
+  readonly computed?: ReadonlyMap<number, Compute>;
+}
+
+/** Changes of documents within a unit of work; each leaves its audit row and its event. Every method throws Failure where the caller lacks the right. */
+export interface Changes {
+  /** What a new document will hold, checked as far as that takes no database. */
+  prepare(where: Where, collection: Collection, id: string, input: DocumentInput): NewDocument;
+  insert(unit: Unit, collection: Collection, document: NewDocument): Promise<StoredDocument>;
+  insertAll(unit: Unit, collection: Collection, documents: readonly NewDocument[]): Promise<StoredDocument[]>;
+  update(
+    unit: Unit,
+    where: Where,
+    collection: Collection,
+    id: string,
+    input: DocumentInput & Precondition,
+  ): Promise<StoredDocument>;
+  upsert(
+    unit: Unit,
+    where: Where,
+    collection: Collection,
+    id: string,
+    input: DocumentInput & Precondition,
+  ): Promise<StoredDocument>;
+  increment(
+    unit: Unit,
+    where: Where,
+    collection: Collection,
+    id: string,
+    increment: Increment & Precondition,
+  ): Promise<StoredDocument>;
+  remove(
+    unit: Unit,
+    where: Where,
+    collection: Collection,
+    id: string,
+    precondition: Precondition,
+  ): Promise<StoredDocument>;
+}
+
+/** What a statement may carry on both databases, with room to spare. */
+const maxValues = 20_000;
+
+/** Creates the changes of documents. */
+export function createChanges({ random, config }: Pick<Runtime, 'random' | 'config'>, store: DocumentStore): Changes {
+  const maxBytes = config.answerMaxBytes;
+  /** What could not be answered whole is not kept. */
+  const tooLong = () =>
+    new Failure('document_invalid_structure', {
+      message: `Invalid document structure: the document would have more than ${maxBytes} bytes.`,
+    });
+  /** A document as the caller may see it: the right to change it is none to read it. */
+  const visiblePart = (where: Where, collection: Collection, document: StoredDocument): StoredDocument =>
+    isReadable(where, collection, document.permissions) ? document : withoutAttributes(document);
+  const read = async (unit: Unit, collection: Collection, id: string): Promise<StoredDocument> => {
+    const row = await unit.one(store.one(collection, id, null, maxBytes));
+    if (row === undefined) throw await absent(unit, store, collection);
+    demandCurrent(collection, row.version);
+    if (row.data === null) throw new Failure('general_answer_too_large');
+    return toDocument(collection, row);
+  };
+  /** Throws Failure unless the document has one of the entity tags, and locks it. Whoever may not read it can have none. */
+  const demandMatch = async (
+    unit: Unit,
+    collection: Collection,
+    id: string,
+    { ifMatch }: Precondition,
+    mayRead: boolean,
+  ): Promise<void> => {
+    if (ifMatch === undefined) return;
+    await unit.one(store.permissions(collection, id));
+    const document = await read(unit, collection, id);
+    if (!matchesEtag(ifMatch, mayRead ? etagOf(printDocument(document)) : undefined))
+      throw new Failure('general_precondition_failed');
+  };
+  const given = (where: Where, permissions: readonly string[] | undefined): readonly string[] | undefined => {
+    const granted = permissions === undefined ? undefined : expandPermissions(permissions, 'item');
+    if (granted !== undefined) demandOwnRoles(granted, where.actor);
+    return granted;
+  };
+  /** Writes a change that the caller may make and returns what the caller may see. */
+  const write = async (
+    unit: Unit,
+    where: Where,
+    collection: Collection,
+    id: string,
+    { permissions, values = new Map(), computed = new Map() }: Change,
+    mayRead: boolean,
+  ): Promise<StoredDocument> => {
+    const always = !mayRead || computed.size > 0;
+    const change = { permissions, values, computed, now: wireNow(unit), always, maxBytes };
+    const row = await mapConstraintErrors(() => unit.one(store.update(collection, [id], change)));
+    if (row === undefined) {
+      const document = await read(unit, collection, id);
+      // It is there and nothing was changed: everything is as it was, or a computed value is out of bounds.
+      if (computed.size > 0) throw outOfBounds();
+      return visiblePart(where, collection, document);
+    }
+    if (row.data === null) throw tooLong();
+    const document = toDocument(collection, row);
+    recordUpdate(unit, collection, document, [...values.keys(), ...computed.keys()], permissions !== undefined);
+    return visiblePart(where, collection, document);
+  };
+  const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions }) => {
+    if (!grants(where, collection, 'create')) throw new Failure('user_unauthorized');
+    const granted = given(where, permissions) ?? defaultPermissions(where.actor);
+    const values = newValues(collection, data);
+    if (charactersOf(values) > maxBytes) throw tooLong();
+    return { id: id === uniqueId ? random.id() : id, permissions: granted, values };
+  };
+  const insertAll: Changes['insertAll'] = async (unit, collection, documents) => {
+    const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
+    const sequences = new Map<string, string>();
+    const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
+    for (let at = 0; at < inserts.length; at += most) {
+      const some = store.insert(collection, inserts.slice(at, at + most), wireNow(unit));
+      for (const row of await mapConstraintErrors(() => unit.all(some))) sequences.set(String(row.id), String(row.seq));
+    }
+    const written: StoredDocument[] = [];
+    for (const { document: inserted } of inserts) {
+      const sequence = sequences.get(inserted.id);
+      if (sequence === undefined) throw await conflict(unit, store, collection, inserted.id);
+      const document = { ...inserted, sequence };
+      unit.record('documentCreated', {
+        resource: documentResource(collection, inserted.id),
+        payload: creationOf(collection),
+        announce: printDocument(document).join(''),
+      });
+      written.push(document);
+    }
+    return written;
+  };
+
+  const insert: Changes['insert'] = async (unit, collection, document) => {
+    const [written] = await insertAll(unit, collection, [document]);
+    if (written === undefined) throw new Error('a document that was written must be returned');
+    return written;
+  };
+
+  return {
+    prepare,
+    insert,
+    insertAll,
+    update: async (unit, where, collection, id, { data, permissions, ifMatch }) => {
+      const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
+      await demandMatch(unit, collection, id, { ifMatch }, mayRead);
+      const values = changedValues(collection, data ?? {});
+      return write(unit, where, collection, id, { permissions: given(where, permissions), values }, mayRead);
+    },
+    upsert: async (unit, where, collection, id, input) => {
+      const isAllowed = (permissions: readonly string[], action: 'read' | 'update') =>
+        grants(where, collection, action) ||
+        (collection.documentSecurity && allows(permissions, action, rolesOf(where.actor)));
+      for (let attempt = 1; ; attempt++) {
+        const row = await unit.one(store.permissions(collection, id));
+        if (row !== undefined) {
+          demandCurrent(collection, row.version);
+          const held: readonly string[] = JSON.parse(String(row.permissions));
+          // The same answer as for a new document: whether there is one is nothing to learn here.
+          if (!isAllowed(held, 'update')) throw new Failure('user_unauthorized');
+          await demandMatch(unit, collection, id, input, isAllowed(held, 'read'));
+          newValues(collection, input.data ?? {});
+          const values = changedValues(collection, input.data ?? {});
+          const change = { permissions: given(where, input.permissions), values };
+          return write(unit, where, collection, id, change, isAllowed(held, 'read'));
+        }
+        if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
+        try {
+          return await insert(unit, collection, prepare(where, collection, id, input));
+        } catch (error) {
+          // Another unit has created it meanwhile.
+          if (!(error instanceof Failure && error.type === 'document_already_exists') || attempt > 1) throw error;
+        }
+      }
+    },
+    increment: async (unit, where, collection, id, increment) => {
+      const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
+      await demandMatch(unit, collection, id, increment, mayRead);
+      const { number, compute } = incrementOf(collection, increment);
+      // Whether a bound is reached, of the caller or of the attribute, tells the value.
+      if (!mayRead) throw new Failure('user_unauthorized');
+      return write(unit, where, collection, id, { computed: new Map([[number, compute]]) }, mayRead);
+    },
+    remove: async (unit, where, collection, id, precondition) => {
+      const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'delete');
+      await demandMatch(unit, collection, id, precondition, mayRead);
+      const row = await unit.one(store.remove(collection, [id], maxBytes));
+      if (row === undefined) throw await absent(unit, store, collection);
+      const document = toDocument(collection, row);
+      recordDeletion(unit, collection, document);
+      return visiblePart(where, collection, document);
+    },
+  };
+}
+
+function outOfBounds(): Failure {
+  return new Failure('attribute_limit_exceeded', {
+    message: 'The new value would be out of the bounds of the attribute or of the request.',
+  });
+}
+
+/** Leaves the event and the audit row of an update. */
+export function recordUpdate(
+  unit: Unit,
+  collection: Collection,
+  document: StoredDocument,
+  attributes: Iterable<number>,
+  permissions: boolean,
+): void {
+  unit.record('documentUpdated', {
+    resource: documentResource(collection, document.id),
+    payload: { attributes: keysOf(collection, attributes), permissions },
+    announce: printDocument(document).join(''),
+  });
+}
+
+/** Leaves the event and the audit row of a deletion. */
+export function recordDeletion(unit: Unit, collection: Collection, document: StoredDocument): void {
+  unit.record('documentDeleted', {
+    resource: documentResource(collection, document.id),
+    payload: { attributes: [], permissions: false },
+    announce: printDocument(document).join(''),
+  });
+}

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { fileLimits } from '#src/contract/limits.js';
+import { declare, empty, file, json } from '#src/contract/operation.js';
+import { permissionList } from '#src/contract/permissions.js';
+import { customId, newId, required, visibleText } from '#src/contract/shapes.js';
+import { listParameters, searchParameter } from '../../../platform/list-query/api.js';
+import { previewParameters } from './previews/api.js';
+import { fileShape } from './view.js';
+
+const common = { tag: 'storage', auth: ['guest', 'user', 'key'], limit: 'data' } as const;
+const files = '/storage/buckets/:bucketId/files';
+const read = { ...common, method: 'GET', scopes: ['files.read'], status: 200 } as const;
+const write = { ...common, scopes: ['files.write'] } as const;
+const ofBucket = z.object({ bucketId: customId });
+const ofFile = ofBucket.extend({ fileId: customId });
+const permissions = permissionList.nullish().transform((list) => list ?? undefined);
+const absent = ['storage_bucket_not_found', 'storage_file_not_found'] as const;
+const token = z.string().max(256).optional().meta({ description: 'A file token, instead of the permission to read' });
+const content = {
+  ...read,
+  params: ofFile,
+  query: z.object({ token }),
+  reply: file,
+  errors: [...absent, 'storage_invalid_range', 'token_expired'],
+} as const;
+
+/** Files of buckets. */
+export const filesApi = declare({
+  create: {
+    ...write,
+    id: 'files.create',
+    method: 'POST',
+    path: files,
+    summary: 'Uploads a file, or with Content-Range a chunk of 5 MiB of one.',
+    params: ofBucket,
+    upload: true,
+    body: z.object({
+      fileId: newId,
+      permissions: z.preprocess((value) => (typeof value === 'string' ? [value] : value), permissions),
+    }),
+    status: 201,
+    reply: json(fileShape),
+    errors: [
+      ...absent,
+      'general_request_timeout',
+      'storage_file_already_exists',
+      'storage_file_empty',
+      'storage_file_type_unsupported',
+      'storage_invalid_appwrite_id',
+      'storage_invalid_content_range',
+      'storage_invalid_file_size',
+      'storage_quota_exceeded',
+      'user_unauthorized',
+    ],
+  },
+  list: {
+    ...read,
+    id: 'files.list',
+    path: files,
+    summary: 'Lists the complete files of a bucket that the caller may read.',
+    params: ofBucket,
+    query: z.object({ ...listParameters, ...searchParameter }),
+    reply: json(z.object({ total: z.int(), files: z.array(fileShape) }).meta({ id: 'FileList' })),
+    bound: 'room',
+    errors: ['storage_bucket_not_found', 'general_cursor_not_found', 'user_unauthorized'],
+  },
+  get: {
+    ...read,
+    id: 'files.get',
+    path: `${files}/:fileId`,
+    summary: 'Reads what is known of a file.',
+    params: ofFile,
+    reply: json(fileShape),
+    errors: absent,
+  },
+  update: {
+    ...write,
+    id: 'files.update',
+    method: 'PUT',
+    path: `${files}/:fileId`,
+    summary: 'Changes name or permissions of a file; what is not given stays.',
+    params: ofFile,
+    body: z.object({
+      name: required(visibleText(fileLimits.name))
+        .nullish()
+        .transform((value) => value ?? undefined),
+      permissions,
+    }),
+    status: 200,
+    reply: json(fileShape),
+    errors: [...absent, 'storage_file_type_unsupported', 'user_unauthorized'],
+  },
+  delete: {
+    ...write,
+    id: 'files.delete',
+    method: 'DELETE',
+    path: `${files}/:fileId`,
+    summary: 'Deletes a file.',
+    params: ofFile,
+    status: 204,
+    reply: empty,
+    errors: [...absent, 'user_unauthorized'],
+  },
+  download: {
+    ...content,
+    id: 'files.download',
+    path: `${files}/:fileId/download`,
+    summary: 'The bytes of a file, for a browser to save.',
+  },
+  preview: {
+    ...content,
+    id: 'files.preview',
+    path: `${files}/:fileId/preview`,
+    summary: 'An image in another size or format.',
+    query: z.object({ token, ...previewParameters }),
+    errors: [
+      ...content.errors,
+      'storage_bucket_transformations_disabled',
+      'storage_file_type_unsupported',
+      'storage_image_resolution_exceeded',
+    ],
+  },
+  view: {
+    ...content,
+    id: 'files.view',
+    path: `${files}/:fileId/view`,
+    summary: 'The bytes of a file; a browser shows images only.',
+  },
+});

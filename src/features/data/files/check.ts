@@ -1,0 +1,63 @@
+import { fileLimits, jobLimits } from '#src/contract/limits.js';
+import { instantOf } from '#src/platform/clock.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { FileStatements } from './store.js';
+
+/** What the file store and the database do not agree on. */
+interface FileCheck {
+  /** Objects that files name. */
+  readonly objects: number;
+  readonly bytes: number;
+  /** Keys that files name and the store does not have, or has with another size. */
+  readonly missing: readonly string[];
+  /** Keys that the store has and no row names. */
+  readonly orphans: readonly string[];
+}
+
+/** Compares the database with the file store, both ways. What is being uploaded meanwhile is in neither list. */
+export function createFileCheck(
+  { db, files, clock }: Pick<Runtime, 'db' | 'files' | 'clock'>,
+  statements: FileStatements,
+): () => Promise<FileCheck> {
+  const findMissing = async () => {
+    const missing: string[] = [];
+    let objects = 0;
+    let bytes = 0;
+    for (let after = ''; ; ) {
+      const rows = await db.all(statements.objectsAfter(after, jobLimits.batch));
+      for (const row of rows) {
+        after = String(row.key);
+        if (row.state !== 'stored') continue;
+        objects += 1;
+        bytes += Number(row.stored_size);
+        if ((await files.size(after)) !== Number(row.stored_size)) missing.push(after);
+      }
+      if (rows.length < jobLimits.batch) return { missing, objects, bytes };
+    }
+  };
+  const unknownOf = async (keys: readonly string[]): Promise<string[]> => {
+    const known = new Set((await db.all(statements.known(keys))).map(({ key }) => String(key)));
+    return keys.filter((key) => !known.has(key));
+  };
+  const findOrphans = async () => {
+    const orphans: string[] = [];
+    const since = clock.now() - fileLimits.writingSeconds * 1000;
+    let keys: string[] = [];
+    for await (const { key } of files.list('')) {
+      keys.push(key);
+      if (keys.length < jobLimits.batch) continue;
+      orphans.push(...(await unknownOf(keys)));
+      keys = [];
+    }
+    if (keys.length > 0) orphans.push(...(await unknownOf(keys)));
+    return { orphans, since: instantOf(since) };
+  };
+  return async () => {
+    const { missing, objects, bytes } = await findMissing();
+    const { orphans } = await findOrphans();
+    // What was removed while this looked is no difference.
+    const stillMissing: string[] = [];
+    for (const key of missing) if ((await unknownOf([key])).length === 0) stillMissing.push(key);
+    return { objects, bytes, missing: stillMissing, orphans };
+  };
+}

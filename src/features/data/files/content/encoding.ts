@@ -1,0 +1,51 @@
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip, createGzip } from 'node:zlib';
+import type { FileStore } from '#src/platform/file-store/index.js';
+import { openSegments, plainSizeOf, sealedRangeOf, sealSegments } from '#src/platform/sealed-stream.js';
+import type { ObjectRow } from '../store.js';
+
+/** How the bytes of a part are kept: compressed first, then encrypted. */
+interface Encoding {
+  readonly gzip: boolean;
+  readonly key: Buffer | undefined;
+}
+
+/** The bytes of a part as they are stored. */
+export function encode(bytes: AsyncIterable<Uint8Array>, { gzip, key }: Encoding): AsyncIterable<Uint8Array> {
+  const packed = gzip ? through(bytes, createGzip()) : bytes;
+  return key === undefined ? packed : sealSegments(key, packed);
+}
+
+/** The bytes of a part from `start` to `end`, both included, as they came. Throws ObjectNotFoundError at once. */
+export async function decode(
+  store: FileStore,
+  { key: objectKey, storedSize, size }: Pick<ObjectRow, 'key' | 'storedSize' | 'size'>,
+  { gzip, key }: Encoding,
+  { start, end }: { readonly start: number; readonly end: number },
+): Promise<AsyncIterable<Uint8Array>> {
+  const kept = key === undefined ? storedSize : plainSizeOf(storedSize);
+  const range = gzip ? { start: 0, end: kept - 1 } : { start, end };
+  const stored = await store.read(
+    objectKey,
+    key === undefined ? range : sealedRangeOf(range.start, range.end, storedSize),
+  );
+  const plain = key === undefined ? stored : openSegments(key, stored, { ...range, size: storedSize });
+  if (!gzip) return plain;
+  const whole = through(plain, createGunzip());
+  return start === 0 && end === size - 1 ? whole : slice(whole, start, end);
+}
+
+function through(bytes: AsyncIterable<Uint8Array>, transform: NodeJS.ReadWriteStream): AsyncIterable<Uint8Array> {
+  // The end of the iteration, early or with an error, is that of the whole pipe.
+  return pipeline(Readable.from(bytes), transform, () => {}) as unknown as AsyncIterable<Uint8Array>;
+}
+
+async function* slice(bytes: AsyncIterable<Uint8Array>, start: number, end: number): AsyncIterable<Uint8Array> {
+  let at = 0;
+  for await (const chunk of bytes) {
+    const part = chunk.subarray(Math.max(0, start - at), Math.max(0, end - at + 1));
+    at += chunk.length;
+    if (part.length > 0) yield part;
+    if (at > end) return;
+  }
+}

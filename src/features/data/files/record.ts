@@ -1,0 +1,12 @@
+import type { Bucket } from '../buckets/index.js';
+import type { FileRow } from './store.js';
+import { toFile } from './view.js';
+
+/** What is recorded of a file; its event carries the file as REST prints it. */
+export function recordOf(bucket: Pick<Bucket, 'id'>, file: FileRow) {
+  return {
+    resource: `buckets/${bucket.id}/files/${file.id}`,
+    payload: { size: file.sizeOriginal, mimeType: file.mimeType },
+    announce: JSON.stringify(toFile(bucket, file)),
+  };
+}

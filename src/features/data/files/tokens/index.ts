@@ -1,0 +1,60 @@
+import { mapLook } from '#src/contract/answer-room.js';
+import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
+import type { Runtime } from '#src/platform/index.js';
+import { type ListField, type Lists, listRequestOf, readList } from '#src/platform/list-query/index.js';
+import type { Where } from '../access.js';
+import { fileTokensApi } from './api.js';
+import { createFileTokens, type Shareable } from './service.js';
+import { createTokenStore, type FileTokenRow, fileTokens } from './store.js';
+import { toFileToken } from './view.js';
+
+const fields = {
+  $id: { column: 'id', type: 'text' },
+  $createdAt: { column: 'created_at', type: 'instant' },
+  expire: { column: 'expire', type: 'instant', nullable: true },
+} as const satisfies Readonly<Record<string, ListField>>;
+
+/** Tokens that open single files; `shareable` finds the files that a caller may change. */
+export function createFileTokensPart(
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing'>,
+  lists: Lists,
+  shareable: Shareable,
+) {
+  const { db, sql } = runtime;
+  const store = createTokenStore(sql);
+  const tokens = createFileTokens(runtime, store, shareable);
+  const print = (token: FileTokenRow) => toFileToken(token, tokens.secretOf(token));
+  const where = ({
+    project,
+    actor,
+    request,
+  }: Pick<Call<(typeof fileTokensApi)['get']>, 'project' | 'actor' | 'request'>): Omit<Where, 'bucketId'> => ({
+    ...{ project, actor, reading: request.reading, room: request.answer },
+  });
+  return {
+    tokens,
+    operations: implement(fileTokensApi, {
+      create: async (call) => {
+        const at = { ...where(call), bucketId: call.params.bucketId };
+        return print(await tokens.create(at, auditContextOf(call), call.params.fileId, call.body.expire));
+      },
+      list: async (call) => {
+        const { bucketId, fileId } = call.params;
+        const request = listRequestOf(call);
+        return readList(db, request, async (snapshot, maxBytes) => {
+          const { bucket, file } = await shareable(snapshot, { ...where(call), bucketId }, fileId);
+          const listing = { rows: store.rows(bucket.key, file.id), select: store.columns(), fields };
+          const look = await lists.page(snapshot, listing, request, maxBytes);
+          return mapLook(look, ({ total, rows }) => ({
+            total,
+            tokens: rows.map((row) => print(fileTokens.decode(row))),
+          }));
+        });
+      },
+      get: async (call) => print(await tokens.get(where(call), call.params.tokenId)),
+      update: async (call) =>
+        print(await tokens.update(where(call), auditContextOf(call), call.params.tokenId, call.body.expire)),
+      delete: (call) => tokens.remove(where(call), auditContextOf(call), call.params.tokenId),
+    }),
+  };
+}

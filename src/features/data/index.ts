@@ -1,0 +1,37 @@
+// The wing `data`: what applications store.
+
+import type { Runtime } from '#src/platform/index.js';
+import type { Lists } from '#src/platform/list-query/index.js';
+import type { Installation } from '../installation/index.js';
+import { createBucketsFeature } from './buckets/index.js';
+import { createDatabasesFeature } from './databases/index.js';
+import { createDocumentsFeature } from './documents/index.js';
+import { createFilesFeature } from './files/index.js';
+
+/** Builds databases with their collections and the documents in them, and buckets with their files. */
+export function createData(
+  runtime: Runtime,
+  { projects, idempotency, lists }: Pick<Installation, 'projects' | 'idempotency'> & { lists: Lists },
+) {
+  const { databases, empty, operations, jobs } = createDatabasesFeature(runtime, lists);
+  projects.emptiedBy(empty);
+  projects.beforeRemoval(async (unit, projectId) => {
+    while ((await databases.removeCollections(unit, projectId)) > 0);
+  });
+  const documents = createDocumentsFeature(runtime, databases, idempotency);
+  const ofBuckets = createBucketsFeature(runtime, lists);
+  const ofFiles = createFilesFeature(runtime, { buckets: ofBuckets.buckets, bucketStore: ofBuckets.store, lists });
+  projects.emptiedBy(ofFiles.emptyProject);
+  return {
+    databases,
+    buckets: ofBuckets.buckets,
+    files: ofFiles.files,
+    checkFiles: ofFiles.check,
+    fileReaders: ofFiles.readers,
+    scans: documents.scans,
+    documentReaders: documents.readers,
+    operations: [...operations, ...documents.operations, ...ofBuckets.operations, ...ofFiles.operations],
+    valueOperations: documents.valueOperations,
+    jobs: [...jobs(documents.reprint), ...documents.scans.jobs, ...ofFiles.jobs],
+  };
+}

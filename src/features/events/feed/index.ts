@@ -1,0 +1,140 @@
+import { Failure } from '#src/contract/errors.js';
+import type { EventStream } from '#src/contract/event-stream.js';
+import { type Call, implement } from '#src/contract/operation.js';
+import { RawJson } from '#src/contract/raw-json.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Projects } from '../../installation/index.js';
+import type { Readers } from '../readers/index.js';
+import { feedApi } from './api.js';
+import { createFeed, type EventPage, type Feed } from './service.js';
+import { createFeedStore, type FeedStore } from './store.js';
+import { createReaderGauge } from './streams/metrics.js';
+import { createPlaces, type Places } from './streams/places.js';
+import { createSignal } from './streams/signal.js';
+import { createStreams, toEnvelope } from './streams/stream.js';
+import { createEventWatch, type EventWatch } from './streams/watch.js';
+
+export { eventShape, feedApi } from './api.js';
+export { everything, type Feed } from './service.js';
+export type { StoredEvent } from './store.js';
+export type { EventWatch } from './streams/watch.js';
+
+/** The feed as other features read it. */
+export interface FeedAccess {
+  readonly feed: Feed;
+  readonly store: FeedStore;
+  readonly watch: EventWatch;
+}
+
+/** Opens the feed. */
+export function openFeed(runtime: Pick<Runtime, 'db' | 'sql' | 'driver' | 'config'>): FeedAccess {
+  const store = createFeedStore(runtime.sql);
+  return { store, feed: createFeed(runtime, store), watch: createEventWatch(runtime, store) };
+}
+
+interface Deps extends FeedAccess {
+  readonly projects: Projects;
+  readonly readers: Readers;
+  readonly keyCounts: Parameters<typeof createStreams>[1]['keyCounts'];
+}
+
+type FeedCall = Call<typeof feedApi.list>;
+
+/** The feed for backends, page by page, and as a stream also for users. */
+export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'answers' | 'clock' | 'metrics'>, deps: Deps) {
+  const { db, clock } = runtime;
+  const { feed, watch } = deps;
+  const places = createPlaces();
+  const open = createStreams(runtime, deps);
+  createReaderGauge(runtime, places.count);
+
+  const pageOf = ({ project, query, request }: FeedCall, after: number | null): Promise<EventPage> => {
+    const { limit, types, resource } = query;
+    return request.answer.read((maxBytes) =>
+      db
+        .lists(request.reading)
+        .snapshot((snapshot) =>
+          feed.page(snapshot, project.id, { after, limit, filter: { types, resource } }, maxBytes),
+        ),
+    );
+  };
+  const operations = implement(feedApi, {
+    list: async (call) => {
+      const { actor, request, query } = call;
+      if (request.eventStream !== undefined) return openStream(call, { feed, db, places, open });
+      if (actor.kind === 'user') throw new Failure(...streamOnly);
+      const first = await pageOf(call, query.cursor === undefined ? null : Number(query.cursor));
+      const page =
+        first.events.length > 0 || query.wait === 0
+          ? first
+          : await waitFor(call, first, { watch, places, clock, read: (after) => pageOf(call, after) });
+      if (!(await stillCounts(call, deps))) throw new Failure('general_unauthorized_scope');
+      return toReply(call.project.id, page);
+    },
+  });
+  return { operations };
+}
+
+/** A key may be revoked while its request waits. */
+async function stillCounts({ project, actor, query }: FeedCall, { keyCounts }: Deps): Promise<boolean> {
+  return query.wait === 0 || actor.kind !== 'key' || keyCounts(project, actor);
+}
+
+/** Holds an empty answer until there is an event that is asked for, the time is over, the client has gone or the server ends. */
+async function waitFor(
+  { project, query, request }: FeedCall,
+  first: EventPage,
+  {
+    watch,
+    places,
+    clock,
+    read,
+  }: { watch: EventWatch; places: Places; clock: Runtime['clock']; read: (after: number) => Promise<EventPage> },
+): Promise<EventPage> {
+  const until = clock.monotonic() + query.wait * 1000;
+  const leave = places.take(request.reading.account);
+  const gone = new AbortController();
+  const forget = request.reading.waiter.onGone(() => gone.abort());
+  const signal = createSignal([watch.ended, gone.signal]);
+  const unfollow = watch.follow(project.id, signal.raise);
+  try {
+    let page = first;
+    while (page.events.length === 0 && clock.monotonic() < until && !signal.isOver()) {
+      await signal.wait(until - clock.monotonic());
+      page = await read(page.cursor);
+    }
+    return page;
+  } finally {
+    unfollow();
+    signal.close();
+    forget();
+    leave();
+  }
+}
+
+async function openStream(
+  { project, actor, query, request }: FeedCall,
+  deps: { feed: Feed; db: Runtime['db']; places: Places; open: ReturnType<typeof createStreams> },
+): Promise<EventStream> {
+  const { feed, db, places, open } = deps;
+  const lastId = request.eventStream?.lastEventId ?? query.lastEventId;
+  const { types, resource } = query;
+  const after =
+    lastId !== undefined
+      ? await feed.position(db, project.id, lastId)
+      : query.cursor !== undefined
+        ? Number(query.cursor)
+        : await feed.last(db, project.id);
+  const leave = places.take(request.reading.account);
+  return open({ project, actor, reading: request.reading, filter: { types, resource }, after }, leave);
+}
+
+function toReply(projectId: string, { events, cursor, more }: EventPage): RawJson {
+  const texts = events.map((event, at) => `${at === 0 ? '' : ','}${toEnvelope(projectId, event)}`);
+  return new RawJson(['{"events":[', ...texts, `],"cursor":"${cursor}","more":${more}}`]);
+}
+
+const streamOnly = [
+  'general_unauthorized_scope',
+  { message: 'Users read events as a stream only: send the header Accept: text/event-stream.' },
+] as const;

@@ -1,0 +1,115 @@
+import type { ServerKey, User } from '#src/contract/actor.js';
+import { Failure } from '#src/contract/errors.js';
+import { EventStream, type StreamSink } from '#src/contract/event-stream.js';
+import { feedLimits } from '#src/contract/limits.js';
+import type { Project } from '#src/contract/project.js';
+import type { Reading } from '#src/contract/reading.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Projects } from '../../../installation/index.js';
+import { credentialOf, type Readers } from '../../readers/index.js';
+import { envelopePrefix } from '../../webhooks/index.js';
+import { type EventPage, everything, type Feed, type PageRequest } from '../service.js';
+import type { StoredEvent } from '../store.js';
+import { createSignal } from './signal.js';
+import type { EventWatch } from './watch.js';
+
+/** What a stream is opened for. */
+interface StreamRequest {
+  readonly project: Project;
+  readonly actor: User | ServerKey;
+  readonly reading: Reading;
+  readonly filter: PageRequest['filter'];
+  /** The number after which it begins. */
+  readonly after: number;
+}
+
+interface Deps {
+  readonly feed: Feed;
+  readonly watch: EventWatch;
+  readonly readers: Readers;
+  readonly projects: Projects;
+  /** Whether a server key counts still, and may read events. */
+  readonly keyCounts: (project: Project, key: ServerKey) => Promise<boolean>;
+}
+
+/** Streams of events as they happen. Whether the reader may read each is asked right before it is sent. */
+export function createStreams({ db, answers }: Pick<Runtime, 'db' | 'answers'>, deps: Deps) {
+  const { feed, watch, readers, projects, keyCounts } = deps;
+
+  /** What may be sent of some events; undefined where the credential counts no more. */
+  const readable = async (
+    project: Project,
+    actor: User | ServerKey,
+    events: readonly StoredEvent[],
+  ): Promise<readonly string[] | undefined> => {
+    if (actor.kind === 'key')
+      return (await keyCounts(project, actor)) ? events.map((event) => toFrame(project, event)) : undefined;
+    const shown = await readers.of(project, events);
+    const credential = credentialOf(actor);
+    const user = (await readers.users(project, [credential])).get(credential);
+    if (user === undefined) return undefined;
+    return events.flatMap((event, at) => {
+      const data = shown[at]?.(user);
+      return data === undefined ? [] : [toFrame(project, { ...event, data })];
+    });
+  };
+
+  /** Sends a page, and returns the number to go on with; undefined where the stream ends. */
+  const send = async (
+    request: StreamRequest,
+    sink: StreamSink,
+    after: number,
+  ): Promise<Omit<EventPage, 'events'> | undefined> => {
+    const room = answers.open(request.reading);
+    try {
+      const { events, cursor, more } = await room.read((maxBytes) =>
+        db.snapshot((snapshot) =>
+          feed.page(snapshot, request.project.id, { ...everything, filter: request.filter, after }, maxBytes),
+        ),
+      );
+      const project = await projects.current(request.project.id);
+      const frames = await readable(project, request.actor, events);
+      if (frames === undefined) return undefined;
+      if (frames.length > 0) await sink.write(frames.join(''));
+      return { cursor, more };
+    } finally {
+      room.close();
+    }
+  };
+
+  return (request: StreamRequest, leave: () => void): EventStream =>
+    new EventStream(async (sink) => {
+      const signal = createSignal([sink.signal, watch.ended]);
+      let isGone = false;
+      const unfollow = watch.follow(request.project.id, (change) => {
+        isGone ||= change === 'gone';
+        signal.raise();
+      });
+      try {
+        let { after } = request;
+        await sink.write(': connected\n\n');
+        while (!signal.isOver() && !isGone) {
+          const sent = await send(request, sink, after);
+          if (sent === undefined) break;
+          after = sent.cursor;
+          if (!sent.more) await signal.wait(feedLimits.heartbeatMs);
+        }
+      } catch (error) {
+        // What comes next is at the id that the client has: it connects again. A defect is reported by who runs the stream.
+        if (!(error instanceof Failure)) throw error;
+      } finally {
+        signal.close();
+        unfollow();
+        leave();
+      }
+    });
+}
+
+function toFrame(project: Project, event: StoredEvent): string {
+  return `id: ${event.id}\ndata: ${toEnvelope(project.id, event)}\n\n`;
+}
+
+/** An event as the feed prints it, the same bytes as a delivery has. */
+export function toEnvelope(projectId: string, event: StoredEvent): string {
+  return `${envelopePrefix(projectId, event)}${event.data}}`;
+}

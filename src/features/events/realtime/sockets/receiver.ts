@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { Failure } from '#src/contract/errors.js';
+import { realtimeLimits } from '#src/contract/limits.js';
+import type { Runtime } from '#src/platform/index.js';
+import { advance } from '#src/platform/limiter.js';
+import type { Subscription } from '../subscriptions/subscriptions.js';
+import { closeCodes, type RealtimeSocket } from './socket.js';
+
+const messageRate = { count: realtimeLimits.messages, seconds: realtimeLimits.messagesSeconds };
+const messageShape = z.object({ type: z.string(), data: z.unknown().optional() });
+const authenticationShape = z.object({ session: z.string().min(1).max(realtimeLimits.secret) });
+
+const wrong = (message: string) => new Failure('general_argument_invalid', { message });
+const toWire = ({ id: subscriptionId, channels, queries }: Subscription) => ({ subscriptionId, channels, queries });
+
+/**
+ * Takes the messages of a client, one after the other. `identify` makes the socket that of the user whose session secret it is, and prints
+ * the user.
+ */
+export function createReceiver(
+  { log, clock, random }: Pick<Runtime, 'log' | 'clock' | 'random'>,
+  socket: RealtimeSocket,
+  identify: (secret: string) => Promise<unknown>,
+): (text: string) => void {
+  let arrival = 0;
+  let waiting = 0;
+  let turn: Promise<void> = Promise.resolve();
+
+  const respond = (to: string, more: Readonly<Record<string, unknown>>) =>
+    socket.sendValue('response', { to, success: true, ...more });
+  const handlers: Readonly<Record<string, (data: unknown) => Promise<void> | void>> = {
+    ping: () => socket.sendValue('pong'),
+    subscribe: (data) =>
+      respond('subscribe', { subscriptions: socket.subscriptions.add(data, () => random.id()).map(toWire) }),
+    unsubscribe: (data) => respond('unsubscribe', { subscriptions: socket.subscriptions.remove(data) }),
+    authentication: async (data) => {
+      const parsed = authenticationShape.safeParse(data);
+      if (!parsed.success) throw wrong('authentication takes an object with the secret of a session.');
+      respond('authentication', { user: await identify(parsed.data.session) });
+    },
+  };
+  const take = async (text: string): Promise<void> => {
+    if (!socket.isOpen) return;
+    try {
+      const handle = handlerOf(text);
+      await handle();
+    } catch (error) {
+      if (error instanceof Failure) return socket.refuse(error.message);
+      log.warn('realtime.message.failed', { error: error instanceof Error ? error.name : typeof error });
+      socket.close(closeCodes.tryAgainLater, 'The service is temporarily unable to answer.');
+    }
+  };
+  const handlerOf = (text: string): (() => Promise<void> | void) => {
+    const { type, data } = parseMessage(text);
+    const handler = Object.hasOwn(handlers, type) ? handlers[type] : undefined;
+    if (handler === undefined)
+      throw wrong('A message has one of the types ping, subscribe, unsubscribe, authentication.');
+    return () => handler(data);
+  };
+  return (text) => {
+    const { arrival: next, state } = advance(arrival, clock.monotonic(), messageRate);
+    arrival = next;
+    waiting += 1;
+    if (!state.allowed || waiting > realtimeLimits.waitingMessages) {
+      socket.close(closeCodes.policy, 'The client sends too many messages.');
+      return;
+    }
+    turn = turn
+      .then(() => take(text))
+      .finally(() => {
+        waiting -= 1;
+      });
+  };
+}
+
+function parseMessage(text: string): z.output<typeof messageShape> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw wrong('A message is a JSON object.');
+  }
+  const parsed = messageShape.safeParse(value);
+  if (!parsed.success) throw wrong('A message is a JSON object with a type.');
+  return parsed.data;
+}

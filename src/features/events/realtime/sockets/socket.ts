@@ -1,0 +1,86 @@
+import type { User } from '#src/contract/actor.js';
+import { realtimeLimits } from '#src/contract/limits.js';
+import type { Project } from '#src/contract/project.js';
+import { printJson } from '#src/platform/json.js';
+import { credentialOf, type ReaderCredential } from '../../readers/index.js';
+import { Subscriptions } from '../subscriptions/subscriptions.js';
+
+/** Why a socket is closed: codes of RFC 6455, section 7.4. */
+export const closeCodes = { goingAway: 1001, unsupported: 1003, policy: 1008, tryAgainLater: 1013 } as const;
+
+/** A connection to a client. */
+export interface Connection {
+  send(text: string): void;
+  /** Bytes that were sent and have not left yet. */
+  buffered(): number;
+  close(code: number, reason: string): void;
+}
+
+/** A client of a project with what it subscribes to. */
+export class RealtimeSocket {
+  readonly project: Project;
+  readonly subscriptions = new Subscriptions();
+  readonly #connection: Connection;
+  #user: User | undefined;
+  #credential: ReaderCredential | undefined;
+  #isOpen = true;
+  /** When the credential was found to count last, on the monotonic clock. */
+  checkedAt = 0;
+
+  constructor(project: Project, connection: Connection) {
+    this.project = project;
+    this.#connection = connection;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get user(): User | undefined {
+    return this.#user;
+  }
+
+  get credential(): ReaderCredential | undefined {
+    return this.#credential;
+  }
+
+  /** The socket is that of a user from now on, at a time on the monotonic clock. */
+  identify(user: User, now: number): void {
+    this.#user = user;
+    this.#credential = credentialOf(user);
+    this.checkedAt = now;
+  }
+
+  /** Sends a message, or closes the connection of a client that does not read. Returns whether it was sent. */
+  send(text: string): boolean {
+    if (!this.#isOpen) return false;
+    if (this.#connection.buffered() > realtimeLimits.bufferedBytes) {
+      this.close(closeCodes.tryAgainLater, 'The client reads too slowly.');
+      return false;
+    }
+    this.#connection.send(text);
+    return true;
+  }
+
+  sendValue(type: string, data?: unknown): void {
+    this.send(printJson(data === undefined ? { type } : { type, data }));
+  }
+
+  /** Refuses a message; the connection stays. */
+  refuse(message: string): void {
+    this.sendValue('error', { code: closeCodes.unsupported, message });
+  }
+
+  /** Ends the connection. One client library looks at the message for the reason, the other at the code of the close. */
+  close(code: number, message: string): void {
+    if (!this.#isOpen) return;
+    if (code === closeCodes.policy) this.sendValue('error', { code, message });
+    this.#isOpen = false;
+    this.#connection.close(code, message);
+  }
+
+  /** The client has closed the connection. */
+  left(): void {
+    this.#isOpen = false;
+  }
+}

@@ -1,0 +1,98 @@
+import type { AuditContext } from '#src/platform/db/outbox.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Reader } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+
+/** Events that are looked through in one statement. */
+const window = 5000;
+/** Members of an event that are ids; they stay, as subscribers know the resource by them. */
+const ids = ['$id', 'userId', 'teamId'] as const;
+
+/** SQL that takes persons out of events and what was sent of them. */
+function createErasureStore(sql: Sql) {
+  // What members of a team are shown of a membership stands with its audience.
+  const said = "data || coalesce(audience, '')";
+  const holds = sql.dialect === 'sqlite' ? `instr(${said}, ?) > 0` : `strpos(${said}, ?) > 0`;
+  const given = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
+  const replace = (table: string, column: string, values: readonly (readonly [string, string])[], more = ''): Query =>
+    sql.text(
+      `update ${table} set ${column} = given.value ->> 1${more} from ${given} where ${table}.id = given.value ->> 0`,
+      [JSON.stringify(values)],
+    );
+  const ofEvents = (table: string, eventIds: readonly string[]) =>
+    sql.knex(table).where(sql.isOneOf(table === 'deliveries' ? 'event_id' : 'delivery_id', sql.list(eventIds)));
+  return {
+    windowEnd: (after: string): Query =>
+      sql.text(`select id from events where id > ? order by id limit 1 offset ${window - 1}`, [after]),
+    /** Events of a project between two ids whose data hold one of the texts. What documents and files hold is not about their owner. */
+    holding: (projectId: string, texts: readonly string[], after: string, end: string | undefined): Query =>
+      sql.text(
+        `select id, data from events where id > ?${end === undefined ? '' : ' and id <= ?'} and project_id = ?
+          and type not like 'document%' and type not like 'file%' and (${texts.map(() => holds).join(' or ')})`,
+        [after, ...(end === undefined ? [] : [end]), projectId, ...texts],
+      ),
+    /** Without an audience only server keys read them. */
+    replaceEvents: (values: readonly (readonly [string, string])[]): Query =>
+      replace('events', 'data', values, ', audience = null'),
+    deliveries: (eventIds: readonly string[]): Query =>
+      sql.compile(ofEvents('deliveries', eventIds).select('id', 'event_id', 'body', 'state')),
+    replaceBodies: (values: readonly (readonly [string, string])[]): Query => replace('deliveries', 'body', values),
+    dropResponses: (deliveryIds: readonly string[]): Query =>
+      sql.compile(ofEvents('delivery_attempts', deliveryIds).update({ response: '' })),
+  };
+}
+
+/** What an event carries of which somebody was erased. */
+function erasedData(data: unknown): string {
+  const before: Readonly<Record<string, unknown>> = typeof data === 'object' && data !== null ? { ...data } : {};
+  const kept = ids.flatMap((name) => (typeof before[name] === 'string' ? [[name, before[name]] as const] : []));
+  return JSON.stringify({ ...Object.fromEntries(kept), erased: true });
+}
+
+/** Takes a person out of stored events, out of the bodies of their deliveries and out of what receivers responded. */
+export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
+  const store = createErasureStore(sql);
+  const eraseSome = (by: AuditContext, rows: readonly { readonly id: string; readonly data: string }[]) =>
+    db.work(by, async (unit) => {
+      const data = new Map(rows.map((row) => [row.id, erasedData(JSON.parse(row.data))] as const));
+      await unit.run(store.replaceEvents([...data]));
+      const deliveries = await unit.all(store.deliveries([...data.keys()]));
+      if (deliveries.length === 0) return;
+      const bodies = deliveries.map(({ id, event_id, body }): readonly [string, string] => {
+        const envelope: Readonly<Record<string, unknown>> = JSON.parse(String(body));
+        const erased: unknown = JSON.parse(data.get(String(event_id)) ?? '{}');
+        return [String(id), JSON.stringify({ ...envelope, data: erased })];
+      });
+      await unit.run(store.replaceBodies(bodies));
+      await unit.run(store.dropResponses(bodies.map(([id]) => id)));
+    });
+  const isUnderWay = async (reader: Reader, eventIds: readonly string[]): Promise<boolean> =>
+    (await reader.all(store.deliveries(eventIds))).some(({ state }) => state === 'delivering');
+  return {
+    /** Erases every event that names one of them; returns how many, and of which a delivery is under way, whose response is still to come. */
+    run: async (
+      by: AuditContext,
+      named: readonly string[],
+    ): Promise<{ readonly events: number; readonly isUnderWay: boolean }> => {
+      const texts = named.map((value) => JSON.stringify(value));
+      let [events, waits] = [0, false];
+      for (let after = ''; ; ) {
+        const end = await db.one(store.windowEnd(after));
+        const last = end && String(end.id);
+        const found = await db.all(store.holding(by.projectId ?? '', texts, after, last));
+        const rows = found.map(({ id, data }) => ({ id: String(id), data: String(data) }));
+        if (rows.length > 0) {
+          await eraseSome(by, rows);
+          const eventIds = rows.map(({ id }) => id);
+          if (await isUnderWay(db, eventIds)) waits = true;
+        }
+        events += rows.length;
+        if (last === undefined) return { events, isUnderWay: waits };
+        after = last;
+      }
+    },
+  };
+}
+
+/** Takes persons out of events. */
+export type EventErasure = ReturnType<typeof createEventErasure>;

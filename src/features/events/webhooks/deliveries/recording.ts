@@ -1,0 +1,144 @@
+import { webhookLimits } from '#src/contract/limits.js';
+import type { Instant } from '#src/contract/shapes.js';
+import { instantOf, millisecondsOf } from '#src/platform/clock.js';
+import { createBatcher } from '#src/platform/db/batch.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Webhooks } from '../service.js';
+import { type Webhook, type WebhookStore, webhooks } from '../store.js';
+import type { Outcome } from './outcome.js';
+import { delayAfter } from './schedule.js';
+import type { DeliveryStore } from './store.js';
+import type { Attempt, Delivery, DeliveryState } from './tables.js';
+
+interface Deps {
+  readonly webhooks: Webhooks;
+  readonly store: DeliveryStore;
+  readonly webhookStore: WebhookStore;
+}
+
+/** A delivery and how its attempt ended. */
+interface Attempted {
+  readonly delivery: Delivery;
+  readonly outcome: Outcome;
+}
+
+/** Attempts that are recorded in one unit. */
+const maxTogether = 64;
+const gone = 410;
+const dayMs = 86_400_000;
+const failingMs = webhookLimits.failingDays * dayMs;
+
+/** Records how attempts ended, unless another process has taken the delivery over meanwhile. */
+export function createRecording(
+  { db, clock, random }: Pick<Runtime, 'db' | 'clock' | 'random'>,
+  { store, webhookStore, ...deps }: Deps,
+) {
+  const by = (projectId: string | null, requestId = '') => ({
+    projectId,
+    requestId,
+    actor: { kind: 'service', id: 'webhooks' },
+  });
+
+  /** The state after an attempt that failed. */
+  const nextState = (attempt: number, outcome: Outcome): { state: DeliveryState; dueAt: string | null } => {
+    const delay = outcome.statusCode === gone ? undefined : delayAfter(attempt, outcome, random, clock.now());
+    if (delay === undefined) return { state: 'dead', dueAt: null };
+    return { state: 'retrying', dueAt: instantOf(clock.now() + delay) };
+  };
+
+  /**
+   * Whether it has failed all these days, and not before and after a sleep of the machine: then there is an attempt in between, as the
+   * longest pause between two of them is a day.
+   */
+  const hasFailedThroughout = async (unit: Unit, webhook: Webhook): Promise<boolean> => {
+    const now = millisecondsOf(unit.now);
+    return (
+      (await unit.one(store.failedBetween(webhook, instantOf(now - failingMs), instantOf(now - dayMs)))) !== undefined
+    );
+  };
+
+  /** Counts a failure against the webhook, and disables it where it is gone or has done nothing but fail for days. */
+  const recordFailure = async (
+    unit: Unit,
+    { projectId, webhookId, replayed }: Delivery,
+    outcome: Outcome,
+  ): Promise<void> => {
+    const query = replayed
+      ? webhookStore.find(projectId, webhookId)
+      : webhookStore.markFailing(projectId, webhookId, outcome.error, unit.now);
+    const row = await unit.one(query);
+    if (row === undefined) return;
+    const webhook = webhooks.decode(row);
+    const since = webhook.failingSince;
+    const isHopeless = !replayed && since !== null && millisecondsOf(unit.now) - millisecondsOf(since) >= failingMs;
+    if (!webhook.enabled) await unit.run(store.discard(webhook, unit.now));
+    else if (outcome.statusCode === gone) await deps.webhooks.disable(unit, webhook, 'the receiver answered 410');
+    else if (isHopeless && (await hasFailedThroughout(unit, webhook)))
+      await deps.webhooks.disable(unit, webhook, `nothing but failures for ${webhookLimits.failingDays} days`);
+    else if (isHopeless) await unit.one(webhookStore.update(projectId, webhookId, { failingSince: unit.now }));
+  };
+
+  /** Records attempts that succeeded, those of a moment together: there is nothing to decide about them. */
+  const recordSuccess = createBatcher<Attempted, true>(
+    async (attempted) => {
+      await db.work(by(null), async (unit) => {
+        const settled = await unit.all(
+          store.settleDelivered(
+            attempted.map(({ delivery }) => delivery),
+            unit.now,
+          ),
+        );
+        const ids = new Set(settled.map(({ id }) => id));
+        const recorded = attempted.filter(({ delivery }) => ids.has(delivery.id));
+        if (recorded.length === 0) return;
+        await unit.run(webhookStore.markWorking(recorded.map(({ delivery }) => delivery)));
+        const attempts = recorded.map(({ delivery, outcome }) =>
+          attemptOf(delivery, outcome, 'delivered', null, unit.now),
+        );
+        await unit.run(store.insertAttempts(attempts));
+      });
+      return attempted.map(() => true);
+    },
+    { max: maxTogether, atOnce: 1 },
+  );
+
+  const attemptOf = (
+    delivery: Delivery,
+    { statusCode, ok, error, durationMs, response }: Outcome,
+    state: DeliveryState,
+    nextAttemptAt: Instant | null,
+    createdAt: Instant,
+  ): Attempt => ({
+    id: random.id(),
+    projectId: delivery.projectId,
+    webhookId: delivery.webhookId,
+    deliveryId: delivery.id,
+    eventId: delivery.eventId,
+    event: delivery.event,
+    attempt: delivery.attempt + 1,
+    state,
+    statusCode,
+    ok,
+    error,
+    durationMs,
+    nextAttemptAt,
+    response,
+    createdAt,
+  });
+
+  /** Records an attempt that failed, unless another process has taken the delivery over meanwhile. */
+  const recordFailedAttempt = ({ delivery, outcome }: Attempted): Promise<void> =>
+    db.work(by(delivery.projectId, delivery.id), async (unit) => {
+      const attempt = delivery.attempt + 1;
+      const { state, dueAt } = nextState(attempt, outcome);
+      if ((await unit.run(store.settle(delivery, { state, attempt, dueAt, updatedAt: unit.now }))) === 0) return;
+      await recordFailure(unit, delivery, outcome);
+      await unit.run(store.insertAttempts([attemptOf(delivery, outcome, state, dueAt, unit.now)]));
+    });
+
+  return async (delivery: Delivery, outcome: Outcome): Promise<void> => {
+    if (outcome.ok) await recordSuccess({ delivery, outcome });
+    else await recordFailedAttempt({ delivery, outcome });
+  };
+}

@@ -1,0 +1,36 @@
+import { Failure } from '#src/contract/errors.js';
+import { idempotencyLimits } from '#src/contract/limits.js';
+import { auditContextOf, type Operation } from '#src/contract/operation.js';
+import type { Features } from '#src/features/index.js';
+import type { RequestContext } from './request-context.js';
+
+/** What an `Idempotency-Key` may look like. */
+const keyForm = new RegExp(`^[\\x21-\\x7e]{1,${idempotencyLimits.key}}$`);
+
+/** The operation of a request; one that declares it carries a request with an `Idempotency-Key` out once. */
+export function createOnce({ idempotency }: Pick<Features, 'idempotency'>) {
+  return (context: RequestContext, operation: Operation): Operation => {
+    const { declaration } = operation;
+    const key = context.req.headers['idempotency-key'];
+    if (key === undefined || declaration.idempotent !== true) return operation;
+    if (typeof key !== 'string' || !keyForm.test(key))
+      throw new Failure('general_argument_invalid', {
+        message: `The header Idempotency-Key takes 1 to ${idempotencyLimits.key} visible ASCII characters.`,
+      });
+    return {
+      ...operation,
+      handle: (call) => {
+        const { actor, params, query, body, request } = call;
+        const projectId = context.project?.id ?? '';
+        const caller = actor.kind === 'guest' ? `guest:${context.ip}` : `${actor.kind}:${actor.id}`;
+        const content = [params, query, body, request.ifMatch ?? null];
+        const { id, status } = declaration;
+        return idempotency.once(
+          auditContextOf(call),
+          { projectId, caller, operation: operation.sameAs ?? id, key, content, status },
+          async (idempotent) => operation.handle({ ...call, request: { ...request, idempotent } }),
+        );
+      },
+    };
+  };
+}

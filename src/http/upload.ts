@@ -1,0 +1,180 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Failure } from '#src/contract/errors.js';
+import { uploadIdHeaders } from '#src/contract/headers.js';
+import { fileLimits } from '#src/contract/limits.js';
+import { refusedMembers } from '#src/contract/shapes.js';
+import type { ChunkRange, Upload, UploadedFile } from '#src/contract/upload.js';
+import { lazy } from '#src/platform/lazy.js';
+import { endOwnBodyTime, ownBodyTime } from './body-time.js';
+import { createShares } from './shares.js';
+
+const parser = lazy(async () => (await import('@fastify/busboy')).default.Busboy);
+/** The name of the file in the form. */
+const fileField = 'file';
+
+/** Makes what operations read a form with a file by. */
+export function createUploads(aliases: readonly string[]) {
+  const idHeaders = uploadIdHeaders(aliases);
+  const takePlace = createShares({ all: fileLimits.uploadsAtOnce, ofCaller: fileLimits.uploadsOfCaller });
+  return (request: IncomingMessage, caller: () => string): Upload => {
+    const { headers } = request;
+    const length = Number(headers['content-length']);
+    return {
+      get chunk() {
+        return chunkOf(headers['content-range']);
+      },
+      get fileId() {
+        const value = idHeaders.map((name) => headers[name]).find((text) => text !== undefined && text !== '');
+        return typeof value === 'string' ? value : undefined;
+      },
+      bodyBytes: Number.isSafeInteger(length) ? length : undefined,
+      read: async (take) => {
+        const leave = takePlace(caller());
+        try {
+          return await readForm(request, take);
+        } finally {
+          leave();
+        }
+      },
+    };
+  };
+}
+
+/** Throws Failure `storage_invalid_content_range`. */
+function chunkOf(header: string | undefined): ChunkRange | undefined {
+  if (header === undefined) return undefined;
+  const [, start, end, size] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(header.trim()) ?? [];
+  const chunk = { start: Number(start), end: Number(end), size: Number(size) };
+  if (size === undefined || chunk.start > chunk.end || chunk.end >= chunk.size)
+    throw new Failure('storage_invalid_content_range');
+  return chunk;
+}
+
+/** Reads the form of a request and hands its file on, never faster than it is taken. */
+async function readForm<T>(
+  request: IncomingMessage,
+  take: (file: UploadedFile) => Promise<T>,
+): Promise<{ fields: unknown; file: T }> {
+  const Busboy = await parser.get();
+  const type = request.headers['content-type'] ?? '';
+  if (!/^multipart\/form-data\s*;/i.test(type) || request.headers['content-encoding'] !== undefined)
+    throw new Failure('general_media_type_unsupported', { message: 'This route only accepts multipart/form-data.' });
+  const form = createForm(Busboy, type);
+  const fields: Record<string, string | string[]> = {};
+  return new Promise((resolve, reject) => {
+    let current: { readonly stream: Readable; readonly taken: Promise<T> } | undefined;
+    let isRefused = false;
+    const fail = (error: Error): void => {
+      if (isRefused) return;
+      isRefused = true;
+      request.unpipe(form);
+      request.off('close', onClosed);
+      current?.stream.destroy(error);
+      request.resume();
+      // The file is given up first, so that nothing of it is left when the refusal is answered. Why it was refused is told by who took it.
+      Promise.resolve(current?.taken).then(
+        () => reject(error),
+        (reason: unknown) => reject(reason instanceof Failure ? reason : error),
+      );
+    };
+    const onClosed = (): void => {
+      if (!request.complete) fail(new Failure('general_argument_invalid', { message: 'The body broke off.' }));
+    };
+    form.on('error', (error: unknown) => fail(brokenForm(error)));
+    form.on('field', (name: string, value: string, _: boolean, isTruncated: boolean) => {
+      const problem = isTruncated ? `a field has more than ${fileLimits.fieldBytes} bytes` : problemOf(name, value);
+      if (problem === undefined) add(fields, name, value);
+      else fail(badForm(problem));
+    });
+    form.on('file', (name: string, stream: Readable, fileName: string | undefined) => {
+      // A file that ends too early is told by its own stream only.
+      stream.on('error', (error) => fail(error instanceof Failure ? error : brokenForm(error)));
+      // What the parser has at hand still comes after a refusal.
+      if (isRefused) return;
+      if (name !== fileField) {
+        fail(badForm(`the file must be in the field ${fileField}`));
+        return;
+      }
+      // Its pace is watched while it is read; the fields before and after it have the time of any body.
+      ownBodyTime(request);
+      stream.once('close', () => endOwnBodyTime(request));
+      const taken = take({ name: fileName ?? '', bytes: paced(stream) });
+      current = { stream, taken };
+      taken.catch(fail);
+    });
+    for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'])
+      form.on(limit, () => fail(badForm(`it has at most one file and ${fileLimits.fields} fields`)));
+    form.on('finish', () => {
+      request.off('close', onClosed);
+      if (current === undefined) reject(new Failure('storage_file_empty'));
+      else current.taken.then((file) => resolve({ fields, file }), reject);
+    });
+    request.on('close', onClosed);
+    request.on('error', (error) => fail(brokenForm(error)));
+    request.pipe(form);
+  });
+}
+
+/** What is wrong with a field. */
+function problemOf(name: string, value: string): string | undefined {
+  if (refusedMembers.has(name)) return `a field must not be called ${name}`;
+  return value.isWellFormed() && !value.includes('\0') ? undefined : 'a field must not hold NUL characters';
+}
+
+function createForm(Busboy: Awaited<ReturnType<typeof parser.get>>, type: string) {
+  const { fields, fieldBytes, partHeaders, partHeaderBytes } = fileLimits;
+  try {
+    return new Busboy({
+      headers: { 'content-type': type },
+      limits: {
+        fieldNameSize: 100,
+        fieldSize: fieldBytes,
+        fields,
+        files: 1,
+        parts: fields + 1,
+        headerPairs: partHeaders,
+        headerSize: partHeaderBytes,
+      },
+    });
+  } catch (error) {
+    throw brokenForm(error);
+  }
+}
+
+/** `name[]` and repeated names make lists. */
+function add(fields: Record<string, string | string[]>, name: string, value: string): void {
+  const [, list] = /^([^[\]]+)\[\d*\]$/.exec(name) ?? [];
+  const key = list ?? name;
+  const before = Object.hasOwn(fields, key) ? fields[key] : undefined;
+  if (before === undefined) fields[key] = list === undefined ? value : [value];
+  else fields[key] = [before, value].flat();
+}
+
+/** The bytes of a file; ends with a refusal where a client that is waited for sends next to nothing. */
+async function* paced(stream: Readable): AsyncIterable<Uint8Array> {
+  let bytes = 0;
+  let isAwaited = true;
+  const timer = setInterval(() => {
+    if (isAwaited && bytes < fileLimits.slowBytes) stream.destroy(new Failure('general_request_timeout'));
+    bytes = 0;
+  }, fileLimits.slowSeconds * 1000).unref();
+  try {
+    for await (const chunk of stream) {
+      bytes += chunk.length;
+      isAwaited = false;
+      yield chunk;
+      isAwaited = true;
+    }
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function badForm(problem: string): Failure {
+  return new Failure('general_argument_invalid', { message: `The form is not valid: ${problem}.` });
+}
+
+function brokenForm(cause: unknown): Failure {
+  return new Failure('general_argument_invalid', { message: 'The form is not valid multipart/form-data.', cause });
+}

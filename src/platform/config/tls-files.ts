@@ -1,0 +1,56 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { errorCode } from '../files.js';
+import type { Config } from './schema.js';
+
+/**
+ * What keeps a server from serving https with the configured files; empty where nothing does, and where none are configured. Reads both files,
+ * which only the server needs: other commands go on without.
+ */
+export function tlsFileProblems({ tlsCert, tlsKey, baseUrl }: Config): string[] {
+  if (tlsCert === undefined || tlsKey === undefined) return [];
+  const problems: string[] = [];
+  if (new URL(baseUrl).protocol !== 'https:')
+    problems.push(
+      `SVC_BASE_URL begins with http:, but SVC_TLS_CERT makes the server speak https: write ${baseUrl.replace(/^http:/, 'https:')}`,
+    );
+  const cert = read('SVC_TLS_CERT', tlsCert, problems);
+  const key = read('SVC_TLS_KEY', tlsKey, problems);
+  if (cert !== undefined && !isCertificate(cert))
+    problems.push(`SVC_TLS_CERT names a file that is no certificate in PEM: ${tlsCert}`);
+  else if (cert !== undefined && key !== undefined) {
+    const problem = pairProblem(cert, key);
+    if (problem !== undefined) problems.push(problem);
+  }
+  return problems;
+}
+
+function read(setting: string, file: string, problems: string[]): Buffer | undefined {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    problems.push(`${setting} names a file that cannot be read (${errorCode(error)}): ${file}`);
+    return undefined;
+  }
+}
+
+function isCertificate(pem: Buffer): boolean {
+  try {
+    return new X509Certificate(pem).raw.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** OpenSSL compares the public halves as it loads both. */
+function pairProblem(cert: Buffer, key: Buffer): string | undefined {
+  try {
+    createSecureContext({ cert, key });
+    return undefined;
+  } catch (error) {
+    return errorCode(error) === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH'
+      ? 'SVC_TLS_KEY is not the key of the certificate in SVC_TLS_CERT'
+      : `SVC_TLS_KEY names a file that holds no usable key (${errorCode(error)})`;
+  }
+}

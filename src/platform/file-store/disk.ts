@@ -1,0 +1,142 @@
+import { constants, createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, opendir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errorCode } from '../files.js';
+import { demandKey } from './keys.js';
+import { type FileStore, FileStoreError, ObjectNotFoundError, type StoredObject } from './store.js';
+
+/** How the file of an object is called while it is written; it is renamed when it is on the disk. */
+const unfinished = '.incoming';
+/** A directory may be removed between its creation and the rename into it. */
+const attempts = 5;
+
+/** Objects as files below a directory, a directory for each segment of a key but the last. */
+export function createDiskStore(root: string): FileStore {
+  const pathOf = (key: string): string => {
+    demandKey(key);
+    return join(root, key);
+  };
+  const open0600 = async (path: string): Promise<FileHandle> => {
+    for (let count = 1; ; count++) {
+      await makeDirectory(dirname(path));
+      try {
+        return await open(path, 'w', 0o600);
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT' || count === attempts) throw error;
+      }
+    }
+  };
+  /** Removes directories that have become empty, up to the root. */
+  const prune = async (directory: string): Promise<void> => {
+    for (let at = directory; at.length > root.length; at = dirname(at)) {
+      try {
+        await rmdir(at);
+      } catch (error) {
+        if (errorCode(error) !== 'ENOENT') return;
+      }
+    }
+  };
+  async function* walk(directory: string, prefix: string): AsyncIterable<StoredObject> {
+    for await (const entry of entriesOf(directory)) {
+      const key = prefix === '' ? entry.name : `${prefix}/${entry.name}`;
+      const path = join(directory, entry.name);
+      if (entry.isDirectory()) yield* walk(path, key);
+      else if (entry.isFile() && !entry.name.endsWith(unfinished)) {
+        const found = await statOf(path);
+        if (found !== undefined) yield { key, size: found.size, modifiedAt: Math.floor(found.mtimeMs) };
+      }
+    }
+  }
+
+  return {
+    write: async (key, bytes) => {
+      const path = pathOf(key);
+      const incoming = `${path}${unfinished}`;
+      const file = await reported(() => open0600(incoming));
+      try {
+        let size = 0;
+        for await (const chunk of bytes) {
+          await reported(() => writeAll(file, chunk));
+          size += chunk.length;
+        }
+        await reported(async () => {
+          await file.sync();
+          await file.close();
+          await rename(incoming, path);
+          await syncDirectory(dirname(path));
+        });
+        return size;
+      } catch (error) {
+        await file.close().catch(() => {});
+        await rm(incoming, { force: true }).catch(() => {});
+        await prune(dirname(path));
+        throw error;
+      }
+    },
+    read: async (key, range) => {
+      const path = pathOf(key);
+      const file = await reported(() => open(path, constants.O_RDONLY), key);
+      return createReadStream(path, { fd: file, ...range });
+    },
+    size: async (key) => (await statOf(pathOf(key)))?.size,
+    remove: async (key) => {
+      const path = pathOf(key);
+      await reported(async () => {
+        await rm(path, { force: true });
+        await rm(`${path}${unfinished}`, { force: true });
+      });
+      await prune(dirname(path));
+    },
+    list: (prefix) => walk(prefix === '' ? root : pathOf(prefix), prefix),
+    close: async () => {},
+  };
+}
+
+/** Creates a directory, and its parents, durably. */
+async function makeDirectory(directory: string): Promise<void> {
+  const first = await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let at = directory; at.length >= first.length; at = dirname(at)) await syncDirectory(dirname(at));
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+}
+
+async function statOf(path: string): Promise<{ readonly size: number; readonly mtimeMs: number } | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
+    throw new FileStoreError(errorCode(error), { cause: error });
+  }
+}
+
+/** The entries of a directory; none where it is gone. */
+async function* entriesOf(directory: string) {
+  try {
+    yield* await opendir(directory);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return;
+    throw new FileStoreError(errorCode(error), { cause: error });
+  }
+}
+
+/** Turns errors of the system into those of the store. */
+async function reported<T>(act: () => Promise<T>, key?: string): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (key !== undefined && errorCode(error) === 'ENOENT') throw new ObjectNotFoundError(key);
+    throw new FileStoreError(errorCode(error), { cause: error });
+  }
+}

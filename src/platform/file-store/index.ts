@@ -1,0 +1,53 @@
+import { resolve } from 'node:path';
+import { type FilesLocation, parseFilesUrl } from '../config/files-url.js';
+import type { Config } from '../config/schema.js';
+import type { Secret } from '../config/secret.js';
+import { lazy } from '../lazy.js';
+import { createDiskStore } from './disk.js';
+import { createMovingStore } from './moving.js';
+import type { S3Deps } from './s3.js';
+import type { FileStore } from './store.js';
+
+export { type CopyProgress, copyObjects } from './copy.js';
+export { probeFileStore } from './probe.js';
+export { type FileStore, FileStoreError, ObjectNotFoundError } from './store.js';
+
+type FilesConfig = Pick<Config, 'filesUrl' | 'filesFrom' | 'filesKeyId' | 'filesSecret' | 'dataDir'>;
+type Deps = Pick<S3Deps, 'clock' | 'log'>;
+
+/** Opens the configured store; nothing is created or connected before the first use. */
+export function openFileStore(config: FilesConfig, deps: Deps): FileStore {
+  const store = openFileStoreAt(config.filesUrl, config, deps);
+  return config.filesFrom === undefined
+    ? store
+    : createMovingStore(store, openFileStoreAt(config.filesFrom, config, deps));
+}
+
+/** Opens the store at a value of `SVC_FILES_URL`, with the configured key; `files` in the data directory where there is none. */
+export function openFileStoreAt(url: Secret | undefined, config: FilesConfig, deps: Deps): FileStore {
+  const location: FilesLocation = (url && parseFilesUrl(url.reveal())) ?? {
+    kind: 'disk',
+    directory: resolve(config.dataDir, 'files'),
+  };
+  if (location.kind === 'disk') return createDiskStore(resolve(location.directory));
+  const { filesKeyId: keyId, filesSecret: secret } = config;
+  if (keyId === undefined || secret === undefined) throw new TypeError('no key of the S3 service is configured');
+  return deferred(async () => (await import('./s3.js')).createS3Store({ location, keyId, secret, ...deps }));
+}
+
+/** A store that is opened at its first use. */
+function deferred(open: () => Promise<FileStore>): FileStore {
+  const store = lazy(open);
+  return {
+    write: async (key, bytes) => (await store.get()).write(key, bytes),
+    read: async (key, range) => (await store.get()).read(key, range),
+    size: async (key) => (await store.get()).size(key),
+    remove: async (key) => (await store.get()).remove(key),
+    list: async function* (prefix) {
+      yield* (await store.get()).list(prefix);
+    },
+    close: async () => {
+      if (store.isMade()) await (await store.get()).close();
+    },
+  };
+}

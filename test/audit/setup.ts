@@ -1,0 +1,32 @@
+// An installation with a sealed audit log, and somebody who changes it by SQL with the rights of the owner of the database.
+import { aLoggedInUser } from '../harness/actors.js';
+import { databaseUnderTest, startAppliance, type TestAppliance } from '../harness/appliance.js';
+import { runSql } from '../harness/database.js';
+
+/** Starts a server with entries of a few users in its log, all sealed. */
+export async function startSealed(settings: Readonly<Record<string, string>> = {}): Promise<TestAppliance> {
+  const target = await startAppliance({ settings });
+  for (let users = 0; users < 4; users++) await aLoggedInUser(target);
+  await target.appliance.features.audit.seal();
+  return target;
+}
+
+/** Runs SQL without the triggers that keep the log as it is, as the owner of the tables may. */
+export async function tamper(target: TestAppliance, ...statements: readonly string[]): Promise<void> {
+  const onTable = (name: string, table: string) => (databaseUnderTest === 'postgres' ? `${name} on ${table}` : name);
+  const names = [
+    ['audit_keep_rows', 'audit_entries'],
+    ['audit_keep_content', 'audit_entries'],
+    ['audit_keep_seal', 'audit_entries'],
+    ['audit_keep_subjects', 'audit_subjects'],
+    ['audit_keep_head', 'audit_heads'],
+    ...(databaseUnderTest === 'postgres'
+      ? [['audit_segments_stay', 'audit_segments']]
+      : [
+          ['audit_segments_stay', 'audit_segments'],
+          ['audit_segments_stay_as_they_are', 'audit_segments'],
+        ]),
+  ] as const;
+  for (const [name, table] of names) await runSql(target, `drop trigger if exists ${onTable(name ?? '', table ?? '')}`);
+  for (const statement of statements) await runSql(target, statement);
+}

@@ -1,0 +1,173 @@
+// Whoever owns the database can drop its triggers and change the audit log; the verification names the first entry that is not as it was.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aLoggedInUser } from '../harness/actors.js';
+import { databaseUnderTest, type TestAppliance } from '../harness/appliance.js';
+import { runSql } from '../harness/database.js';
+import { startSealed, tamper } from './setup.js';
+
+const copyOf = (seq: number, id: string, more: string) =>
+  `insert into audit_entries (id, project_id, at, actor_kind, actor_id, action, resource, request_id, data, mac, seq, previous_hash, hash)
+   select '${id}', project_id, at, actor_kind, actor_id, action, resource, request_id, data, mac, ${more} from audit_entries where seq = ${seq}`;
+const withoutSubjects = (condition: string) =>
+  `delete from audit_subjects where entry_id in (select id from audit_entries where ${condition})`;
+
+/** What is changed, which entry is named, and what is said of it. The log has at least nine entries. */
+const attacks: [string, string[], number | null, RegExp][] = [
+  ['an edited value', [`update audit_entries set resource = 'users/x' where seq = 3`], 3, /changed/],
+  ['an edited time', [`update audit_entries set at = '2020-01-01T00:00:00.000Z' where seq = 4`], 4, /changed/],
+  ['an edited HMAC', [`update audit_entries set mac = 'x' where seq = 4`], 4, /changed/],
+  ['an edited hash', [`update audit_entries set hash = 'x' where seq = 4`], 4, /changed/],
+  ['an edited previous hash', [`update audit_entries set previous_hash = 'x' where seq = 4`], 4, /continue/],
+  ['a deleted entry', [withoutSubjects('seq = 5'), 'delete from audit_entries where seq = 5'], 5, /5 to 5 are missing/],
+  ['the first entry deleted', [withoutSubjects('seq = 1'), 'delete from audit_entries where seq = 1'], 1, /missing/],
+  [
+    'swapped numbers',
+    [
+      'update audit_entries set seq = -1 where seq = 3',
+      'update audit_entries set seq = 3 where seq = 6',
+      'update audit_entries set seq = 6 where seq = -1',
+    ],
+    3,
+    /continue|changed/,
+  ],
+  [
+    'an entry added with a number',
+    [copyOf(3, 'added', "(select max(seq) + 1 from audit_entries), 'x', 'y'")],
+    -1,
+    /cover/,
+  ],
+  ['an entry added that the sealer takes', [copyOf(3, 'added', 'null, null, null')], -1, /HMAC/],
+  ['the newest entries cut off', [withoutSubjects('seq > 6'), 'delete from audit_entries where seq > 6'], 7, /missing/],
+  [
+    'the newest entries and the head cut off',
+    [
+      withoutSubjects('seq > 6'),
+      'delete from audit_entries where seq > 6',
+      'update audit_heads set seq = 6, hash = (select hash from audit_entries where seq = 6)',
+    ],
+    null,
+    /signature/,
+  ],
+  [
+    'an entry deleted, and everything made as if it was never sealed',
+    [
+      withoutSubjects('seq = 5'),
+      'delete from audit_entries where seq = 5',
+      'update audit_entries set seq = null, hash = null, previous_hash = null',
+      "update audit_heads set seq = 0, hash = '', at = null, key_id = null, signature = null",
+    ],
+    null,
+    /signature of the head/,
+  ],
+  ['an entry added before the first', [copyOf(3, 'added', "-7, '', ''")], -7, /before the first|HMAC/],
+  ['a head without its row', ['delete from audit_heads'], -1, /head is missing/],
+  ...(databaseUnderTest === 'sqlite'
+    ? ([
+        ['a value of another type', ["update audit_entries set resource = x'00ff' where seq = 4"], 4, /another type/],
+        ['a number of another type', ["update audit_entries set seq = 'x' where seq = 4"], null, /another type/],
+        [
+          'a personal value of another type',
+          ["update audit_subjects set value = x'00ff' where field = 'name'"],
+          -2,
+          /another type/,
+        ],
+      ] as [string, string[], number | null, RegExp][])
+    : []),
+  ['a personal value edited', ["update audit_subjects set value = 'x' where field = 'name'"], -2, /personal value/],
+];
+
+const verify = (target: TestAppliance, head?: string) => target.appliance.features.audit.verify(head);
+const sealed = async (target: TestAppliance): Promise<number> => target.appliance.features.audit.headSeq();
+
+for (const [name, statements, first, problem] of attacks) {
+  test(`found: ${name}`, async () => {
+    const target = await startSealed();
+    const before = await verify(target);
+    assert.equal(before.finding, undefined);
+    assert.ok(before.entries >= 9);
+    assert.equal(before.waiting, 0);
+    const [named] = await runSql(
+      target,
+      "select min(seq) as seq from audit_entries where id in (select entry_id from audit_subjects where field = 'name')",
+    );
+    await tamper(target, ...statements);
+    await target.appliance.features.audit.seal().catch(() => {});
+    const { finding } = await verify(target);
+    const expected = first === -1 ? before.seq + 1 : first === -2 ? Number(named?.seq) : first;
+    assert.deepEqual([finding?.seq, problem.test(finding?.problem ?? '')], [expected, true], finding?.problem);
+  });
+}
+
+test('entries that were cut off with an older head in place are found by a head that was noted elsewhere', async () => {
+  const target = await startSealed();
+  const [old] = await runSql(target, 'select seq, hash, at, key_id, signature from audit_heads');
+  await aLoggedInUser(target);
+  await target.appliance.features.audit.seal();
+  const { head } = await verify(target);
+  assert.equal((await verify(target, head)).finding, undefined);
+  assert.equal((await verify(target, String(old?.hash))).finding, undefined);
+  await tamper(
+    target,
+    withoutSubjects(`seq > ${old?.seq}`),
+    `delete from audit_entries where seq > ${old?.seq}`,
+    `update audit_heads set seq = ${old?.seq}, hash = '${old?.hash}', at = '${old?.at}', signature = '${old?.signature}'`,
+  );
+  assert.equal((await verify(target)).finding, undefined);
+  const { finding } = await verify(target, head);
+  assert.deepEqual([finding?.seq, /noted/.test(finding?.problem ?? '')], [Number(old?.seq) + 1, true]);
+});
+
+test('a log whose head was taken back to the beginning is not sealed anew', async () => {
+  const target = await startSealed();
+  await tamper(
+    target,
+    'update audit_entries set seq = null, hash = null, previous_hash = null',
+    "update audit_heads set seq = 0, hash = '', at = null, key_id = null, signature = null",
+  );
+  await assert.rejects(target.appliance.features.audit.seal(), { name: 'BrokenChainError', code: 'head-changed' });
+});
+
+test('a log without its head is not continued', async () => {
+  const target = await startSealed();
+  await tamper(target, 'delete from audit_heads');
+  await aLoggedInUser(target);
+  await assert.rejects(target.appliance.features.audit.seal(), { name: 'BrokenChainError', code: 'head-missing' });
+});
+
+test('a head that somebody else has signed is not continued', async () => {
+  const target = await startSealed();
+  await tamper(target, "update audit_heads set signature = 'AAAA'");
+  await aLoggedInUser(target);
+  await assert.rejects(target.appliance.features.audit.seal(), { name: 'BrokenChainError', code: 'head-changed' });
+});
+
+test('values that were erased are counted, and are no finding', async () => {
+  const target = await startSealed();
+  const [count] = await runSql(target, 'select count(*) as n from audit_subjects');
+  await runSql(target, 'delete from audit_subjects');
+  const verdict = await verify(target);
+  assert.deepEqual([verdict.finding, verdict.erased], [undefined, Number(count?.n)]);
+});
+
+test('an entry that does not carry the HMAC of this installation is told to the log as it is sealed', async () => {
+  const target = await startSealed();
+  await runSql(target, copyOf(2, 'added', 'null, null, null'));
+  await target.appliance.features.audit.seal();
+  assert.match(target.log(), /"audit.forged".*"added"|added.*audit.forged/);
+});
+
+test('the database refuses what the log does not do', async () => {
+  const target = await startSealed();
+  const last = await sealed(target);
+  for (const statement of [
+    'delete from audit_entries where seq = 1',
+    'delete from audit_heads',
+    "update audit_subjects set value = 'x'",
+    "update audit_keys set secret = 'x'",
+    'delete from audit_keys',
+    'update audit_entries set seq = seq + 100',
+  ])
+    await assert.rejects(runSql(target, statement), { name: 'DatabaseError' }, statement);
+  assert.equal((await verify(target)).seq, last);
+});

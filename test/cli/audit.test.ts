@@ -1,0 +1,161 @@
+// The audit log by command: an operator who lists, follows, exports and verifies it, and who erases a person.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { root } from '../harness/checkout.js';
+import { type Installation, install } from '../harness/cli.js';
+
+type Json = Record<string, unknown>;
+type Verified = { ok: boolean; entries: number; head: string; seq: number; publicKey: string; firstBad?: number };
+const isPostgres = process.env.SVC_TEST_DATABASE === 'postgres';
+let place: Installation;
+before(async () => {
+  place = await install();
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  for (const name of ['ada', 'eve'])
+    await place.json(
+      ['user', 'create', '--project', 'shop', '--email', `${name}@mail.example`, '--id', name, '--password-stdin'],
+      'correct horse battery',
+    );
+});
+after(() => place.dispose());
+
+const verify = () => place.json<Verified>(['audit', 'verify']);
+
+test('what commands do is sealed and listed without a server', async () => {
+  const { entries } = await place.json<{ entries: Json[] }>(['audit', 'list']);
+  assert.deepEqual(entries.map(({ action }) => action).slice(0, 3), [
+    'accountCreated',
+    'accountCreated',
+    'projectCreated',
+  ]);
+  assert.deepEqual(entries[0]?.actor, { kind: 'operator', id: 'cli' });
+  const found = await place.json<{ entries: Json[] }>([
+    'audit',
+    'list',
+    '--project',
+    'shop',
+    '--resource',
+    'users/eve',
+  ]);
+  assert.equal(found.entries.length, 1);
+  assert.match((await place.svc(['audit', 'list', '--limit', '1'])).out, /^SEQ +TIME +ACTOR.*\n\d+ .*accountCreated/);
+  assert.equal((await place.svc(['audit', 'list', '--project', 'none'])).code, 3);
+  const { ok, seq, head } = await verify();
+  assert.deepEqual([ok, seq], [true, entries.length]);
+  assert.equal((await place.svc(['audit', 'verify', '--head', head])).code, 0);
+  assert.equal(
+    (await place.svc(['audit', 'verify', '--head', head.replace(/^./, (one) => (one === 'A' ? 'B' : 'A'))])).code,
+    1,
+  );
+});
+
+test('a change by SQL is exit code 1 and the number of the entry', async () => {
+  const on = isPostgres ? ' on audit_entries' : '';
+  await place.sql(`drop trigger audit_keep_content${on}`);
+  const [row] = await place.sql('select resource from audit_entries where seq = 2');
+  await place.sql("update audit_entries set resource = 'users/x' where seq = 2");
+  const { code, out } = await place.svc(['audit', 'verify', '--json']);
+  assert.equal(code, 1);
+  const { ok, firstBad } = JSON.parse(out);
+  assert.deepEqual([ok, firstBad], [false, 2]);
+  assert.match((await place.svc(['audit', 'verify'])).out, /^first bad entry +2$/m);
+  await place.sql(`update audit_entries set resource = '${row?.resource}' where seq = 2`);
+  assert.equal((await verify()).ok, true);
+});
+
+test('an export is verified where there is no installation', async () => {
+  const { out } = await place.svc(['audit', 'export']);
+  const elsewhere = mkdtempSync(join(tmpdir(), 'svc-elsewhere-'));
+  after(() => rmSync(elsewhere, { recursive: true }));
+  const file = join(elsewhere, 'audit.ndjson');
+  const { publicKey } = await verify();
+  const there = async (args: readonly string[]) => {
+    const child = spawn(process.execPath, [join(root, 'bin/svc'), 'audit', 'verify', ...args], {
+      cwd: elsewhere,
+      env: { PATH: process.env.PATH, HOME: elsewhere },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let text = '';
+    child.stdout.on('data', (part) => {
+      text += part;
+    });
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    return { code, text };
+  };
+  writeFileSync(file, out);
+  assert.equal((await there(['--file', file, '--public-key', publicKey])).code, 0);
+  const lines = out.trimEnd().split('\n');
+  const at = lines.findIndex((line) => line.includes('accountCreated'));
+  const entry = JSON.parse(lines[at] ?? '');
+  const columns = [
+    'seq',
+    'id',
+    'projectId',
+    'at',
+    'actorKind',
+    'actorId',
+    'action',
+    'resource',
+    'requestId',
+    'data',
+    'mac',
+  ];
+  const digest = createHash('sha256')
+    .update(JSON.stringify(columns.map((name) => entry[name])))
+    .digest('base64url');
+  for (const [name, line] of [
+    ['only the digest of an entry', JSON.stringify({ seq: entry.seq, digest, hash: entry.hash })],
+    ['a member that stands twice', (lines[at] ?? '').replace('{', '{"action":"another",')],
+  ] as const) {
+    writeFileSync(file, lines.with(at, line).join('\n'));
+    const { code, text } = await there(['--file', file, '--public-key', publicKey, '--json']);
+    assert.deepEqual([code, JSON.parse(text).firstBad], [1, entry.seq], name);
+  }
+  writeFileSync(file, out.replace('accountCreated', 'accountDeleted'));
+  const changed = await there(['--file', file, '--json']);
+  assert.deepEqual([changed.code, JSON.parse(changed.text).ok], [1, false]);
+  assert.equal((await there(['--file', join(elsewhere, 'none')])).code, 3);
+  assert.equal((await there(['--file', file, '--public-key', 'x'])).code, 2);
+  assert.deepEqual(readdirSync(elsewhere), ['audit.ndjson']);
+});
+
+test('tail prints what comes', async () => {
+  const child = spawn('svc', ['audit', 'tail', '--lines', '1', '--json'], { cwd: place.dir, env: place.env });
+  after(() => child.kill());
+  let text = '';
+  child.stdout.on('data', (part) => {
+    text += part;
+  });
+  const lines = () => text.split('\n').filter((line) => line !== '');
+  const until = async (count: number) => {
+    for (let tries = 0; lines().length < count && tries < 400; tries++) await sleep(25);
+    assert.equal(lines().length, count, text);
+  };
+  await until(1);
+  await place.json(['user', 'block', 'ada', '--project', 'shop']);
+  await until(2);
+  assert.equal(JSON.parse(lines()[1] ?? '').action, 'accountBlocked');
+});
+
+test('a person is erased beside a server that runs, once the name is given', async () => {
+  const server = await place.serve();
+  const erase = ['user', 'erase', 'eve@mail.example', '--project', 'shop'];
+  assert.equal((await place.svc(erase)).code, 4);
+  assert.equal((await place.svc([...erase, '--confirm', 'ada'])).code, 4);
+  const value = await place.json<Json>([...erase, '--confirm', 'eve@mail.example']);
+  assert.deepEqual([value.$id, value.erased], ['eve', true]);
+  assert.equal((await place.svc(erase)).code, 3);
+  assert.equal((await place.svc(['user', 'erase', 'eve', '--project', 'shop', '--confirm', 'eve'])).code, 0);
+  if (!isPostgres) {
+    for (const name of readdirSync(join(place.dir, 'data')))
+      assert.ok(!readFileSync(join(place.dir, 'data', name), 'latin1').includes('eve@mail.example'), name);
+  }
+  assert.ok(!server.log().includes('eve@mail.example'));
+  assert.equal((await verify()).ok, true);
+});

@@ -1,0 +1,122 @@
+// What a project says of its own collections: in the served OpenAPI document, from which openapi-typescript and openapi-fetch make a typed client,
+// and in the types for the SDKs that the command line prints. Programs are compiled with `tsc --strict`, right ones and wrong ones.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import createTypedClient from 'openapi-fetch';
+import openapiTypescript, { astToString } from 'openapi-typescript';
+import ts from 'typescript';
+import { typesOf } from '#src/cli/typescript.js';
+import { aBackend } from '../documents/setup.js';
+import { aServerKey } from '../harness/actors.js';
+import { startAppliance } from '../harness/appliance.js';
+import { root } from '../harness/checkout.js';
+import { createClient } from '../harness/client.js';
+
+const target = await startAppliance();
+const { key, collection } = await aBackend(target);
+const made = await collection({
+  documentSecurity: true,
+  attributes: {
+    title: { type: 'string', size: 100, required: true },
+    count: { type: 'integer' },
+    price: { type: 'float' },
+    open: { type: 'boolean' },
+    due: { type: 'datetime' },
+    mail: { type: 'email' },
+    page: { type: 'url' },
+    host: { type: 'ip' },
+    state: { type: 'enum', elements: ['new', 'done'] },
+    tags: { type: 'string', size: 20, array: true },
+  },
+});
+const documents = made.documents as '/documents';
+const served = JSON.parse((await key.get('/openapi.json')).expect(200).text);
+
+// Below the checkout, so that the packages are found.
+const directory = mkdtempSync(join(root, 'node_modules/.typed-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+/** What the compiler says of some programs, a line for each problem. */
+function problemsOf(programs: Readonly<Record<string, string>>): string[] {
+  const files = Object.entries(programs).map(([name, program]) => {
+    const file = join(directory, `${name}.ts`);
+    writeFileSync(file, program);
+    return file;
+  });
+  const compiled = ts.createProgram(files, {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    types: [],
+  });
+  return ts
+    .getPreEmitDiagnostics(compiled)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
+}
+
+test('an attribute is in the document at once, and only for keys that may read collections', async () => {
+  const schema = (text: string) => JSON.parse(text).components.schemas[`Document.${made.databaseId}.${made.id}`];
+  (await key.post(`${made.attributes}/string`, { key: 'added', size: 10, required: false })).expect(202);
+  assert.ok('added' in schema((await key.get('/openapi.json')).text).properties);
+  const few = (await aServerKey(target, { scopes: ['documents.read'] })).client;
+  for (const client of [createClient(target), few])
+    assert.equal(schema((await client.get('/openapi.json')).expect(200).text), undefined);
+});
+
+test('a client that is generated from the served document reads back what it wrote', async () => {
+  const { secret } = await aServerKey(target);
+  const client = createTypedClient({
+    baseUrl: `${target.origin}/v1`,
+    headers: { 'X-Service-Project': target.project.id, 'X-Service-Key': secret },
+  }) as unknown as Record<'POST' | 'GET', (path: string, init: object) => Promise<{ data?: Record<string, unknown> }>>;
+  const data = { title: 'a', count: 7, state: 'new', tags: ['x'], due: '2020-01-01T00:00:00.000+00:00' };
+  const { data: written } = await client.POST(made.documents, { body: { documentId: 'one', data } });
+  const path = { documentId: written?.$id };
+  const { data: read } = await client.GET(`${made.documents}/{documentId}`, { params: { path } });
+  assert.deepEqual({ ...read, ...data }, read);
+});
+
+test('a program compiles against the served document and the types for an SDK, and a wrong attribute does not', async () => {
+  const { runtime, features } = target.appliance;
+  const collections = (await features.databases.describedCollections(runtime.db, target.project.id)) ?? [];
+  const name = `${made.databaseId}-${made.id}`.replace(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase());
+  writeFileSync(join(directory, 'api.ts'), astToString(await openapiTypescript(served)));
+  writeFileSync(join(directory, 'shop.ts'), typesOf(collections, 'node-appwrite'));
+  const byDescription = `
+    import createClient from 'openapi-fetch';
+    import type { paths } from './api.js';
+    const client = createClient<paths>({ baseUrl: 'http://localhost' });
+    const create = (data: paths['${documents}']['post']['requestBody']['content']['application/json']['data']) =>
+      client.POST('${documents}', { body: { documentId: 'one', data } });
+    const { data: made } = await create({ title: 'a', state: 'new', tags: ['x'] });
+    if (made === undefined) throw new Error('refused');
+    export const read = made.title.length + (made.count ?? 0);
+    const params = { path: { documentId: made.$id } };
+    await client.PATCH('${documents}/{documentId}', { params, body: { data: { count: 2 } } });
+    const { data: list } = await client.GET('${documents}', { params: { query: {} } });
+    export const titles: string[] = (list?.documents ?? []).map(({ title }) => title);`;
+  const bySdk = `
+    import { Client, Databases } from 'node-appwrite';
+    import type { ${name} } from './shop.js';
+    const databases = new Databases(new Client());
+    const { documents } = await databases.listDocuments<${name}>({ databaseId: 'a', collectionId: 'b' });
+    export const read = documents.map((one) => one.title.length + (one.tags?.length ?? 0));`;
+  assert.deepEqual(problemsOf({ byDescription, bySdk }), []);
+  const wrong = [
+    "await create({ title: 'a', titel: 'b' });",
+    'await create({ count: 1 });',
+    "await create({ title: 'a', state: 'old' });",
+    'made.count.toFixed();',
+    'made.titel;',
+  ];
+  const problems = problemsOf({
+    byDescription: [byDescription, ...wrong].join('\n'),
+    bySdk: [bySdk, 'documents.map((one) => one.titel);'].join('\n'),
+  });
+  assert.equal(problems.length, wrong.length + 1, problems.join('\n'));
+});

@@ -1,0 +1,182 @@
+// Requests that arrive several times are carried out once, and changes that were made for another state of a document are refused.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { idempotencyLimits } from '#src/contract/limits.js';
+import { aLoggedInUser, aServerKey } from '../harness/actors.js';
+import { startAppliance } from '../harness/appliance.js';
+import { createClient } from '../harness/client.js';
+import { recordedBy, rowsOf, runSql } from '../harness/database.js';
+import { aBackend } from './setup.js';
+
+const target = await startAppliance();
+const sibling = await target.startSibling();
+const { key, collection: aCollection } = await aBackend(target);
+const { secret } = await aServerKey(target);
+const [here, there] = [createClient(target, { key: secret }), createClient(sibling, { key: secret })];
+const attributes = { title: { type: 'string', size: 40 }, n: { type: 'integer' } };
+const open = ['read("users")', 'create("users")', 'update("users")', 'delete("users")'];
+const { documents } = await aCollection({ permissions: open, attributes });
+const named = (name: string) => ({ 'Idempotency-Key': name });
+const ifMatch = (tag: string | null) => ({ 'If-Match': String(tag) });
+const body = { documentId: 'unique()', data: { title: 'Hello' } };
+const nothing = { audit: [], events: [], messages: [] };
+
+test('fifty duplicates at once, over two processes, make one document and get one answer', async () => {
+  const { recorded } = await recordedBy(target, async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? here : there).post(documents, body, named('fifty'))),
+    );
+    for (const answer of answers) answer.expect(201);
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+    assert.equal(new Set(answers.map(({ headers }) => headers.get('etag'))).size, 1);
+  });
+  assert.deepEqual(recorded, { audit: ['documentCreated'], events: ['documentCreated'], messages: [] });
+  const restarted = await target.startSibling();
+  const again = await createClient(restarted, { key: secret }).post(documents, body, named('fifty'));
+  assert.equal((await here.get(`${documents}/${again.expect(201).string('$id')}`)).expect(200).text, again.text);
+  await restarted.close();
+});
+
+test('each operation on one document can be repeated, and is carried out once', async () => {
+  (await key.post(documents, { documentId: 'one', data: { n: 1 } })).expect(201);
+  const path = `${documents}/one`;
+  const requests: readonly (readonly [string, string, unknown, number])[] = [
+    ['PATCH', path, { data: { title: 'B' } }, 200],
+    ['PUT', path, { data: { title: 'C' } }, 200],
+    ['PATCH', `${path}/n/increment`, {}, 200],
+    ['PATCH', `${path}/n/decrement`, { value: 5 }, 200],
+    ['DELETE', path, undefined, 204],
+  ];
+  for (const [at, [method, where, given, status]] of requests.entries()) {
+    const first = (await here.request(method, where, given, named(`each-${at}`))).expect(status);
+    const second = await recordedBy(target, async () => {
+      const answer = (await there.request(method, where, given, named(`each-${at}`))).expect(status);
+      assert.equal(answer.text, first.text, method);
+      assert.equal(answer.headers.get('etag'), first.headers.get('etag'));
+    });
+    assert.deepEqual(second.recorded, nothing);
+  }
+});
+
+test('a key is of one caller, one operation and one request', async () => {
+  const first = (await here.post(documents, body, named('mine'))).expect(201);
+  for (const other of [
+    { ...body, data: { title: 'Other' } },
+    { ...body, documentId: 'other' },
+  ])
+    (await here.post(documents, other, named('mine'))).refused(422, 'general_idempotency_mismatch');
+  const user = await aLoggedInUser(target);
+  const others = (await user.client.post(documents, body, named('mine'))).expect(201);
+  assert.notEqual(others.body.$id, first.body.$id);
+  (await here.patch(`${documents}/${first.string('$id')}`, { data: { n: 1 } }, named('mine'))).expect(200);
+  (await here.delete(`${documents}/none`, named('mine'))).refused(404, 'document_not_found');
+  for (const bad of ['x'.repeat(256), 'two words', 'é'])
+    (await here.post(documents, body, named(bad))).refused(400, 'general_argument_invalid');
+});
+
+test('what fails is not kept, and a kept answer is no way around a permission', async () => {
+  (await here.post(documents, { ...body, data: { wrong: 1 } }, named('fails'))).refused(
+    400,
+    'document_invalid_structure',
+  );
+  assert.deepEqual(
+    (await rowsOf(target, 'idempotent_requests')).filter(({ status }) => status === null),
+    [],
+  );
+  (await here.post(documents, { ...body, documentId: 'late' }, named('fails'))).expect(201);
+  (await createClient(target).post(documents, body, named('mine'))).refused(401, 'user_unauthorized');
+});
+
+test('a duplicate waits for the first, and takes over what nobody carries out any more', async () => {
+  const wanted = { ...body, documentId: 'waits' };
+  (await here.post(documents, wanted, named('waits'))).expect(201);
+  const rows = async () => (await rowsOf(target, 'idempotent_requests')).map(({ hash }) => String(hash));
+  const before = new Set(await rows());
+  (await here.post(documents, { ...body, documentId: 'waits-2' }, named('waits-2'))).expect(201);
+  const [hash] = (await rows()).filter((one) => !before.has(one));
+  const until = target.clock.now() + 100_000;
+  await runSql(target, 'update idempotent_requests set status = null, claimed_until = ? where hash = ?', [
+    until,
+    hash ?? '',
+  ]);
+  const late = await there.post(documents, { ...body, documentId: 'waits-2' }, named('waits-2'));
+  late.refused(409, 'general_resource_locked');
+  assert.equal(late.headers.get('retry-after'), '1');
+  (await key.delete(`${documents}/waits-2`)).expect(204);
+  target.clock.advance(101_000);
+  (await there.post(documents, { ...body, documentId: 'waits-2' }, named('waits-2'))).expect(201);
+});
+
+test('an answer is kept for a day', async () => {
+  (await here.post(documents, { ...body, documentId: 'day' }, named('day'))).expect(201);
+  target.clock.advance(idempotencyLimits.hours * 3_600_000 + 1000);
+  (await here.post(documents, { ...body, documentId: 'day' }, named('day'))).refused(409, 'document_already_exists');
+  await target.appliance.features.jobs.run('idempotency.prune');
+  assert.deepEqual(await rowsOf(target, 'idempotent_requests'), []);
+});
+
+test('a change takes If-Match', async () => {
+  const path = `${documents}/tagged`;
+  const made = (await here.post(documents, { documentId: 'tagged', data: { n: 1 } })).expect(201);
+  const [user, writer] = [
+    await aLoggedInUser(target),
+    await aCollection({ permissions: ['update("users")'], attributes }),
+  ];
+  const tag = (await user.client.get(path)).expect(200).headers.get('etag');
+  assert.equal(made.headers.get('etag'), tag);
+  assert.match(String(tag), /^"[\w-]{27}"$/);
+  const selected = new URLSearchParams({ 'queries[0]': '{"method":"select","values":["n"]}' });
+  assert.equal((await here.get(`${path}?${selected}`)).headers.get('etag'), null);
+  const patched = (await here.patch(path, { data: { n: 2 } }, ifMatch(tag))).expect(200).headers.get('etag');
+  assert.notEqual(patched, tag);
+  const stale: readonly (readonly [string, string, unknown])[] = [
+    ['PATCH', path, { data: { n: 3 } }],
+    ['PUT', path, { data: { n: 3 } }],
+    ['PATCH', `${path}/n/increment`, {}],
+    ['DELETE', path, undefined],
+    ['PUT', `${documents}/no-such`, { data: {} }],
+  ];
+  const { recorded } = await recordedBy(target, async () => {
+    for (const [method, where, given] of stale)
+      for (const bad of [tag, `W/${patched}`, 'nonsense'])
+        (await here.request(method, where, given, ifMatch(bad))).refused(412, 'general_precondition_failed');
+  });
+  assert.deepEqual(recorded, nothing);
+  (await here.patch(`${documents}/no-such`, { data: {} }, ifMatch('*'))).refused(404, 'document_not_found');
+  (await here.patch(`${path}/n/increment`, {}, ifMatch(`${tag}, ${patched}`))).expect(200);
+  (await here.delete(path, ifMatch('*'))).expect(204);
+  // Who may not read has no tag, and cannot try contents by their tags.
+  const hidden = (await key.post(writer.documents, { documentId: 'h', data: { n: 1 } })).expect(201);
+  const probe = ifMatch(hidden.headers.get('etag'));
+  (await user.client.patch(`${writer.documents}/h`, { data: { n: 1 } }, probe)).refused(
+    412,
+    'general_precondition_failed',
+  );
+});
+
+test('of many changes for one state one is made', async () => {
+  const made = (await here.post(documents, { documentId: 'race', data: { n: 0 } })).expect(201);
+  const answers = await Promise.all(
+    Array.from({ length: 16 }, (_, at) =>
+      (at % 2 === 0 ? here : there).patch(
+        `${documents}/race`,
+        { data: { n: at + 1 } },
+        ifMatch(made.headers.get('etag')),
+      ),
+    ),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 15 }, () => 412)]);
+});
+
+test('what a user was answered goes when the person is erased', async () => {
+  const user = await aLoggedInUser(target);
+  const { documents: own } = await aCollection({ permissions: ['create("users")', 'read("users")'], attributes: {} });
+  const headers = { 'Idempotency-Key': 'of-a-person' };
+  (await user.client.post(own, { documentId: 'of-a-person', data: {} }, headers)).expect(201);
+  const kept = async () =>
+    (await rowsOf(target, 'idempotent_requests')).filter(({ caller }) => caller === `user:${user.id}`).length;
+  assert.equal(await kept(), 1);
+  const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'test' }, requestId: 'test' };
+  await target.appliance.features.erasure.run(by, target.project, user.id);
+  assert.equal(await kept(), 0);
+});
