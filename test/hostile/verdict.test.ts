@@ -25,7 +25,7 @@ const headers = {
 };
 const refusal = (status: number, type: string, more: object = {}): Received => {
   const text = JSON.stringify({ message: 'No.', code: status, type, version: '1.0.0', ...more });
-  return { status, headers, text, milliseconds: 1 };
+  return { status, headers, text, size: Buffer.byteLength(text), milliseconds: 1 };
 };
 const unknownUser = refusal(401, 'general_unauthorized_scope');
 const account = { method: 'GET', path: '/v1/account' };
@@ -37,12 +37,10 @@ test('an answer as declared is no finding', () => {
   assert.equal(judged({ ...limited, headers: { ...headers, 'retry-after': '3' } }), undefined);
 });
 
-const graphqlError = (extensions: object, message = 'No.') => ({
-  status: 200,
-  headers,
-  text: JSON.stringify({ errors: [{ message, extensions }] }),
-  milliseconds: 1,
-});
+const graphqlError = (extensions: object, message = 'No.'): Received => {
+  const text = JSON.stringify({ errors: [{ message, extensions }] });
+  return { status: 200, headers, text, size: Buffer.byteLength(text), milliseconds: 1 };
+};
 const graphql = { method: 'POST', path: '/v1/graphql' };
 
 const plants: readonly [name: string, received: Received, found: RegExp, asked?: typeof account][] = [

@@ -45,7 +45,7 @@ const isWithoutWait = (type: unknown): boolean => type === ('general_phone_disab
 
 function headerProblem(
   { method }: Asked,
-  { status, headers, text }: Received,
+  { status, headers, size }: Received,
   errors: readonly Json[],
 ): string | undefined {
   if (!headers['x-request-id']) return 'no X-Request-Id';
@@ -55,7 +55,7 @@ function headerProblem(
     return `${status} without Retry-After`;
   if (status === 405 && !headers.allow) return '405 without Allow';
   const length = headers['content-length'];
-  if (method !== 'HEAD' && length !== undefined && Number(length) !== Buffer.byteLength(text))
+  if (method !== 'HEAD' && length !== undefined && Number(length) !== size)
     return 'a wrong Content-Length';
   return undefined;
 }

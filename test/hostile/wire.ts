@@ -8,6 +8,8 @@ export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
+  /** How many bytes the body had: a picture read as text has another length. */
+  readonly size: number;
   readonly milliseconds: number;
 }
 
@@ -60,11 +62,12 @@ export function createWire(port: number, connections: number) {
           answer.on('data', (part: Buffer) => parts.push(part));
           answer.on('error', fail);
           answer.on('end', () => {
-            const text = Buffer.concat(parts).toString('utf8');
+            const body = Buffer.concat(parts);
             done({
               status: answer.statusCode ?? 0,
               headers: answer.headers,
-              text,
+              text: body.toString('utf8'),
+              size: body.length,
               milliseconds: performance.now() - started,
             });
           });
