@@ -29,7 +29,7 @@ export async function invokeAsOperator<D extends Declaration>(
       presentedSession: null,
       locale: null,
       isLocal: true,
-      prefersPage: false,
+      prefersPage: () => false,
       reading: operatorReading,
       charge: () => {},
       answer: runtime.answers.open(operatorReading),

@@ -45,7 +45,7 @@ export const empty = { kind: 'empty' } as const;
 export const text = (contentType: string) => ({ kind: 'text', contentType }) as const;
 /** A page for people; the handler returns a `Page`. */
 export const page = { kind: 'page' } as const;
-/** A page for people, or JSON of this shape for programs: `request.prefersPage` says which. */
+/** A page for people, or JSON of this shape for programs: `request.prefersPage()` says which. */
 export const pageOr = <S extends z.ZodType>(schema: S) => ({ kind: 'page', otherwise: schema }) as const;
 /** An image; the handler returns an `Image`. */
 export const image = { kind: 'image' } as const;
@@ -171,7 +171,7 @@ export interface RequestFacts {
   /** Counts further calls within the same request, all or none. Throws Failure 429, and 400 for more than there can ever be. */
   readonly charge: (calls: number) => void;
   /** Whether the caller prefers HTML to JSON, as browsers do that open an address (RFC 9110 §12.5.1). */
-  readonly prefersPage: boolean;
+  readonly prefersPage: () => boolean;
   /** Where the client accepts server-sent events: the id of the last one that it has. */
   readonly eventStream?: { readonly lastEventId: string | null } | undefined;
   /** The value of `If-Match`. */

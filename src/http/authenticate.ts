@@ -42,12 +42,12 @@ export function createAuthentication(
     }
     return undefined;
   };
-  const claims = (context: RequestContext, project: Project): Claims => {
+  const claims = (context: RequestContext, project: Project, jwt: string | undefined): Claims => {
     const fromHeader = header(context, 'session') ?? cookies.readFallback(context, project.id);
     const fromCookie = fromHeader === undefined ? cookies.read(context, project.id) : undefined;
     return {
       key: header(context, 'key'),
-      jwt: header(context, 'jwt'),
+      jwt: header(context, 'jwt') ?? jwt,
       session: fromHeader ?? fromCookie,
       via: fromCookie === undefined ? 'header' : 'cookie',
     };
@@ -114,8 +114,7 @@ export function createAuthentication(
      * given. Throws Failure.
      */
     actor: async (context: RequestContext, project: Project, jwt?: string): Promise<void> => {
-      const { jwt: inHeader, ...others } = claims(context, project);
-      const presented = { ...others, jwt: inHeader ?? jwt };
+      const presented = claims(context, project, jwt);
       const actor = await identify(context, project, presented).catch((error: unknown) => {
         countRefusal(context, error);
         throw error;

@@ -4,7 +4,7 @@ import { hasBody } from './body.js';
 
 /** What ends a request whose body is late, and its timer; the timer is absent while a reader bounds the time by itself. */
 interface Watch {
-  readonly onLate: () => void;
+  readonly onLate: (request: IncomingMessage) => void;
   timer: NodeJS.Timeout | undefined;
 }
 const watches = new WeakMap<IncomingMessage, Watch>();
@@ -13,7 +13,7 @@ const watches = new WeakMap<IncomingMessage, Watch>();
  * Bounds the time in which the body of a request arrives. Node's own bound holds for every request of a server, and a file may take longer
  * than everything else.
  */
-export function watchBodyTime(request: IncomingMessage, onLate: () => void): void {
+export function watchBodyTime(request: IncomingMessage, onLate: Watch['onLate']): void {
   if (!hasBody(request)) return;
   const watch: Watch = { onLate, timer: undefined };
   watches.set(request, watch);
@@ -36,6 +36,6 @@ export function endOwnBodyTime(request: IncomingMessage): void {
 
 function start(request: IncomingMessage, watch: Watch): void {
   watch.timer = setTimeout(() => {
-    if (!request.complete) watch.onLate();
+    if (!request.complete) watch.onLate(request);
   }, bodyMs).unref();
 }

@@ -84,9 +84,7 @@ export function createOperationMiddleware(
       isLocal: isLocal(context.req),
       reading,
       charge: (calls) => limit.charge(context, calls),
-      get prefersPage() {
-        return asksForPage(context);
-      },
+      prefersPage: () => asksForPage(context),
       eventStream: acceptsEventStream(context) ? { lastEventId: lastEventIdOf(context) } : undefined,
       ifMatch: context.req.headers['if-match'],
       upload: declaration.upload ? uploadOf(context.req, () => reading.account) : undefined,

@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { createServer as createHttpServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  STATUS_CODES,
+} from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type ErrorType, errorCatalog } from '#src/contract/errors.js';
@@ -28,10 +34,13 @@ export async function listen(
 ): Promise<Listener> {
   // Node would refuse a request without Host by itself, without a request id.
   const options = { ...connectionLimits, requireHostHeader: false };
-  const timed: RequestListener = (request, response) => {
-    // As Node does it for the bound of the server.
+  /** As Node does it for the bound of the server. */
+  const refuseLate = ({ socket }: IncomingMessage): void => {
     const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
-    watchBodyTime(request, () => server.emit('clientError', late, request.socket));
+    server.emit('clientError', late, socket);
+  };
+  const timed: RequestListener = (request, response) => {
+    watchBodyTime(request, refuseLate);
     handler(request, response);
   };
   const server: Server =

@@ -40,7 +40,7 @@ export function createStartPage(
     start: async ({ request }) => {
       if (config.startPage === 'off') throw new Failure('general_route_not_found');
       const hasProject = await projects.any(db);
-      if (!request.prefersPage) return { name: 'svc' as const, version: ourVersion, endpoint, hasProject };
+      if (!request.prefersPage()) return { name: 'svc' as const, version: ourVersion, endpoint, hasProject };
       const [some, none] = hasProject ? ['yes', ''] : ['', 'yes'];
       return pages.render('start', { version: ourVersion, endpoint, some, none });
     },

@@ -238,7 +238,7 @@ async function open(user: LoggedInUser, provider: string, factors: string[]): Pr
     presentedSession: null,
     locale: null,
     isLocal: true,
-    prefersPage: false,
+    prefersPage: () => false,
   };
   const account = await features.users.getByIdOrEmail(target.project.id, user.id);
   const request = {

@@ -38,7 +38,7 @@ export interface ChainVerifier {
   entry(link: Link): void;
   /** Something else is wrong with an entry. The first finding stays. */
   report(seq: number | null, problem: string): void;
-  readonly isBroken: boolean;
+  isBroken(): boolean;
   end(head: SignedHead | undefined): Verdict;
 }
 
@@ -88,9 +88,7 @@ export function createChainVerifier({ keys, isSigned, notedHead }: VerifierOptio
       }
     },
     report,
-    get isBroken() {
-      return finding !== undefined;
-    },
+    isBroken: () => finding !== undefined,
     end: (head) => {
       if (finding === undefined) endAt(head);
       if (!wasNoted) report(next, 'The noted head is not in the chain: entries were cut off or replaced.');

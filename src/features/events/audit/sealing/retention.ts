@@ -32,10 +32,10 @@ export function createRetention(
     const verifier = createChainVerifier({ keys: publicKeys, isSigned: () => true });
     for (const segment of before) verifier.segment(segment);
     const stated = before.at(-1)?.lastSeq ?? 0;
-    if (!verifier.isBroken) await verification.checkRange(verifier, stated, upTo);
+    if (!verifier.isBroken()) await verification.checkRange(verifier, stated, upTo);
     const last = await db.one(store.sealed(upTo - 1, 1));
     const { seq, hash } = last === undefined ? { seq: null, hash: null } : auditEntries.decode(last);
-    if (verifier.isBroken || seq !== upTo || hash === null) {
+    if (verifier.isBroken() || seq !== upTo || hash === null) {
       log.error('audit.prune.refused', { reason: 'svc audit verify finds a bad entry' });
       return false;
     }

@@ -62,8 +62,8 @@ export function createVerification(
         after = row.seq ?? after;
         // What stands before in the chain is judged first.
         verifier.entry({ ...row, seq: after, hash: row.hash ?? '', previousHash: row.previousHash ?? '' });
-        if (!verifier.isBroken) erased += checkContent(entry, verifier);
-        if (verifier.isBroken) return erased;
+        if (!verifier.isBroken()) erased += checkContent(entry, verifier);
+        if (verifier.isBroken()) return erased;
       }
       if (rows.length < page) return erased;
     }
@@ -95,7 +95,7 @@ export function createVerification(
     const found = await db.one(store.head());
     const head = found === undefined ? undefined : signedHeadOf(auditHeads.decode(found));
     // What is sealed from here on is not looked at; entries beyond a head that does not move are bad.
-    const erased = verifier.isBroken
+    const erased = verifier.isBroken()
       ? 0
       : await checkRange(verifier, stated.at(-1)?.lastSeq ?? 0, head?.seq ?? Number.MAX_SAFE_INTEGER);
     const waiting = await checkWaiting(verifier);
