@@ -17,28 +17,45 @@ const fileField = 'file';
 export function createUploads(aliases: readonly string[]) {
   const idHeaders = uploadIdHeaders(aliases);
   const takePlace = createShares({ all: fileLimits.uploadsAtOnce, ofCaller: fileLimits.uploadsOfCaller });
-  return (request: IncomingMessage, caller: () => string): Upload => {
-    const { headers } = request;
-    const length = Number(headers['content-length']);
-    return {
-      get chunk() {
-        return chunkOf(headers['content-range']);
-      },
-      get fileId() {
-        const value = idHeaders.map((name) => headers[name]).find((text) => text !== undefined && text !== '');
-        return typeof value === 'string' ? value : undefined;
-      },
-      bodyBytes: Number.isSafeInteger(length) ? length : undefined,
-      read: async (take) => {
-        const leave = takePlace(caller());
-        try {
-          return await readForm(request, take);
-        } finally {
-          leave();
-        }
-      },
-    };
-  };
+  return (request: IncomingMessage, caller: () => string): Upload =>
+    new FormUpload(request, idHeaders, () => takePlace(caller()));
+}
+
+/** A request whose body is a form with a file. What its headers say is read when it is needed, and may be wrong. */
+class FormUpload implements Upload {
+  readonly #request: IncomingMessage;
+  readonly #idHeaders: readonly string[];
+  readonly #takePlace: () => () => void;
+
+  constructor(request: IncomingMessage, idHeaders: readonly string[], takePlace: () => () => void) {
+    this.#request = request;
+    this.#idHeaders = idHeaders;
+    this.#takePlace = takePlace;
+  }
+
+  get chunk(): ChunkRange | undefined {
+    return chunkOf(this.#request.headers['content-range']);
+  }
+
+  get fileId(): string | undefined {
+    const { headers } = this.#request;
+    const value = this.#idHeaders.map((name) => headers[name]).find((text) => text !== undefined && text !== '');
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  get bodyBytes(): number | undefined {
+    const length = Number(this.#request.headers['content-length']);
+    return Number.isSafeInteger(length) ? length : undefined;
+  }
+
+  async read<T>(take: Parameters<typeof readForm<T>>[1]): Promise<{ readonly fields: unknown; readonly file: T }> {
+    const leave = this.#takePlace();
+    try {
+      return await readForm(this.#request, take);
+    } finally {
+      leave();
+    }
+  }
 }
 
 /** Throws Failure `storage_invalid_content_range`. */
