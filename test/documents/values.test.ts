@@ -195,7 +195,7 @@ test('unknown attributes are refused, members that begin with $ are dropped', as
   const create = (data: unknown) => key.post(documents, { documentId: 'unique()', data });
   for (const name of ['N', 'seq', 'id', 'permissions', 'a_1', 'n"', ''])
     (await create(JSON.parse(`{${JSON.stringify(name)}:1}`))).refused(400, 'document_invalid_structure');
-  const made = (await create({ n: 1, $id: 'x', $sequence: '9', $createdAt: 'x', $else: 1 })).expect(201).body;
+  const made = (await create({ n: 1, $id: 'x', $sequence: '9', $permissions: 'x', $else: 1 })).expect(201).body;
   assert.notEqual(made.$id, 'x');
   assert.equal(made.$else, undefined);
 });
