@@ -22,6 +22,15 @@ const cases: Readonly<Record<string, Case>> = {
     good: ['', 'abc', '😀😀😀', 'e\u0301x', '\u0001\u2028"', '\\%_', null],
     bad: ['abcd', '😀😀😀😀', 1, true, ['a'], {}],
   },
+  varchar: { attribute: { type: 'varchar', size: 2 }, good: ['', '😀😀', 'e\u0301', null], bad: ['abc', 1, ['a']] },
+  text: { attribute: { type: 'text' }, good: ['x'.repeat(16_383), null], bad: ['x'.repeat(16_384), 1] },
+  mediumtext: { attribute: { type: 'mediumtext' }, good: ['x'.repeat(16_384), 'é\n'], bad: [true] },
+  longtext: { attribute: { type: 'longtext' }, good: ['x'.repeat(16_384), 'é\n'], bad: [true] },
+  bigint: {
+    attribute: { type: 'bigint', min: smallest + 1n },
+    good: [largest, smallest + 1n, 0, null],
+    bad: [largest + 1n, smallest, 0.5, '1'],
+  },
   integer: {
     attribute: { type: 'integer' },
     good: [0, -1, largest, smallest, largest - 1n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, null],
@@ -62,6 +71,12 @@ const cases: Readonly<Record<string, Case>> = {
     bad: [1, [-10], ['1'], [largest + 1n]],
   },
   'array of doubles': { attribute: { type: 'float', array: true }, good: [[0.1 + 0.2, 1e300, 1]], bad: [['1']] },
+  'array of texts': {
+    attribute: { type: 'text', array: true },
+    good: [[], ['', 'a'.repeat(9999)]],
+    bad: [[null], 'a'],
+  },
+  'array of bigints': { attribute: { type: 'bigint', array: true }, good: [[], [largest, 1]], bad: [[0.5]] },
   'array of booleans': {
     attribute: { type: 'boolean', array: true },
     good: [[true, false]],
