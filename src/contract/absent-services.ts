@@ -32,10 +32,19 @@ const absent: readonly (readonly [path: string, name: string])[] = [
   ['/vectorsdb', 'VectorsDB'],
 ];
 
+/** Paths that others share, whatever their method: an attribute of any name is read there. */
+const absentPosts =
+  /^\/(?:databases\/[^/]+\/collections\/[^/]+\/attributes|tablesdb\/[^/]+\/tables\/[^/]+\/columns)\/(?:point|line|polygon)$/;
+
 const patterns = absent.map(([path, name]) => ({
   pattern: new RegExp(`^${path.replaceAll('*', '[^/]+')}(?=/|$)`),
   name,
 }));
+
+/** Whether a POST to a path, which has other methods, is to what the service does not have. */
+export function isAbsentPost(path: string): boolean {
+  return absentPosts.test(path);
+}
 
 /** The name of what a path below the base belongs to, where the service does not have it; else undefined. */
 export function absentService(path: string): string | undefined {

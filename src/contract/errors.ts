@@ -7,6 +7,7 @@ import { tableErrors } from './table-errors.js';
 export const errorCatalog = {
   attribute_already_exists: { status: 409, message: 'The collection already has an attribute or index with this key.' },
   attribute_default_unsupported: { status: 400, message: 'A required attribute or an array cannot have a default.' },
+  attribute_invalid_resize: { status: 400, message: 'A document has a longer value than the new size allows.' },
   attribute_limit_exceeded: { status: 400, message: 'The collection has reached its maximum number of attributes.' },
   attribute_not_found: { status: 404, message: 'There is no such attribute.' },
   attribute_type_invalid: { status: 400, message: 'The attribute has another type.' },

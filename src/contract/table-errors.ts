@@ -10,6 +10,7 @@ export const tableErrors = {
   column_index_invalid: { status: 400, message: 'The index is not valid.' },
   column_index_limit_exceeded: { status: 400, message: 'The table has reached its maximum number of indexes.' },
   column_index_not_found: { status: 404, message: 'There is no such index.' },
+  column_invalid_resize: { status: 400, message: 'A row has a longer value than the new size allows.' },
   column_limit_exceeded: { status: 400, message: 'The table has reached its maximum number of columns.' },
   column_not_found: { status: 404, message: 'There is no such column.' },
   column_type_invalid: { status: 400, message: 'The column has another type.' },

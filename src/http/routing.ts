@@ -1,4 +1,4 @@
-import { absentService } from '#src/contract/absent-services.js';
+import { absentService, isAbsentPost } from '#src/contract/absent-services.js';
 import { Failure } from '#src/contract/errors.js';
 import type { Operation } from '#src/contract/operation.js';
 import type { RequestLimit } from './limit.js';
@@ -24,9 +24,11 @@ export function createRouting(
       limit.demandOperation(context);
       return origins.preflight(context);
     }
-    if (routes.allowed(ctx.path).length > 0) return refuseMethod(context);
+    const path = ctx.path.startsWith(basePath) ? ctx.path.slice(basePath.length) : '';
+    if (routes.allowed(ctx.path).length > 0 && !(ctx.method === 'POST' && isAbsentPost(path)))
+      return refuseMethod(context);
     limit.demandFewRefused(context);
-    const absent = ctx.path.startsWith(basePath) ? absentService(ctx.path.slice(basePath.length)) : undefined;
+    const absent = absentService(path);
     if (absent !== undefined)
       throw new Failure('general_feature_unsupported', { message: `This service does not have ${absent}.` });
     throw new Failure('general_route_not_found');

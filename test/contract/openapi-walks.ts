@@ -11,7 +11,12 @@ export type Step = [string, string, string, unknown?, Client?];
 const collection = '/databases/db/collections/articles';
 const attributeTypes: readonly [string, object][] = [
   ['String', { size: 100 }],
+  ['Varchar', { size: 100 }],
+  ['Text', {}],
+  ['Mediumtext', {}],
+  ['Longtext', {}],
   ['Integer', { min: 0 }],
+  ['BigInt', { min: 0 }],
   ['Float', {}],
   ['Boolean', {}],
   ['Datetime', {}],

@@ -6,7 +6,7 @@ import { attributes, aValue, type Key } from './rows.js';
 const keys = Object.keys(attributes) as Key[];
 const arrays = keys.filter((key) => 'array' in attributes[key]);
 const scalars = keys.filter((key) => !arrays.includes(key));
-const texts = ['title', 'word', 'mail', 'site', 'address', 'kind'] as const;
+const texts = ['title', 'word', 'mail', 'site', 'address', 'kind', 'name', 'body'] as const;
 const system = ['$id', '$sequence', '$createdAt', '$updatedAt'] as const;
 const comparisons = ['notEqual', 'lessThan', 'lessThanEqual', 'greaterThan', 'greaterThanEqual'];
 

@@ -16,6 +16,10 @@ export const attributes = {
   kind: { type: 'enum', elements: ['Red', 'red', 'green', 'GREEN', 'blue_%', 'émeraude', 'ÉMERAUDE'] },
   tags: { type: 'string', size: 32, array: true },
   numbers: { type: 'integer', array: true },
+  name: { type: 'varchar', size: 32 },
+  body: { type: 'text' },
+  big: { type: 'bigint' },
+  lines: { type: 'text', array: true },
 } as const;
 /** The key of one of them. */
 export type Key = keyof typeof attributes;
@@ -50,6 +54,7 @@ const doubles = [
   ...[123456789.12345679, 1e15, 1e16, 1e21, 1e22, 1e23, 0.1, 4.35, 2 ** 63, 2.2250738585072014e-308],
 ];
 const instants = [
+  ...['1969-12-31T23:59:59.999', '1582-10-15T00:00:00.000', '0000-01-01T00:00:00.000'],
   ...['1970-01-01T00:00:00.000', '1999-12-31T23:59:59.999', '2000-01-01T00:00:00.000', '2024-02-29T12:30:00.123'],
   ...['2024-02-29T12:30:00.124', '2038-01-19T03:14:08.000', '0001-01-01T00:00:00.000', '9999-12-31T23:59:59.999'],
 ];
@@ -77,6 +82,13 @@ export function aValue(random: Random, key: Key): string | number | bigint | boo
   switch (key) {
     case 'title':
       return random.chance(0.5) ? random.pick(words) : `${random.pick(words)}${random.pick(words)}`;
+    case 'name':
+    case 'body':
+      return random.pick(words);
+    case 'big':
+      return random.pick(wholes);
+    case 'lines':
+      return random.pick(words);
     case 'word':
       return random.pick(words.slice(0, 4));
     case 'count':

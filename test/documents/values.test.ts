@@ -22,6 +22,15 @@ const cases: Readonly<Record<string, Case>> = {
     good: ['', 'abc', '😀😀😀', 'e\u0301x', '\u0001\u2028"', '\\%_', null],
     bad: ['abcd', '😀😀😀😀', 1, true, ['a'], {}],
   },
+  varchar: { attribute: { type: 'varchar', size: 2 }, good: ['', '😀😀', 'e\u0301', null], bad: ['abc', 1, ['a']] },
+  text: { attribute: { type: 'text' }, good: ['x'.repeat(16_383), null], bad: ['x'.repeat(16_384), 1] },
+  mediumtext: { attribute: { type: 'mediumtext' }, good: ['x'.repeat(16_384), 'é\n'], bad: [true] },
+  longtext: { attribute: { type: 'longtext' }, good: ['x'.repeat(16_384), 'é\n'], bad: [true] },
+  bigint: {
+    attribute: { type: 'bigint', min: smallest + 1n },
+    good: [largest, smallest + 1n, 0, null],
+    bad: [largest + 1n, smallest, 0.5, '1'],
+  },
   integer: {
     attribute: { type: 'integer' },
     good: [0, -1, largest, smallest, largest - 1n, 2n ** 53n + 1n, -(2n ** 53n) - 1n, null],
@@ -62,6 +71,12 @@ const cases: Readonly<Record<string, Case>> = {
     bad: [1, [-10], ['1'], [largest + 1n]],
   },
   'array of doubles': { attribute: { type: 'float', array: true }, good: [[0.1 + 0.2, 1e300, 1]], bad: [['1']] },
+  'array of texts': {
+    attribute: { type: 'text', array: true },
+    good: [[], ['', 'a'.repeat(9999)]],
+    bad: [[null], 'a'],
+  },
+  'array of bigints': { attribute: { type: 'bigint', array: true }, good: [[], [largest, 1]], bad: [[0.5]] },
   'array of booleans': {
     attribute: { type: 'boolean', array: true },
     good: [[true, false]],
@@ -195,7 +210,7 @@ test('unknown attributes are refused, members that begin with $ are dropped', as
   const create = (data: unknown) => key.post(documents, { documentId: 'unique()', data });
   for (const name of ['N', 'seq', 'id', 'permissions', 'a_1', 'n"', ''])
     (await create(JSON.parse(`{${JSON.stringify(name)}:1}`))).refused(400, 'document_invalid_structure');
-  const made = (await create({ n: 1, $id: 'x', $sequence: '9', $createdAt: 'x', $else: 1 })).expect(201).body;
+  const made = (await create({ n: 1, $id: 'x', $sequence: '9', $permissions: 'x', $else: 1 })).expect(201).body;
   assert.notEqual(made.$id, 'x');
   assert.equal(made.$else, undefined);
 });

@@ -47,7 +47,24 @@ export function createCollectionDdl(dialect: DialectName) {
       // The tie-break of every list; SQLite has it in each index anyway.
       `create index if not exists ${documentTable(number)}_${time} on ${documentTable(number)} (${time}_at${dialect === 'postgres' ? ', seq' : ''})`,
     );
+  /** Keeps others from writing documents until the end of the transaction. SQLite has one writer. */
+  const lockWrites = (number: number): Query[] =>
+    dialect === 'postgres' ? [statement(`lock table ${documentTable(number)} in share row exclusive mode`)] : [];
   return {
+    lockWrites,
+    /** A row where a text of an attribute, or of a list of texts, has more than so many characters. */
+    longer: (number: number, attribute: number, isList: boolean, characters: number): Query => {
+      const [table, column] = [documentTable(number), attributeColumn(attribute)];
+      const elements =
+        dialect === 'sqlite'
+          ? `cross join json_each(${column})`
+          : `cross join lateral json_array_elements_text(${column}::json) as value`;
+      const value = isList ? 'value' : column;
+      return {
+        sql: `select 1 as one from ${table} ${isList ? elements : ''} where length(${value}) > ${placeholder(1)} limit 1`,
+        values: [characters],
+      };
+    },
     create: (number: number): Query[] => [
       statement(
         `create table ${documentTable(number)} (seq ${sequence}, id ${text} not null unique, created_at ${text} not null, updated_at ${text} not null, permissions ${text} not null, shape ${text} not null, printed ${text} not null)`,
@@ -83,8 +100,8 @@ export function createCollectionDdl(dialect: DialectName) {
     },
     /** Makes the tables of an earlier layout keep what those of the present one keep, for every document that is written from then on. */
     beginUpgrade: (number: number): Query[] => [
-      // No document is written between the count and the commit: SQLite has one writer.
-      ...(dialect === 'postgres' ? [statement(`lock table ${documentTable(number)} in share row exclusive mode`)] : []),
+      // No document is written between the count and the commit.
+      ...lockWrites(number),
       statement(`alter table ${readersTable(number)} add column created_at ${text}`),
       ...replacedTriggers(dialect, number).map(statement),
       statement(

@@ -38,6 +38,8 @@ export interface AttributeType {
   readonly format?: string;
   /** How the database stores, compares, orders and prints values. */
   readonly column: ElementKind;
+  /** How many characters a value can have where that is too many for an index. */
+  readonly characters?: number;
   /** Whether queries can look for a part of a value. */
   readonly isSearchable: boolean;
   /** What requests say of an attribute of this type. */
@@ -57,6 +59,7 @@ const maxDatetime = 40;
 const whole = z.union([z.int(), z.bigint()]).nullish();
 const real = z.number().nullish();
 const size = z.int().min(1).max(1_073_741_824);
+const varcharSize = z.int().min(1).max(16_381);
 const elements = z
   .array(z.string().min(1).max(schemaLimits.element))
   .min(1)
@@ -68,12 +71,12 @@ const isWebUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new 
 /** The types of attributes, by the names under which they are stored. */
 export const attributeTypes = table({
   string: { ...text('String', 0), options: { size } },
-  integer: {
-    ...plain('Integer', 'integer', wholeNumber),
-    options: { min: whole, max: whole },
-    default: whole,
-    number: exact,
-  },
+  varchar: { ...text('Varchar', 0), wireType: 'varchar', options: { size: varcharSize } },
+  text: longText('Text', 16_383),
+  mediumtext: longText('Mediumtext', 4_194_303),
+  longtext: longText('Longtext', 1_073_741_823),
+  integer: whole64('Integer', 'integer'),
+  bigint: whole64('BigInt', 'bigint'),
   double: { ...plain('Float', 'double', double), options: { min: real, max: real }, default: real },
   boolean: { ...plain('Boolean', 'boolean', boolean), default: z.boolean().nullish() },
   datetime: { ...plain('Datetime', 'text', datetime), wireType: 'datetime', format: 'datetime' },
@@ -132,6 +135,23 @@ function plain(name: string, column: ElementKind, parse: AttributeType['parse'])
     default: z.string().nullish(),
     parse,
   };
+}
+
+/** Whole numbers of 64 bits. */
+function whole64(name: string, wireType: string): AttributeType {
+  return {
+    ...plain(name, 'integer', wholeNumber),
+    wireType,
+    options: { min: whole, max: whole },
+    default: whole,
+    number: exact,
+  };
+}
+
+/** Text of a length that no index has room for. */
+function longText(name: string, characters: number): AttributeType {
+  const common = text(name, characters);
+  return { ...common, wireType: common.path, characters };
 }
 
 /** Text of up to so many characters that passes a check, which returns why it does not. A type with a check is a format of strings. */

@@ -82,7 +82,10 @@ export function indexOf({ indexes }: Collection, key: string): Index {
 
 /** Why there can be no index over these attributes; undefined where there can be one. */
 export function indexProblem(attributes: readonly Attribute[], type: Index['type']): string | undefined {
-  const characters = attributes.reduce((sum, { size = 0, array }) => sum + (array ? 0 : size), 0);
+  const characters = attributes.reduce(
+    (sum, { type, size = attributeTypes[type].characters ?? 0, array }) => sum + (array ? 0 : size),
+    0,
+  );
   if (attributes.length === 0 || attributes.length > schemaLimits.indexedAttributes)
     return `An index has 1 to ${schemaLimits.indexedAttributes} attributes.`;
   if (new Set(attributes).size < attributes.length) return 'An attribute stands twice in the index.';

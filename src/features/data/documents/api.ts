@@ -145,6 +145,7 @@ export const documentsApi = declare({
     reply: rawJson(documentShape),
     errors: [
       ...absent,
+      'attribute_limit_exceeded',
       'document_not_found',
       'document_invalid_structure',
       'document_missing_payload',
@@ -162,7 +163,13 @@ export const documentsApi = declare({
     body: z.object({ data: data.nullish().transform((value) => value ?? undefined), permissions }),
     status: 200,
     reply: rawJson(documentShape),
-    errors: [...absent, 'document_invalid_structure', 'document_unique_constraint_violation', 'user_unauthorized'],
+    errors: [
+      ...absent,
+      'attribute_limit_exceeded',
+      'document_invalid_structure',
+      'document_unique_constraint_violation',
+      'user_unauthorized',
+    ],
   },
   updateAll: {
     ...bulk,
@@ -177,6 +184,7 @@ export const documentsApi = declare({
     bound: echoed,
     errors: [
       ...absent,
+      'attribute_limit_exceeded',
       'document_invalid_structure',
       'document_missing_payload',
       'document_unique_constraint_violation',
@@ -195,6 +203,7 @@ export const documentsApi = declare({
     bound: echoed,
     errors: [
       ...absent,
+      'attribute_limit_exceeded',
       'document_already_exists',
       'document_invalid_structure',
       'document_unique_constraint_violation',

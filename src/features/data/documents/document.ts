@@ -12,6 +12,15 @@ export interface StoredDocument {
   readonly data: string;
 }
 
+/** Values of a document in their stored form, by attribute number. */
+export type StoredValues = ReadonlyMap<number, unknown>;
+
+/** Times of a document that are not the moment of its change. */
+export interface Times {
+  readonly createdAt?: string;
+  readonly updatedAt?: string;
+}
+
 /** A page of a list of documents as values. */
 export interface DocumentPage {
   /** How many documents match in all pages. */

@@ -58,6 +58,13 @@ export async function mapConstraintErrors<T>(change: () => Promise<T>): Promise<
   }
 }
 
+/** The refusal of a number that would leave its bounds. */
+export function outOfBounds(): Failure {
+  return new Failure('attribute_limit_exceeded', {
+    message: 'The new value would be out of the bounds of the attribute or of the request.',
+  });
+}
+
 /** Documents keep their times in the form of the wire, in which they are printed. */
 export function wireNow({ now }: Unit): string {
   return toWireInstant(now);

@@ -5,39 +5,24 @@ import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
 import { bind, type Fragment } from '../../../platform/list-query/index.js';
 import { type Collection, columnKind } from '../databases/index.js';
-import type { Compute } from './changes/computed.js';
-import type { StoredDocument } from './document.js';
+import { createUpdateStatement, type DocumentChange } from './changes/update-statement.js';
+import type { StoredDocument, StoredValues, Times } from './document.js';
 import { createListStore, type ListStore } from './list-store.js';
 import { documentColumns } from './row.js';
-import { createSerializers, printValue } from './serializer.js';
-
-/** Values of a document in their stored form, by attribute number. */
-export type StoredValues = ReadonlyMap<number, unknown>;
+import { createSerializers } from './serializer.js';
 
 /** A document that is to be written. */
 export interface NewDocument {
   readonly id: string;
   readonly permissions: readonly string[];
   readonly values: StoredValues;
+  readonly times: Times;
 }
 
 /** The row of a new document; its sequence comes from the database. */
 export interface InsertRow {
   readonly document: Omit<StoredDocument, 'sequence'>;
   readonly values: StoredValues;
-}
-
-/** What an update sets; `undefined` leaves the permissions as they are. */
-interface DocumentChange {
-  readonly permissions: readonly string[] | undefined;
-  readonly values: StoredValues;
-  /** Values that the database computes. */
-  readonly computed: ReadonlyMap<number, Compute>;
-  readonly now: string;
-  /** Also where everything is as it was: a caller who may not read must not learn that a value was guessed right. */
-  readonly always: boolean;
-  /** Longer documents are not returned. */
-  readonly maxBytes: number;
 }
 
 /**
@@ -52,9 +37,11 @@ export interface DocumentStore extends ListStore {
   /** The row of a new document. */
   insertRow(collection: Collection, document: NewDocument, now: string): InsertRow;
   /** Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
-  insert(collection: Collection, rows: readonly InsertRow[], now: string): Query;
+  insert(collection: Collection, rows: readonly InsertRow[]): Query;
   /** The permissions of a document that is about to change, locked until the end of the unit. */
   permissions(collection: Collection, id: string): Query;
+  /** Some attributes of documents as they are printed, as `data`, locked until the end of the unit, with the version of the schema. */
+  values(collection: Collection, ids: readonly string[], keys: readonly string[]): Query;
   /** The permissions of documents by id. */
   permissionsOf(collection: Collection, ids: readonly string[]): Query;
   /** Returns each document that was changed: none where the schema has changed, everything is as it was, or a computed value does not fit. */
@@ -74,7 +61,6 @@ export function createDocumentStore(sql: Sql): DocumentStore {
   const { dialect } = sql;
   const placeholder = (kind: ColumnKind) =>
     dialect === 'postgres' && kind !== 'text' && kind !== 'list' ? `cast(? as ${castTypes[kind]})` : '?';
-  const unlike = dialect === 'sqlite' ? 'is not' : 'is distinct from';
   const textPlaceholder = dialect === 'postgres' ? 'cast(? as text)' : '?';
   const query = (fragment: Pick<Query, 'sql' | 'values'>): Query => sql.text(fragment.sql, fragment.values);
   const texts = (fragment: Fragment): Query => ({ ...query(fragment), allText: true });
@@ -93,6 +79,8 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       values: [...bytes.values, maxBytes, ...data.values, ...bytes.values],
     };
   };
+
+  const update = createUpdateStatement({ dialect, placeholder, isCurrent, serializerOf });
 
   return {
     ...createListStore(sql, serializerOf),
@@ -121,20 +109,34 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         values: [collection.number, ...data.values, ...bytes.values, maxBytes, id],
       });
     },
-    insertRow: (collection, { id, permissions, values }, now) => {
+    values: (collection, ids, keys) => {
+      const named = namedIds(sql, ids);
+      const data = serializerOf(collection).data(keys);
+      return query({
+        sql: `select id, ${data.sql} as data, ${version} as version from ${documentTable(collection.number)} where ${named.sql}${dialect === 'postgres' ? ' for update' : ''}`,
+        values: [...data.values, collection.number, ...named.values],
+      });
+    },
+    insertRow: (collection, { id, permissions, values, times }, now) => {
       const { databaseId, id: collectionId } = collection;
       const data = serializerOf(collection).print(values);
-      return { document: { id, databaseId, collectionId, createdAt: now, updatedAt: now, permissions, data }, values };
+      const { createdAt = now, updatedAt = now } = times;
+      return { document: { id, databaseId, collectionId, createdAt, updatedAt, permissions, data }, values };
     },
-    insert: (collection, inserts, now) => {
+    insert: (collection, inserts) => {
       const { attributes } = collection;
       const { schemaHash } = serializerOf(collection);
       const columns = [
-        ...['id', 'permissions', 'printed'].map((name) => ({ name, kind: 'text' as const })),
+        ...['id', 'created_at', 'updated_at', 'permissions', 'printed'].map((name) => ({
+          name,
+          kind: 'text' as const,
+        })),
         ...attributes.map((attribute) => ({ name: attributeColumn(attribute.number), kind: columnKind(attribute) })),
       ];
       const rows = inserts.map(({ document, values }) => [
         document.id,
+        document.createdAt,
+        document.updatedAt,
         JSON.stringify(document.permissions),
         document.data,
         ...attributes.map(({ number }) => bind(values.get(number))),
@@ -143,11 +145,10 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const given = givenRows(dialect, table, columns, rows);
       const current = isCurrent(collection);
       const names = ['seq', ...columns.map(({ name }) => name)];
-      const same = [textPlaceholder, textPlaceholder, textPlaceholder].join(', ');
       const overriding = dialect === 'postgres' ? ' overriding system value' : '';
       return query({
-        sql: `insert into ${table} (created_at, updated_at, shape, ${names.join(', ')})${overriding} select ${same}, ${names.join(', ')} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
-        values: [now, now, schemaHash, ...given.values, ...current.values],
+        sql: `insert into ${table} (shape, ${names.join(', ')})${overriding} select ${textPlaceholder}, ${names.join(', ')} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
+        values: [schemaHash, ...given.values, ...current.values],
       });
     },
     permissions: (collection, id) =>
@@ -155,47 +156,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' ? ' for update' : ''}`,
         values: [collection.number, id],
       }),
-    update: (collection, ids, change) => {
-      const named = namedIds(sql, ids);
-      const numbers = [...change.values.keys()];
-      const changed = [
-        ...(change.permissions === undefined ? [] : [['permissions', textPlaceholder] as const]),
-        ...numbers.map((number) => [attributeColumn(number), placeholder(kindOf(collection, number))] as const),
-      ];
-      const permissions = change.permissions === undefined ? undefined : JSON.stringify(change.permissions);
-      const computed = computedValues(change, dialect);
-      const serializer = serializerOf(collection);
-      const printed = serializer.changed(printedChange(collection, change, computed));
-      const sets = [
-        `updated_at = ${textPlaceholder}`,
-        `shape = ${textPlaceholder}`,
-        `printed = ${printed.sql}`,
-        ...changed.map(([column, value]) => `${column} = ${value}`),
-        ...computed.map(({ number, value }) => `${attributeColumn(number)} = ${value.sql}`),
-      ];
-      const fits = computed.map((one) => ` and ${one.fits.sql}`).join('');
-      const values = [...(permissions === undefined ? [] : [permissions]), ...[...change.values.values()].map(bind)];
-      const differs = changed.map(([column, value]) => `${column} ${unlike} ${value}`).join(' or ') || '1 = 0';
-      const compared = change.always ? { sql: '', values: [] } : { sql: ` and (${differs})`, values };
-      const current = isCurrent(collection);
-      const bytes = serializer.bytes(null);
-      return query({
-        sql: `update ${documentTable(collection.number)} set ${sets.join(', ')} where ${named.sql} and ${current.sql}${compared.sql}${fits} returning ${documentColumns}, case when ${bytes.sql} <= ${placeholder('integer')} then printed end as data`,
-        values: [
-          change.now,
-          serializer.schemaHash,
-          ...printed.values,
-          ...values,
-          ...computed.flatMap(({ value }) => value.values),
-          ...named.values,
-          ...current.values,
-          ...compared.values,
-          ...computed.flatMap((one) => one.fits.values),
-          ...bytes.values,
-          change.maxBytes,
-        ],
-      });
-    },
+    update: (collection, ids, change) => query(update(collection, namedIds(sql, ids), change)),
     remove: (collection, ids, maxBytes) => {
       const named = namedIds(sql, ids);
       const current = isCurrent(collection);
@@ -244,11 +205,6 @@ function givenRows(
   };
 }
 
-function printedValues({ attributes }: Collection, values: StoredValues): ReadonlyMap<number, string> {
-  const changed = attributes.filter(({ number }) => values.has(number));
-  return new Map(changed.map((attribute) => [attribute.number, printValue(attribute, values.get(attribute.number))]));
-}
-
 /** A condition: the id is one of a list, however long, bound as one value. */
 function listedIds(sql: Sql, ids: readonly string[]): Fragment {
   const oneOf = sql.dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
@@ -259,23 +215,4 @@ function listedIds(sql: Sql, ids: readonly string[]): Fragment {
 function namedIds(sql: Sql, ids: readonly string[]): Fragment {
   const [id] = ids;
   return id !== undefined && ids.length === 1 ? { sql: 'id = ?', values: [id] } : listedIds(sql, ids);
-}
-
-/** Values of a change that the database computes, by the numbers of their attributes. */
-function computedValues(change: DocumentChange, dialect: DialectName) {
-  return [...change.computed].map(([number, compute]) => ({ number, ...compute(dialect) }));
-}
-
-/** What attributes of a changed document are printed as. */
-function printedChange(collection: Collection, change: DocumentChange, computed: ReturnType<typeof computedValues>) {
-  return new Map<number, string | Fragment>([
-    ...printedValues(collection, change.values),
-    ...computed.map(({ number, value }) => [number, value] as const),
-  ]);
-}
-
-/** How the attribute with a number is stored. */
-function kindOf(collection: Collection, number: number): ColumnKind {
-  const attribute = collection.attributes.find((one) => one.number === number);
-  return attribute === undefined ? 'text' : columnKind(attribute);
 }

@@ -1,6 +1,7 @@
+import type { WireActor } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
-import { type Attribute, type Collection, InvalidValue, toStored } from '../databases/index.js';
-import type { StoredValues } from './store.js';
+import { type Attribute, attributeTypes, type Collection, InvalidValue, toStored } from '../databases/index.js';
+import type { StoredValues, Times } from './document.js';
 
 const misfit = (message: string) =>
   new Failure('document_invalid_structure', { message: `Invalid document structure: ${message}` });
@@ -20,12 +21,24 @@ export function changedValues(collection: Collection, data: Readonly<Record<stri
   return new Map(changed.map((attribute) => [attribute.number, storedValue(attribute, given(data, attribute))]));
 }
 
-/** Characters of the texts among stored values: those that a document got by default included, about as many as it is printed in. */
+/** The times that a server key gives a document, such as one that it imports; those of others are dropped. Throws Failure `document_invalid_structure`. */
+export function timesOf(actor: WireActor, data: Readonly<Record<string, unknown>>): Times {
+  if (actor.kind !== 'key') return {};
+  const [createdAt, updatedAt] = ['$createdAt', '$updatedAt'].map((name) => {
+    const value = Object.hasOwn(data, name) ? (data[name] ?? undefined) : undefined;
+    const stored = value === undefined ? undefined : attributeTypes.datetime.parse(value, {});
+    if (stored instanceof InvalidValue) throw misfit(`"${name}" ${stored.reason}.`);
+    return stored as string | undefined;
+  });
+  return { ...(createdAt === undefined ? {} : { createdAt }), ...(updatedAt === undefined ? {} : { updatedAt }) };
+}
+
+/** Characters of stored values: those that a document got by default included, about as many as it is printed in. */
 export function charactersOf(values: StoredValues): number {
   let characters = 0;
   const add = (value: unknown) => {
-    if (typeof value === 'string') characters += value.length;
-    else if (Array.isArray(value)) value.forEach(add);
+    if (Array.isArray(value)) value.forEach(add);
+    else characters += typeof value === 'string' ? value.length : String(value).length;
   };
   values.forEach(add);
   return characters;

@@ -58,7 +58,9 @@ export function createWrites(
     upsertAll: (where, by, given) =>
       collections.use(where, (collection) => workAll(by, 200, (unit) => bulk.upsert(unit, where, collection, given))),
     updateAll: (where, by, queries, input) =>
-      collections.use(where, (collection) => workAll(by, 200, (unit) => bulk.update(unit, collection, queries, input))),
+      collections.use(where, (collection) =>
+        workAll(by, 200, (unit) => bulk.update(unit, where, collection, queries, input)),
+      ),
     removeAll: (where, by, queries) =>
       collections.use(where, (collection) => workAll(by, 200, (unit) => bulk.remove(unit, collection, queries))),
     remove: (where, by, id, precondition = {}) =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '#src/contract/errors.js';
 import type { IdempotentRequest } from '#src/contract/idempotency.js';
-import { idempotencyLimits } from '#src/contract/limits.js';
+import { clockSkewSeconds, idempotencyLimits } from '#src/contract/limits.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
@@ -43,6 +43,7 @@ export interface Idempotency {
 
 const hourMs = 3_600_000;
 const leaseMs = idempotencyLimits.leaseSeconds * 1000;
+const skewMs = clockSkewSeconds * 1000;
 /** How long a duplicate waits before it looks again, at first and at most. */
 const looks = { first: 20, longest: 250 } as const;
 
@@ -81,7 +82,7 @@ export function createIdempotency(
   };
   const oldest = () => clock.now() - idempotencyLimits.hours * hourMs;
   const isHeld = ({ claimedUntil }: IdempotentRow) =>
-    claimedUntil >= clock.now() && claimedUntil <= clock.now() + leaseMs;
+    claimedUntil >= clock.now() && claimedUntil <= clock.now() + leaseMs + skewMs;
   const claim = async (
     by: AuditContext,
     hash: string,

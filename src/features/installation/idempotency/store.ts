@@ -1,4 +1,4 @@
-import { idempotencyLimits } from '#src/contract/limits.js';
+import { clockSkewSeconds, idempotencyLimits } from '#src/contract/limits.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { epoch, integer, nullable, table, text } from '#src/platform/db/table.js';
 
@@ -62,8 +62,8 @@ export function createIdempotencyStore(sql: Sql): IdempotencyStore {
             where.where(`${name}.${columns.createdAt}`, '<', madeBefore).orWhere((open) =>
               open
                 .whereNull(`${name}.status`)
-                // One that ends later than any lease may was made before the clock was set back.
-                .whereNotBetween(`${name}.${columns.claimedUntil}`, [now, now + lease]),
+                // One that ends later than any lease may was made before the clock was set back, but not one of a moment ago.
+                .whereNotBetween(`${name}.${columns.claimedUntil}`, [now, now + lease + clockSkewSeconds * 1000]),
             ),
           )
           .returning('hash'),

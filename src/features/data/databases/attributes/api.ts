@@ -24,7 +24,12 @@ const notFitting = [
 
 /** No document could be written with an attribute whose name no body may hold. */
 const newKey = customId.refine((key) => !refusedMembers.has(key), 'must not be constructor, prototype or __proto__');
-const newAttribute = { key: newKey, required: z.boolean(), array: z.boolean().default(false) };
+const newAttribute = {
+  key: newKey,
+  required: z.boolean(),
+  array: z.boolean().default(false),
+  encrypt: z.boolean().nullish().meta({ description: 'Nothing but false: values are not encrypted one by one' }),
+};
 const changed = { required: z.boolean(), newKey: newKey.optional() };
 
 /** The type takes only some of the options; the others are undefined. */
@@ -42,7 +47,7 @@ const create = (type: AttributeType) =>
     body: bodyOf(newAttribute, type),
     status: 202,
     reply: json(attributeShape),
-    errors: [...absent, ...notFitting],
+    errors: [...absent, 'general_feature_unsupported', ...notFitting],
   }) as const satisfies Declaration;
 
 const update = (type: AttributeType) => {
@@ -53,12 +58,12 @@ const update = (type: AttributeType) => {
     id: `databases.update${type.name}Attribute`,
     method: 'PATCH',
     path: `${base}/attributes/${type.path}/:key`,
-    summary: `Changes an attribute of type ${type.path}; stored documents stay as they are.`,
+    summary: `Changes an attribute of type ${type.path}; stored documents stay as they are, and a size below that of a value is refused.`,
     params: ofAttribute,
     body: bodyOf(changed, { ...type, options: { ...type.options, ...size } }),
     status: 200,
     reply: json(attributeShape),
-    errors: [...absent, 'attribute_not_found', 'attribute_type_invalid', ...notFitting],
+    errors: [...absent, 'attribute_invalid_resize', 'attribute_not_found', 'attribute_type_invalid', ...notFitting],
   } as const satisfies Declaration;
 };
 

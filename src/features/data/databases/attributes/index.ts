@@ -1,3 +1,4 @@
+import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type AttributeOptions, mapTypes, type OptionInput } from '../attribute-types.js';
@@ -19,7 +20,9 @@ export function attributeOperations({ db }: Pick<Runtime, 'db'>, databases: Data
     ...implement(
       newAttributesApi,
       mapTypes((type) => async (call) => {
-        const { key, required, array, default: value = null, ...options } = call.body;
+        const { key, required, array, encrypt, default: value = null, ...options } = call.body;
+        if (encrypt === true)
+          throw new Failure('general_feature_unsupported', { message: 'Single attributes are not encrypted.' });
         const draft = { key, type, required, array, default: value, ...optionsOf(options) };
         return toAttribute(
           await db.work(auditContextOf(call), (unit) => databases.createAttribute(unit, pathOf(call), draft)),

@@ -1,13 +1,20 @@
 import { Failure } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import { attributeTypes, InvalidValue, toStored } from '../attribute-types.js';
-import { type Attribute, attributeOf, columnKind } from '../schema.js';
+import { type Attribute, attributeOf, type Collection, columnKind } from '../schema.js';
 import type { AttributeService } from '../service.js';
 import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
 
 /** Attributes: columns of the documents of a collection. */
 export function createAttributes({ ddl }: SchemaDeps, { lock, change }: CollectionRows): AttributeService {
+  /** Throws Failure where a document has a longer value. None is written until the end of the unit. */
+  const demandShort = async (unit: Unit, { number }: Collection, attribute: Attribute, size: number): Promise<void> => {
+    for (const statement of ddl.lockWrites(number)) await unit.run(statement);
+    const longer = await unit.one(ddl.longer(number, attribute.number, columnKind(attribute) === 'list', size));
+    if (longer !== undefined) throw new Failure('attribute_invalid_resize');
+  };
   return {
     createAttribute: async (unit, path, draft) => {
       const collection = await lock(unit, path);
@@ -36,6 +43,8 @@ export function createAttributes({ ddl }: SchemaDeps, { lock, change }: Collecti
       const after = withDefault({ ...before, ...input, updatedAt: unit.now });
       if (after.key !== key && collection.attributes.some((other) => other.key === after.key))
         throw new Failure('attribute_already_exists');
+      if (after.size !== undefined && after.size < (before.size ?? 0))
+        await demandShort(unit, collection, after, after.size);
       const attributes = collection.attributes.map((one) => (one.number === before.number ? after : one));
       demandRoom({ ...collection, attributes }, 'attribute_limit_exceeded');
       await change(unit, collection, {

@@ -3,17 +3,20 @@ import { bulkLimits } from '#src/contract/limits.js';
 import { expandPermissions } from '#src/contract/permissions.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
+import { printJson } from '#src/platform/json.js';
 import type { Collection } from '../../databases/index.js';
 import type { Where } from '../collections.js';
-import type { StoredDocument } from '../document.js';
-import { mapConstraintErrors, wireNow } from '../errors.js';
+import type { StoredDocument, StoredValues } from '../document.js';
+import { demandCurrent, mapConstraintErrors, wireNow } from '../errors.js';
 import { parseQueries } from '../query/parse.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { DocumentInput, GivenDocument } from '../service.js';
 import type { DocumentStore } from '../store.js';
-import { changedValues, charactersOf } from '../structure.js';
+import { changedValues, charactersOf, timesOf } from '../structure.js';
 import { type Changes, recordDeletion, recordUpdate } from './index.js';
+import { valuesOf } from './operated.js';
+import { type Operators, operated, operatorsOf, unoperated } from './operators/index.js';
 
 /** Changes of many documents within a unit, for server keys: all of them or none. */
 export interface BulkChanges {
@@ -22,6 +25,7 @@ export interface BulkChanges {
   /** Changes every document that matches the queries. */
   update(
     unit: Unit,
+    where: Where,
     collection: Collection,
     queries: readonly string[],
     input: DocumentInput,
@@ -44,6 +48,29 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
     const bytes = rows.reduce((sum, row) => sum + Number(row.bytes) + added, 0);
     if (bytes > bulkLimits.bytes) throw tooLarge();
     return rows.map((row) => String(row.id));
+  };
+  /** What operators make of each document, which are locked: those that come to the same values are changed by one statement. */
+  const alike = async (
+    unit: Unit,
+    collection: Collection,
+    ids: readonly string[],
+    data: Readonly<Record<string, unknown>>,
+    operators: Operators,
+  ) => {
+    const groups = new Map<string, { readonly ids: string[]; readonly values: StoredValues }>();
+    const moment = { now: wireNow(unit), room: bulkLimits.bytes };
+    let characters = 0;
+    for (const row of await unit.all(store.values(collection, ids, [...operators.keys()]))) {
+      demandCurrent(collection, row.version);
+      const values = changedValues(collection, operated(data, operators, valuesOf(row.data), moment));
+      characters += charactersOf(values);
+      if (characters > bulkLimits.bytes) throw tooLarge();
+      const key = printJson([...values]);
+      const group = groups.get(key) ?? { ids: [], values };
+      groups.set(key, group);
+      group.ids.push(String(row.id));
+    }
+    return [...groups.values()];
   };
   const demandDistinct = (given: readonly GivenDocument[]) => {
     const ids = given.map(({ id }) => id).filter((id) => id !== uniqueId);
@@ -70,21 +97,29 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       }
       return written;
     },
-    update: async (unit, collection, queries, { data = {}, permissions }) => {
-      const values = changedValues(collection, data);
+    update: async (unit, where, collection, queries, { data = {}, permissions }) => {
+      const operators = operatorsOf(collection, data);
+      const plain = changedValues(collection, unoperated(data, operators));
+      const times = timesOf(where.actor, data);
       const granted = permissions === undefined ? undefined : expandPermissions(permissions, 'item');
-      if (values.size === 0 && granted === undefined) throw new Failure('document_missing_payload');
-      const ids = await match(unit, collection, queries, charactersOf(values));
+      if (plain.size + operators.size + Object.keys(times).length === 0 && granted === undefined)
+        throw new Failure('document_missing_payload');
+      const ids = await match(unit, collection, queries, charactersOf(plain));
       if (ids.length === 0) return [];
-      const change = { permissions: granted, values, computed: new Map(), always: true, maxBytes: bulkLimits.bytes };
-      const rows = await mapConstraintErrors(() =>
-        unit.all(store.update(collection, ids, { ...change, now: wireNow(unit) })),
-      );
-      return inOrder(
-        ids,
-        rows.map((row) => (row.data === null ? tooLarge() : toDocument(collection, row))),
-        (one) => recordUpdate(unit, collection, one, values.keys(), granted !== undefined),
-      );
+      const groups =
+        operators.size === 0 ? [{ ids, values: plain }] : await alike(unit, collection, ids, data, operators);
+      const written: (StoredDocument | Failure)[] = [];
+      let bytes = 0;
+      for (const { ids: some, values } of groups) {
+        const change = { permissions: granted, values, computed: new Map(), times, always: true };
+        const statement = store.update(collection, some, { ...change, maxBytes: bulkLimits.bytes, now: wireNow(unit) });
+        for (const row of await mapConstraintErrors(() => unit.all(statement))) {
+          bytes += Buffer.byteLength(String(row.data));
+          written.push(row.data === null || bytes > bulkLimits.bytes ? tooLarge() : toDocument(collection, row));
+        }
+      }
+      const numbers = [...(groups[0]?.values.keys() ?? [])];
+      return inOrder(ids, written, (one) => recordUpdate(unit, collection, one, numbers, granted !== undefined));
     },
     remove: async (unit, collection, queries) => {
       const ids = await match(unit, collection, queries, 0);

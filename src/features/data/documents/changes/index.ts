@@ -2,26 +2,28 @@ import { Failure } from '#src/contract/errors.js';
 import { allows, defaultPermissions, demandOwnRoles, expandPermissions, rolesOf } from '#src/contract/permissions.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { etagOf, matchesEtag } from '#src/platform/etag.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection } from '../../databases/index.js';
 import { demandChangeable, grants, isReadable } from '../access.js';
 import type { Where } from '../collections.js';
-import { type StoredDocument, withoutAttributes } from '../document.js';
-import { absent, conflict, demandCurrent, mapConstraintErrors, wireNow } from '../errors.js';
+import { type StoredDocument, type StoredValues, type Times, withoutAttributes } from '../document.js';
+import { absent, conflict, demandCurrent, mapConstraintErrors, outOfBounds, wireNow } from '../errors.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { DocumentInput, Increment, Precondition } from '../service.js';
-import type { DocumentStore, NewDocument, StoredValues } from '../store.js';
-import { changedValues, charactersOf, creationOf, documentResource, keysOf, newValues } from '../structure.js';
+import type { DocumentStore, NewDocument } from '../store.js';
+import { changedValues, charactersOf, creationOf, documentResource, keysOf, newValues, timesOf } from '../structure.js';
 import type { Compute } from './computed.js';
+import { createCurrent } from './current.js';
 import { incrementOf } from './increments.js';
+import { operatedDocument, operatedNew } from './operated.js';
 
 /** What of a document is to change. */
 interface Change {
   readonly permissions?: readonly string[] | undefined;
   readonly values?: StoredValues;
   readonly computed?: ReadonlyMap<number, Compute>;
+  readonly times?: Times;
 }
 
 /** Changes of documents within a unit of work; each leaves its audit row and its event. Every method throws Failure where the caller lacks the right. */
@@ -74,27 +76,7 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
   /** A document as the caller may see it: the right to change it is none to read it. */
   const visiblePart = (where: Where, collection: Collection, document: StoredDocument): StoredDocument =>
     isReadable(where, collection, document.permissions) ? document : withoutAttributes(document);
-  const read = async (unit: Unit, collection: Collection, id: string): Promise<StoredDocument> => {
-    const row = await unit.one(store.one(collection, id, null, maxBytes));
-    if (row === undefined) throw await absent(unit, store, collection);
-    demandCurrent(collection, row.version);
-    if (row.data === null) throw new Failure('general_answer_too_large');
-    return toDocument(collection, row);
-  };
-  /** Throws Failure unless the document has one of the entity tags, and locks it. Whoever may not read it can have none. */
-  const demandMatch = async (
-    unit: Unit,
-    collection: Collection,
-    id: string,
-    { ifMatch }: Precondition,
-    mayRead: boolean,
-  ): Promise<void> => {
-    if (ifMatch === undefined) return;
-    await unit.one(store.permissions(collection, id));
-    const document = await read(unit, collection, id);
-    if (!matchesEtag(ifMatch, mayRead ? etagOf(printDocument(document)) : undefined))
-      throw new Failure('general_precondition_failed');
-  };
+  const { read, demandMatch } = createCurrent(store, maxBytes);
   const given = (where: Where, permissions: readonly string[] | undefined): readonly string[] | undefined => {
     const granted = permissions === undefined ? undefined : expandPermissions(permissions, 'item');
     if (granted !== undefined) demandOwnRoles(granted, where.actor);
@@ -106,11 +88,11 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     where: Where,
     collection: Collection,
     id: string,
-    { permissions, values = new Map(), computed = new Map() }: Change,
+    { permissions, values = new Map(), computed = new Map(), times = {} }: Change,
     mayRead: boolean,
   ): Promise<StoredDocument> => {
     const always = !mayRead || computed.size > 0;
-    const change = { permissions, values, computed, now: wireNow(unit), always, maxBytes };
+    const change = { permissions, values, computed, times, now: wireNow(unit), always, maxBytes };
     const row = await mapConstraintErrors(() => unit.one(store.update(collection, [id], change)));
     if (row === undefined) {
       const document = await read(unit, collection, id);
@@ -123,19 +105,36 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     recordUpdate(unit, collection, document, [...values.keys(), ...computed.keys()], permissions !== undefined);
     return visiblePart(where, collection, document);
   };
+  /** Makes a change that the caller may make; where the document is given whole, nothing that is required may be missing. */
+  const edit = async (
+    unit: Unit,
+    where: Where,
+    collection: Collection,
+    id: string,
+    { data: sent = {}, permissions, ifMatch }: DocumentInput & Precondition,
+    { mayRead, isWhole }: { readonly mayRead: boolean; readonly isWhole: boolean },
+  ): Promise<StoredDocument> => {
+    await demandMatch(unit, collection, id, { ifMatch }, mayRead);
+    const data = await operatedDocument(unit, store, collection, id, sent, { mayRead, room: maxBytes });
+    if (isWhole) newValues(collection, data);
+    const values = changedValues(collection, data);
+    const change = { permissions: given(where, permissions), values, times: timesOf(where.actor, data) };
+    return write(unit, where, collection, id, change, mayRead);
+  };
   const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions }) => {
     if (!grants(where, collection, 'create')) throw new Failure('user_unauthorized');
     const granted = given(where, permissions) ?? defaultPermissions(where.actor);
     const values = newValues(collection, data);
     if (charactersOf(values) > maxBytes) throw tooLong();
-    return { id: id === uniqueId ? random.id() : id, permissions: granted, values };
+    const times = timesOf(where.actor, data);
+    return { id: id === uniqueId ? random.id() : id, permissions: granted, values, times };
   };
   const insertAll: Changes['insertAll'] = async (unit, collection, documents) => {
     const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
     const sequences = new Map<string, string>();
     const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
     for (let at = 0; at < inserts.length; at += most) {
-      const some = store.insert(collection, inserts.slice(at, at + most), wireNow(unit));
+      const some = store.insert(collection, inserts.slice(at, at + most));
       for (const row of await mapConstraintErrors(() => unit.all(some))) sequences.set(String(row.id), String(row.seq));
     }
     const written: StoredDocument[] = [];
@@ -163,11 +162,9 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     prepare,
     insert,
     insertAll,
-    update: async (unit, where, collection, id, { data, permissions, ifMatch }) => {
+    update: async (unit, where, collection, id, input) => {
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
-      await demandMatch(unit, collection, id, { ifMatch }, mayRead);
-      const values = changedValues(collection, data ?? {});
-      return write(unit, where, collection, id, { permissions: given(where, permissions), values }, mayRead);
+      return edit(unit, where, collection, id, input, { mayRead, isWhole: false });
     },
     upsert: async (unit, where, collection, id, input) => {
       const isAllowed = (permissions: readonly string[], action: 'read' | 'update') =>
@@ -180,15 +177,12 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
           const held: readonly string[] = JSON.parse(String(row.permissions));
           // The same answer as for a new document: whether there is one is nothing to learn here.
           if (!isAllowed(held, 'update')) throw new Failure('user_unauthorized');
-          await demandMatch(unit, collection, id, input, isAllowed(held, 'read'));
-          newValues(collection, input.data ?? {});
-          const values = changedValues(collection, input.data ?? {});
-          const change = { permissions: given(where, input.permissions), values };
-          return write(unit, where, collection, id, change, isAllowed(held, 'read'));
+          return edit(unit, where, collection, id, input, { mayRead: isAllowed(held, 'read'), isWhole: true });
         }
         if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
         try {
-          return await insert(unit, collection, prepare(where, collection, id, input));
+          const data = operatedNew(collection, input.data ?? {}, { now: wireNow(unit), room: maxBytes });
+          return await insert(unit, collection, prepare(where, collection, id, { ...input, data }));
         } catch (error) {
           // Another unit has created it meanwhile.
           if (!(error instanceof Failure && error.type === 'document_already_exists') || attempt > 1) throw error;
@@ -213,12 +207,6 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
       return visiblePart(where, collection, document);
     },
   };
-}
-
-function outOfBounds(): Failure {
-  return new Failure('attribute_limit_exceeded', {
-    message: 'The new value would be out of the bounds of the attribute or of the request.',
-  });
 }
 
 /** Leaves the event and the audit row of an update. */
