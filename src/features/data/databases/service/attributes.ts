@@ -1,19 +1,20 @@
 import { Failure } from '#src/contract/errors.js';
-import { schemaLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { attributeTypes, InvalidValue, toStored } from '../attribute-types.js';
+import { relationOf } from '../relations/relation.js';
+import { removeRelation } from '../relations/removal.js';
 import { type Attribute, attributeOf, columnKind } from '../schema.js';
 import type { AttributeService } from '../service.js';
-import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
+import { type CollectionRows, demandFreeKey, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
 
 /** Attributes: columns of the documents of a collection. */
-export function createAttributes({ ddl }: SchemaDeps, { lock, change }: CollectionRows): AttributeService {
+export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionRows): AttributeService {
+  const { ddl } = deps;
   return {
     createAttribute: async (unit, path, draft) => {
       const collection = await lock(unit, path);
       const { key } = draft;
-      if (collection.attributes.some((other) => other.key === key)) throw new Failure('attribute_already_exists');
-      if (collection.attributes.length >= schemaLimits.attributes) throw new Failure('attribute_limit_exceeded');
+      demandFreeKey(collection, key);
       const number = collection.lastPart + 1;
       const attribute = withDefault({ ...draft, number, createdAt: unit.now, updatedAt: unit.now });
       const attributes = [...collection.attributes, attribute];
@@ -34,8 +35,7 @@ export function createAttributes({ ddl }: SchemaDeps, { lock, change }: Collecti
       const before = attributeOf(collection, key);
       if (before.type !== input.type) throw new Failure('attribute_type_invalid');
       const after = withDefault({ ...before, ...input, updatedAt: unit.now });
-      if (after.key !== key && collection.attributes.some((other) => other.key === after.key))
-        throw new Failure('attribute_already_exists');
+      if (after.key !== key) demandFreeKey(collection, after.key, false);
       const attributes = collection.attributes.map((one) => (one.number === before.number ? after : one));
       demandRoom({ ...collection, attributes }, 'attribute_limit_exceeded');
       await change(unit, collection, {
@@ -50,6 +50,8 @@ export function createAttributes({ ddl }: SchemaDeps, { lock, change }: Collecti
     },
     removeAttribute: async (unit, path, key) => {
       const collection = await lock(unit, path);
+      const relation = relationOf(collection, key);
+      if (relation !== undefined) return removeRelation(unit, deps, collection, relation);
       const attribute = attributeOf(collection, key);
       if (collection.indexes.some(({ attributes }) => attributes.includes(key))) throw new Failure('index_dependency');
       await unit.run(ddl.dropColumn(collection.number, attribute.number));

@@ -52,6 +52,7 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
 
   return {
     create: async (unit, where, collection, given) => {
+      demandUnrelated(collection);
       demandDistinct(given);
       const documents = given.map(({ id, ...input }) => changes.prepare(where, collection, id, input));
       const characters = documents.reduce((sum, { values }) => sum + charactersOf(values), 0);
@@ -59,6 +60,7 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       return changes.insertAll(unit, collection, documents);
     },
     upsert: async (unit, where, collection, given) => {
+      demandUnrelated(collection);
       demandDistinct(given);
       const written: StoredDocument[] = [];
       let bytes = 0;
@@ -71,6 +73,7 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       return written;
     },
     update: async (unit, collection, queries, { data = {}, permissions }) => {
+      demandUnrelated(collection);
       const values = changedValues(collection, data);
       const granted = permissions === undefined ? undefined : expandPermissions(permissions, 'item');
       if (values.size === 0 && granted === undefined) throw new Failure('document_missing_payload');
@@ -87,6 +90,7 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       );
     },
     remove: async (unit, collection, queries) => {
+      demandUnrelated(collection);
       const ids = await match(unit, collection, queries, 0);
       if (ids.length === 0) return [];
       const rows = await unit.all(store.remove(collection, ids, bulkLimits.bytes));
@@ -97,6 +101,14 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       );
     },
   };
+}
+
+/** As with Appwrite, whose SDKs say so. */
+function demandUnrelated({ relations }: Collection): void {
+  if (relations.length > 0)
+    throw new Failure('general_bad_request', {
+      message: 'A collection with relationships takes no changes of many documents at once.',
+    });
 }
 
 /** Records each document in the order of the ids. */

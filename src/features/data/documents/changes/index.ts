@@ -9,6 +9,9 @@ import { demandChangeable, grants, isReadable } from '../access.js';
 import type { Where } from '../collections.js';
 import { type StoredDocument, withoutAttributes } from '../document.js';
 import { absent, conflict, demandCurrent, mapConstraintErrors, wireNow } from '../errors.js';
+import { createByteCount, type Release } from '../relations/removal.js';
+import { takeRelations } from '../relations/values.js';
+import type { Relate, RelatedInput } from '../relations/writes.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { DocumentInput, Increment, Precondition } from '../service.js';
@@ -22,6 +25,8 @@ interface Change {
   readonly permissions?: readonly string[] | undefined;
   readonly values?: StoredValues;
   readonly computed?: ReadonlyMap<number, Compute>;
+  /** Relationships that are others now. */
+  readonly related?: readonly number[];
 }
 
 /** Changes of documents within a unit of work; each leaves its audit row and its event. Every method throws Failure where the caller lacks the right. */
@@ -64,7 +69,11 @@ export interface Changes {
 const maxValues = 20_000;
 
 /** Creates the changes of documents. */
-export function createChanges({ random, config }: Pick<Runtime, 'random' | 'config'>, store: DocumentStore): Changes {
+export function createChanges(
+  { random, config }: Pick<Runtime, 'random' | 'config'>,
+  store: DocumentStore,
+  { relate, release }: { readonly relate: Relate; readonly release: Release },
+): Changes {
   const maxBytes = config.answerMaxBytes;
   /** What could not be answered whole is not kept. */
   const tooLong = () =>
@@ -106,10 +115,10 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     where: Where,
     collection: Collection,
     id: string,
-    { permissions, values = new Map(), computed = new Map() }: Change,
+    { permissions, values = new Map(), computed = new Map(), related = [] }: Change,
     mayRead: boolean,
   ): Promise<StoredDocument> => {
-    const always = !mayRead || computed.size > 0;
+    const always = !mayRead || computed.size > 0 || related.length > 0;
     const change = { permissions, values, computed, now: wireNow(unit), always, maxBytes };
     const row = await mapConstraintErrors(() => unit.one(store.update(collection, [id], change)));
     if (row === undefined) {
@@ -120,15 +129,21 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     }
     if (row.data === null) throw tooLong();
     const document = toDocument(collection, row);
-    recordUpdate(unit, collection, document, [...values.keys(), ...computed.keys()], permissions !== undefined);
+    const changed = [...values.keys(), ...computed.keys(), ...related];
+    recordUpdate(unit, collection, document, changed, permissions !== undefined);
     return visiblePart(where, collection, document);
   };
-  const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions }) => {
+  const newId = () => random.id();
+  const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions, nesting }) => {
     if (!grants(where, collection, 'create')) throw new Failure('user_unauthorized');
     const granted = given(where, permissions) ?? defaultPermissions(where.actor);
-    const values = newValues(collection, data);
+    const taken = takeRelations(collection, data, newId);
+    const values = newValues(collection, taken.data);
     if (charactersOf(values) > maxBytes) throw tooLong();
-    return { id: id === uniqueId ? random.id() : id, permissions: granted, values };
+    const document = { id: id === uniqueId ? newId() : id, permissions: granted, values };
+    if (taken.relations.every(({ targets }) => targets.length === 0)) return document;
+    const input = { where, relations: taken.relations, nesting };
+    return { ...document, relate: (unit) => relate(unit, changes, collection, document.id, input, true) };
   };
   const insertAll: Changes['insertAll'] = async (unit, collection, documents) => {
     const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
@@ -150,24 +165,37 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
       });
       written.push(document);
     }
+    for (const document of documents) await document.relate?.(unit);
     return written;
   };
 
+  const relateSome = async (unit: Unit, collection: Collection, id: string, input: RelatedInput, mayRead: boolean) =>
+    input.relations.length === 0 ? [] : relate(unit, changes, collection, id, input, mayRead);
+  const erase = async (unit: Unit, collection: Collection, id: string): Promise<StoredDocument> => {
+    const row = await unit.one(store.remove(collection, [id], maxBytes));
+    if (row === undefined) throw await absent(unit, store, collection);
+    const document = toDocument(collection, row);
+    recordDeletion(unit, collection, document);
+    return document;
+  };
   const insert: Changes['insert'] = async (unit, collection, document) => {
     const [written] = await insertAll(unit, collection, [document]);
     if (written === undefined) throw new Error('a document that was written must be returned');
     return written;
   };
 
-  return {
+  const changes: Changes = {
     prepare,
     insert,
     insertAll,
-    update: async (unit, where, collection, id, { data, permissions, ifMatch }) => {
+    update: async (unit, where, collection, id, { data = {}, permissions, ifMatch, nesting }) => {
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
       await demandMatch(unit, collection, id, { ifMatch }, mayRead);
-      const values = changedValues(collection, data ?? {});
-      return write(unit, where, collection, id, { permissions: given(where, permissions), values }, mayRead);
+      const taken = takeRelations(collection, data, newId);
+      const values = changedValues(collection, taken.data);
+      const granted = given(where, permissions);
+      const related = await relateSome(unit, collection, id, { where, relations: taken.relations, nesting }, mayRead);
+      return write(unit, where, collection, id, { permissions: granted, values, related }, mayRead);
     },
     upsert: async (unit, where, collection, id, input) => {
       const isAllowed = (permissions: readonly string[], action: 'read' | 'update') =>
@@ -181,10 +209,13 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
           // The same answer as for a new document: whether there is one is nothing to learn here.
           if (!isAllowed(held, 'update')) throw new Failure('user_unauthorized');
           await demandMatch(unit, collection, id, input, isAllowed(held, 'read'));
-          newValues(collection, input.data ?? {});
-          const values = changedValues(collection, input.data ?? {});
-          const change = { permissions: given(where, input.permissions), values };
-          return write(unit, where, collection, id, change, isAllowed(held, 'read'));
+          const { data, relations } = takeRelations(collection, input.data ?? {}, newId);
+          newValues(collection, data);
+          const values = changedValues(collection, data);
+          const permissions = given(where, input.permissions);
+          const mayRead = isAllowed(held, 'read');
+          const related = await relateSome(unit, collection, id, { where, relations, nesting: input.nesting }, mayRead);
+          return write(unit, where, collection, id, { permissions, values, related }, mayRead);
         }
         if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
         try {
@@ -206,13 +237,14 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     remove: async (unit, where, collection, id, precondition) => {
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'delete');
       await demandMatch(unit, collection, id, precondition, mayRead);
-      const row = await unit.one(store.remove(collection, [id], maxBytes));
-      if (row === undefined) throw await absent(unit, store, collection);
-      const document = toDocument(collection, row);
-      recordDeletion(unit, collection, document);
+      const others = collection.relations.length === 0 ? [] : await release(unit, where, collection, id);
+      const document = await erase(unit, collection, id);
+      const count = createByteCount();
+      for (const other of others) count((await erase(unit, other.collection, other.id)).data);
       return visiblePart(where, collection, document);
     },
   };
+  return changes;
 }
 
 function outOfBounds(): Failure {
