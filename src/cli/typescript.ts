@@ -1,4 +1,4 @@
-import { attributeTypes, type Collection } from '#src/features/index.js';
+import { attributeTypes, type Collection, isToOne, type Relation, shownAttributes } from '#src/features/index.js';
 
 /** What a value of a column is in TypeScript; whole numbers past 2^53 are bigints in the SDKs. */
 const types = { text: 'string', integer: 'number | bigint', double: 'number', boolean: 'boolean' } as const;
@@ -11,7 +11,7 @@ export function typesOf(collections: readonly Collection[], sdk: string): string
   const names = new Set<string>();
   const lines = collections.flatMap((collection) => {
     const name = freeName(nameOf(collection), names);
-    const fields = collection.attributes.map((attribute) => `  ${printKey(attribute.key)}: ${typeOf(attribute)};`);
+    const fields = shownAttributes(collection).map((attribute) => `  ${fieldOf(attribute)};`);
     return [
       '',
       `/** A document of the collection ${printComment(collection.id)} in the database ${printComment(collection.databaseId)}. */`,
@@ -35,6 +35,13 @@ function freeName(name: string, names: Set<string>, number = 1): string {
   if (names.has(candidate)) return freeName(name, names, number + 1);
   names.add(candidate);
   return candidate;
+}
+
+/** A relationship shows an id, or what is selected of the document; one to many is there only where it is selected. */
+function fieldOf(attribute: Collection['attributes'][number] | Relation): string {
+  const key = printKey(attribute.key);
+  if (!('link' in attribute)) return `${key}: ${typeOf(attribute)}`;
+  return isToOne(attribute) ? `${key}: string | Models.Document | null` : `${key}?: Models.Document[]`;
 }
 
 function typeOf({ type, array, required, elements }: Collection['attributes'][number]): string {

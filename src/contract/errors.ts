@@ -20,6 +20,10 @@ export const errorCatalog = {
   database_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of databases.' },
   database_not_found: { status: 404, message: 'There is no such database.' },
   document_already_exists: { status: 409, message: 'A document with this id already exists.' },
+  document_delete_restricted: {
+    status: 403,
+    message: 'The document cannot be deleted, as other documents are related to it.',
+  },
   document_invalid_structure: { status: 400, message: 'The document does not fit the attributes of the collection.' },
   document_missing_data: { status: 400, message: 'The document has no data.' },
   document_missing_payload: { status: 400, message: 'There is nothing to change. Send data, permissions or both.' },
@@ -104,6 +108,7 @@ export const errorCatalog = {
   provider_already_exists: { status: 409, message: 'The project already has a login provider with this key.' },
   provider_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of login providers.' },
   provider_not_found: { status: 404, message: 'There is no such login provider.' },
+  relationship_value_invalid: { status: 400, message: 'The value of the relationship is not valid.' },
   signing_key_not_found: { status: 404, message: 'There is no such signing key.' },
   storage_bucket_already_exists: { status: 409, message: 'A bucket with this id already exists.' },
   storage_bucket_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of buckets.' },

@@ -17,6 +17,7 @@ export const tableErrors = {
   column_unknown: { status: 400, message: 'The table has no such column.' },
   column_value_invalid: { status: 400, message: 'A value does not fit the column.' },
   row_already_exists: { status: 409, message: 'A row with this id already exists.' },
+  row_delete_restricted: { status: 403, message: 'The row cannot be deleted, as other rows are related to it.' },
   row_invalid_structure: { status: 400, message: 'The row does not fit the columns of the table.' },
   row_missing_data: { status: 400, message: 'The row has no data.' },
   row_missing_payload: { status: 400, message: 'There is nothing to change. Send data, permissions or both.' },

@@ -30,3 +30,21 @@ export const bulkLimits = {
   /** Documents that are in the answer. */
   echoed: 100,
 } as const;
+
+/** Documents that are related to others. */
+export const relationLimits = {
+  /** Levels of documents that a request reads or writes below its own. */
+  levels: 3,
+  /** Documents that a request writes below its own. */
+  nested: 100,
+  /** Ids of one value. */
+  linked: 1000,
+  /** Related documents that one value replaces, or that a deletion unlinks and that show it. */
+  unlinked: 10_000,
+  /** Documents that are deleted together. */
+  deleted: 1000,
+  /** Relationships that a read follows. */
+  followed: 20,
+  /** Related documents of one relationship and level that a read returns. */
+  read: 5000,
+} as const;

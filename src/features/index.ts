@@ -9,7 +9,17 @@ import { createInstallation, createJobsFeature, sealedInInstallation } from './i
 export { searchParameter } from '../platform/list-query/index.js';
 export { bucketsApi } from './data/buckets/index.js';
 export type { Collection, CollectionSize } from './data/databases/index.js';
-export { attributesApi, attributeTypes, databasesApi, newAttributesApi, typeNames } from './data/databases/index.js';
+export {
+  attributesApi,
+  attributeTypes,
+  databasesApi,
+  isToOne,
+  newAttributesApi,
+  type Relation,
+  relationsApi,
+  shownAttributes,
+  typeNames,
+} from './data/databases/index.js';
 export { type AdvisedScan, documentShape } from './data/documents/index.js';
 export { fileShape } from './data/files/index.js';
 export type { AuditEntry } from './events/audit/index.js';

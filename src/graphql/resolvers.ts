@@ -1,4 +1,3 @@
-import { Failure } from '#src/contract/errors.js';
 import { queryBounds } from '#src/contract/limits.js';
 import { type Declaration, type HandlerResult, invoke, type Operation, type RawCall } from '#src/contract/operation.js';
 import { databasesApi } from '#src/features/data/databases/index.js';
@@ -34,15 +33,10 @@ const document = (args: Arguments) => ({ ...collection(args), documentId: args.d
 /** The field takes no queries, so it asks for as many as a list can have. */
 const maxLimit = JSON.stringify({ method: 'limit', values: [queryBounds.limit] });
 
-/** Collections have no relationship attributes in this version, so there is nothing to follow. */
-const queries = ({ queries: list, populate }: Arguments) => {
-  const [first] = Array.isArray(populate) ? populate : [];
-  if (first !== undefined)
-    throw new Failure('general_query_invalid', {
-      message: 'Invalid populate: the collection has no such relationship.',
-    });
-  return { queries: list ?? undefined };
-};
+const queries = ({ queries: list, populate }: Arguments) => ({
+  queries: list ?? undefined,
+  populate: populate ?? undefined,
+});
 
 const toDocument = ({ id, data, permissions, createdAt, updatedAt }: StoredDocument): Source => ({
   id: `"${id}"`,

@@ -5,7 +5,7 @@ const text = /* GraphQL */ `
   "A document of a collection."
   type Document {
     id: String!
-    "The attributes of its collection."
+    "The attributes of its collection, and the documents that populate names."
     data: JSON!
     permissions: [String!]!
     createdAt: String!

@@ -1,5 +1,5 @@
 import type { Collection } from '#src/features/index.js';
-import { attributeTypes } from '#src/features/index.js';
+import { attributeTypes, isToOne, type Relation, shownAttributes } from '#src/features/index.js';
 
 type Json = Record<string, unknown>;
 type Attribute = Collection['attributes'][number];
@@ -37,7 +37,8 @@ function freeName(name: string, schemas: Json): string {
   return `Document.${name}` in schemas ? freeName(`${name}-`, schemas) : name;
 }
 
-function documentSchema({ name, attributes }: Collection, base: Json): Json {
+function documentSchema(collection: Collection, base: Json): Json {
+  const { name, attributes } = collection;
   const { additionalProperties: _, ...rest } = base;
   return {
     ...rest,
@@ -45,24 +46,41 @@ function documentSchema({ name, attributes }: Collection, base: Json): Json {
     required: [...(base.required as string[]), ...attributes.map(({ key }) => key)],
     properties: {
       ...(base.properties as Json),
-      ...Object.fromEntries(
-        attributes.map((attribute) => [attribute.key, valueSchema(attribute, !attribute.required)]),
-      ),
+      ...valueSchemas(collection, documentMember),
     },
   };
 }
 
 /** What a document is made from: all of it, or what changes. */
-function dataSchema({ name, attributes }: Collection, isWhole: boolean): Json {
+function dataSchema(collection: Collection, isWhole: boolean): Json {
+  const { name, attributes } = collection;
   return {
     type: 'object',
     description: `Attributes of ${isWhole ? 'a document' : 'a change of a document'} of the collection "${name}"`,
     required: attributes.filter(({ required }) => required && isWhole).map(({ key }) => key),
-    properties: Object.fromEntries(
-      attributes.map((attribute) => [attribute.key, valueSchema(attribute, !attribute.required)]),
-    ),
+    properties: valueSchemas(collection, nestedMember),
     additionalProperties: false,
   };
+}
+
+const documentMember: Json = { $ref: '#/components/schemas/Document' };
+const nestedMember: Json = {
+  type: 'object',
+  description: 'A document that is created, or changed where its $id is there',
+};
+
+/** Schemas by key; a related document stands for its id where a request asks for it, and where it is written with the document. */
+function valueSchemas(collection: Collection, member: Json): Json {
+  const schemaOf = (attribute: Attribute | Relation): Json =>
+    'link' in attribute ? relationSchema(attribute, member) : valueSchema(attribute, !attribute.required);
+  return Object.fromEntries(shownAttributes(collection).map((attribute) => [attribute.key, schemaOf(attribute)]));
+}
+
+function relationSchema(relation: Relation, member: Json): Json {
+  const one = [{ type: 'string' }, member];
+  return isToOne(relation)
+    ? { anyOf: [...one, { type: 'null' }] }
+    : { anyOf: [{ type: 'array', items: { anyOf: one } }, { type: 'null' }] };
 }
 
 function valueSchema(attribute: Attribute, isNullable: boolean): Json {

@@ -13,6 +13,8 @@ const renames: Readonly<Record<string, string>> = {
   attribute: 'column',
   documentSecurity: 'rowSecurity',
   $collectionId: '$tableId',
+  relatedCollection: 'relatedTable',
+  relatedCollectionId: 'relatedTableId',
 };
 
 /** Words of the ids of operations and shapes, and of types of errors. */
@@ -65,11 +67,13 @@ export function tablesOperations(operations: readonly Operation[]): Operation[] 
 type Renaming = ReturnType<typeof createRenaming>;
 
 function declarationOf(declaration: Declaration, schemaOf: Renaming): Declaration {
-  const { id, path, tag: _, summary, params, body, reply, errors, ...rest } = declaration;
+  const { id, path, aliases, tag: _, summary, params, body, reply, errors, ...rest } = declaration;
+  const renamedPath = (one: string) => one.replace('/databases', '/tablesdb').replace(/(?<=[/:])\w+/g, renamed);
   return {
     ...rest,
     id: reworded(id),
-    path: path.replace('/databases', '/tablesdb').replace(/(?<=[/:])\w+/g, renamed),
+    path: renamedPath(path),
+    ...(aliases === undefined ? {} : { aliases: aliases.map(renamedPath) }),
     tag: 'tablesdb',
     summary: reworded(summary, inSummaries),
     ...(params === undefined ? {} : { params: schemaOf(params) as z.ZodObject }),

@@ -43,6 +43,7 @@ const collectionWith = (indexes: readonly string[], some: readonly Attribute[] =
     permissions: [],
     attributes: some,
     indexes: indexes.map(index),
+    relations: [],
     layout: 2,
     upgradedTo: null,
     lastPart: 99,

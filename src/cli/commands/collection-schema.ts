@@ -1,6 +1,6 @@
-import { attributesApi, attributeTypes, newAttributesApi, typeNames } from '#src/features/index.js';
+import { attributesApi, attributeTypes, newAttributesApi, relationsApi, typeNames } from '#src/features/index.js';
 import { parseJson } from '#src/platform/json.js';
-import { command, type ParsedArgs, projectOption } from '../command.js';
+import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
@@ -9,7 +9,8 @@ import { type Attribute, attributeRow, collectionOf, databaseOption } from './co
 
 const collectionArgument = { name: 'COLLECTION', summary: 'id of the collection' } as const;
 const types = typeNames.map((name) => ({ ...attributeTypes[name], create: newAttributesApi[name] }));
-const typePaths = types.map(({ path }) => path);
+const typePaths = [...types.map(({ path }) => path), attributeTypes.relationship.path];
+const relations = 'Relationships';
 type Type = (typeof types)[number];
 const bounds = 'Bounds';
 
@@ -28,15 +29,36 @@ const addAttribute = command({
     { flag: '--min', value: 'NUMBER', summary: 'minimum of a number', group: bounds },
     { flag: '--max', value: 'NUMBER', summary: 'maximum of a number', group: bounds },
     { flag: '--elements', value: 'LIST', summary: 'the values of an enum, separated by commas', group: bounds },
+    { flag: '--related', value: 'COLLECTION', summary: 'the collection of the related documents', group: relations },
+    {
+      flag: '--relation',
+      value: 'RELATION',
+      summary: 'how many documents of each collection are related',
+      choices: relationsApi.create.body.shape.type.options,
+      group: relations,
+    },
+    { flag: '--two-way', value: 'KEY', summary: 'name of the relationship in related documents', group: relations },
+    {
+      flag: '--on-delete',
+      value: 'RULE',
+      summary: 'what becomes of related documents: restrict unless set',
+      choices: relationsApi.create.body.shape.onDelete.unwrap().options,
+      group: relations,
+    },
   ],
   examples: [
     'svc collection add-attribute posts title --project shop --database blog --type string --size 200 --required',
     'svc collection add-attribute posts views --project shop --database blog --type integer --min 0 --default 0 --json',
     'svc collection add-attribute posts tags --project shop --database blog --type string --size 40 --array',
+    'svc collection add-attribute posts replies --project shop --database blog --type relationship --related posts --relation oneToMany --two-way reply-to --on-delete cascade',
   ],
   needs: 'appliance',
   run: async (call) => {
     const { args } = call;
+    if (args.required('--type') === attributeTypes.relationship.path) return addRelationship(call);
+    for (const option of ['related', 'relation', 'two-way', 'on-delete'] as const)
+      if (args.text(`--${option}`) !== undefined)
+        throw usageError(`--${option} needs --type relationship.`, 'leave it out');
     // One of the choices.
     const type = types.find(({ path }) => path === args.required('--type')) as Type;
     for (const option of ['size', 'min', 'max', 'elements'] as const) {
@@ -145,6 +167,26 @@ export const collectionSchemaCommands = [addAttribute, removeAttribute, addIndex
 function shownAttribute(attribute: Attribute): CommandResult {
   const names = ['key', 'type', 'required', 'default', 'bounds'];
   return { value: attribute, text: pairs(attributeRow(attribute).map((cell, at) => [names[at] ?? '', cell])) };
+}
+
+async function addRelationship(call: ApplianceCall): Promise<CommandResult> {
+  const { args } = call;
+  const isGiven = (flag: `--${string}`) => args.isSet(flag) || args.text(flag) !== undefined;
+  const foreign = (['--required', '--array', '--default', '--size', '--min', '--max', '--elements'] as const).find(
+    isGiven,
+  );
+  if (foreign !== undefined) throw usageError(`${foreign} cannot be used with --type relationship.`, 'leave it out');
+  const twoWayKey = args.text('--two-way');
+  const onDelete = args.text('--on-delete');
+  const body = {
+    key: args.argument('KEY'),
+    relatedCollectionId: args.required('--related'),
+    type: args.required('--relation'),
+    ...(twoWayKey === undefined ? {} : { twoWay: true, twoWayKey }),
+    ...(onDelete === undefined ? {} : { onDelete }),
+  };
+  const params = collectionOf(call, 'COLLECTION');
+  return shownAttribute(await invokeAsOperator(call, relationsApi.create, { params, body }));
 }
 
 function typedValue(args: ParsedArgs, flag: `--${string}`, kind: Type['column']): unknown {

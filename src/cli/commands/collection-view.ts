@@ -59,11 +59,15 @@ const counted = (number: number | null) => (number === null ? 'not counted in ti
 /** Key, type, whether it is required, default and bounds. */
 export function attributeRow(attribute: Attribute): readonly string[] {
   const { key, type, format, array, required, size, min, max, elements } = attribute;
+  const { relationType, relatedCollection, twoWay, twoWayKey, onDelete } = attribute;
   const bounds = [
     size === undefined ? '' : `up to ${size} characters`,
     min === undefined ? '' : `from ${min}`,
     max === undefined ? '' : `to ${max}`,
     elements?.join(', ') ?? '',
+    relationType === undefined
+      ? ''
+      : `${relationType} ${relatedCollection}${twoWay ? `.${twoWayKey}` : ''}, ${onDelete}`,
   ];
   return [
     key,

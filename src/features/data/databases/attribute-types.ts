@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { queryBounds, schemaLimits } from '#src/contract/limits.js';
+import { customId } from '#src/contract/shapes.js';
 import type { ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { WholeNumber } from '#src/platform/json.js';
 
@@ -68,8 +69,8 @@ const elements = z
 const email = z.email();
 const isWebUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 
-/** The types of attributes, by the names under which they are stored. */
-export const attributeTypes = table({
+/** The types of values that requests add, by the names under which they are stored. */
+const valueTypes = table({
   string: { ...text('String', 0), options: { size } },
   varchar: { ...text('Varchar', 0), wireType: 'varchar', options: { size: varcharSize } },
   text: longText('Text', 16_383),
@@ -90,14 +91,20 @@ export const attributeTypes = table({
     options: { elements },
   },
 });
+/** The types of attributes, by the names under which they are stored: a relationship to one document shows its id. */
+export const attributeTypes = {
+  ...valueTypes,
+  relationship: { ...plain('Relationship', 'text', relatedId), wireType: 'relationship' } satisfies AttributeType,
+};
 /** The type of an attribute. */
 export type AttributeTypeName = keyof typeof attributeTypes;
-/** The types in the order of the table. */
-export const typeNames = Object.keys(attributeTypes) as readonly AttributeTypeName[];
+type ValueTypeName = keyof typeof valueTypes;
+/** The types of values in the order of the table. */
+export const typeNames = Object.keys(valueTypes) as readonly ValueTypeName[];
 
-/** What a function makes of each type. */
-export function mapTypes<T>(make: (name: AttributeTypeName) => T): Readonly<Record<AttributeTypeName, T>> {
-  return Object.fromEntries(typeNames.map((name) => [name, make(name)])) as Record<AttributeTypeName, T>;
+/** What a function makes of each type of values. */
+export function mapTypes<T>(make: (name: ValueTypeName) => T): Readonly<Record<ValueTypeName, T>> {
+  return Object.fromEntries(typeNames.map((name) => [name, make(name)])) as Record<ValueTypeName, T>;
 }
 
 /** The stored form of a value of an attribute, or an InvalidValue. Null is never checked here. */
@@ -183,6 +190,11 @@ function string(value: unknown, maxCharacters: number): string | InvalidValue {
   if (value.length > maxCharacters && [...value].length > maxCharacters)
     return new InvalidValue(`must have at most ${maxCharacters} characters`);
   return value;
+}
+
+function relatedId(value: unknown): string | InvalidValue {
+  const id = customId.safeParse(value);
+  return id.success ? id.data : new InvalidValue('must be the id of a document');
 }
 
 function boolean(value: unknown): boolean | InvalidValue {

@@ -1,11 +1,14 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
+import { createLinkDdl } from '#src/platform/db/link-tables.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
 import { databasesApi } from './api.js';
 import { attributeOperations } from './attributes/index.js';
 import { createListing } from './listing.js';
+import { relationOperations } from './relations/index.js';
+import { createRelations } from './relations/service.js';
 import { pathOf } from './schema.js';
 import { createAttributes } from './service/attributes.js';
 import { createCollections, type SchemaDeps } from './service/collections.js';
@@ -19,6 +22,17 @@ import { toCollection, toDatabase } from './view.js';
 export { databasesApi } from './api.js';
 export { type AttributeType, attributeTypes, InvalidValue, toStored, typeNames } from './attribute-types.js';
 export { attributesApi, newAttributesApi } from './attributes/api.js';
+export { relationsApi } from './relations/api.js';
+export type { Relation } from './relations/model.js';
+export {
+  decides,
+  isFromOne,
+  isToOne,
+  otherSide,
+  relationOf,
+  shownAttributes,
+  shownRelations,
+} from './relations/relation.js';
 export { type Attribute, type Collection, columnKind, currentLayout, type Index, indexProblem } from './schema.js';
 export type { CollectionSize, Databases } from './service.js';
 export { collections } from './store.js';
@@ -26,7 +40,12 @@ export { collections } from './store.js';
 /** Databases, collections, attributes and indexes. */
 export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'random'>, lists: Lists) {
   const { db, sql, random } = runtime;
-  const deps = { store: createDatabaseStore(sql), ddl: createCollectionDdl(sql.dialect), random };
+  const deps = {
+    store: createDatabaseStore(sql),
+    ddl: createCollectionDdl(sql.dialect),
+    links: createLinkDdl(sql.dialect),
+    random,
+  };
   const databases = createService(deps);
   const listing = createListing(runtime, lists, databases);
   const empty = async (by: AuditContext, projectId: string, databaseId?: string): Promise<void> => {
@@ -78,7 +97,11 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
     databases,
     /** Deletes all collections of a project, or of one of its databases, in several transactions. */
     empty,
-    operations: [...operations, ...attributeOperations(runtime, databases, listing)],
+    operations: [
+      ...operations,
+      ...attributeOperations(runtime, databases, listing),
+      ...relationOperations(runtime, databases),
+    ],
     /** The jobs; `reprint` brings documents along. */
     jobs: (reprint: Reprint) => [createUpgrade(runtime, deps, reprint)],
   };
@@ -87,5 +110,11 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
 function createService(deps: SchemaDeps): Databases {
   const databases = createDatabases(deps);
   const { rows, collections } = createCollections(deps, databases);
-  return { ...databases, ...collections, ...createAttributes(deps, rows), ...createIndexes(deps, rows) };
+  return {
+    ...databases,
+    ...collections,
+    ...createAttributes(deps, rows),
+    ...createIndexes(deps, rows),
+    ...createRelations(deps, rows),
+  };
 }

@@ -9,6 +9,8 @@ import {
   type Lists,
   readList,
 } from '../../../platform/list-query/index.js';
+import type { Relation } from './relations/model.js';
+import { shownAttributes } from './relations/relation.js';
 import type { Attribute, Collection, Index } from './schema.js';
 import type { Databases } from './service.js';
 import { collections, createDatabaseStore, type DatabaseRow, databases } from './store.js';
@@ -52,7 +54,7 @@ type InCollection = { readonly databaseId: string; readonly collectionId: string
 export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: Lists, service: Databases) {
   const store = createDatabaseStore(sql);
   /** As they are printed, with the times as they are stored. */
-  const valuesOf = (shown: object, { key, createdAt, updatedAt }: Attribute | Index) => ({
+  const valuesOf = (shown: object, { key, createdAt, updatedAt }: Attribute | Relation | Index) => ({
     ...shown,
     $id: key,
     $createdAt: createdAt,
@@ -83,8 +85,12 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
       }),
     /** Throws Failure `collection_not_found`. */
     attributes: async (project: Project, at: InCollection, request: ListQueries) => {
-      const { attributes: items } = await found(project, at);
-      const list = { items, fields: attributeFields, valuesOf: (one: Attribute) => valuesOf(toAttribute(one), one) };
+      const items = shownAttributes(await found(project, at));
+      const list = {
+        items,
+        fields: attributeFields,
+        valuesOf: (one: Attribute | Relation) => valuesOf(toAttribute(one), one),
+      };
       return db.snapshot((snapshot) => lists.pageOfItems(snapshot, list, request));
     },
     /** Throws Failure `collection_not_found`. */

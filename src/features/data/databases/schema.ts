@@ -3,6 +3,7 @@ import { schemaLimits } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { ColumnKind } from '#src/platform/db/collection-ddl.js';
 import { type AttributeOptions, type AttributeTypeName, attributeTypes } from './attribute-types.js';
+import type { Relation } from './relations/model.js';
 
 /** A field of the documents of a collection. */
 export interface Attribute extends AttributeOptions {
@@ -57,6 +58,8 @@ export interface Collection {
   readonly permissions: readonly string[];
   readonly attributes: readonly Attribute[];
   readonly indexes: readonly Index[];
+  /** The relationships that it takes part in; of those to one document the attributes have the column. */
+  readonly relations: readonly Relation[];
   readonly lastPart: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
@@ -88,6 +91,7 @@ export function indexProblem(attributes: readonly Attribute[], type: Index['type
   );
   if (attributes.length === 0 || attributes.length > schemaLimits.indexedAttributes)
     return `An index has 1 to ${schemaLimits.indexedAttributes} attributes.`;
+  if (attributes.some(({ type }) => type === 'relationship')) return 'A relationship has an index of its own.';
   if (new Set(attributes).size < attributes.length) return 'An attribute stands twice in the index.';
   if (characters > schemaLimits.indexedCharacters)
     return `The attributes of an index may have ${schemaLimits.indexedCharacters} characters together.`;

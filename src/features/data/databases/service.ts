@@ -1,4 +1,5 @@
 import type { Reader, Unit } from '#src/platform/db/unit.js';
+import type { DeleteRule, Relation, RelationType } from './relations/model.js';
 import type { Attribute, Collection, CollectionPath, Index } from './schema.js';
 import type { DatabaseRow } from './store.js';
 
@@ -14,6 +15,16 @@ export type AttributeDraft = Omit<Attribute, 'number' | 'createdAt' | 'updatedAt
 type AttributeChange = Pick<Attribute, 'type'> & Partial<AttributeDraft>;
 /** What a caller says of an index. */
 export type IndexDraft = Omit<Index, 'number' | 'createdAt' | 'updatedAt'>;
+
+/** What a caller says of a relationship. */
+export interface RelationDraft {
+  readonly key: string;
+  readonly relatedCollectionId: string;
+  readonly type: RelationType;
+  readonly twoWay: boolean;
+  readonly twoWayKey: string;
+  readonly onDelete: DeleteRule;
+}
 
 /** A collection together with whether its database is enabled. */
 interface FoundCollection {
@@ -81,5 +92,20 @@ export interface IndexService {
   removeIndex(unit: Unit, path: CollectionPath, key: string): Promise<void>;
 }
 
+/** Attributes that relate documents to those of another collection. */
+export interface RelationService {
+  /** Adds a relationship and returns the side of the collection. Throws Failure where a key is taken or a schema is full. */
+  createRelation(unit: Unit, path: CollectionPath, draft: RelationDraft): Promise<Relation>;
+  /** Changes the key of a side, and what the relationship does when a document is deleted. Throws Failure. */
+  updateRelation(
+    unit: Unit,
+    path: CollectionPath,
+    key: string,
+    change: { readonly newKey?: string | undefined; readonly onDelete?: DeleteRule | undefined },
+  ): Promise<Relation>;
+  /** Removes a relationship of a collection, which is held, with both sides and all links. */
+  removeRelation(unit: Unit, collection: Collection, relation: Relation): Promise<void>;
+}
+
 /** The whole service. A change of the schema and the change of the table are one commit. */
-export type Databases = DatabaseService & CollectionService & AttributeService & IndexService;
+export type Databases = DatabaseService & CollectionService & AttributeService & IndexService & RelationService;

@@ -1,6 +1,7 @@
 import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, bool, instant, integer, json, nullable, table, text } from '#src/platform/db/table.js';
+import type { Relation } from './relations/model.js';
 import type { Attribute, Collection, CollectionPath, Index } from './schema.js';
 
 /** Databases: containers of collections. */
@@ -28,6 +29,7 @@ export const collections = table<Collection>('collections', {
   permissions: json<readonly string[]>(),
   attributes: json<readonly Attribute[]>(),
   indexes: json<readonly Index[]>(),
+  relations: json<readonly Relation[]>(),
   lastPart: integer,
   createdAt: instant,
   updatedAt: instant,
@@ -78,6 +80,14 @@ export function createDatabaseStore(sql: Sql) {
           .andWhere({ id })
           .update({ version: knex.raw('version + 1') })
           .returning('number'),
+      ),
+    /** The same by its number, of whichever database. */
+    lockRelated: (number: number): Query =>
+      sql.compile(
+        knex(collections.name)
+          .where({ number })
+          .update({ version: knex.raw('version + 1') })
+          .returning(collections.select(sql)),
       ),
     allCollections: (projectId: string): Query =>
       sql.compile(

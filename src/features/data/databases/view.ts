@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
 import { attributeTypes } from './attribute-types.js';
+import { deleteRules, type Relation, relationTypes } from './relations/model.js';
+import { shownAttributes } from './relations/relation.js';
 import type { Attribute, Collection, Index } from './schema.js';
 import type { DatabaseRow } from './store.js';
 
@@ -50,11 +52,18 @@ export const attributeShape = z
     min: wireNumber.optional(),
     max: wireNumber.optional(),
     elements: z.array(z.string()).optional(),
+    relatedCollection: z.string().optional(),
+    relationType: z.enum(relationTypes).optional(),
+    twoWay: z.boolean().optional(),
+    twoWayKey: z.string().optional(),
+    onDelete: z.enum(deleteRules).optional(),
+    side: z.enum(['parent', 'child']).optional(),
   })
   .meta({ id: 'Attribute' });
 
-/** Prints an attribute. */
-export function toAttribute(attribute: Attribute): z.input<typeof attributeShape> {
+/** Prints an attribute, or the side of a relationship that its collection shows. */
+export function toAttribute(attribute: Attribute | Relation): z.input<typeof attributeShape> {
+  if ('link' in attribute) return toRelationship(attribute);
   const { type, size, min, max, elements } = attribute;
   const { wireType, format, column, number = Number } = attributeTypes[type];
   const { default: stored } = attribute;
@@ -74,6 +83,26 @@ export function toAttribute(attribute: Attribute): z.input<typeof attributeShape
     ...(elements === undefined ? {} : { elements: [...elements] }),
     default: typeof stored === 'string' && column !== 'text' ? number(stored) : stored,
   };
+}
+
+function toRelationship({ type: relationType, related, twoWay, onDelete, side, ...relation }: Relation) {
+  return {
+    key: relation.key,
+    type: attributeTypes.relationship.wireType,
+    status: 'available',
+    error: '',
+    required: false,
+    array: false,
+    $createdAt: toWireInstant(relation.createdAt),
+    $updatedAt: toWireInstant(relation.updatedAt),
+    default: null,
+    relatedCollection: related.id,
+    relationType,
+    twoWay,
+    twoWayKey: related.key,
+    onDelete,
+    side,
+  } as const;
 }
 
 /** An index on the wire. */
@@ -137,7 +166,7 @@ export function toCollection(collection: Collection): z.input<typeof collectionS
     name: collection.name,
     enabled: collection.enabled,
     documentSecurity: collection.documentSecurity,
-    attributes: collection.attributes.map(toAttribute),
+    attributes: shownAttributes(collection).map(toAttribute),
     indexes: collection.indexes.map(toIndex),
     bytesMax: 0,
     bytesUsed: 0,

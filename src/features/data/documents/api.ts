@@ -37,6 +37,10 @@ const queries = z
   .array(z.string())
   .default([])
   .meta({ description: 'Queries, each a JSON object with method, attribute and values' });
+const populate = z
+  .array(z.string().max(queryBounds.characters))
+  .default([])
+  .meta({ description: 'Relationships of which the documents are returned, such as `author` or `author.books`' });
 const permissions = permissionList.nullish().transform((list) => list ?? undefined);
 
 /** A document on the wire: what every one has, and the attributes of its collection beside it. */
@@ -102,6 +106,7 @@ export const documentsApi = declare({
       'document_missing_data',
       'document_unique_constraint_violation',
       'general_bad_request',
+      'relationship_value_invalid',
       'user_unauthorized',
     ],
   },
@@ -113,6 +118,7 @@ export const documentsApi = declare({
     params: ofCollection,
     query: z.object({
       queries,
+      populate,
       total: z
         .enum(['true', 'false', 'exact'])
         .default('true')
@@ -120,7 +126,13 @@ export const documentsApi = declare({
     }),
     reply: rawJson(documentList),
     bound: 'room',
-    errors: [...absent, 'general_query_invalid', 'general_cursor_not_found', 'user_unauthorized'],
+    errors: [
+      ...absent,
+      'general_query_invalid',
+      'general_query_limit_exceeded',
+      'general_cursor_not_found',
+      'user_unauthorized',
+    ],
   },
   get: {
     ...read,
@@ -128,10 +140,10 @@ export const documentsApi = declare({
     path: `${documents}/:documentId`,
     summary: 'Reads a document.',
     params: ofDocument,
-    query: z.object({ queries }),
+    query: z.object({ queries, populate }),
     reply: rawJson(documentShape),
     bound: 'room',
-    errors: [...absent, 'document_not_found', 'general_query_invalid'],
+    errors: [...absent, 'document_not_found', 'general_query_invalid', 'general_query_limit_exceeded'],
   },
   update: {
     ...change,
@@ -149,7 +161,9 @@ export const documentsApi = declare({
       'document_not_found',
       'document_invalid_structure',
       'document_missing_payload',
+      'document_already_exists',
       'document_unique_constraint_violation',
+      'relationship_value_invalid',
       'user_unauthorized',
     ],
   },
@@ -166,8 +180,10 @@ export const documentsApi = declare({
     errors: [
       ...absent,
       'attribute_limit_exceeded',
+      'document_already_exists',
       'document_invalid_structure',
       'document_unique_constraint_violation',
+      'relationship_value_invalid',
       'user_unauthorized',
     ],
   },
@@ -253,7 +269,7 @@ export const documentsApi = declare({
     params: ofDocument,
     status: 204,
     reply: empty,
-    errors: [...absent, 'document_not_found', 'user_unauthorized'],
+    errors: [...absent, 'document_delete_restricted', 'document_not_found', 'general_bad_request', 'user_unauthorized'],
   },
 });
 

@@ -93,10 +93,32 @@ export function createCollections(
     error instanceof SchemaChanged ||
     (error instanceof DatabaseError && ['SQLITE_ERROR', '42P01', '42703', '0A000'].includes(error.code));
 
+  /** As callers have a collection: a disabled one is there for server keys only, and one that was may be enabled meanwhile. */
+  const known = async (where: Where, key: string): Promise<CachedCollection | undefined> => {
+    const entry = cache.get(key) ?? (await load(where, key));
+    if (entry.hidden === undefined || where.actor.kind === 'key') return entry;
+    const fresh = await load(where, key);
+    return fresh.hidden === undefined ? fresh : undefined;
+  };
+
   return {
+    /** The related collection with a number; undefined where it is disabled for the caller. */
+    related: async (where: Where, number: number): Promise<Collection | undefined> => {
+      const key = keyOf(where);
+      const found = await known(where, key).catch((error: unknown) => {
+        throw error instanceof Failure ? new SchemaChanged() : error;
+      });
+      if (found === undefined || found.collection.number === number) return found?.collection;
+      cache.delete(key);
+      throw new SchemaChanged();
+    },
+    /** The collection is another one now. */
+    forget: (where: Where): void => {
+      cache.delete(keyOf(where));
+    },
     /** Runs the body with a collection, again with the new one when the schema has changed. Disabled ones exist for server keys only. */
     use: async <T>(where: Where, body: (collection: Collection, joined: Joined) => Promise<T>): Promise<T> => {
-      const key = `${where.project.id} ${where.databaseId} ${where.collectionId}`;
+      const key = keyOf(where);
       for (let attempt = 1; ; attempt++) {
         const entry = cache.get(key) ?? (await load(where, key));
         if (entry.hidden !== undefined && where.actor.kind !== 'key') {
@@ -110,12 +132,17 @@ export function createCollections(
         } catch (error) {
           const { number, version } = entry.collection;
           const { collection } = mayBeStale(error) || isRefusal(error) ? await load(where, key) : entry;
-          // Another collection under the same id may well have the same version.
-          if ((collection.number === number && collection.version === version) || attempt >= attempts) throw error;
+          // Another collection under the same id may well have the same version, and a related one may have changed.
+          const isSame = collection.number === number && collection.version === version;
+          if ((isSame && !(error instanceof SchemaChanged)) || attempt >= attempts) throw error;
         }
       }
     },
   };
+}
+
+function keyOf({ project, databaseId, collectionId }: Where): string {
+  return `${project.id} ${databaseId} ${collectionId}`;
 }
 
 /** A collection, and texts that name each of its attributes: as measured, some hundred bytes for each, and what it holds itself. */

@@ -9,6 +9,9 @@ import { createChanges } from './changes/index.js';
 import { createCollections, type Where } from './collections.js';
 import { createDocumentReaders } from './readers/index.js';
 import { createReads } from './reads.js';
+import { createLinkStore } from './relations/link-store.js';
+import { createRelease } from './relations/removal.js';
+import { createRelate } from './relations/writes.js';
 import { createScans } from './scans/index.js';
 import type { Documents, Precondition } from './service.js';
 import { createDocumentStore } from './store.js';
@@ -31,7 +34,10 @@ export function createDocumentsFeature(
   const store = createDocumentStore(runtime.sql);
   const collections = createCollections(runtime, databases, store);
   const scans = createScans(runtime, databases);
-  const changes = createChanges(runtime, store);
+  const links = createLinkStore(runtime.sql);
+  const relationDeps = { databases, store, links };
+  const relations = { relate: createRelate(relationDeps), release: createRelease(relationDeps) };
+  const changes = createChanges(runtime, store, relations);
   const documents: Documents = {
     ...createReads(runtime, collections, store, scans.watch),
     ...createWrites(runtime, collections, { changes, bulk: createBulkChanges(store, changes) }, idempotency),
@@ -66,7 +72,8 @@ export function createDocumentsFeature(
       });
     return pageReply(await documents.createAll(where(call), auditContextOf(call), given));
   };
-  const get = (call: CallOf<'get'>) => documents.get(where(call), call.params.documentId, call.query.queries);
+  const get = (call: CallOf<'get'>) =>
+    documents.get(where(call), call.params.documentId, call.query.queries, call.query.populate);
   const update = (call: CallOf<'update'>, { ifMatch }: Precondition = {}) =>
     documents.update(where(call), auditContextOf(call), call.params.documentId, { ...call.body, ifMatch });
   const upsert = (call: CallOf<'upsert'>) => {
@@ -105,8 +112,14 @@ export function createDocumentsFeature(
     readers: createDocumentReaders(runtime, databases, store),
     operations: implement(documentsApi, {
       create: createSome,
-      list: async (call) => pageReply(await documents.printedList(where(call), call.query.queries, totalOf(call))),
-      get: async (call) => (call.query.queries.length === 0 ? documentReply : selectionReply)(await get(call)),
+      list: async (call) => {
+        const { queries, populate } = call.query;
+        return pageReply(await documents.printedList(where(call), queries, totalOf(call), populate));
+      },
+      get: async (call) => {
+        const { queries, populate } = call.query;
+        return (queries.length + populate.length === 0 ? documentReply : selectionReply)(await get(call));
+      },
       update: async (call) => documentReply(await update(call, call.request)),
       upsert: async (call) => documentReply(await upsert(call)),
       updateAll: async (call) => {
@@ -127,7 +140,7 @@ export function createDocumentsFeature(
     /** The same for callers within the process, without routes. */
     valueOperations: implement(documentValuesApi, {
       create,
-      list: (call) => documents.list(where(call), call.query.queries, totalOf(call)),
+      list: (call) => documents.list(where(call), call.query.queries, totalOf(call), call.query.populate),
       get,
       update: (call) => update(call),
       delete: (call) => remove(call),

@@ -5,22 +5,37 @@ import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Value } from '#src/platform/db/query.js';
 import { createSharedRead } from '#src/platform/db/shared-read.js';
 import type { Row } from '#src/platform/db/table.js';
+import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '../../../platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
 import { grants, isReadable, visibilityOf } from './access.js';
 import type { Collections, Where } from './collections.js';
-import type { StoredDocument } from './document.js';
+import type { DocumentPage, StoredDocument } from './document.js';
 import { demandCurrent } from './errors.js';
 import type { ListPage, PageForm } from './list-store.js';
 import type { CountUpTo } from './query/page.js';
 import { createListParser, type DocumentQuery, parseQueries } from './query/parse.js';
 import { createReaderCounts } from './query/reader-counts.js';
 import { type Route, routeOf, type Visibility } from './query/sources.js';
+import { createRelatedReads } from './relations/reads.js';
 import { documentsOf, toDocument } from './row.js';
 import type { WatchList } from './scans/index.js';
+import { printDocument } from './serializer.js';
 import type { Documents } from './service.js';
 import type { DocumentStore } from './store.js';
+
+/** A page as the database prints it. */
+interface PageText {
+  readonly total: number;
+  readonly documents: string;
+}
+
+interface ListAsked {
+  readonly queries: readonly string[];
+  readonly total: 'exact' | boolean;
+  readonly populate: readonly string[] | undefined;
+}
 
 /** Reads of documents. */
 export function createReads(
@@ -33,6 +48,7 @@ export function createReads(
   const parseList = createListParser();
   const readerCounts = createReaderCounts(runtime, store.readerCounts);
   const sharedRead = createSharedRead(db, sql);
+  const related = createRelatedReads(runtime, collections);
   const countUpTo = (request: DocumentQuery, visibility: Visibility, total: 'exact' | boolean): CountUpTo => {
     if (total === false) return 0;
     const unfiltered = request.conditions.length === 0 && visibility === 'everything';
@@ -45,13 +61,13 @@ export function createReads(
       ? db.lists(where.reading).one(store.list(collection, request, { ...page, cursor: null }))
       : sharedRead(shared, where.reading);
   };
-  const pageAt = (where: Where, collection: Collection, request: DocumentQuery, page: FirstPage, id: string) =>
-    db.lists(where.reading).snapshot(async (reader) => {
-      const found = await reader.one(store.cursor(collection, id, request.orders, page.visibility));
-      if (found === undefined) throw new Failure('general_cursor_not_found');
-      const cursor: Value[] = Object.keys(found).map((name) => bind(found[name]));
-      return reader.one(store.list(collection, request, { ...page, cursor }));
-    });
+  const pageOf = async (reader: Reader, collection: Collection, request: DocumentQuery, page: FirstPage) => {
+    if (request.cursor === null) return reader.one(store.list(collection, request, { ...page, cursor: null }));
+    const found = await reader.one(store.cursor(collection, request.cursor.id, request.orders, page.visibility));
+    if (found === undefined) throw new Failure('general_cursor_not_found');
+    const cursor: Value[] = Object.keys(found).map((name) => bind(found[name]));
+    return reader.one(store.list(collection, request, { ...page, cursor }));
+  };
   const chooseRoute = async (
     where: Where,
     collection: Collection,
@@ -62,32 +78,55 @@ export function createReads(
     return routeOf(collection, request, await readerCounts(db.lists(where.reading), collection, visibility));
   };
   /** A page as the database prints it: one text, within the bytes that the answer may have. */
-  const readPage = async (
+  const pageReader = async (
     where: Where,
     collection: Collection,
-    queries: readonly string[],
+    request: DocumentQuery,
+    visibility: Visibility,
     total: 'exact' | boolean,
     form: PageForm,
   ) => {
+    const count = countUpTo(request, visibility, total);
+    const route = await chooseRoute(where, collection, request, visibility);
+    const isFirst = request.cursor === null;
+    /** Within a snapshot of the caller where there is one. */
+    return (maxBytes: number, snapshot?: Reader, select = request.select): Promise<Look<PageText>> => {
+      const page = { visibility, route, count, maxBytes, form };
+      const read = (watched: Where) => {
+        if (snapshot !== undefined) return pageOf(snapshot, collection, { ...request, select }, page);
+        if (isFirst) return firstPage(watched, collection, request, page);
+        return db.lists(watched.reading).snapshot((reader) => pageOf(reader, collection, request, page));
+      };
+      const look = async (): Promise<Look<PageText>> => {
+        const row = await watch(where, collection, request, async (watched) => {
+          const found = await read(watched);
+          demandCurrent(collection, found?.version);
+          return found;
+        });
+        const documents = String(row?.documents ?? '');
+        if (documents.startsWith('!')) return { bytes: Number(documents.slice(1)) };
+        return { bytes: Buffer.byteLength(documents), value: { total: Number(row?.total), documents } };
+      };
+      return look().catch(tooLongToMeasure);
+    };
+  };
+  /** A page of a list: as text, or as documents where relationships are followed. */
+  const list = async (
+    where: Where,
+    collection: Collection,
+    { queries, total, populate = [] }: ListAsked,
+    form: PageForm,
+  ): Promise<PageText | DocumentPage> => {
     const visibility = visibilityOf(where, collection);
     const request = parseList(queries, collection);
-    const count = countUpTo(request, visibility, total);
-    const { cursor } = request;
-    const route = await chooseRoute(where, collection, request, visibility);
-    const look = async (maxBytes: number): Promise<Look<{ readonly total: number; readonly documents: string }>> => {
-      const page = { visibility, route, count, maxBytes, form };
-      const row = await watch(where, collection, request, async (watched) => {
-        const found = await (cursor === null
-          ? firstPage(watched, collection, request, page)
-          : pageAt(watched, collection, request, page, cursor.id));
-        demandCurrent(collection, found?.version);
-        return found;
-      });
-      const documents = String(row?.documents ?? '');
-      if (documents.startsWith('!')) return { bytes: Number(documents.slice(1)) };
-      return { bytes: Buffer.byteLength(documents), value: { total: Number(row?.total), documents } };
-    };
-    return where.room.read((maxBytes) => look(maxBytes).catch(tooLongToMeasure));
+    if (request.paths.length + populate.length === 0) {
+      const look = await pageReader(where, collection, request, visibility, total, form);
+      return where.room.read((maxBytes) => look(maxBytes));
+    }
+    const look = await pageReader(where, collection, request, visibility, total, 'values');
+    return related.list(where, collection, { ...request, populate }, (reader, select, maxBytes) =>
+      look(maxBytes, reader, select),
+    );
   };
   /** A single document within the bytes that are allowed, from its row or, where it is long, read alone. */
   const lookAt =
@@ -111,7 +150,7 @@ export function createReads(
     };
 
   return {
-    get: (where, id, queries = []) =>
+    get: (where, id, queries = [], populate = []) =>
       collections.use(where, async (collection, { lookup }) => {
         const visible = (row: Row | undefined): Row => {
           if (row === undefined) throw new Failure('document_not_found');
@@ -121,25 +160,37 @@ export function createReads(
             throw new Failure('document_not_found');
           return row;
         };
-        if (queries.length === 0) return where.room.read(lookAt(collection, id, null, visible, lookup));
+        if (queries.length + populate.length === 0)
+          return where.room.read(lookAt(collection, id, null, visible, lookup));
         // First of all, as what is wrong with a query tells of the attributes.
         if (!grants(where, collection, 'read')) visible(await lookup(id));
-        const { select, ...rest } = parseQueries(queries, collection);
+        const { select, paths, ...rest } = parseQueries(queries, collection);
         if (rest.conditions.length > 0 || rest.orders.length > 0 || rest.cursor !== null) {
           throw new Failure('general_query_invalid', {
             message: 'Invalid query: a single document takes select only.',
           });
         }
-        return where.room.read(lookAt(collection, id, select, visible, lookup));
+        if (paths.length + populate.length === 0)
+          return where.room.read(lookAt(collection, id, select, visible, lookup));
+        return related.get(where, collection, { select, paths, populate }, async (reader, keys, maxBytes) =>
+          visible(await reader.one(store.one(collection, id, keys, maxBytes))),
+        );
       }),
-    list: (where, queries, total) =>
+    list: (where, queries, total, populate) =>
       collections.use(where, async (collection) => {
-        const page = await readPage(where, collection, queries, total, 'values');
-        return { total: page.total, documents: documentsOf(collection, page.documents) };
+        const { documents, ...page } = await list(where, collection, { queries, total, populate }, 'values');
+        return { ...page, documents: typeof documents === 'string' ? documentsOf(collection, documents) : documents };
       }),
-    printedList: (where, queries, total) =>
-      collections.use(where, (collection) => readPage(where, collection, queries, total, 'printed')),
+    printedList: (where, queries, total, populate) =>
+      collections.use(where, async (collection) => {
+        const { documents, ...page } = await list(where, collection, { queries, total, populate }, 'printed');
+        return { ...page, documents: typeof documents === 'string' ? documents : printAll(documents) };
+      }),
   };
+}
+
+function printAll(documents: readonly StoredDocument[]): string {
+  return documents.map((document) => printDocument(document).join('')).join(',');
 }
 
 /** Far beyond its bytes a list is not measured: SQLite only says that it is too long. */

@@ -1,11 +1,14 @@
 import type { WholeNumber } from '#src/platform/json.js';
 import type { AuditContext, Where } from './collections.js';
 import type { DocumentPage, PrintedPage, StoredDocument } from './document.js';
+import type { Nesting } from './relations/nesting.js';
 
 /** What a document is made of or changed to. */
 export interface DocumentInput {
   readonly data?: Readonly<Record<string, unknown>> | undefined;
   readonly permissions?: readonly string[] | undefined;
+  /** Given where the document stands below another in a request. */
+  readonly nesting?: Nesting | undefined;
 }
 
 /** A document of a request that gives several. */
@@ -30,12 +33,22 @@ export interface Increment {
 
 /** The service: documents of collections. Every method throws Failure where the caller lacks the right. */
 export interface Documents {
-  /** A document, of which `queries` may select attributes. Throws Failure `document_not_found` also where the caller must not see it. */
-  get(where: Where, id: string, queries?: readonly string[]): Promise<StoredDocument>;
+  /** A document, of which `queries` may select attributes and `populate` names relationships that are followed. Throws Failure `document_not_found` also where the caller must not see it. */
+  get(where: Where, id: string, queries?: readonly string[], populate?: readonly string[]): Promise<StoredDocument>;
   /** A page of a list, and how many documents match in all pages: `exact`, up to the limit of the installation, or not counted. */
-  list(where: Where, queries: readonly string[], total: 'exact' | boolean): Promise<DocumentPage>;
+  list(
+    where: Where,
+    queries: readonly string[],
+    total: 'exact' | boolean,
+    populate?: readonly string[],
+  ): Promise<DocumentPage>;
   /** The same page as text. */
-  printedList(where: Where, queries: readonly string[], total: 'exact' | boolean): Promise<PrintedPage>;
+  printedList(
+    where: Where,
+    queries: readonly string[],
+    total: 'exact' | boolean,
+    populate?: readonly string[],
+  ): Promise<PrintedPage>;
   /** Creates a document; the id may be `unique()`. */
   create(where: Where, by: AuditContext, id: string, input: DocumentInput): Promise<StoredDocument>;
   /** Changes what is given. A caller who may not read the document gets it back without its attributes. */

@@ -3,6 +3,7 @@ import { toArrays, unnested } from '#src/platform/db/arrays.js';
 import { attributeColumn, type ColumnKind, castTypes } from '#src/platform/db/collection-ddl.js';
 import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import { bind, type Fragment } from '../../../platform/list-query/index.js';
 import { type Collection, columnKind } from '../databases/index.js';
 import { createUpdateStatement, type DocumentChange } from './changes/update-statement.js';
@@ -17,6 +18,8 @@ export interface NewDocument {
   readonly permissions: readonly string[];
   readonly values: StoredValues;
   readonly times: Times;
+  /** Relates it to others once it is there, where it is to be. */
+  readonly relate?: (unit: Unit) => Promise<unknown>;
 }
 
 /** The row of a new document; its sequence comes from the database. */

@@ -1,6 +1,13 @@
 import type { WireActor } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
-import { type Attribute, attributeTypes, type Collection, InvalidValue, toStored } from '../databases/index.js';
+import {
+  type Attribute,
+  attributeTypes,
+  type Collection,
+  InvalidValue,
+  shownAttributes,
+  toStored,
+} from '../databases/index.js';
 import type { StoredValues, Times } from './document.js';
 
 const misfit = (message: string) =>
@@ -57,7 +64,9 @@ export function creationOf({ attributes }: Collection) {
 /** The keys of attributes, for what is recorded of a change. */
 export function keysOf(collection: Collection, numbers: Iterable<number>): string[] {
   const changed = new Set(numbers);
-  return collection.attributes.filter(({ number }) => changed.has(number)).map(({ key }) => key);
+  return shownAttributes(collection)
+    .filter(({ number }) => changed.has(number))
+    .map(({ key }) => key);
 }
 
 /** The member of an attribute; never one that every object inherits, such as `constructor`. */

@@ -36,7 +36,7 @@ export function createWrites(
     create: (where, by, id, input) =>
       collections.use(where, async (collection, joined) => {
         const document = changes.prepare(where, collection, id, input);
-        if (by.idempotent === undefined)
+        if (by.idempotent === undefined && document.relate === undefined)
           return joined.create({ by, document, characters: charactersOf(document.values) });
         return work(by, 201, (unit) => changes.insert(unit, collection, document));
       }),

@@ -23,7 +23,10 @@ const notFitting = [
 ] as const;
 
 /** No document could be written with an attribute whose name no body may hold. */
-const newKey = customId.refine((key) => !refusedMembers.has(key), 'must not be constructor, prototype or __proto__');
+export const newKey = customId.refine(
+  (key) => !refusedMembers.has(key),
+  'must not be constructor, prototype or __proto__',
+);
 const newAttribute = {
   key: newKey,
   required: z.boolean(),

@@ -3,7 +3,8 @@ import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type AttributeOptions, mapTypes, type OptionInput } from '../attribute-types.js';
 import type { Listing } from '../listing.js';
-import { attributeOf, indexOf, pathOf } from '../schema.js';
+import { shownAttributeOf } from '../relations/relation.js';
+import { indexOf, pathOf } from '../schema.js';
 import type { Databases } from '../service.js';
 import { toAttribute, toIndex } from '../view.js';
 import { attributesApi, changedAttributesApi, newAttributesApi } from './api.js';
@@ -45,7 +46,7 @@ export function attributeOperations({ db }: Pick<Runtime, 'db'>, databases: Data
         const { total, items } = await listing.attributes(project, params, query);
         return { total, attributes: items.map(toAttribute) };
       },
-      get: async (call) => toAttribute(attributeOf(await collectionOf(call), call.params.key)),
+      get: async (call) => toAttribute(shownAttributeOf(await collectionOf(call), call.params.key)),
       delete: (call) => remove(call, 'Attribute'),
       createIndex: async (call) => {
         const { attributes, orders: directions } = call.body;

@@ -1,14 +1,16 @@
 import { Failure } from '#src/contract/errors.js';
-import { schemaLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { attributeTypes, InvalidValue, toStored } from '../attribute-types.js';
+import { relationOf } from '../relations/relation.js';
+import { removeRelation } from '../relations/removal.js';
 import { type Attribute, attributeOf, type Collection, columnKind } from '../schema.js';
 import type { AttributeService } from '../service.js';
-import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
+import { type CollectionRows, demandFreeKey, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
 
 /** Attributes: columns of the documents of a collection. */
-export function createAttributes({ ddl }: SchemaDeps, { lock, change }: CollectionRows): AttributeService {
+export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionRows): AttributeService {
+  const { ddl } = deps;
   /** Throws Failure where a document has a longer value. None is written until the end of the unit. */
   const demandShort = async (unit: Unit, { number }: Collection, attribute: Attribute, size: number): Promise<void> => {
     for (const statement of ddl.lockWrites(number)) await unit.run(statement);
@@ -19,8 +21,7 @@ export function createAttributes({ ddl }: SchemaDeps, { lock, change }: Collecti
     createAttribute: async (unit, path, draft) => {
       const collection = await lock(unit, path);
       const { key } = draft;
-      if (collection.attributes.some((other) => other.key === key)) throw new Failure('attribute_already_exists');
-      if (collection.attributes.length >= schemaLimits.attributes) throw new Failure('attribute_limit_exceeded');
+      demandFreeKey(collection, key);
       const number = collection.lastPart + 1;
       const attribute = withDefault({ ...draft, number, createdAt: unit.now, updatedAt: unit.now });
       const attributes = [...collection.attributes, attribute];
@@ -41,8 +42,7 @@ export function createAttributes({ ddl }: SchemaDeps, { lock, change }: Collecti
       const before = attributeOf(collection, key);
       if (before.type !== input.type) throw new Failure('attribute_type_invalid');
       const after = withDefault({ ...before, ...input, updatedAt: unit.now });
-      if (after.key !== key && collection.attributes.some((other) => other.key === after.key))
-        throw new Failure('attribute_already_exists');
+      if (after.key !== key) demandFreeKey(collection, after.key, false);
       if (after.size !== undefined && after.size < (before.size ?? 0))
         await demandShort(unit, collection, after, after.size);
       const attributes = collection.attributes.map((one) => (one.number === before.number ? after : one));
@@ -59,6 +59,8 @@ export function createAttributes({ ddl }: SchemaDeps, { lock, change }: Collecti
     },
     removeAttribute: async (unit, path, key) => {
       const collection = await lock(unit, path);
+      const relation = relationOf(collection, key);
+      if (relation !== undefined) return removeRelation(unit, deps, collection, relation);
       const attribute = attributeOf(collection, key);
       if (collection.indexes.some(({ attributes }) => attributes.includes(key))) throw new Failure('index_dependency');
       await unit.run(ddl.dropColumn(collection.number, attribute.number));

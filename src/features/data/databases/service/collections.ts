@@ -2,20 +2,17 @@ import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
 import { expandPermissions } from '#src/contract/permissions.js';
 import { uniqueId } from '#src/contract/shapes.js';
-import type { CollectionDdl } from '#src/platform/db/collection-ddl.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
-import type { Runtime } from '#src/platform/index.js';
+import { shownAttributes } from '../relations/relation.js';
+import { removeRelations } from '../relations/removal.js';
 import { type Collection, type CollectionPath, currentLayout } from '../schema.js';
 import type { CollectionService, DatabaseService } from '../service.js';
-import { collections, type DatabaseStore } from '../store.js';
+import { collections } from '../store.js';
+import { recordOf, type SchemaDeps } from './record.js';
 
-/** What the parts of the service use. */
-export interface SchemaDeps extends Pick<Runtime, 'random'> {
-  readonly store: DatabaseStore;
-  readonly ddl: CollectionDdl;
-}
+export { recordOfPart, type SchemaDeps } from './record.js';
 
 /** How the row of a collection is changed. */
 export interface CollectionRows {
@@ -25,25 +22,28 @@ export interface CollectionRows {
   change(unit: Unit, collection: Collection, changed: Partial<Collection>): Promise<Collection>;
 }
 
-/** What is recorded of an attribute or an index. */
-export function recordOfPart(collection: Collection, part: 'attributes' | 'indexes', key: string) {
-  return { resource: `${recordOf(collection).resource}/${part}/${key}`, payload: { key } };
-}
-
-function recordOf({ databaseId, id, name }: Collection) {
-  return { resource: `databases/${databaseId}/collections/${id}`, payload: { name } };
-}
-
 /** Throws Failure where the schema has become larger than what every request to the collection can bear to read. */
-export function demandRoom({ attributes, indexes }: Pick<Collection, 'attributes' | 'indexes'>, type: ErrorType): void {
-  if (Buffer.byteLength(JSON.stringify([attributes, indexes])) <= schemaLimits.bytes) return;
+export function demandRoom(
+  { attributes, indexes, relations }: Pick<Collection, 'attributes' | 'indexes' | 'relations'>,
+  type: ErrorType,
+): void {
+  if (Buffer.byteLength(JSON.stringify([attributes, indexes, relations])) <= schemaLimits.bytes) return;
   throw new Failure(type, {
     message: `The attributes and indexes of a collection, with defaults and elements, have at most ${schemaLimits.bytes} bytes together.`,
   });
 }
 
+/** Throws Failure where an attribute of that key cannot be added: it is there, or there are as many as there may be. */
+export function demandFreeKey(collection: Collection, key: string, isAdded = true): void {
+  const shown = shownAttributes(collection);
+  if (shown.some((other) => other.key === key)) throw new Failure('attribute_already_exists');
+  if (isAdded && shown.length >= schemaLimits.attributes) throw new Failure('attribute_limit_exceeded');
+}
+
 /** Removes a collection, whose row is held, with its tables. */
-export async function removeWithTables(unit: Unit, { store, ddl }: SchemaDeps, collection: Collection): Promise<void> {
+export async function removeWithTables(unit: Unit, deps: SchemaDeps, collection: Collection): Promise<void> {
+  const { store, ddl } = deps;
+  await removeRelations(unit, deps, collection.number);
   for (const statement of ddl.drop(collection.number)) await unit.run(statement);
   await unit.run(store.removeCollection(collection.number));
   unit.record('collectionDeleted', recordOf(collection));
@@ -107,6 +107,7 @@ export function createCollections(
         permissions: expandPermissions(input.permissions, 'container'),
         attributes: [],
         indexes: [],
+        relations: [],
         lastPart: 0,
         createdAt: unit.now,
         updatedAt: unit.now,

@@ -79,6 +79,7 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
 
   return {
     create: async (unit, where, collection, given) => {
+      demandUnrelated(collection);
       demandDistinct(given);
       const documents = given.map(({ id, ...input }) => changes.prepare(where, collection, id, input));
       const characters = documents.reduce((sum, { values }) => sum + charactersOf(values), 0);
@@ -86,6 +87,7 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       return changes.insertAll(unit, collection, documents);
     },
     upsert: async (unit, where, collection, given) => {
+      demandUnrelated(collection);
       demandDistinct(given);
       const written: StoredDocument[] = [];
       let bytes = 0;
@@ -98,6 +100,7 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       return written;
     },
     update: async (unit, where, collection, queries, { data = {}, permissions }) => {
+      demandUnrelated(collection);
       const operators = operatorsOf(collection, data);
       const plain = changedValues(collection, unoperated(data, operators));
       const times = timesOf(where.actor, data);
@@ -122,6 +125,7 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       return inOrder(ids, written, (one) => recordUpdate(unit, collection, one, numbers, granted !== undefined));
     },
     remove: async (unit, collection, queries) => {
+      demandUnrelated(collection);
       const ids = await match(unit, collection, queries, 0);
       if (ids.length === 0) return [];
       const rows = await unit.all(store.remove(collection, ids, bulkLimits.bytes));
@@ -132,6 +136,14 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       );
     },
   };
+}
+
+/** As with Appwrite, whose SDKs say so. */
+function demandUnrelated({ relations }: Collection): void {
+  if (relations.length > 0)
+    throw new Failure('general_bad_request', {
+      message: 'A collection with relationships takes no changes of many documents at once.',
+    });
 }
 
 /** Records each document in the order of the ids. */

@@ -8,6 +8,9 @@ import { demandChangeable, grants, isReadable } from '../access.js';
 import type { Where } from '../collections.js';
 import { type StoredDocument, type StoredValues, type Times, withoutAttributes } from '../document.js';
 import { absent, conflict, demandCurrent, mapConstraintErrors, outOfBounds, wireNow } from '../errors.js';
+import { createByteCount, type Release } from '../relations/removal.js';
+import { takeRelations } from '../relations/values.js';
+import type { Relate, RelatedInput } from '../relations/writes.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { DocumentInput, Increment, Precondition } from '../service.js';
@@ -24,6 +27,8 @@ interface Change {
   readonly values?: StoredValues;
   readonly computed?: ReadonlyMap<number, Compute>;
   readonly times?: Times;
+  /** Relationships that are others now. */
+  readonly related?: readonly number[];
 }
 
 /** Changes of documents within a unit of work; each leaves its audit row and its event. Every method throws Failure where the caller lacks the right. */
@@ -66,7 +71,11 @@ export interface Changes {
 const maxValues = 20_000;
 
 /** Creates the changes of documents. */
-export function createChanges({ random, config }: Pick<Runtime, 'random' | 'config'>, store: DocumentStore): Changes {
+export function createChanges(
+  { random, config }: Pick<Runtime, 'random' | 'config'>,
+  store: DocumentStore,
+  { relate, release }: { readonly relate: Relate; readonly release: Release },
+): Changes {
   const maxBytes = config.answerMaxBytes;
   /** What could not be answered whole is not kept. */
   const tooLong = () =>
@@ -88,10 +97,10 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     where: Where,
     collection: Collection,
     id: string,
-    { permissions, values = new Map(), computed = new Map(), times = {} }: Change,
+    { permissions, values = new Map(), computed = new Map(), times = {}, related = [] }: Change,
     mayRead: boolean,
   ): Promise<StoredDocument> => {
-    const always = !mayRead || computed.size > 0;
+    const always = !mayRead || computed.size > 0 || related.length > 0;
     const change = { permissions, values, computed, times, now: wireNow(unit), always, maxBytes };
     const row = await mapConstraintErrors(() => unit.one(store.update(collection, [id], change)));
     if (row === undefined) {
@@ -102,32 +111,41 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     }
     if (row.data === null) throw tooLong();
     const document = toDocument(collection, row);
-    recordUpdate(unit, collection, document, [...values.keys(), ...computed.keys()], permissions !== undefined);
+    const changed = [...values.keys(), ...computed.keys(), ...related];
+    recordUpdate(unit, collection, document, changed, permissions !== undefined);
     return visiblePart(where, collection, document);
   };
+  const newId = () => random.id();
   /** Makes a change that the caller may make; where the document is given whole, nothing that is required may be missing. */
   const edit = async (
     unit: Unit,
     where: Where,
     collection: Collection,
     id: string,
-    { data: sent = {}, permissions, ifMatch }: DocumentInput & Precondition,
+    { data: sent = {}, permissions, ifMatch, nesting }: DocumentInput & Precondition,
     { mayRead, isWhole }: { readonly mayRead: boolean; readonly isWhole: boolean },
   ): Promise<StoredDocument> => {
     await demandMatch(unit, collection, id, { ifMatch }, mayRead);
-    const data = await operatedDocument(unit, store, collection, id, sent, { mayRead, room: maxBytes });
+    const taken = takeRelations(collection, sent, newId);
+    const data = await operatedDocument(unit, store, collection, id, taken.data, { mayRead, room: maxBytes });
     if (isWhole) newValues(collection, data);
     const values = changedValues(collection, data);
-    const change = { permissions: given(where, permissions), values, times: timesOf(where.actor, data) };
-    return write(unit, where, collection, id, change, mayRead);
+    const times = timesOf(where.actor, data);
+    const granted = given(where, permissions);
+    const related = await relateSome(unit, collection, id, { where, relations: taken.relations, nesting }, mayRead);
+    return write(unit, where, collection, id, { permissions: granted, values, times, related }, mayRead);
   };
-  const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions }) => {
+  const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions, nesting }) => {
     if (!grants(where, collection, 'create')) throw new Failure('user_unauthorized');
     const granted = given(where, permissions) ?? defaultPermissions(where.actor);
-    const values = newValues(collection, data);
+    const taken = takeRelations(collection, data, newId);
+    const values = newValues(collection, taken.data);
     if (charactersOf(values) > maxBytes) throw tooLong();
     const times = timesOf(where.actor, data);
-    return { id: id === uniqueId ? random.id() : id, permissions: granted, values, times };
+    const document = { id: id === uniqueId ? newId() : id, permissions: granted, values, times };
+    if (taken.relations.every(({ targets }) => targets.length === 0)) return document;
+    const input = { where, relations: taken.relations, nesting };
+    return { ...document, relate: (unit) => relate(unit, changes, collection, document.id, input, true) };
   };
   const insertAll: Changes['insertAll'] = async (unit, collection, documents) => {
     const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
@@ -149,16 +167,26 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
       });
       written.push(document);
     }
+    for (const document of documents) await document.relate?.(unit);
     return written;
   };
 
+  const relateSome = async (unit: Unit, collection: Collection, id: string, input: RelatedInput, mayRead: boolean) =>
+    input.relations.length === 0 ? [] : relate(unit, changes, collection, id, input, mayRead);
+  const erase = async (unit: Unit, collection: Collection, id: string): Promise<StoredDocument> => {
+    const row = await unit.one(store.remove(collection, [id], maxBytes));
+    if (row === undefined) throw await absent(unit, store, collection);
+    const document = toDocument(collection, row);
+    recordDeletion(unit, collection, document);
+    return document;
+  };
   const insert: Changes['insert'] = async (unit, collection, document) => {
     const [written] = await insertAll(unit, collection, [document]);
     if (written === undefined) throw new Error('a document that was written must be returned');
     return written;
   };
 
-  return {
+  const changes: Changes = {
     prepare,
     insert,
     insertAll,
@@ -200,13 +228,14 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     remove: async (unit, where, collection, id, precondition) => {
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'delete');
       await demandMatch(unit, collection, id, precondition, mayRead);
-      const row = await unit.one(store.remove(collection, [id], maxBytes));
-      if (row === undefined) throw await absent(unit, store, collection);
-      const document = toDocument(collection, row);
-      recordDeletion(unit, collection, document);
+      const others = collection.relations.length === 0 ? [] : await release(unit, where, collection, id);
+      const document = await erase(unit, collection, id);
+      const count = createByteCount();
+      for (const other of others) count((await erase(unit, other.collection, other.id)).data);
       return visiblePart(where, collection, document);
     },
   };
+  return changes;
 }
 
 /** Leaves the event and the audit row of an update. */

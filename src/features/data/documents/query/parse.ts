@@ -13,6 +13,8 @@ import {
   attributeTypes,
   type Collection,
   InvalidValue,
+  isToOne,
+  relationOf,
 } from '../../databases/index.js';
 
 /** What a condition or an order refers to: an attribute, or one of the members every document has. */
@@ -32,6 +34,8 @@ type SystemField = keyof typeof systemFields;
 export interface DocumentQuery extends ListQuery<Field> {
   /** Keys of the attributes to print; null for all. */
   readonly select: readonly string[] | null;
+  /** What is selected of related documents, such as `author.name`. */
+  readonly paths: readonly string[];
 }
 
 /** A condition that an attribute has one value; as far as a database knows, every value matches about as many documents as any other. */
@@ -53,8 +57,17 @@ const isSystemField = (key: string): key is SystemField => Object.hasOwn(systemF
 export function parseQueries(texts: readonly string[], collection: Collection): DocumentQuery {
   const query = createQueryParser(vocabularyOf(collection))(texts);
   let select: readonly string[] | null = null;
-  for (const values of query.selects) select = selection(collection, values, select);
-  return { ...query, select };
+  const paths: string[] = [];
+  for (const values of query.selects) {
+    const isPath = (value: unknown) => typeof value === 'string' && isRelated(collection, value);
+    paths.push(...values.filter(isPath).map(String));
+    select = selection(
+      collection,
+      values.filter((value) => !isPath(value)),
+      select,
+    );
+  }
+  return { ...query, select, paths };
 }
 
 /** What is kept of lists that were asked for before. */
@@ -78,6 +91,13 @@ export function createListParser(): typeof parseQueries {
   };
 }
 
+/** Whether a selection names related documents: those of one relationship, or attributes of them. */
+function isRelated(collection: Collection, value: string): boolean {
+  const [key = '', ...rest] = value.split('.');
+  const relation = relationOf(collection, key);
+  return relation !== undefined && (rest.length > 0 || !isToOne(relation));
+}
+
 function vocabularyOf(collection: Collection): Vocabulary<Field> {
   return { invalid, hasSearch: false, field: (name) => fieldOf(collection, name), kindOf, comparable };
 }
@@ -90,6 +110,8 @@ function kindOf(field: Field): 'text' | 'list' | 'plain' {
 function fieldOf(collection: Collection, key: string): Field {
   if (isSystemField(key)) return { kind: 'system', name: key };
   const attribute = collection.attributes.find((one) => one.key === key);
+  if (attribute === undefined && relationOf(collection, key) !== undefined)
+    throw invalid(`${key} is a relationship to many documents, which cannot be compared.`);
   if (attribute === undefined) throw invalid(`the collection has no attribute ${key.slice(0, 40)}.`);
   return { kind: 'attribute', attribute };
 }

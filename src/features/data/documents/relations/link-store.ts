@@ -1,0 +1,55 @@
+import { attributeColumn } from '#src/platform/db/collection-ddl.js';
+import { documentTable } from '#src/platform/db/collection-tables.js';
+import { linkTable } from '#src/platform/db/link-tables.js';
+import type { Query, Sql } from '#src/platform/db/query.js';
+import { type Collection, otherSide, type Relation } from '../../databases/index.js';
+import { createSerializers } from '../serializer.js';
+
+/** SQL over the links of relationships, each said of the side that the relationship is of. */
+export function createLinkStore(sql: Sql) {
+  const { dialect } = sql;
+  const isOneOf = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
+  const each = dialect === 'sqlite' ? 'json_each(?)' : 'unnest(cast(? as text[])) as given(value)';
+  const text = dialect === 'sqlite' ? '?' : 'cast(? as text)';
+  const serializerOf = createSerializers(dialect);
+  return {
+    /** The documents that one is related to, as `id`. */
+    relatedTo: (relation: Relation, id: string, limit: number): Query =>
+      sql.text(
+        `select ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} = ? limit ${limit}`,
+        [id],
+      ),
+    /** Which of these related documents are related to another than one, as `id`. */
+    takenFrom: (relation: Relation, id: string, others: readonly string[]): Query =>
+      sql.text(
+        `select ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${otherSide(relation)} ${isOneOf} and ${relation.side} <> ?`,
+        [sql.list(others), id],
+      ),
+    insert: (relation: Relation, id: string, others: readonly string[]): Query =>
+      sql.text(
+        `insert into ${linkTable(relation.link)} (${relation.side}, ${otherSide(relation)}) select distinct ${text}, value from ${each}`,
+        [id, sql.list(others)],
+      ),
+    /** Unlinks related documents, whatever they are related to. */
+    removeOf: (relation: Relation, others: readonly string[]): Query =>
+      sql.text(`delete from ${linkTable(relation.link)} where ${otherSide(relation)} ${isOneOf}`, [sql.list(others)]),
+    /** Unlinks related documents from one. */
+    remove: (relation: Relation, id: string, others: readonly string[]): Query =>
+      sql.text(
+        `delete from ${linkTable(relation.link)} where ${relation.side} = ? and ${otherSide(relation)} ${isOneOf}`,
+        [id, sql.list(others)],
+      ),
+    /** What documents show of a relationship to one; the time of their last change stays. */
+    show: (collection: Collection, attribute: number, ids: readonly string[], value: string | null): Query => {
+      const serializer = serializerOf(collection);
+      const printed = serializer.changed(new Map([[attribute, JSON.stringify(value)]]));
+      return sql.text(
+        `update ${documentTable(collection.number)} set ${attributeColumn(attribute)} = ${text}, shape = ${text}, printed = ${printed.sql} where id ${isOneOf} and (select version from collections where number = ?) = ?`,
+        [value, serializer.schemaHash, ...printed.values, sql.list(ids), collection.number, collection.version],
+      );
+    },
+  };
+}
+
+/** SQL over the links of relationships. */
+export type LinkStore = ReturnType<typeof createLinkStore>;

@@ -1,0 +1,149 @@
+import type { Look } from '#src/contract/answer-room.js';
+import { Failure } from '#src/contract/errors.js';
+import { relationLimits } from '#src/contract/limits.js';
+import type { Reader } from '#src/platform/db/unit.js';
+import type { Collections } from '../collections.js';
+import type { StoredDocument } from '../document.js';
+import { SchemaChanged } from '../errors.js';
+import { toDocument } from '../row.js';
+import { printDocument } from '../serializer.js';
+import type { LinkReads } from './link-reads.js';
+import type { Following } from './plan.js';
+
+/** The documents of one relationship and level. */
+interface Level {
+  readonly following: Following;
+  readonly documents: ReadonlyMap<string, StoredDocument>;
+  /** Ids by the document that is related to them, in their order. */
+  readonly ofOwner: ReadonlyMap<string, readonly string[]>;
+  readonly below: readonly Level[];
+}
+
+/** Counts what is read against the bytes that an answer may have. */
+interface Budget {
+  readonly maxBytes: number;
+  bytes: number;
+}
+
+/** Reads what documents are related to within a snapshot, and prints it into them. */
+type Populate = (
+  reader: Reader,
+  plan: readonly Following[],
+  documents: readonly StoredDocument[],
+  maxBytes: number,
+) => Promise<Look<readonly StoredDocument[]>>;
+
+/** Creates what reads the relationships of documents: one statement for each relationship and level. */
+export function createPopulate(reads: LinkReads, collections: Collections): Populate {
+  const readLevel = async (
+    reader: Reader,
+    following: Following,
+    owners: readonly string[],
+    budget: Budget,
+  ): Promise<Level | undefined> => {
+    const { relation, from, where, keys } = following;
+    const documents = new Map<string, StoredDocument>();
+    const ofOwner = new Map<string, string[]>();
+    if (from === undefined || owners.length === 0) return { following, documents, ofOwner, below: [] };
+    const { collection, visibility } = from;
+    const most = budget.maxBytes - budget.bytes;
+    const rows = await reader.all(reads.related(relation, collection, owners, visibility, keys, most));
+    const [first] = rows;
+    if (first !== undefined && Number(first.version) !== collection.version) {
+      collections.forget(where);
+      throw new SchemaChanged();
+    }
+    if (rows.length > relationLimits.read) throw tooMany(relation.key);
+    budget.bytes += Number(first?.total ?? 0);
+    if (budget.bytes > budget.maxBytes) return undefined;
+    for (const row of rows) {
+      const id = String(row.id);
+      const owner = String(row.owner);
+      if (!documents.has(id)) documents.set(id, toDocument(collection, row));
+      const ids = ofOwner.get(owner);
+      if (ids === undefined) ofOwner.set(owner, [id]);
+      else ids.push(id);
+    }
+    const below = await readLevels(reader, following.below, [...documents.keys()], budget);
+    return below && { following, documents, ofOwner, below };
+  };
+  const readLevels = async (
+    reader: Reader,
+    plan: readonly Following[],
+    owners: readonly string[],
+    budget: Budget,
+  ): Promise<Level[] | undefined> => {
+    const levels: Level[] = [];
+    for (const following of plan) {
+      const level = await readLevel(reader, following, owners, budget);
+      if (level === undefined) return undefined;
+      levels.push(level);
+    }
+    return levels;
+  };
+
+  return async (reader, plan, documents, maxBytes) => {
+    const budget: Budget = { maxBytes, bytes: documents.reduce((sum, one) => sum + bytesOf(one), 0) };
+    const owners = documents.map(({ id }) => id);
+    const levels = await readLevels(reader, plan, owners, budget);
+    if (levels === undefined) return { bytes: budget.bytes };
+    // A document that many are related to stands in the answer many times.
+    const sizeOf = createSizes();
+    const bytes = documents.reduce((sum, one) => sum + sizeOf(one, levels), 0);
+    if (bytes > maxBytes) return { bytes };
+    const print = createPrinting();
+    return { bytes, value: documents.map((one) => ({ ...one, data: print(one, levels) })) };
+  };
+}
+
+function bytesOf(document: StoredDocument): number {
+  return printDocument(document).reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+}
+
+function relatedOf({ ofOwner, documents }: Level, owner: string): StoredDocument[] {
+  return (ofOwner.get(owner) ?? []).flatMap((id) => documents.get(id) ?? []);
+}
+
+/** The bytes of documents with what they are related to, each counted once. */
+function createSizes() {
+  const known = new Map<StoredDocument, number>();
+  const sizeOf = (document: StoredDocument, levels: readonly Level[]): number => {
+    const before = known.get(document);
+    if (before !== undefined) return before;
+    let bytes = bytesOf(document);
+    for (const level of levels) {
+      bytes += level.following.relation.key.length + ',"":null'.length;
+      for (const related of relatedOf(level, document.id)) bytes += sizeOf(related, level.below) + 1;
+    }
+    known.set(document, bytes);
+    return bytes;
+  };
+  return sizeOf;
+}
+
+/** The attributes of documents with what they are related to, each printed once. */
+function createPrinting() {
+  const printed = new Map<StoredDocument, string>();
+  const print = (document: StoredDocument, levels: readonly Level[]): string => {
+    const members = levels.map((level) => `"${level.following.relation.key}":${value(document, level)}`);
+    return [...(document.data === '' ? [] : [document.data]), ...members].join(',');
+  };
+  const whole = (document: StoredDocument, levels: readonly Level[]): string => {
+    const before = printed.get(document);
+    if (before !== undefined) return before;
+    const text = printDocument({ ...document, data: print(document, levels) }).join('');
+    printed.set(document, text);
+    return text;
+  };
+  const value = ({ id }: StoredDocument, level: Level): string => {
+    const texts = relatedOf(level, id).map((related) => whole(related, level.below));
+    return level.following.isToOne ? (texts[0] ?? 'null') : `[${texts.join(',')}]`;
+  };
+  return print;
+}
+
+function tooMany(key: string): Failure {
+  return new Failure('general_query_limit_exceeded', {
+    message: `More than ${relationLimits.read} documents are related by ${key}. Read fewer documents at once, or list the related ones.`,
+  });
+}

@@ -1,0 +1,89 @@
+import type { Look } from '#src/contract/answer-room.js';
+import { Failure } from '#src/contract/errors.js';
+import { queryBounds, relationLimits } from '#src/contract/limits.js';
+import type { Row } from '#src/platform/db/table.js';
+import type { Reader } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Collection } from '../../databases/index.js';
+import type { Collections, Where } from '../collections.js';
+import type { DocumentPage, StoredDocument } from '../document.js';
+import { documentsOf, toDocument } from '../row.js';
+import { createLinkReads } from './link-reads.js';
+import { branchOf, printedKeys } from './paths.js';
+import { planOf } from './plan.js';
+import { createPopulate } from './populate.js';
+
+/** What a read is asked to return besides the documents themselves. */
+interface Asked {
+  readonly select: readonly string[] | null;
+  /** What a selection names of related documents. */
+  readonly paths: readonly string[];
+  readonly populate: readonly string[];
+}
+
+/** Reads documents together with those that they are related to. */
+interface RelatedReads {
+  /** One document; `read` throws where the caller may not see it. */
+  get(
+    where: Where,
+    collection: Collection,
+    asked: Asked,
+    read: (reader: Reader, select: readonly string[] | null, maxBytes: number) => Promise<Row>,
+  ): Promise<StoredDocument>;
+  /** A page of a list, which `read` returns in the form of values. */
+  list(
+    where: Where,
+    collection: Collection,
+    asked: Asked,
+    read: (
+      reader: Reader,
+      select: readonly string[] | null,
+      maxBytes: number,
+    ) => Promise<Look<{ readonly total: number; readonly documents: string }>>,
+  ): Promise<DocumentPage>;
+}
+
+/** Creates the reads of documents together with those that they are related to. Each sees one snapshot. */
+export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, collections: Collections): RelatedReads {
+  const populate = createPopulate(createLinkReads(sql), collections);
+  const prepare = async (where: Where, collection: Collection, asked: Asked) => {
+    demandFew(asked);
+    const branch = branchOf(asked.select, asked.paths, asked.populate);
+    const select = printedKeys(collection, branch);
+    return { select, plan: await planOf(collections, where, collection, branch) };
+  };
+  return {
+    get: async (where, collection, asked, read) => {
+      const { select, plan } = await prepare(where, collection, asked);
+      return where.room.read((maxBytes) =>
+        db.lists(where.reading).snapshot(async (reader) => {
+          const row = await read(reader, select, maxBytes);
+          if (row.data === null) return { bytes: Number(row.bytes) };
+          const look = await populate(reader, plan, [toDocument(collection, row)], maxBytes);
+          return { bytes: look.bytes, value: look.value?.[0] };
+        }),
+      );
+    },
+    list: async (where, collection, asked, read) => {
+      const { select, plan } = await prepare(where, collection, asked);
+      return where.room.read((maxBytes) =>
+        db.lists(where.reading).snapshot(async (reader) => {
+          const { bytes, value } = await read(reader, select, maxBytes);
+          if (value === undefined) return { bytes };
+          const look = await populate(reader, plan, documentsOf(collection, value.documents), maxBytes);
+          return {
+            bytes: look.bytes,
+            value: look.value && { total: value.total, documents: look.value },
+          };
+        }),
+      );
+    },
+  };
+}
+
+/** Paths are parsed, so they are counted first. */
+function demandFew({ paths, populate }: Asked): void {
+  const most = relationLimits.followed * relationLimits.levels;
+  if (populate.length > most || paths.length > queryBounds.values)
+    throw new Failure('general_query_limit_exceeded', { message: `A read takes at most ${most} paths to populate.` });
+}
