@@ -142,7 +142,7 @@ test('mistakes end with the code that scripts expect, and a next step', async ()
     [2, 'usage_invalid', ['database', 'update', 'blog', '--project', 'shop', '--enabled', 'maybe']],
     [2, 'general_argument_invalid', ['collection', 'update', 'posts', ...scope, '--permission', 'read(all)']],
     [2, 'usage_invalid', ['collection', 'update', 'posts', ...scope]],
-    [2, 'usage_invalid', [...add, 'text']],
+    [2, 'usage_invalid', [...add, 'point']],
     [2, 'general_argument_invalid', [...add, 'string']],
     [2, 'usage_invalid', [...add, 'integer', '--default', 'many']],
     [2, 'general_argument_invalid', [...add, 'integer', '--default', '1.5']],

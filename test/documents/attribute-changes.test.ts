@@ -81,6 +81,14 @@ test('the SDKs make and change the newer types, under both names', async () => {
     data: { longtext: 'x'.repeat(100_000) } as never,
   })) as unknown as Record<string, unknown>;
   assert.deepEqual([row.v2, row.mediumtext, row.bigint, row.t, row.b, row.text2], ['q', 'w', 7, 'u', -5, null]);
+  const { components } = (await key.get('/openapi.json')).expect(200).body as never as {
+    components: { schemas: Record<string, { properties: Record<string, unknown> }> };
+  };
+  const { v2, b } = components.schemas[`Document.${databaseId}.${id}`]?.properties ?? {};
+  assert.deepEqual(
+    [v2, b],
+    [{ type: 'string', maxLength: 20 }, { type: 'integer' }].map((one) => ({ anyOf: [one, { type: 'null' }] })),
+  );
   await refused(databases.updateBigIntAttribute({ ...of, key: 't', xdefault: 1 }), 400, 'attribute_type_invalid');
   await refused(databases.createVarcharAttribute({ ...of, key: 'x', size: 16_382 }), 400, 'general_argument_invalid');
   await refused(tables.createBigIntColumn({ ...inTable, key: 'x', min: 5, max: 4 }), 400, 'column_value_invalid');
