@@ -147,6 +147,15 @@ export const errorCatalog = {
   token_expired: { status: 401, message: 'The file token has expired.' },
   token_limit_exceeded: { status: 400, message: 'The file has reached its maximum number of tokens.' },
   token_not_found: { status: 404, message: 'There is no such file token.' },
+  transaction_conflict: {
+    status: 409,
+    message: 'A document of the transaction was changed elsewhere. Nothing of the transaction was carried out.',
+  },
+  transaction_expired: { status: 410, message: 'The transaction has expired.' },
+  transaction_invalid: { status: 400, message: 'An operation of the transaction is not valid.' },
+  transaction_limit_exceeded: { status: 400, message: 'The transaction is larger than transactions may be.' },
+  transaction_not_found: { status: 404, message: 'There is no such transaction.' },
+  transaction_not_ready: { status: 400, message: 'The transaction is not open any more.' },
   user_already_exists: { status: 409, message: 'A user with this id or e-mail address already exists.' },
   user_api_key_and_session_set: {
     status: 403,

@@ -361,4 +361,4 @@ export const messageDelays = [30, 120, 600, 3600, 14_400, 43_200] as const;
 export { identityLimits, providerLimits, samlLimits } from './external-login-limits.js';
 export { fileLimits, previewLimits } from './file-limits.js';
 export { feedLimits, realtimeLimits } from './stream-limits.js';
-export { bulkLimits, idempotencyLimits, relationLimits } from './write-limits.js';
+export { bulkLimits, idempotencyLimits, relationLimits, transactionLimits } from './write-limits.js';

@@ -126,8 +126,10 @@ export interface Declaration {
    * largest size. Every operation that replies with a list has one.
    */
   readonly bound?: 'room' | { readonly entries: number; readonly bytes: number };
-  /** A request with an `Idempotency-Key` is carried out once, and its duplicates get the same answer. */
-  readonly idempotent?: true;
+  /** A request with an `Idempotency-Key` is carried out once, and its duplicates get the same answer; where it is false, such a request is refused. */
+  readonly idempotent?: boolean;
+  /** A media type of the JSON reply beside `application/json`, for clients that prefer it. */
+  readonly mediaType?: string;
   /** Takes `If-Match`: nothing is changed where the resource has another entity tag. */
   readonly conditional?: true;
   /** Clients that accept `text/event-stream` get an `EventStream` instead of the JSON reply. */
@@ -172,6 +174,8 @@ export interface RequestFacts {
   readonly charge: (calls: number) => void;
   /** Whether the caller prefers HTML to JSON, as browsers do that open an address (RFC 9110 §12.5.1). */
   readonly prefersPage: () => boolean;
+  /** The media type of the JSON reply, where it is not `application/json`. */
+  readonly mediaType?: string | undefined;
   /** Where the client accepts server-sent events: the id of the last one that it has. */
   readonly eventStream?: { readonly lastEventId: string | null } | undefined;
   /** The value of `If-Match`. */

@@ -8,10 +8,14 @@ export class RawJson {
   /** The entity tag of what it shows, if any. */
   readonly etag: string | undefined;
 
-  constructor(text: string | readonly string[], status?: number, etag?: string) {
+  /** Instead of `application/json`. */
+  readonly mediaType: string | undefined;
+
+  constructor(text: string | readonly string[], status?: number, etag?: string, mediaType?: string) {
     this.parts = typeof text === 'string' ? [text] : text;
     this.status = status;
     this.etag = etag;
+    this.mediaType = mediaType;
   }
 
   get text(): string {

@@ -48,3 +48,27 @@ export const relationLimits = {
   /** Related documents of one relationship and level that a read returns. */
   read: 5000,
 } as const;
+
+/** Transactions of documents. */
+export const transactionLimits = {
+  /** Operations of a transaction, and bytes of what they say. */
+  operations: 100,
+  bytes: 4_194_304,
+  /** Documents that a transaction changes, and bytes of them as they are printed afterwards: as many as one bulk request. */
+  documents: bulkLimits.matched,
+  documentBytes: bulkLimits.bytes,
+  /** Transactions that are open: of a caller, of a project, and bytes of all of a project. */
+  ofCaller: 100,
+  ofProject: 1000,
+  projectBytes: 268_435_456,
+  /** Operations that count as one more call of the rate limit: each call of a transaction carries out all that were staged before. */
+  operationsPerCall: 10,
+  /** Seconds that a transaction is open. */
+  minSeconds: 60,
+  maxSeconds: 3600,
+  seconds: 300,
+  /** How long one that is over can be read. */
+  keptHours: 1,
+  /** How often a request is tried again where other requests of the same transaction come between, or the schema changes. */
+  attempts: 10,
+} as const;

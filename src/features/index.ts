@@ -56,7 +56,10 @@ export function createFeatures(runtime: Runtime) {
     recorded: events.recorded,
   });
   const data = createData(runtime, { projects, idempotency, lists });
-  identity.erasure.withFiles(data.files.eraseOf);
+  identity.erasure.withFiles(async (by, projectId, userId) => {
+    await data.forgetUser(by, projectId, userId);
+    return data.files.eraseOf(by, projectId, userId);
+  });
   const streams = createEventStreams(runtime, {
     ...{ projects, serverKeys, feed: events.feed },
     sources: { users: identity.eventReaders, documents: data.documentReaders, files: data.fileReaders },

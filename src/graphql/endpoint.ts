@@ -22,6 +22,7 @@ const common = {
   reply: rawJson(responses),
   bound: 'room',
   alsoReplies: { 400: responses },
+  mediaType: 'application/graphql-response+json',
   errors: [
     'graphql_no_query',
     'graphql_too_many_queries',
@@ -33,7 +34,15 @@ const common = {
 const body = z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]);
 
 const graphqlApi = declare({
-  post: { ...common, id: 'graphql.post', method: 'POST', path: '/graphql', summary: 'Executes GraphQL.', body },
+  post: {
+    ...common,
+    id: 'graphql.post',
+    method: 'POST',
+    path: '/graphql',
+    summary: 'Executes GraphQL.',
+    body,
+    idempotent: false,
+  },
   mutation: {
     ...common,
     id: 'graphql.mutation',
@@ -41,6 +50,7 @@ const graphqlApi = declare({
     path: '/graphql/mutation',
     summary: 'Executes GraphQL; the path SDKs use for mutations.',
     body,
+    idempotent: false,
   },
   get: {
     ...common,
@@ -52,6 +62,7 @@ const graphqlApi = declare({
       query: z.string().optional(),
       operationName: z.string().optional(),
       variables: z.string().optional(),
+      extensions: z.string().optional(),
     }),
   },
 });

@@ -60,7 +60,7 @@ export function createEngine({ log }: Pick<Runtime, 'log'>, operations: readonly
     const { errors, data } = result.payload;
     if (errors === undefined) return { status: 200, text: printJson(result.payload) };
     const payload = { ...result.payload, errors: formatErrors(errors, caller) };
-    return { status: data === undefined ? 400 : 200, text: printJson(payload) };
+    return { status: data === undefined ? statusOf(payload.errors, caller) : 200, text: printJson(payload) };
   };
   const execute = async (request: PreparedRequest, caller: Caller): Promise<PrintedResult> =>
     (await executePlan(request, caller)) ?? executeByLibrary(request, caller);
@@ -83,7 +83,7 @@ export function createEngine({ log }: Pick<Runtime, 'log'>, operations: readonly
   const executeOne = async (request: PreparedRequest, caller: Caller): Promise<RawJson> => {
     charge([request], caller);
     const { status, text } = await execute(request, caller);
-    return new RawJson(text, status);
+    return new RawJson(text, status, undefined, caller.request.mediaType);
   };
   const executeBatch = async (inputs: readonly unknown[], caller: Caller): Promise<RawJson> => {
     if (inputs.length > graphqlLimits.batch) throw new Failure('graphql_too_many_queries');
@@ -92,7 +92,7 @@ export function createEngine({ log }: Pick<Runtime, 'log'>, operations: readonly
     charge(requests, caller);
     const results: string[] = [];
     for (const request of requests) results.push((await execute(request, caller)).text);
-    return new RawJson(`[${results.join(',')}]`, 200);
+    return new RawJson(`[${results.join(',')}]`, 200, undefined, caller.request.mediaType);
   };
 
   return {
@@ -106,6 +106,17 @@ export function createEngine({ log }: Pick<Runtime, 'log'>, operations: readonly
     /** Executes the request of a query string. */
     get: (caller: Caller, query: unknown) => executeOne(prepare('GET', query), caller),
   };
+}
+
+/**
+ * The status where nothing was executed. GraphQL over HTTP has 400 for its own media type and 200 for `application/json`, by which old clients
+ * take a response for one of GraphQL; a request beyond the limits is refused in both.
+ */
+function statusOf(errors: readonly { readonly extensions: object }[], { request }: Caller): number {
+  const isBeyond = errors.some(
+    ({ extensions }) => 'type' in extensions && extensions.type === 'graphql_limit_exceeded',
+  );
+  return request.mediaType !== undefined || isBeyond ? 400 : 200;
 }
 
 /** Executes GraphQL. */

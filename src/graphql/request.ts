@@ -14,6 +14,8 @@ const requestShape = z.object({
   operationName: z.string().nullish(),
   // A query string has them as text; some clients send text in a body too.
   variables: z.preprocess(fromText, z.record(z.string(), z.unknown()).nullish()),
+  // Nothing is done with them, but what is none is refused.
+  extensions: z.record(z.string(), z.unknown()).nullish(),
 });
 
 /** Parses a request from a body or a query string. Throws Failure. */
@@ -23,7 +25,9 @@ export function parseRequest(input: unknown): GraphqlRequest {
     const queryMissing = parsed.error.issues.some(({ path }) => path.length === 0 || path[0] === 'query');
     throw queryMissing
       ? new Failure('graphql_no_query')
-      : new Failure('general_argument_invalid', { message: 'Invalid `variables` or `operationName` param.' });
+      : new Failure('general_argument_invalid', {
+          message: 'Invalid `variables`, `operationName` or `extensions` param.',
+        });
   }
   const { query, operationName, variables } = parsed.data;
   return { query, operationName: operationName ?? undefined, variables: variables ?? undefined };

@@ -12,7 +12,11 @@ export function createOnce({ idempotency }: Pick<Features, 'idempotency'>) {
   return (context: RequestContext, operation: Operation): Operation => {
     const { declaration } = operation;
     const key = context.req.headers['idempotency-key'];
-    if (key === undefined || declaration.idempotent !== true) return operation;
+    if (key === undefined || declaration.idempotent === undefined) return operation;
+    if (!declaration.idempotent)
+      throw new Failure('general_argument_invalid', {
+        message: 'This route takes no Idempotency-Key: what it does cannot be carried out once. Use the REST routes.',
+      });
     if (typeof key !== 'string' || !keyForm.test(key))
       throw new Failure('general_argument_invalid', {
         message: `The header Idempotency-Key takes 1 to ${idempotencyLimits.key} visible ASCII characters.`,

@@ -198,7 +198,14 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
           }
         : {}),
       ...Object.fromEntries(
-        [...statuses].map(([code, types]) => [code, errorResponse(code, types, also(code), reply.kind === 'page')]),
+        [...statuses].map(([code, types]) => [
+          code,
+          errorResponse(code, types, {
+            json: also(code),
+            mediaType: declaration.mediaType,
+            isPage: reply.kind === 'page',
+          }),
+        ]),
       ),
     },
   };
@@ -218,9 +225,15 @@ function bodyShapeOf({ upload }: Declaration, shape: Json): Json {
 }
 
 /** The content of a successful response. */
-function contentOf({ reply, streams }: Declaration, schemas: Json): Json {
+function contentOf({ reply, streams, mediaType }: Declaration, schemas: Json): Json {
   const asText = { schema: { type: 'string' } };
-  const asJson = (schema: z.ZodType) => ({ 'application/json': { schema: convert(schema, 'output', schemas) } });
+  const asJson = (schema: z.ZodType) =>
+    Object.fromEntries(
+      ['application/json', ...(mediaType === undefined ? [] : [mediaType])].map((type) => [
+        type,
+        { schema: convert(schema, 'output', schemas) },
+      ]),
+    );
   switch (reply.kind) {
     case 'json':
       return { content: { ...asJson(reply.schema), ...(streams ? { 'text/event-stream': asText } : {}) } };
@@ -321,7 +334,14 @@ const errorShape = {
   },
 };
 
-function errorResponse(code: number, types: readonly ErrorType[], also: Json | undefined, isPage = false): Json {
+/** What a status has besides the error envelope: JSON of another shape, which may have its own media type too, or a page. */
+interface Beside {
+  readonly json: Json | undefined;
+  readonly mediaType: string | undefined;
+  readonly isPage: boolean;
+}
+
+function errorResponse(code: number, types: readonly ErrorType[], { json, mediaType, isPage }: Beside): Json {
   const envelope = {
     allOf: [
       { $ref: '#/components/schemas/Error' },
@@ -336,8 +356,9 @@ function errorResponse(code: number, types: readonly ErrorType[], also: Json | u
     },
     content: {
       'application/json': {
-        schema: also === undefined ? envelope : { anyOf: [envelope, also] },
+        schema: json === undefined ? envelope : { anyOf: [envelope, json] },
       },
+      ...(json === undefined || mediaType === undefined ? {} : { [mediaType]: { schema: json } }),
       // For browsers, which ask for it.
       ...(isPage ? { 'text/html': { schema: { type: 'string' } } } : {}),
     },

@@ -1,3 +1,4 @@
+import Negotiator from 'negotiator';
 import { FileContent } from '#src/contract/file-content.js';
 import { forwardedUserAgent } from '#src/contract/headers.js';
 import { type Declaration, invoke, type Operation, type RequestFacts } from '#src/contract/operation.js';
@@ -85,6 +86,7 @@ export function createOperationMiddleware(
       reading,
       charge: (calls) => limit.charge(context, calls),
       prefersPage: () => asksForPage(context),
+      mediaType: preferredType(context, declaration),
       eventStream: acceptsEventStream(context) ? { lastEventId: lastEventIdOf(context) } : undefined,
       ifMatch: context.req.headers['if-match'],
       upload: declaration.upload ? uploadOf(context.req, () => reading.account) : undefined,
@@ -127,6 +129,15 @@ export function createOperationMiddleware(
     if (result instanceof FileContent) await files.prepare(context, result, new RequestReading(context).account);
     else reply.write(context, declaration, operation.present === undefined ? result : operation.present(result));
   };
+}
+
+/** The declared media type, where the caller prefers it to `application/json`. */
+function preferredType({ req }: RequestContext, { mediaType }: Declaration): string | undefined {
+  if (mediaType === undefined) return undefined;
+  const types = ['application/json', mediaType];
+  // Clients may name the encoding too, and then only a type that names it is the same.
+  const preferred = new Negotiator(req).mediaType(types.flatMap((type) => [type, `${type}; charset=utf-8`]));
+  return preferred?.startsWith(mediaType) ? mediaType : undefined;
 }
 
 function lastEventIdOf({ req }: RequestContext): string | null {

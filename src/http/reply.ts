@@ -114,8 +114,8 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
         writeJson(response, value);
         break;
       }
-      response.set('Content-Type', 'application/json; charset=utf-8');
-      const { parts, status, etag } = value as RawJson;
+      const { parts, status, etag, mediaType = 'application/json' } = value as RawJson;
+      response.set('Content-Type', `${mediaType}; charset=utf-8`);
       if (etag !== undefined) response.set('ETag', etag);
       response.body = parts;
       if (status !== undefined) ctx.status = status;

@@ -102,7 +102,8 @@ function createRenaming() {
       const { catchall } = schema.def;
       return catchall === undefined ? object : object.catchall(catchall as z.ZodType);
     }
-    if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject) return z.array(rename(schema.element));
+    if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject)
+      return schema.clone({ ...schema.def, element: rename(schema.element) });
     if (schema instanceof z.ZodUnion) return z.union(schema.options.map((one) => rename(one as z.ZodType)));
     return schema;
   };
@@ -115,9 +116,16 @@ function newMeta({ id, ...meta }: z.GlobalMeta): z.GlobalMeta {
 
 /** What was validated under the new names, under those that the schema has. */
 function withOldNames(schema: z.ZodType | undefined, value: unknown): unknown {
+  if (schema instanceof z.ZodArray && Array.isArray(value))
+    return value.map((one) => withOldNames(schema.element as z.ZodType, one));
   if (!(schema instanceof z.ZodObject) || typeof value !== 'object' || value === null) return value;
   const old = new Map(Object.keys(schema.shape).map((name) => [renamed(name), name]));
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [old.get(name) ?? name, one]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => {
+      const known = old.get(name) ?? name;
+      return [known, withOldNames(schema.shape[known] as z.ZodType | undefined, one)];
+    }),
+  );
 }
 
 function renamedValue(value: unknown): unknown {

@@ -26,6 +26,11 @@ const attributeTypes: readonly [string, object][] = [
   ['Enum', { elements: ['a', 'b'] }],
 ];
 
+const incremented = {
+  ...{ databaseId: 'db', collectionId: 'articles', documentId: 'first' },
+  ...{ action: 'increment', data: { attribute: 'Integer' } },
+};
+
 /** Every operation on databases, collections, attributes, indexes and documents, and GraphQL, in an order in which each can succeed. */
 export const documentWalk: readonly Step[] = [
   ['databases_create', 'POST', '/databases', { databaseId: 'db', name: 'Blog' }],
@@ -71,6 +76,12 @@ export const documentWalk: readonly Step[] = [
   ['graphql_post', 'POST', '/graphql', { query: '{ collectionList(databaseId: "db") { total } }' }],
   ['graphql_mutation', 'POST', '/graphql/mutation', { query: { query: '{ __typename }' } }],
   ['graphql_get', 'GET', `/graphql?query=${encodeURIComponent('{ __typename }')}`],
+  ['databases_createTransaction', 'POST', '/databases/transactions', { ttl: 60 }],
+  ['databases_listTransactions', 'GET', '/databases/transactions'],
+  ['databases_getTransaction', 'GET', '/databases/transactions/LAST'],
+  ['databases_createOperations', 'POST', '/databases/transactions/LAST/operations', { operations: [incremented] }],
+  ['databases_updateTransaction', 'PATCH', '/databases/transactions/LAST', { commit: true }],
+  ['databases_deleteTransaction', 'DELETE', '/databases/transactions/LAST'],
   ['documents_delete', 'DELETE', `${collection}/documents/first`],
   ['databases_deleteIndex', 'DELETE', `${collection}/indexes/by-text`],
   ['databases_deleteAttribute', 'DELETE', `${collection}/attributes/String`],
@@ -285,6 +296,16 @@ const tableMembers: Readonly<Record<string, string>> = {
   ...{ collectionId: 'tableId', documentId: 'rowId', documents: 'rows', attributes: 'columns' },
 };
 
+function tableBody(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [
+      tableMembers[name] ?? name,
+      name === 'operations' ? value.map(tableBody) : value,
+    ]),
+  );
+}
+
 /** The same operations below `/tablesdb`, under its names. */
 export const tableWalk: readonly Step[] = documentWalk
   .filter(([id]) => !id.startsWith('graphql'))
@@ -296,7 +317,5 @@ export const tableWalk: readonly Step[] = documentWalk
       .replace('Attribute', 'Column'),
     method,
     tableNames.reduce((text, [old, name]) => text.replace(old, name), path),
-    body === undefined
-      ? undefined
-      : Object.fromEntries(Object.entries(body as object).map(([name, value]) => [tableMembers[name] ?? name, value])),
+    tableBody(body),
   ]);

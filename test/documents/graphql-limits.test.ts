@@ -62,7 +62,7 @@ test('limits count what fragments repeat, and end where fragments contain each o
     'fragment a on Query { ...b } fragment b on Query { ...a __typename }',
   ]) {
     const { http, errors } = graphqlAnswer(await guest.post('/graphql', { query: `{ ...a } ${cycle}` }));
-    assert.deepEqual([http.status, errors[0]?.type], [400, 'general_argument_invalid'], http.text);
+    assert.deepEqual([http.status, errors[0]?.type], [200, 'general_argument_invalid'], http.text);
     assert.match(errors[0]?.message ?? '', /within itself/);
   }
   const spread = `{ ...roots ...roots } fragment roots on Query { ${many(11, () => '__typename')} }`;
@@ -88,8 +88,8 @@ test('a query of 20 000 levels is refused at once', async () => {
 test('at most so many mistakes are looked for', async () => {
   const query = `{ ${list(many(200, (at) => `unknown${at}`))} }`;
   const { http, errors } = graphqlAnswer(await guest.post('/graphql', { query }));
-  assert.equal(http.status, 400);
-  assert.ok(errors.length <= 21 && http.text.length < 4000);
+  assert.equal(http.status, 200);
+  assert.ok(errors.length > 0 && errors.length <= 21 && http.text.length < 4000);
 });
 
 test('no answer spells out the schema to those who guess', async () => {
@@ -103,7 +103,7 @@ test('no answer spells out the schema to those who guess', async () => {
   ];
   for (const query of guesses) {
     const { http, errors } = graphqlAnswer(await guest.post('/graphql', { query }));
-    assert.deepEqual([http.status, errors[0]?.code, errors[0]?.type], [400, 400, 'general_argument_invalid']);
+    assert.deepEqual([http.status, errors[0]?.code, errors[0]?.type], [200, 400, 'general_argument_invalid']);
     assert.doesNotMatch(http.text, /did you mean/i);
   }
 });
@@ -154,10 +154,13 @@ test('a body of any other shape is refused', async () => {
   ])
     (await guest.post('/graphql', query, { 'Content-Type': type })).refused(415, 'general_media_type_unsupported');
   const several = { query: 'query a { __typename } query b { __typename }' };
-  assert.equal((await guest.post('/graphql', several)).status, 400);
-  assert.equal((await guest.post('/graphql', { ...several, operationName: 'c' })).status, 400);
   const absent = { query: `query ($id: String!) { documentGet(${of}, documentId: $id) { id } }` };
-  assert.equal(graphqlAnswer(await guest.post('/graphql', absent)).http.status, 400);
+  for (const body of [several, { ...several, operationName: 'c' }, absent]) {
+    const { http, errors } = graphqlAnswer(await guest.post('/graphql', body));
+    assert.deepEqual([http.status, errors.length, 'data' in http.body], [200, 1, false], http.text);
+    const letter = await guest.post('/graphql', body, { Accept: 'application/graphql-response+json' });
+    assert.equal(letter.status, 400, letter.text);
+  }
 });
 
 test('text that no database keeps is refused in the text of a query too', async () => {

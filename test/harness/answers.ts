@@ -74,7 +74,7 @@ export function createJudge(document: OpenApiDocument) {
     if (type === undefined || content === undefined)
       return answer.body === '' ? undefined : 'a body where none is declared';
     if (!given.startsWith(type.replace(/\*.*$/, ''))) return `is not ${type}`;
-    if (answer.method === 'HEAD' || type !== 'application/json') return undefined;
+    if (answer.method === 'HEAD' || !/^application\/(.*\+)?json$/.test(type)) return undefined;
     const validate = validator(`${operation.operationId} ${answer.status}`, content.schema, answer.status);
     if (answer.body === '') return 'no body where one is declared';
     return validate(JSON.parse(answer.body)) ? undefined : ajv.errorsText(validate.errors);

@@ -7,6 +7,7 @@ import { createBucketsFeature } from './buckets/index.js';
 import { createDatabasesFeature } from './databases/index.js';
 import { createDocumentsFeature } from './documents/index.js';
 import { createFilesFeature } from './files/index.js';
+import { createTransactionsFeature } from './transactions/index.js';
 
 /** Builds databases with their collections and the documents in them, and buckets with their files. */
 export function createData(
@@ -19,6 +20,7 @@ export function createData(
     while ((await databases.removeCollections(unit, projectId)) > 0);
   });
   const documents = createDocumentsFeature(runtime, databases, idempotency);
+  const transactions = createTransactionsFeature(runtime, { documents, idempotency, lists });
   const ofBuckets = createBucketsFeature(runtime, lists);
   const ofFiles = createFilesFeature(runtime, { buckets: ofBuckets.buckets, bucketStore: ofBuckets.store, lists });
   projects.emptiedBy(ofFiles.emptyProject);
@@ -30,8 +32,11 @@ export function createData(
     fileReaders: ofFiles.readers,
     scans: documents.scans,
     documentReaders: documents.readers,
-    operations: [...operations, ...documents.operations, ...ofBuckets.operations, ...ofFiles.operations],
+    /** Deletes what transactions hold of a user. */
+    forgetUser: transactions.forgetUser,
+    // Before those of databases: `transactions` stands where the id of a database does.
+    operations: [...transactions.operations, ...operations, ...ofBuckets.operations, ...ofFiles.operations],
     valueOperations: documents.valueOperations,
-    jobs: [...jobs(documents.reprint), ...documents.scans.jobs, ...ofFiles.jobs],
+    jobs: [...jobs(documents.reprint), ...documents.scans.jobs, ...transactions.jobs, ...ofFiles.jobs],
   };
 }

@@ -60,6 +60,8 @@ export interface Database extends Reads {
    * The body may run again when the database asks for it, so it must have no other effects.
    */
   work<T>(by: AuditContext, body: (unit: Unit) => Promise<T>): Promise<T>;
+  /** Runs a unit of work, takes back all that it has done, and returns what its body has returned. */
+  rehearse<T>(by: AuditContext, body: (unit: Unit) => Promise<T>): Promise<T>;
   /**
    * Runs a unit of work that nobody waits for the result of, such as the time of the last use. Where the database does not take it at once it is
    * left undone, so that readers are served by a database that is read-only, full or locked.
@@ -95,6 +97,17 @@ class Refusal extends Error {
     super(`a unit of work refuses: ${failure.type}`);
     this.name = 'Refusal';
     this.failure = failure;
+  }
+}
+
+/** What ends a rehearsal, so that the database takes it back. */
+class Rehearsed<T> extends Error {
+  readonly value: T;
+
+  constructor(value: T) {
+    super('a unit of work was rehearsed');
+    this.name = 'Rehearsed';
+    this.value = value;
   }
 }
 
@@ -166,6 +179,24 @@ export function createDatabase(
     ...reads(),
     lists: reads,
     work: (by, body) => work(by, body),
+    rehearse: async (by, body) => {
+      const rehearsed = attempt(
+        by,
+        async (unit) => {
+          throw new Rehearsed(await body(unit));
+        },
+        longestWaitMs,
+      );
+      return rehearsed.then(
+        () => {
+          throw new Error('a rehearsal must not be committed');
+        },
+        (error: unknown) => {
+          if (error instanceof Rehearsed) return error.value;
+          throw error;
+        },
+      );
+    },
     note: async (by, body) => {
       if (!writability.isWritable()) return;
       await work(by, body, noteWaitMs).catch((error: unknown) => {

@@ -3,6 +3,7 @@ import { bodySizes, bulkLimits, queryBounds } from '#src/contract/limits.js';
 import { declare, empty, json, rawJson } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, newId, uniqueId, wireInstant } from '#src/contract/shapes.js';
+import { transactionErrors } from '#src/contract/transaction.js';
 import type { DocumentPage, StoredDocument } from './document.js';
 
 const documents = '/databases/:databaseId/collections/:collectionId/documents';
@@ -19,7 +20,10 @@ const change = { ...write, conditional: true } as const;
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
 const ofDocument = ofCollection.extend({ documentId: customId });
 const ofAttribute = ofDocument.extend({ attribute: customId });
-const absent = ['database_not_found', 'collection_not_found'] as const;
+const absent = ['database_not_found', 'collection_not_found', ...transactionErrors] as const;
+const inTransaction = {
+  transactionId: customId.nullish().meta({ description: 'The transaction that the request is a part of' }),
+};
 
 const data = z.record(z.string(), z.unknown());
 const number = z.union([z.number(), z.bigint()]);
@@ -57,7 +61,8 @@ export const documentShape = z
   .meta({ id: 'Document' });
 
 const documentList = z.object({ total: z.int(), documents: z.array(documentShape) }).meta({ id: 'DocumentList' });
-const newDocument = z.object({ documentId: newId, data: data.nullish(), permissions });
+const newDocument = z.object({ documentId: newId, data: data.nullish(), permissions, ...inTransaction });
+const changed = { data: data.nullish().transform((value) => value ?? undefined), permissions };
 const givenDocuments = z
   .array(
     z
@@ -123,6 +128,7 @@ export const documentsApi = declare({
         .enum(['true', 'false', 'exact'])
         .default('true')
         .meta({ description: 'false: do not count; exact: count without a limit' }),
+      ...inTransaction,
     }),
     reply: rawJson(documentList),
     bound: 'room',
@@ -140,7 +146,7 @@ export const documentsApi = declare({
     path: `${documents}/:documentId`,
     summary: 'Reads a document.',
     params: ofDocument,
-    query: z.object({ queries, populate }),
+    query: z.object({ queries, populate, ...inTransaction }),
     reply: rawJson(documentShape),
     bound: 'room',
     errors: [...absent, 'document_not_found', 'general_query_invalid', 'general_query_limit_exceeded'],
@@ -152,7 +158,7 @@ export const documentsApi = declare({
     path: `${documents}/:documentId`,
     summary: 'Changes attributes or permissions of a document; what is not given stays.',
     params: ofDocument,
-    body: z.object({ data: data.nullish().transform((value) => value ?? undefined), permissions }),
+    body: z.object({ ...changed, ...inTransaction }),
     status: 200,
     reply: rawJson(documentShape),
     errors: [
@@ -174,7 +180,7 @@ export const documentsApi = declare({
     path: `${documents}/:documentId`,
     summary: 'Creates a document, or changes the one that is there; what is not given stays.',
     params: ofDocument,
-    body: z.object({ data: data.nullish().transform((value) => value ?? undefined), permissions }),
+    body: z.object({ ...changed, ...inTransaction }),
     status: 200,
     reply: rawJson(documentShape),
     errors: [
@@ -195,6 +201,7 @@ export const documentsApi = declare({
     body: z.object({
       data: z.looseObject({ $permissions: permissions }),
       queries: matching,
+      ...inTransaction,
     }),
     reply: rawJson(documentList),
     bound: echoed,
@@ -214,7 +221,7 @@ export const documentsApi = declare({
     id: 'documents.upsertAll',
     method: 'PUT',
     summary: 'Creates several documents, or changes those that are there, all or none.',
-    body: z.object({ documents: givenDocuments }),
+    body: z.object({ documents: givenDocuments, ...inTransaction }),
     reply: rawJson(documentList),
     bound: echoed,
     errors: [
@@ -231,7 +238,7 @@ export const documentsApi = declare({
     id: 'documents.deleteAll',
     method: 'DELETE',
     summary: 'Deletes the documents that match queries, all or none.',
-    body: z.object({ queries: matching }),
+    body: z.object({ queries: matching, ...inTransaction }),
     reply: rawJson(documentList),
     bound: echoed,
     errors: [...absent, 'general_bad_request', 'general_query_invalid', 'general_query_limit_exceeded'],
@@ -243,7 +250,7 @@ export const documentsApi = declare({
     path: `${documents}/:documentId/:attribute/increment`,
     summary: 'Adds to a number of a document.',
     params: ofAttribute,
-    body: z.object({ ...step, max: number.nullish() }),
+    body: z.object({ ...step, max: number.nullish(), ...inTransaction }),
     status: 200,
     reply: rawJson(documentShape),
     errors: incrementErrors,
@@ -255,7 +262,7 @@ export const documentsApi = declare({
     path: `${documents}/:documentId/:attribute/decrement`,
     summary: 'Subtracts from a number of a document.',
     params: ofAttribute,
-    body: z.object({ ...step, min: number.nullish() }),
+    body: z.object({ ...step, min: number.nullish(), ...inTransaction }),
     status: 200,
     reply: rawJson(documentShape),
     errors: incrementErrors,
@@ -267,6 +274,7 @@ export const documentsApi = declare({
     path: `${documents}/:documentId`,
     summary: 'Deletes a document.',
     params: ofDocument,
+    body: z.object(inTransaction),
     status: 204,
     reply: empty,
     errors: [...absent, 'document_delete_restricted', 'document_not_found', 'general_bad_request', 'user_unauthorized'],

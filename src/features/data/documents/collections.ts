@@ -42,10 +42,25 @@ interface CachedCollection {
 }
 
 /** What requests do to a collection's documents together, many in one statement. */
-interface Joined {
+export interface Joined {
   /** Reads documents by id. */
   readonly lookup: Loader<Row>;
   readonly create: (creation: Creation) => Promise<StoredDocument>;
+}
+
+/** Lets requests on the documents of a collection share statements. */
+export function joinRequests({ db, sql }: Pick<Runtime, 'db' | 'sql'>, store: DocumentStore) {
+  return (collection: Collection): Joined => ({
+    lookup: createLoader(
+      sql.dialect,
+      async (ids) => {
+        const rows = await db.all(store.byIds(collection, ids));
+        return new Map(rows.map((row) => [String(row.id), row]));
+      },
+      answerLimits.documentsTogether,
+    ),
+    create: createCreation({ db }, store, collection),
+  });
 }
 
 /**
@@ -53,9 +68,9 @@ interface Joined {
  * has grown meanwhile, by whatever process, the collection is read anew and the statement made again.
  */
 export function createCollections(
-  { db, sql }: Pick<Runtime, 'db' | 'sql'>,
+  { db }: Pick<Runtime, 'db'>,
   databases: Databases,
-  store: DocumentStore,
+  joinedOf: (collection: Collection) => Joined,
 ) {
   const cache = new Lru<CachedCollection>(cacheBounds);
 
@@ -72,22 +87,16 @@ export function createCollections(
       : collection.enabled
         ? undefined
         : 'collection_not_found';
-    const lookup = createLoader(
-      sql.dialect,
-      async (ids) => {
-        const rows = await db.all(store.byIds(collection, ids));
-        return new Map(rows.map((row) => [String(row.id), row]));
-      },
-      answerLimits.documentsTogether,
-    );
-    const entry: CachedCollection = {
-      collection,
-      hidden,
-      joined: { lookup, create: createCreation({ db }, store, collection) },
-    };
+    const entry: CachedCollection = { collection, hidden, joined: joinedOf(collection) };
     cache.set(key, entry, bytesOf(collection));
     return entry;
   };
+  /** A unit of Postgres in which a statement has failed reads nothing any more; who runs it begins anew. */
+  const reload = (where: Where, key: string, entry: CachedCollection): Promise<CachedCollection> =>
+    load(where, key).catch((error: unknown) => {
+      if (error instanceof DatabaseError && error.code === '25P02') return entry;
+      throw error;
+    });
   /** A table or column that is gone: the schema has changed under the statement, unless it has not. */
   const mayBeStale = (error: unknown) =>
     error instanceof SchemaChanged ||
@@ -131,7 +140,7 @@ export function createCollections(
           return await body(entry.collection, entry.joined);
         } catch (error) {
           const { number, version } = entry.collection;
-          const { collection } = mayBeStale(error) || isRefusal(error) ? await load(where, key) : entry;
+          const { collection } = mayBeStale(error) || isRefusal(error) ? await reload(where, key, entry) : entry;
           // Another collection under the same id may well have the same version, and a related one may have changed.
           const isSame = collection.number === number && collection.version === version;
           if ((isSame && !(error instanceof SchemaChanged)) || attempt >= attempts) throw error;

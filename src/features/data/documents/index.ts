@@ -1,12 +1,13 @@
 import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Idempotency } from '../../installation/index.js';
 import type { Databases } from '../databases/index.js';
 import { documentsApi, documentValuesApi } from './api.js';
 import { createBulkChanges } from './changes/bulk.js';
 import { createChanges } from './changes/index.js';
-import { createCollections, type Where } from './collections.js';
+import { createCollections, joinRequests, type Where } from './collections.js';
 import { createDocumentReaders } from './readers/index.js';
 import { createReads } from './reads.js';
 import { createLinkStore } from './relations/link-store.js';
@@ -16,11 +17,13 @@ import { createScans } from './scans/index.js';
 import type { Documents, Precondition } from './service.js';
 import { createDocumentStore } from './store.js';
 import { documentReply, pageReply, selectionReply } from './view.js';
+import { createDocumentsOfUnit, type DocumentsOfUnit } from './within/index.js';
 import { createWrites } from './writes.js';
 
 export { documentShape, documentValuesApi } from './api.js';
 export type { DocumentPage, StoredDocument } from './document.js';
 export type { AdvisedScan } from './scans/index.js';
+export type { DocumentsOfUnit } from './within/index.js';
 
 /** What a handler reads of a call, whichever way the operation replies. */
 type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsApi)[K]>, keyof Call>;
@@ -32,16 +35,34 @@ export function createDocumentsFeature(
   idempotency: Idempotency,
 ) {
   const store = createDocumentStore(runtime.sql);
-  const collections = createCollections(runtime, databases, store);
   const scans = createScans(runtime, databases);
   const links = createLinkStore(runtime.sql);
   const relationDeps = { databases, store, links };
   const relations = { relate: createRelate(relationDeps), release: createRelease(relationDeps) };
   const changes = createChanges(runtime, store, relations);
+  const bulk = createBulkChanges(store, changes);
+  const collections = createCollections(runtime, databases, joinRequests(runtime, store));
   const documents: Documents = {
     ...createReads(runtime, collections, store, scans.watch),
-    ...createWrites(runtime, collections, { changes, bulk: createBulkChanges(store, changes) }, idempotency),
+    ...createWrites(runtime, collections, { changes, bulk }, idempotency),
   };
+  return {
+    /** Prints documents that were printed in an earlier form. */
+    reprint: store.reprint,
+    scans,
+    /** Who reads documents now. */
+    readers: createDocumentReaders(runtime, databases, store),
+    ...implementDocuments(documents),
+    /** The same operations as parts of a unit of work. */
+    within: (unit: Unit): DocumentsOfUnit => {
+      const ofUnit = createDocumentsOfUnit(runtime, unit, { databases, store, changes, bulk, idempotency });
+      return { tagOf: ofUnit.tagOf, operations: implementDocuments(ofUnit.documents).operations };
+    },
+  };
+}
+
+/** What the operations do with documents. */
+function implementDocuments(documents: Documents) {
   const where = ({ project, actor, params, request }: Omit<CallOf<'create'>, 'query' | 'body'>): Where => ({
     project,
     actor,
@@ -105,11 +126,6 @@ export function createDocumentsFeature(
   const remove = (call: CallOf<'delete'>, { ifMatch }: Precondition = {}) =>
     documents.remove(where(call), auditContextOf(call), call.params.documentId, { ifMatch });
   return {
-    /** Prints documents that were printed in an earlier form. */
-    reprint: store.reprint,
-    scans,
-    /** Who reads documents now. */
-    readers: createDocumentReaders(runtime, databases, store),
     operations: implement(documentsApi, {
       create: createSome,
       list: async (call) => {

@@ -33,6 +33,7 @@ const touched = [
   'delivery_attempts',
   'files',
   'file_tokens',
+  'transaction_operations',
 ] as const;
 
 /** How much was erased. */

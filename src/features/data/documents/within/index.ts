@@ -1,0 +1,62 @@
+import type { Operation } from '#src/contract/operation.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import { within } from '#src/platform/db/within.js';
+import { etagOf } from '#src/platform/etag.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Idempotency } from '../../../installation/index.js';
+import type { Collection, Databases } from '../../databases/index.js';
+import type { BulkChanges } from '../changes/bulk.js';
+import type { Changes } from '../changes/index.js';
+import { createCollections, type Joined, type Where } from '../collections.js';
+import { demandCurrent } from '../errors.js';
+import { createReads } from '../reads.js';
+import { toDocument } from '../row.js';
+import { printDocument } from '../serializer.js';
+import type { Documents } from '../service.js';
+import type { DocumentStore } from '../store.js';
+import { createWrites } from '../writes.js';
+
+/** Operations on documents that are parts of a unit of work. */
+export interface DocumentsOfUnit {
+  /** The operations with their routes; what they read and change belongs to the unit. */
+  readonly operations: readonly Operation[];
+  /** Locks a document until the end of the unit and names its state, whoever may read it; empty where there is none. */
+  tagOf(where: Where, id: string): Promise<string>;
+}
+
+interface Deps {
+  readonly databases: Databases;
+  readonly store: DocumentStore;
+  readonly changes: Changes;
+  readonly bulk: BulkChanges;
+  readonly idempotency: Idempotency;
+}
+
+/** Builds the service of documents over a unit. No request of it waits for others to share a statement: a unit awaits only SQL. */
+export function createDocumentsOfUnit(
+  runtime: Pick<Runtime, 'sql' | 'clock' | 'config'>,
+  unit: Unit,
+  { databases, store, changes, bulk, idempotency }: Deps,
+): { readonly documents: Documents; readonly tagOf: DocumentsOfUnit['tagOf'] } {
+  const inside = { ...runtime, db: within(unit) };
+  const alone = (collection: Collection): Joined => ({
+    lookup: (id) => unit.one(store.byIds(collection, [id])),
+    create: ({ document }) => changes.insert(unit, collection, document),
+  });
+  const collections = createCollections(inside, databases, alone);
+  const unshared: DocumentStore = { ...store, sharedList: () => undefined };
+  return {
+    documents: {
+      ...createReads(inside, collections, unshared, (where, _collection, _request, read) => read(where)),
+      ...createWrites(inside, collections, { changes, bulk }, idempotency),
+    },
+    tagOf: (where, id) =>
+      collections.use(where, async (collection) => {
+        await unit.one(store.permissions(collection, id));
+        const row = await unit.one(store.one(collection, id, null, runtime.config.answerMaxBytes));
+        if (row === undefined) return '';
+        demandCurrent(collection, row.version);
+        return etagOf(printDocument(toDocument(collection, row)));
+      }),
+  };
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { bodySizes, bulkLimits, transactionLimits } from '#src/contract/limits.js';
+import { declare, empty, json, rawJson } from '#src/contract/operation.js';
+import { customId, newId } from '#src/contract/shapes.js';
+import { transactionErrors } from '#src/contract/transaction.js';
+import { listParameters } from '../../../platform/list-query/api.js';
+import { actions } from './staging/actions.js';
+import { transactionShape } from './view.js';
+
+const common = { tag: 'databases', auth: ['user', 'key'], limit: 'data' } as const;
+const read = { ...common, method: 'GET', scopes: ['documents.read'], status: 200 } as const;
+const write = { ...common, scopes: ['documents.write'] } as const;
+const transactionPath = '/databases/transactions';
+const ofTransaction = z.object({ transactionId: customId });
+
+/** An operation as clients name it. */
+const operationShape = z.object({
+  databaseId: customId,
+  collectionId: customId,
+  documentId: newId.nullish(),
+  action: z.enum(actions),
+  data: z
+    .union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown())).max(bulkLimits.given)])
+    .nullish()
+    .meta({ description: 'What the operation takes: attributes, documents, or queries with data' }),
+});
+
+/** Transactions of documents, each of the user or server key that has begun it. */
+export const transactionsApi = declare({
+  create: {
+    ...write,
+    id: 'databases.createTransaction',
+    method: 'POST',
+    path: transactionPath,
+    summary: 'Begins a transaction.',
+    body: z.object({
+      ttl: z
+        .int()
+        .min(transactionLimits.minSeconds)
+        .max(transactionLimits.maxSeconds)
+        .nullish()
+        .transform((ttl) => ttl ?? transactionLimits.seconds)
+        .meta({ description: 'Seconds until it expires' }),
+    }),
+    status: 201,
+    reply: json(transactionShape),
+    errors: ['transaction_limit_exceeded'],
+  },
+  list: {
+    ...read,
+    id: 'databases.listTransactions',
+    path: transactionPath,
+    summary: 'Lists the transactions of the caller.',
+    query: z.object(listParameters),
+    reply: json(z.object({ total: z.int(), transactions: z.array(transactionShape) }).meta({ id: 'TransactionList' })),
+    bound: 'room',
+    errors: ['general_cursor_not_found'],
+  },
+  get: {
+    ...read,
+    id: 'databases.getTransaction',
+    path: `${transactionPath}/:transactionId`,
+    summary: 'Reads a transaction.',
+    params: ofTransaction,
+    reply: json(transactionShape),
+    errors: ['transaction_not_found'],
+  },
+  update: {
+    ...write,
+    id: 'databases.updateTransaction',
+    method: 'PATCH',
+    path: `${transactionPath}/:transactionId`,
+    summary: 'Commits a transaction or rolls it back.',
+    params: ofTransaction,
+    body: z.object({ commit: z.boolean().nullish(), rollback: z.boolean().nullish() }),
+    status: 200,
+    reply: rawJson(transactionShape),
+    idempotent: true,
+    errors: [
+      ...transactionErrors,
+      'attribute_limit_exceeded',
+      'attribute_not_found',
+      'attribute_type_invalid',
+      'collection_not_found',
+      'database_not_found',
+      'document_invalid_structure',
+      'document_missing_payload',
+      'document_not_found',
+      'general_bad_request',
+      'general_query_invalid',
+      'general_query_limit_exceeded',
+      'user_unauthorized',
+    ],
+  },
+  delete: {
+    ...write,
+    id: 'databases.deleteTransaction',
+    method: 'DELETE',
+    path: `${transactionPath}/:transactionId`,
+    summary: 'Deletes a transaction; one that is open is rolled back.',
+    params: ofTransaction,
+    status: 204,
+    reply: empty,
+    errors: ['transaction_not_found'],
+  },
+  createOperations: {
+    ...write,
+    id: 'databases.createOperations',
+    method: 'POST',
+    path: `${transactionPath}/:transactionId/operations`,
+    summary: 'Adds operations to a transaction, all or none.',
+    params: ofTransaction,
+    body: z.object({ operations: z.array(operationShape).min(1).max(transactionLimits.operations) }),
+    bodyBytes: bodySizes.documents,
+    status: 201,
+    reply: rawJson(transactionShape),
+    idempotent: true,
+    errors: [
+      ...transactionErrors,
+      'attribute_limit_exceeded',
+      'attribute_not_found',
+      'attribute_type_invalid',
+      'collection_not_found',
+      'database_not_found',
+      'document_already_exists',
+      'document_invalid_structure',
+      'document_missing_payload',
+      'document_not_found',
+      'document_unique_constraint_violation',
+      'general_bad_request',
+      'general_query_invalid',
+      'general_query_limit_exceeded',
+      'transaction_invalid',
+      'user_unauthorized',
+    ],
+  },
+});

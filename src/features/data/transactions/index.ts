@@ -1,0 +1,140 @@
+import { Failure } from '#src/contract/errors.js';
+import { transactionLimits } from '#src/contract/limits.js';
+import { type Call, implement, type Operation } from '#src/contract/operation.js';
+import { RawJson } from '#src/contract/raw-json.js';
+import { instantOf } from '#src/platform/clock.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
+import { pruneInBatches } from '#src/platform/db/prune.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { printJson } from '#src/platform/json.js';
+import { type ListField, type Lists, listRequestOf, readList } from '#src/platform/list-query/index.js';
+import type { Job } from '#src/platform/scheduler.js';
+import type { Idempotency } from '../../installation/index.js';
+import type { DocumentsOfUnit } from '../documents/index.js';
+import { transactionsApi } from './api.js';
+import { createTransactions, type Transactions } from './service.js';
+import { type Caller, stagedCall } from './staging/calls.js';
+import { ownerOf } from './staging/states.js';
+import { createTransactionStore, type Transaction, transactions as transactionTable } from './store.js';
+import { toTransaction } from './view.js';
+
+const fields = {
+  $id: { column: 'id', type: 'text' },
+  $createdAt: { column: 'created_at', type: 'instant' },
+  $updatedAt: { column: 'updated_at', type: 'instant' },
+  status: { column: 'status', type: 'text' },
+  operations: { column: 'operations', type: 'integer' },
+  expiresAt: { column: 'expires_at', type: 'instant' },
+} as const satisfies Readonly<Record<string, ListField>>;
+
+interface Deps {
+  readonly documents: { readonly operations: readonly Operation[]; readonly within: (unit: Unit) => DocumentsOfUnit };
+  readonly idempotency: Idempotency;
+  readonly lists: Lists;
+}
+
+/** Transactions of documents; `operations` has those on documents too, which can be parts of a transaction. */
+export function createTransactionsFeature(
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random'>,
+  { documents, idempotency, lists }: Deps,
+) {
+  const { db, sql, clock, random } = runtime;
+  const store = createTransactionStore(sql);
+  const { operations, within } = documents;
+  const transactions = createTransactions(runtime, { store, operations, within });
+  const keep =
+    ({ request }: Caller, status: number) =>
+    async (unit: Unit, transaction: Transaction) =>
+      idempotency.keep(unit, request.idempotent, status, printed(transaction));
+  const prune: Job = {
+    name: 'transactions.prune',
+    schedule: '0 55 * * * *',
+    summary: `Deletes transactions that expired more than ${transactionLimits.keptHours} hour ago`,
+    lease: 'database',
+    run: async (signal) => {
+      const by = { projectId: null, actor: { kind: 'job', id: 'transactions.prune' }, requestId: random.id() };
+      const before = instantOf(clock.now() - transactionLimits.keptHours * 3_600_000);
+      await pruneInBatches(db, by, signal, (limit) => store.prune(before, limit));
+    },
+  };
+  return {
+    jobs: [prune],
+    /** Deletes the transactions of a user, with what was staged in them. */
+    forgetUser: async (by: AuditContext, projectId: string, userId: string): Promise<void> => {
+      await db.work(by, (unit) => unit.run(store.ofOwner(projectId, `user:${userId}`)));
+    },
+    operations: [
+      ...implement(transactionsApi, {
+        create: async (call) => toTransaction(await transactions.begin(call, call.body.ttl)),
+        list: async (call) => {
+          const listRequest = listRequestOf(call);
+          const rows = () => store.rows(call.project.id, ownerOf(call));
+          const listing = { rows: rows(), select: store.columns(), fields, search: [] };
+          const { total, rows: found } = await readList(db, listRequest, (snapshot, maxBytes) =>
+            lists.page(snapshot, listing, listRequest, maxBytes),
+          );
+          return { total, transactions: found.map((row) => toTransaction(transactionTable.decode(row))) };
+        },
+        get: async (call) => toTransaction(await transactions.get(db, call, call.params.transactionId)),
+        update: async (call) => {
+          const { commit, rollback } = call.body;
+          if ((commit === true) === (rollback === true))
+            throw new Failure('general_bad_request', { message: 'Send either `commit: true` or `rollback: true`.' });
+          const act = commit === true ? transactions.commit : transactions.rollBack;
+          return printed(await act(call, call.params.transactionId, keep(call, 200)));
+        },
+        delete: (call) => transactions.remove(call, call.params.transactionId),
+        createOperations: async (call) => {
+          const { operations: given } = call.body;
+          return printed(await transactions.stageListed(call, call.params.transactionId, given, keep(call, 201)));
+        },
+      }),
+      ...operations.map((operation) => joining(operation, transactions, idempotency, () => random.id())),
+    ],
+  };
+}
+
+/** A transaction as text, in the form in which answers are kept for duplicates. */
+function printed(transaction: Transaction): RawJson {
+  return new RawJson(printJson(toTransaction(transaction)));
+}
+
+/** The same operation, which is staged where the request names a transaction. */
+function joining(
+  operation: Operation,
+  transactions: Transactions,
+  idempotency: Idempotency,
+  newId: () => string,
+): Operation {
+  const { id, method, status } = operation.declaration;
+  const read = async (call: Call, transactionId: string) => {
+    // A list may take the database seconds, and in a transaction everybody who writes waits for it.
+    if (id === 'documents.list' && call.actor.kind !== 'key')
+      throw new Failure('general_unauthorized_scope', { message: 'Only a server key can list within a transaction.' });
+    return transactions.read(call, transactionId, id, call);
+  };
+  const stage = async (call: Call, transactionId: string) => {
+    const staged = await transactions.stage(call, transactionId, stagedCall(id, call, newId), (unit, answer) =>
+      idempotency.keep(unit, call.request.idempotent, status, untagged(answer)),
+    );
+    return untagged(staged);
+  };
+  return {
+    ...operation,
+    handle: (call) => {
+      const said = (method === 'GET' ? call.query : call.body) as
+        | { readonly transactionId?: string | null }
+        | undefined;
+      const transactionId = said?.transactionId ?? undefined;
+      if (transactionId === undefined) return operation.handle(call);
+      if (call.actor.kind === 'guest') throw new Failure('transaction_not_found');
+      return method === 'GET' ? read(call, transactionId) : stage(call, transactionId);
+    },
+  };
+}
+
+/** An answer without its entity tag: the document of a transaction is none that a later request could name. */
+function untagged(answer: unknown): unknown {
+  return answer instanceof RawJson ? new RawJson(answer.parts, answer.status) : answer;
+}

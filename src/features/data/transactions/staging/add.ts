@@ -1,0 +1,81 @@
+import { Failure } from '#src/contract/errors.js';
+import { transactionLimits } from '#src/contract/limits.js';
+import { auditContextOf } from '#src/contract/operation.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
+import { printJson } from '#src/platform/json.js';
+import type { DocumentsOfUnit } from '../../documents/index.js';
+import type { Transaction, TransactionStore } from '../store.js';
+import { type Caller, named, type StagedCall } from './calls.js';
+import { createReplay, type Replay, type Staged } from './replay.js';
+import type { States } from './states.js';
+
+/** Counts what a request of a transaction carries out again as calls of the rate limit. */
+export function charge({ request }: Caller, operations: number): void {
+  request.charge(Math.ceil(operations / transactionLimits.operationsPerCall) - 1);
+}
+
+/** Creates what adds calls to a transaction. */
+export function createAdding(
+  { db }: Pick<Runtime, 'db'>,
+  { stagedIn, advance }: States,
+  store: TransactionStore,
+  within: (unit: Unit) => DocumentsOfUnit,
+) {
+  const demandRoom = async (unit: Unit, { projectId, owner }: Transaction, bytes: number): Promise<void> => {
+    const used = await unit.one(store.usage(projectId, owner, unit.now));
+    if (Number(used?.bytes) + bytes > transactionLimits.projectBytes)
+      throw tooLarge(
+        `The open transactions of the project would have more than ${transactionLimits.projectBytes} bytes.`,
+      );
+  };
+  /** Adds calls after `rehearse` has carried them out behind those that are there, in a unit that is taken back. */
+  return async <T>(
+    caller: Caller,
+    transaction: Transaction,
+    { calls, isListed }: { readonly calls: readonly StagedCall[]; readonly isListed: boolean },
+    rehearse: (replay: Replay, before: readonly Staged[]) => Promise<T>,
+    keep: (unit: Unit, rehearsed: T, transaction: Transaction) => Promise<void>,
+  ): Promise<{ readonly rehearsed: T; readonly transaction: Transaction }> => {
+    const by = auditContextOf(caller);
+    const count = transaction.operations + calls.length;
+    const bytes = calls.reduce((sum, call) => sum + Buffer.byteLength(printJson(call)), 0);
+    if (count > transactionLimits.operations)
+      throw tooLarge(`A transaction has at most ${transactionLimits.operations} operations.`);
+    if (transaction.bytes + bytes > transactionLimits.bytes)
+      throw tooLarge(`The operations of a transaction have at most ${transactionLimits.bytes} bytes.`);
+    charge(caller, count);
+    const { bases, rehearsed } = await db.rehearse(by, async (unit) => {
+      const before = await stagedIn(unit, transaction);
+      const replay = createReplay(within, unit, caller);
+      const known = before.map(({ call }) => call);
+      const found: (string | null)[] = [];
+      for (const [at, call] of calls.entries()) {
+        const base = () => replay.baseOf(call, [...known, ...calls.slice(0, at)]);
+        found.push(await (isListed ? named(before.length + at, call, base) : base()));
+      }
+      return { bases: found, rehearsed: await rehearse(replay, before) };
+    });
+    return db.work(by, async (unit) => {
+      await demandRoom(unit, transaction, bytes);
+      const next = await advance(unit, transaction, { operations: count, bytes: transaction.bytes + bytes });
+      await unit.run(
+        store.stage(
+          calls.map((call, at) => ({
+            transactionId: transaction.id,
+            position: transaction.operations + at,
+            call,
+            base: bases[at] ?? null,
+          })),
+        ),
+      );
+      await keep(unit, rehearsed, next);
+      return { rehearsed, transaction: next };
+    });
+  };
+}
+
+/** The error of a transaction that would be too large. */
+export function tooLarge(message: string): Failure {
+  return new Failure('transaction_limit_exceeded', { message });
+}
