@@ -12,6 +12,7 @@ import { createCollections, type SchemaDeps } from './service/collections.js';
 import { createDatabases } from './service/databases.js';
 import { createIndexes } from './service/indexes.js';
 import { createUpgrade, type Reprint } from './service/upgrade.js';
+import { createWordBuilds } from './service/words.js';
 import type { Databases } from './service.js';
 import { createDatabaseStore } from './store.js';
 import { toCollection, toDatabase } from './view.js';
@@ -19,7 +20,15 @@ import { toCollection, toDatabase } from './view.js';
 export { databasesApi } from './api.js';
 export { type AttributeType, attributeTypes, InvalidValue, toStored, typeNames } from './attribute-types.js';
 export { attributesApi, newAttributesApi } from './attributes/api.js';
-export { type Attribute, type Collection, columnKind, currentLayout, type Index, indexProblem } from './schema.js';
+export {
+  type Attribute,
+  type Collection,
+  columnKind,
+  currentLayout,
+  fulltextIndexes,
+  type Index,
+  indexProblem,
+} from './schema.js';
 export type { CollectionSize, Databases } from './service.js';
 export { collections } from './store.js';
 
@@ -29,6 +38,7 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
   const deps = { store: createDatabaseStore(sql), ddl: createCollectionDdl(sql.dialect), random };
   const databases = createService(deps);
   const listing = createListing(runtime, lists, databases);
+  const builds = createWordBuilds(runtime, deps.store, databases);
   const empty = async (by: AuditContext, projectId: string, databaseId?: string): Promise<void> => {
     while ((await db.work(by, (unit) => databases.removeCollections(unit, projectId, databaseId))) > 0);
   };
@@ -78,9 +88,9 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
     databases,
     /** Deletes all collections of a project, or of one of its databases, in several transactions. */
     empty,
-    operations: [...operations, ...attributeOperations(runtime, databases, listing)],
+    operations: [...operations, ...attributeOperations(runtime, { databases, listing, builds })],
     /** The jobs; `reprint` brings documents along. */
-    jobs: (reprint: Reprint) => [createUpgrade(runtime, deps, reprint)],
+    jobs: (reprint: Reprint) => [createUpgrade(runtime, deps, reprint), builds.job],
   };
 }
 

@@ -10,6 +10,7 @@ import type { Row } from '#src/platform/db/table.js';
 import type { Runtime } from '#src/platform/index.js';
 import { Lru } from '#src/platform/lru.js';
 import type { Collection, Databases } from '../databases/index.js';
+import type { RowWrites } from './changes/rows.js';
 import { type Creation, createCreation } from './creation.js';
 import type { StoredDocument } from './document.js';
 import { SchemaChanged } from './errors.js';
@@ -56,6 +57,7 @@ export function createCollections(
   { db, sql }: Pick<Runtime, 'db' | 'sql'>,
   databases: Databases,
   store: DocumentStore,
+  rowWrites: RowWrites,
 ) {
   const cache = new Lru<CachedCollection>(cacheBounds);
 
@@ -83,7 +85,7 @@ export function createCollections(
     const entry: CachedCollection = {
       collection,
       hidden,
-      joined: { lookup, create: createCreation({ db }, store, collection) },
+      joined: { lookup, create: createCreation({ db }, store, rowWrites, collection) },
     };
     cache.set(key, entry, bytesOf(collection));
     return entry;

@@ -6,6 +6,7 @@ import type { Databases } from '../databases/index.js';
 import { documentsApi, documentValuesApi } from './api.js';
 import { createBulkChanges } from './changes/bulk.js';
 import { createChanges } from './changes/index.js';
+import { createRowWrites } from './changes/rows.js';
 import { createCollections, type Where } from './collections.js';
 import { createDocumentReaders } from './readers/index.js';
 import { createReads } from './reads.js';
@@ -29,12 +30,13 @@ export function createDocumentsFeature(
   idempotency: Idempotency,
 ) {
   const store = createDocumentStore(runtime.sql);
-  const collections = createCollections(runtime, databases, store);
+  const rowWrites = createRowWrites(runtime.sql, store);
+  const collections = createCollections(runtime, databases, store, rowWrites);
   const scans = createScans(runtime, databases);
-  const changes = createChanges(runtime, store);
+  const changes = createChanges(runtime, store, rowWrites);
   const documents: Documents = {
     ...createReads(runtime, collections, store, scans.watch),
-    ...createWrites(runtime, collections, { changes, bulk: createBulkChanges(store, changes) }, idempotency),
+    ...createWrites(runtime, collections, { changes, bulk: createBulkChanges(store, rowWrites, changes) }, idempotency),
   };
   const where = ({ project, actor, params, request }: Omit<CallOf<'create'>, 'query' | 'body'>): Where => ({
     project,

@@ -28,7 +28,7 @@ export interface InsertRow {
 }
 
 /** What an update sets; `undefined` leaves the permissions as they are. */
-interface DocumentChange {
+export interface DocumentChange {
   readonly permissions: readonly string[] | undefined;
   readonly values: StoredValues;
   /** Values that the database computes. */
@@ -51,14 +51,14 @@ export interface DocumentStore extends ListStore {
   one(collection: Collection, id: string, select: readonly string[] | null, maxBytes: number): Query;
   /** The row of a new document. */
   insertRow(collection: Collection, document: NewDocument, now: string): InsertRow;
-  /** Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
-  insert(collection: Collection, rows: readonly InsertRow[], now: string): Query;
+  /** For `RowWrites` only, which knows the words of the row, too. Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
+  insertRows(collection: Collection, rows: readonly InsertRow[], now: string): Query;
   /** The permissions of a document that is about to change, locked until the end of the unit. */
   permissions(collection: Collection, id: string): Query;
   /** The permissions of documents by id. */
   permissionsOf(collection: Collection, ids: readonly string[]): Query;
-  /** Returns each document that was changed: none where the schema has changed, everything is as it was, or a computed value does not fit. */
-  update(collection: Collection, ids: readonly string[], change: DocumentChange): Query;
+  /** For `RowWrites` only. Returns each document that was changed: none where the schema has changed, everything is as it was, or a computed value does not fit. */
+  updateRows(collection: Collection, ids: readonly string[], change: DocumentChange): Query;
   /** Returns the documents; longer ones than so many bytes without their attributes. */
   remove(collection: Collection, ids: readonly string[], maxBytes: number): Query;
   /** Prints the attributes of documents of some sequences anew, beyond the first and up to the last, where they were printed for others. */
@@ -126,7 +126,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const data = serializerOf(collection).print(values);
       return { document: { id, databaseId, collectionId, createdAt: now, updatedAt: now, permissions, data }, values };
     },
-    insert: (collection, inserts, now) => {
+    insertRows: (collection, inserts, now) => {
       const { attributes } = collection;
       const { schemaHash } = serializerOf(collection);
       const columns = [
@@ -155,7 +155,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' ? ' for update' : ''}`,
         values: [collection.number, id],
       }),
-    update: (collection, ids, change) => {
+    updateRows: (collection, ids, change) => {
       const named = namedIds(sql, ids);
       const numbers = [...change.values.keys()];
       const changed = [

@@ -6,7 +6,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Collection } from '../../databases/index.js';
 import type { Where } from '../collections.js';
 import type { StoredDocument } from '../document.js';
-import { mapConstraintErrors, wireNow } from '../errors.js';
+import { wireNow } from '../errors.js';
 import { parseQueries } from '../query/parse.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
@@ -14,6 +14,7 @@ import type { DocumentInput, GivenDocument } from '../service.js';
 import type { DocumentStore } from '../store.js';
 import { changedValues, charactersOf } from '../structure.js';
 import { type Changes, recordDeletion, recordUpdate } from './index.js';
+import type { RowWrites } from './rows.js';
 
 /** Changes of many documents within a unit, for server keys: all of them or none. */
 export interface BulkChanges {
@@ -30,7 +31,7 @@ export interface BulkChanges {
 }
 
 /** Creates the changes of many documents. */
-export function createBulkChanges(store: DocumentStore, changes: Changes): BulkChanges {
+export function createBulkChanges(store: DocumentStore, rowWrites: RowWrites, changes: Changes): BulkChanges {
   /** The ids of the documents that match, in their order and locked. */
   const match = async (unit: Unit, collection: Collection, queries: readonly string[], added: number) => {
     const request = parseQueries(queries, collection);
@@ -77,9 +78,7 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       const ids = await match(unit, collection, queries, charactersOf(values));
       if (ids.length === 0) return [];
       const change = { permissions: granted, values, computed: new Map(), always: true, maxBytes: bulkLimits.bytes };
-      const rows = await mapConstraintErrors(() =>
-        unit.all(store.update(collection, ids, { ...change, now: wireNow(unit) })),
-      );
+      const rows = await rowWrites.update(unit, collection, ids, { ...change, now: wireNow(unit) });
       return inOrder(
         ids,
         rows.map((row) => (row.data === null ? tooLarge() : toDocument(collection, row))),

@@ -8,7 +8,7 @@ import type { Collection } from '../../databases/index.js';
 import { demandChangeable, grants, isReadable } from '../access.js';
 import type { Where } from '../collections.js';
 import { type StoredDocument, withoutAttributes } from '../document.js';
-import { absent, conflict, demandCurrent, mapConstraintErrors, wireNow } from '../errors.js';
+import { absent, conflict, demandCurrent, wireNow } from '../errors.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { DocumentInput, Increment, Precondition } from '../service.js';
@@ -16,6 +16,7 @@ import type { DocumentStore, NewDocument, StoredValues } from '../store.js';
 import { changedValues, charactersOf, creationOf, documentResource, keysOf, newValues } from '../structure.js';
 import type { Compute } from './computed.js';
 import { incrementOf } from './increments.js';
+import type { RowWrites } from './rows.js';
 
 /** What of a document is to change. */
 interface Change {
@@ -64,7 +65,11 @@ export interface Changes {
 const maxValues = 20_000;
 
 /** Creates the changes of documents. */
-export function createChanges({ random, config }: Pick<Runtime, 'random' | 'config'>, store: DocumentStore): Changes {
+export function createChanges(
+  { random, config }: Pick<Runtime, 'random' | 'config'>,
+  store: DocumentStore,
+  rowWrites: RowWrites,
+): Changes {
   const maxBytes = config.answerMaxBytes;
   /** What could not be answered whole is not kept. */
   const tooLong = () =>
@@ -111,7 +116,7 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
   ): Promise<StoredDocument> => {
     const always = !mayRead || computed.size > 0;
     const change = { permissions, values, computed, now: wireNow(unit), always, maxBytes };
-    const row = await mapConstraintErrors(() => unit.one(store.update(collection, [id], change)));
+    const [row] = await rowWrites.update(unit, collection, [id], change);
     if (row === undefined) {
       const document = await read(unit, collection, id);
       // It is there and nothing was changed: everything is as it was, or a computed value is out of bounds.
@@ -135,8 +140,9 @@ export function createChanges({ random, config }: Pick<Runtime, 'random' | 'conf
     const sequences = new Map<string, string>();
     const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
     for (let at = 0; at < inserts.length; at += most) {
-      const some = store.insert(collection, inserts.slice(at, at + most), wireNow(unit));
-      for (const row of await mapConstraintErrors(() => unit.all(some))) sequences.set(String(row.id), String(row.seq));
+      const some = inserts.slice(at, at + most);
+      for (const row of await rowWrites.insert(unit, collection, some, wireNow(unit)))
+        sequences.set(String(row.id), String(row.seq));
     }
     const written: StoredDocument[] = [];
     for (const { document: inserted } of inserts) {
