@@ -29,6 +29,7 @@ export function createData(
     checkFiles: ofFiles.check,
     fileReaders: ofFiles.readers,
     scans: documents.scans,
+    transfer: documents.transfer,
     documentReaders: documents.readers,
     operations: [...operations, ...documents.operations, ...ofBuckets.operations, ...ofFiles.operations],
     valueOperations: documents.valueOperations,

@@ -10,9 +10,9 @@ import { pathOf } from './schema.js';
 import { createAttributes } from './service/attributes.js';
 import { createCollections, type SchemaDeps } from './service/collections.js';
 import { createDatabases } from './service/databases.js';
+import { createWordBuilds } from './service/fulltext.js';
 import { createIndexes } from './service/indexes.js';
 import { createUpgrade, type Reprint } from './service/upgrade.js';
-import { createWordBuilds } from './service/words.js';
 import type { Databases } from './service.js';
 import { createDatabaseStore } from './store.js';
 import { toCollection, toDatabase } from './view.js';
@@ -33,7 +33,7 @@ export type { CollectionSize, Databases } from './service.js';
 export { collections } from './store.js';
 
 /** Databases, collections, attributes and indexes. */
-export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'random'>, lists: Lists) {
+export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'random' | 'clock'>, lists: Lists) {
   const { db, sql, random } = runtime;
   const deps = { store: createDatabaseStore(sql), ddl: createCollectionDdl(sql.dialect), random };
   const databases = createService(deps);

@@ -42,7 +42,7 @@ export function createCreation(
     db.work(creations[0].by, async (unit) => {
       const now = wireNow(unit);
       const inserts = creations.map(({ document }) => store.insertRow(collection, document, now));
-      const rows = await rowWrites.insert(unit, collection, inserts, now);
+      const rows = await rowWrites.insert(unit, collection, inserts);
       if (rows.length === 0) throw await conflict(unit, store, collection, creations[0].document.id);
       const sequences = new Map(rows.map((row) => [String(row.id), String(row.seq)]));
       return creations.map(({ by, document: { id } }, at) => {

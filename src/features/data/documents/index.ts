@@ -13,19 +13,22 @@ import { createReads } from './reads.js';
 import { createScans } from './scans/index.js';
 import type { Documents, Precondition } from './service.js';
 import { createDocumentStore } from './store.js';
+import { createTransfer } from './transfer.js';
 import { documentReply, pageReply, selectionReply } from './view.js';
 import { createWrites } from './writes.js';
 
 export { documentShape, documentValuesApi } from './api.js';
 export type { DocumentPage, StoredDocument } from './document.js';
 export type { AdvisedScan } from './scans/index.js';
+export { printDocument } from './serializer.js';
+export type { ImportedDocument, TransferPlace } from './transfer.js';
 
 /** What a handler reads of a call, whichever way the operation replies. */
 type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsApi)[K]>, keyof Call>;
 
 /** Documents of collections. */
 export function createDocumentsFeature(
-  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config' | 'log' | 'metrics'>,
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config' | 'log' | 'metrics' | 'answers'>,
   databases: Databases,
   idempotency: Idempotency,
 ) {
@@ -34,9 +37,10 @@ export function createDocumentsFeature(
   const collections = createCollections(runtime, databases, store, rowWrites);
   const scans = createScans(runtime, databases);
   const changes = createChanges(runtime, store, rowWrites);
+  const bulk = createBulkChanges(store, rowWrites, changes);
   const documents: Documents = {
     ...createReads(runtime, collections, store, scans.watch),
-    ...createWrites(runtime, collections, { changes, bulk: createBulkChanges(store, rowWrites, changes) }, idempotency),
+    ...createWrites(runtime, collections, { changes, bulk }, idempotency),
   };
   const where = ({ project, actor, params, request }: Omit<CallOf<'create'>, 'query' | 'body'>): Where => ({
     project,
@@ -103,6 +107,7 @@ export function createDocumentsFeature(
     /** Prints documents that were printed in an earlier form. */
     reprint: store.reprint,
     scans,
+    transfer: createTransfer(runtime, databases, { collections, store, rowWrites, changes }),
     /** Who reads documents now. */
     readers: createDocumentReaders(runtime, databases, store),
     operations: implement(documentsApi, {

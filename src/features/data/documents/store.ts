@@ -19,6 +19,8 @@ export interface NewDocument {
   readonly id: string;
   readonly permissions: readonly string[];
   readonly values: StoredValues;
+  /** When it was created and changed, in the form of the wire; now where absent. */
+  readonly times?: { readonly createdAt?: string | undefined; readonly updatedAt?: string | undefined };
 }
 
 /** The row of a new document; its sequence comes from the database. */
@@ -52,7 +54,7 @@ export interface DocumentStore extends ListStore {
   /** The row of a new document. */
   insertRow(collection: Collection, document: NewDocument, now: string): InsertRow;
   /** For `RowWrites` only, which knows the words of the row, too. Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
-  insertRows(collection: Collection, rows: readonly InsertRow[], now: string): Query;
+  insertRows(collection: Collection, rows: readonly InsertRow[]): Query;
   /** The permissions of a document that is about to change, locked until the end of the unit. */
   permissions(collection: Collection, id: string): Query;
   /** The permissions of documents by id. */
@@ -63,11 +65,18 @@ export interface DocumentStore extends ListStore {
   remove(collection: Collection, ids: readonly string[], maxBytes: number): Query;
   /** Prints the attributes of documents of some sequences anew, beyond the first and up to the last, where they were printed for others. */
   reprint(collection: Collection, after: number, to: number): Query;
+  /** The last document of the next batch beyond a sequence, as `last`; null where none is left. */
+  batchEnd(collection: Collection, after: number): Query;
+  /** The documents beyond a sequence and up to another, in their order. */
+  between(collection: Collection, after: number, to: number): Query;
   /** Whether an id is taken, which decides the error of a conflict. */
   exists(collection: Collection, id: string): Query;
   /** The version of the schema. */
   version(collection: Collection): Query;
 }
+
+/** Documents that are read at once where all of them are, and about how many bytes. */
+const batch = { documents: 500, bytes: 1_000_000 } as const;
 
 /** Creates the SQL over the documents of collections. */
 export function createDocumentStore(sql: Sql): DocumentStore {
@@ -121,19 +130,26 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         values: [collection.number, ...data.values, ...bytes.values, maxBytes, id],
       });
     },
-    insertRow: (collection, { id, permissions, values }, now) => {
+    insertRow: (collection, { id, permissions, values, times = {} }, now) => {
+      const { createdAt = now } = times;
+      const { updatedAt = createdAt } = times;
       const { databaseId, id: collectionId } = collection;
       const data = serializerOf(collection).print(values);
-      return { document: { id, databaseId, collectionId, createdAt: now, updatedAt: now, permissions, data }, values };
+      return { document: { id, databaseId, collectionId, createdAt, updatedAt, permissions, data }, values };
     },
-    insertRows: (collection, inserts, now) => {
+    insertRows: (collection, inserts) => {
       const { attributes } = collection;
       const { schemaHash } = serializerOf(collection);
       const columns = [
-        ...['id', 'permissions', 'printed'].map((name) => ({ name, kind: 'text' as const })),
+        ...['created_at', 'updated_at', 'id', 'permissions', 'printed'].map((name) => ({
+          name,
+          kind: 'text' as const,
+        })),
         ...attributes.map((attribute) => ({ name: attributeColumn(attribute.number), kind: columnKind(attribute) })),
       ];
       const rows = inserts.map(({ document, values }) => [
+        document.createdAt,
+        document.updatedAt,
         document.id,
         JSON.stringify(document.permissions),
         document.data,
@@ -143,11 +159,10 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const given = givenRows(dialect, table, columns, rows);
       const current = isCurrent(collection);
       const names = ['seq', ...columns.map(({ name }) => name)];
-      const same = [textPlaceholder, textPlaceholder, textPlaceholder].join(', ');
       const overriding = dialect === 'postgres' ? ' overriding system value' : '';
       return query({
-        sql: `insert into ${table} (created_at, updated_at, shape, ${names.join(', ')})${overriding} select ${same}, ${names.join(', ')} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
-        values: [now, now, schemaHash, ...given.values, ...current.values],
+        sql: `insert into ${table} (shape, ${names.join(', ')})${overriding} select ${textPlaceholder}, ${names.join(', ')} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
+        values: [schemaHash, ...given.values, ...current.values],
       });
     },
     permissions: (collection, id) =>
@@ -213,6 +228,22 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       return query({
         sql: `update ${documentTable(collection.number)} set printed = ${printed.sql}, shape = ${textPlaceholder} where seq > ? and seq <= ? and shape <> ?`,
         values: [...printed.values, schemaHash, after, to, schemaHash],
+      });
+    },
+    batchEnd: (collection, after) => {
+      const { sql: bytes, values } = serializerOf(collection).bytes(null);
+      const next = `select seq, ${bytes} as bytes from ${documentTable(collection.number)} where seq > ? order by seq limit ${batch.documents}`;
+      const sized = `select seq, sum(bytes) over (order by seq) - bytes as ahead from (${next}) as next`;
+      return query({
+        sql: `select max(seq) as last from (${sized}) as sized where ahead < ${batch.bytes}`,
+        values: [...values, after],
+      });
+    },
+    between: (collection, after, to) => {
+      const { sql: data, values } = serializerOf(collection).data(null);
+      return query({
+        sql: `select ${documentColumns}, ${data} as data from ${documentTable(collection.number)} as page where page.seq > ? and page.seq <= ? order by page.seq`,
+        values: [...values, after, to],
       });
     },
     exists: (collection, id) =>

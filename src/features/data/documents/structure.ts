@@ -1,6 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { wordLimits } from '#src/contract/limits.js';
-import { wordsOf } from '#src/platform/words.js';
+import { splitWords } from '#src/platform/word-splitter.js';
 import { type Attribute, type Collection, fulltextIndexes, InvalidValue, toStored } from '../databases/index.js';
 import type { StoredValues } from './store.js';
 
@@ -33,7 +33,7 @@ const wordsOfValues = new WeakMap<StoredValues, Map<number, string>>();
 export function joinedWords(attribute: Attribute, values: StoredValues): string {
   const before = wordsOfValues.get(values)?.get(attribute.number);
   if (before !== undefined) return before;
-  const words = wordsOf(String(values.get(attribute.number) ?? ''));
+  const words = splitWords(String(values.get(attribute.number) ?? ''));
   if (words.length > wordLimits.words)
     throw misfit(`attribute "${attribute.key}" has more than ${wordLimits.words} different words.`);
   const joined = words.join(' ');

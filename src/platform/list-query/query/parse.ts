@@ -1,6 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { queryBounds } from '#src/contract/limits.js';
-import { wordsOf } from '#src/platform/words.js';
+import { splitWords } from '#src/platform/word-splitter.js';
 import { searchTermsOf } from './search-terms.js';
 import { type Invalid, oneText, readQuery, readShape, type WireQuery, wholeNumber } from './wire.js';
 
@@ -143,7 +143,7 @@ function createCount(requested: number) {
 }
 
 /** What a search looks for: the words of documents, or the terms of other lists, of which either may be more. */
-const partsOf = (text: string) => Math.max(searchTermsOf(text).length, wordsOf(text).length);
+const partsOf = (text: string) => Math.max(searchTermsOf(text).length, splitWords(text).length);
 
 function createConditionParser<F>(vocabulary: Vocabulary<F>, count: ReturnType<typeof createCount>) {
   const { invalid, comparable } = vocabulary;

@@ -64,12 +64,10 @@ export interface Changes {
 /** What a statement may carry on both databases, with room to spare. */
 const maxValues = 20_000;
 
+type Chosen = Pick<Runtime, 'random' | 'config'>;
+
 /** Creates the changes of documents. */
-export function createChanges(
-  { random, config }: Pick<Runtime, 'random' | 'config'>,
-  store: DocumentStore,
-  rowWrites: RowWrites,
-): Changes {
+export function createChanges({ random, config }: Chosen, store: DocumentStore, rowWrites: RowWrites): Changes {
   const maxBytes = config.answerMaxBytes;
   /** What could not be answered whole is not kept. */
   const tooLong = () =>
@@ -141,8 +139,7 @@ export function createChanges(
     const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
     for (let at = 0; at < inserts.length; at += most) {
       const some = inserts.slice(at, at + most);
-      for (const row of await rowWrites.insert(unit, collection, some, wireNow(unit)))
-        sequences.set(String(row.id), String(row.seq));
+      for (const row of await rowWrites.insert(unit, collection, some)) sequences.set(String(row.id), String(row.seq));
     }
     const written: StoredDocument[] = [];
     for (const { document: inserted } of inserts) {

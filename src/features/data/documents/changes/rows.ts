@@ -10,7 +10,7 @@ import { joinedWords } from '../structure.js';
 /** The one way to write rows of documents: fulltext indexes get their words in the same unit. A row that is deleted takes its words along. */
 export interface RowWrites {
   /** Returns id and sequence of those that were written, as `DocumentStore.insertRows`. */
-  insert(unit: Unit, collection: Collection, inserts: readonly InsertRow[], now: string): Promise<Row[]>;
+  insert(unit: Unit, collection: Collection, inserts: readonly InsertRow[]): Promise<Row[]>;
   /** Returns each document that was changed, as `DocumentStore.updateRows`. */
   update(unit: Unit, collection: Collection, ids: readonly string[], change: DocumentChange): Promise<Row[]>;
 }
@@ -34,9 +34,9 @@ export function createRowWrites(sql: Sql, store: DocumentStore): RowWrites {
   const joinedOf = (attribute: Attribute, values: StoredValues | undefined) =>
     values === undefined ? '' : joinedWords(attribute, values);
   return {
-    insert: (unit, collection, inserts, now) =>
+    insert: (unit, collection, inserts) =>
       mapConstraintErrors(async () => {
-        const rows = await unit.all(store.insertRows(collection, inserts, now));
+        const rows = await unit.all(store.insertRows(collection, inserts));
         const values = new Map(inserts.map((insert) => [insert.document.id, insert.values]));
         const wordsIn = (attribute: Attribute) =>
           rows.map(({ id, seq }) => ({

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { documentTable, wordsTable } from '#src/platform/db/collection-tables.js';
 import { Lru } from '#src/platform/lru.js';
-import { wordsOf } from '#src/platform/words.js';
+import { splitWords } from '#src/platform/word-splitter.js';
 import {
   type Condition,
   createQueryParser,
@@ -99,7 +99,7 @@ function vocabularyOf(collection: Collection): Vocabulary<Field> {
         );
       const { number } = collection;
       const index = { documents: documentTable(number), words: wordsTable(number, found.index.number) };
-      return { kind: 'fulltext', method, field, words: wordsOf(text), index };
+      return { kind: 'fulltext', method, field, words: splitWords(text), index };
     },
   };
 }

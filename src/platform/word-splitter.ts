@@ -9,7 +9,7 @@ const finalSigma = /ς/g;
  * The different words of a text, in one case: runs of letters, marks and digits. Texts that differ in case only, of any alphabet, or in how
  * their characters are composed have the same words. A long word, such as a sentence in a script without spaces, stands as its digest.
  */
-export function wordsOf(text: string): string[] {
+export function splitWords(text: string): string[] {
   const folded = text.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC').replace(finalSigma, 'σ');
   return [...new Set(Array.from(folded.matchAll(runs), ([word]) => shortened(word)))];
 }

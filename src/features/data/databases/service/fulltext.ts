@@ -3,7 +3,7 @@ import type { Unit } from '#src/platform/db/unit.js';
 import { createWordStore } from '#src/platform/db/word-store.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
-import { wordsOf } from '#src/platform/words.js';
+import { splitWords } from '#src/platform/word-splitter.js';
 import { type Collection, type CollectionPath, type Index, indexOf } from '../schema.js';
 import type { Databases } from '../service.js';
 import { collections, type DatabaseStore } from '../store.js';
@@ -23,7 +23,7 @@ const longestWaitMs = 1000;
  * that begins after the index was added does. Where a process dies, the next one goes on from the last unit.
  */
 export function createWordBuilds(
-  { db, sql, random }: Pick<Runtime, 'db' | 'sql' | 'random'>,
+  { db, sql, random, clock }: Pick<Runtime, 'db' | 'sql' | 'random' | 'clock'>,
   store: DatabaseStore,
   databases: Databases,
 ): WordBuilds {
@@ -49,7 +49,7 @@ export function createWordBuilds(
         return true;
       }
       const texts = await unit.all(words.texts(number, attribute.number, after, Number(end)));
-      const rows = texts.map(({ seq, text }) => ({ sequence: String(seq), words: wordsOf(String(text ?? '')) }));
+      const rows = texts.map(({ seq, text }) => ({ sequence: String(seq), words: splitWords(String(text ?? '')) }));
       if (rows.some((one) => one.words.length > wordLimits.words)) {
         const problem = `A document has more than ${wordLimits.words} different words in ${attribute.key}.`;
         await put({ ...whole, problem }, true);
@@ -63,9 +63,9 @@ export function createWordBuilds(
 
   return {
     begin: async (path, key) => {
-      const started = performance.now();
+      const started = clock.monotonic();
       const { number } = await databases.getCollection(db, path);
-      while (performance.now() - started < longestWaitMs && (await step(number)));
+      while (clock.monotonic() - started < longestWaitMs && (await step(number)));
       return indexOf(await databases.getCollection(db, path), key);
     },
     job: {
