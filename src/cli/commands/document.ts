@@ -46,7 +46,7 @@ const exportDocuments = command({
     const { features, output } = call;
     const file = call.args.optionalArgument('FILE') ?? '-';
     const format = formatOf(call, file);
-    const place = await placeOf(call);
+    const place = await transferPlace(call);
     const target = file === '-' ? undefined : await opened(createWriteStream(file, { mode: 0o600 }), file);
     const write = target === undefined ? writeOut : (text: string) => append(target, text);
     const progress = createProgress(output);
@@ -95,7 +95,7 @@ const importDocuments = command({
     const { args, features, output } = call;
     const file = args.argument('FILE');
     const format = formatOf(call, file);
-    const place = await placeOf(call);
+    const place = await transferPlace(call);
     const { attributes } = await features.databases.getCollection(call.runtime.db, {
       ...{ projectId: place.project.id, databaseId: place.databaseId, collectionId: place.collectionId },
     });
@@ -173,7 +173,7 @@ function imported(value: Readonly<Record<string, unknown>>): ImportedDocument | 
   };
 }
 
-async function placeOf({ args, features, runtime }: ApplianceCall): Promise<TransferPlace> {
+async function transferPlace({ args, features, runtime }: ApplianceCall): Promise<TransferPlace> {
   const project = await features.projects.get(runtime.db, args.required('--project'));
   const place = { databaseId: args.required('--database'), collectionId: args.required('--collection') };
   await features.databases.getCollection(runtime.db, { projectId: project.id, ...place });

@@ -13,7 +13,7 @@ import { createReads } from './reads.js';
 import { createScans } from './scans/index.js';
 import type { Documents, Precondition } from './service.js';
 import { createDocumentStore } from './store.js';
-import { createTransfer } from './transfer.js';
+import { createTransfer } from './transfer/index.js';
 import { documentReply, pageReply, selectionReply } from './view.js';
 import { createWrites } from './writes.js';
 
@@ -21,7 +21,7 @@ export { documentShape, documentValuesApi } from './api.js';
 export type { DocumentPage, StoredDocument } from './document.js';
 export type { AdvisedScan } from './scans/index.js';
 export { printDocument } from './serializer.js';
-export type { ImportedDocument, TransferPlace } from './transfer.js';
+export type { ImportedDocument, TransferPlace } from './transfer/index.js';
 
 /** What a handler reads of a call, whichever way the operation replies. */
 type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsApi)[K]>, keyof Call>;

@@ -4,17 +4,23 @@ import type { Project } from '#src/contract/project.js';
 import { operatorReading } from '#src/contract/reading.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Attribute, attributeTypes, type Collection, type Databases, InvalidValue } from '../databases/index.js';
-import type { Changes } from './changes/index.js';
-import type { RowWrites } from './changes/rows.js';
-import type { AuditContext, Collections, Where } from './collections.js';
-import type { StoredDocument } from './document.js';
-import { conflict, wireNow } from './errors.js';
-import { toDocument } from './row.js';
-import { printDocument } from './serializer.js';
-import type { GivenDocument } from './service.js';
-import type { DocumentStore, NewDocument } from './store.js';
-import { creationOf, documentResource } from './structure.js';
+import {
+  type Attribute,
+  attributeTypes,
+  type Collection,
+  type Databases,
+  InvalidValue,
+} from '../../databases/index.js';
+import type { Changes } from '../changes/index.js';
+import type { RowWrites } from '../changes/rows.js';
+import type { AuditContext, Collections, Where } from '../collections.js';
+import type { StoredDocument } from '../document.js';
+import { conflict, wireNow } from '../errors.js';
+import { toDocument } from '../row.js';
+import { printDocument } from '../serializer.js';
+import type { GivenDocument } from '../service.js';
+import type { DocumentStore, NewDocument } from '../store.js';
+import { creationOf, documentResource } from '../structure.js';
 
 /** A document of another place. */
 export interface ImportedDocument extends GivenDocument {
