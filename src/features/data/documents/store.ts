@@ -230,6 +230,19 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         values: [...printed.values, schemaHash, after, to, schemaHash],
       });
     },
+    ...createBatchReads(query, serializerOf),
+    exists: (collection, id) =>
+      query({ sql: `select 1 as one from ${documentTable(collection.number)} where id = ?`, values: [id] }),
+    version: (collection) => query({ sql: `select ${version} as version`, values: [collection.number] }),
+  };
+}
+
+/** Reads of all documents, some at a time. */
+function createBatchReads(
+  query: (fragment: Pick<Query, 'sql' | 'values'>) => Query,
+  serializerOf: ReturnType<typeof createSerializers>,
+): Pick<DocumentStore, 'batchEnd' | 'between'> {
+  return {
     batchEnd: (collection, after) => {
       const { sql: bytes, values } = serializerOf(collection).bytes(null);
       const next = `select seq, ${bytes} as bytes from ${documentTable(collection.number)} where seq > ? order by seq limit ${batch.documents}`;
@@ -246,9 +259,6 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         values: [...values, after, to],
       });
     },
-    exists: (collection, id) =>
-      query({ sql: `select 1 as one from ${documentTable(collection.number)} where id = ?`, values: [id] }),
-    version: (collection) => query({ sql: `select ${version} as version`, values: [collection.number] }),
   };
 }
 
