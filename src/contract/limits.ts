@@ -164,6 +164,8 @@ export const schemaLimits = {
   indexes: 64,
   indexedAttributes: 16,
   indexedCharacters: 768,
+  /** Fulltext indexes among the indexes. */
+  fulltextIndexes: 10,
   /** Of an enum, and characters of each. */
   elements: 100,
   element: 255,
@@ -172,6 +174,9 @@ export const schemaLimits = {
   /** Attributes with their defaults and elements, and indexes, as JSON: every request that touches the collection reads them. */
   bytes: 1_048_576,
 } as const;
+
+/** Fulltext indexes: how many different words of a value they hold, and from which length on a word stands there as its digest. */
+export const wordLimits = { words: 20_000, bytes: 48 } as const;
 
 /** Lists of documents that no index serves: from when on they are kept, and how much of them. */
 export const scanLimits = {

@@ -8,7 +8,7 @@ import { createInstallation, createJobsFeature, sealedInInstallation } from './i
 
 export { searchParameter } from '../platform/list-query/index.js';
 export { bucketsApi } from './data/buckets/index.js';
-export type { Collection, CollectionSize } from './data/databases/index.js';
+export type { Attribute, Collection, CollectionSize } from './data/databases/index.js';
 export {
   attributesApi,
   attributeTypes,
@@ -20,7 +20,13 @@ export {
   shownAttributes,
   typeNames,
 } from './data/databases/index.js';
-export { type AdvisedScan, documentShape } from './data/documents/index.js';
+export {
+  type AdvisedScan,
+  documentShape,
+  type ImportedDocument,
+  printDocument,
+  type TransferPlace,
+} from './data/documents/index.js';
 export { fileShape } from './data/files/index.js';
 export type { AuditEntry } from './events/audit/index.js';
 export { BrokenChainError, publicKeyOf, toAuditEntry, verifyExport } from './events/audit/index.js';
@@ -79,6 +85,7 @@ export function createFeatures(runtime: Runtime) {
     ...{
       databases: data.databases,
       scans: data.scans,
+      transfer: data.transfer,
       buckets: data.buckets,
       files: data.files,
       checkFiles: data.checkFiles,

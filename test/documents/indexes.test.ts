@@ -30,7 +30,7 @@ test('an index is read, listed and removed; what it cannot be made of is refused
     { type: 'unique', attributes: ['tags'] },
   ])
     (await create({ key: 'x', ...wrong })).refused(400, 'index_invalid');
-  for (const wrong of [{ attributes: [] }, { type: 'fulltext' }, { orders: ['UP'] }, { key: 'a"b' }])
+  for (const wrong of [{ attributes: [] }, { type: 'spatial' }, { orders: ['UP'] }, { key: 'a"b' }])
     (await create({ key: 'x', ...wrong })).refused(400, 'general_argument_invalid');
   (await key.delete(`${indexes}/by`)).expect(204);
   (await key.delete(`${indexes}/by`)).refused(404, 'index_not_found');

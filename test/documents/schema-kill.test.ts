@@ -57,6 +57,8 @@ async function change(server: Server, id: string): Promise<void> {
     await done('POST', `${path}/indexes`, { key, type: 'key', attributes: [key] });
     await done('POST', `${path}/documents`, { documentId: 'unique()', data: { [key]: made } });
     await done('DELETE', `${path}/indexes/${key}`);
+    await done('POST', `${path}/indexes`, { key: `words${key}`, type: 'fulltext', attributes: ['text'] });
+    await done('DELETE', `${path}/indexes/words${key}`);
     if (random.chance(0.8)) {
       answered.delete(name);
       await done('DELETE', `${path}/attributes/${key}`);
@@ -76,7 +78,7 @@ async function verifyAnswers(server: Server): Promise<void> {
       if (name.startsWith(`${id}.`)) assert.equal(keys.includes(name.slice(id.length + 1)), there, name);
     const documents = `${base}/${id}/documents`;
     const before = (await ask(server, 'GET', documents)).body.total ?? Number.NaN;
-    const data = Object.fromEntries(keys.map((key, at) => [key, at]));
+    const data = Object.fromEntries(keys.map((key, at) => [key, key === 'text' ? 'some words' : at]));
     const created = await ask(server, 'POST', documents, { documentId: 'unique()', data });
     assert.equal(created.status, 201, JSON.stringify(created.body));
     assert.equal((await ask(server, 'GET', documents)).body.total, before + 1);
@@ -89,6 +91,8 @@ test(`a schema is the old one or the new one after each of ${rounds} kills, seed
   assert.equal((await ask(server, 'POST', '/databases', { databaseId: 'db', name: 'Db' })).status, 201);
   for (const id of collections)
     assert.equal((await ask(server, 'POST', base, { collectionId: id, name: id })).status, 201);
+  for (const id of collections)
+    await ask(server, 'POST', `${base}/${id}/attributes/string`, { key: 'text', size: 50, required: false });
   let columns = 0;
   for (let round = 0; round < rounds; round++) {
     // The changes end with the connection, which fetch reports as a TypeError, and with nothing else.

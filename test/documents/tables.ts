@@ -54,17 +54,23 @@ export async function verifyTables(place: Installation): Promise<number> {
     ...numbers(attributes).map((attribute) => `d_${number}.a_${attribute}`),
     ...['role', 'seq', 'created_at'].map((column) => `r_${number}.${column}`),
   ]);
+  const words = collections.flatMap(({ number, indexes: list }) =>
+    numbers(list, 'fulltext').map((index) => `w_${number}_${index}`),
+  );
+  const ofWords = new Set(columns.map(({ table }) => String(table)).filter((name) => /^w_\d+_\d+$/.test(name)));
+  assert.deepEqual([...ofWords].sort(), words.sort());
   const found = columns.map((row) => `${row.table}.${row.column}`).filter((name) => /^[dr]_\d+\./.test(name));
   assert.deepEqual(found.sort(), expected.sort());
   const named = collections.flatMap(({ number, indexes: list }) =>
-    numbers(list).map((index) => `i_${number}_${index}`),
+    numbers(list, 'key').map((index) => `i_${number}_${index}`),
   );
   const there = indexes.map(({ name }) => String(name)).filter((name) => /^i_\d+_\d+$/.test(name));
   assert.deepEqual(there.sort(), named.sort());
   return expected.length;
 }
 
-function numbers(list: unknown): number[] {
-  const parts: { number: number }[] = JSON.parse(String(list));
-  return parts.map(({ number }) => number);
+/** The numbers of attributes, or of indexes of a type. */
+function numbers(list: unknown, type?: string): number[] {
+  const parts: { number: number; type: string }[] = JSON.parse(String(list));
+  return parts.filter((part) => type === undefined || part.type === type).map(({ number }) => number);
 }

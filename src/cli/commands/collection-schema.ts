@@ -107,7 +107,12 @@ const addIndex = command({
   options: [
     projectOption,
     databaseOption,
-    { flag: '--type', value: 'TYPE', summary: 'unique refuses equal values', choices: ['key', 'unique'] },
+    {
+      flag: '--type',
+      value: 'TYPE',
+      summary: 'unique refuses equal values, fulltext finds words',
+      choices: ['key', 'unique', 'fulltext'],
+    },
     {
       flag: '--attributes',
       value: 'LIST',
@@ -139,6 +144,7 @@ const addIndex = command({
         ['key', value.key],
         ['type', value.type],
         ['attributes', value.attributes.join(', ')],
+        ['status', value.status],
       ]),
     };
   },

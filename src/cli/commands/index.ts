@@ -9,6 +9,7 @@ import { listingCommands } from './commands.js';
 import { configCommands } from './config.js';
 import { cronCommands } from './cron.js';
 import { databaseCommands } from './database.js';
+import { documentCommands } from './document.js';
 import { eventsCommands } from './events.js';
 import { filesCommands } from './files.js';
 import { graphqlCommands } from './graphql.js';
@@ -47,6 +48,7 @@ export const commands: readonly Command[] = [
   ...collectionCommands,
   ...collectionSchemaCommands,
   adviseCommand,
+  ...documentCommands,
   ...bucketCommands,
   ...webhookCommands,
   ...webhookDeliveryCommands,

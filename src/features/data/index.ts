@@ -31,6 +31,7 @@ export function createData(
     checkFiles: ofFiles.check,
     fileReaders: ofFiles.readers,
     scans: documents.scans,
+    transfer: documents.transfer,
     documentReaders: documents.readers,
     /** Deletes what transactions hold of a user. */
     forgetUser: transactions.forgetUser,

@@ -1,5 +1,6 @@
 import { countsTable, documentTable, readersTable } from './collection-tables.js';
 import { collectionTriggers, replacedTriggers, rolesOf } from './collection-triggers.js';
+import { createWords, dropWords } from './collection-words.js';
 import type { DialectName, Query } from './query.js';
 
 /** How an attribute is stored. A list is JSON text. */
@@ -78,7 +79,9 @@ export function createCollectionDdl(dialect: DialectName) {
       ...collectionTriggers(dialect, number).map(statement),
     ],
     timeIndex,
-    drop: (number: number): Query[] => [
+    /** Drops the tables of a collection with those of its fulltext indexes. */
+    drop: (number: number, fulltext: readonly number[]): Query[] => [
+      ...fulltext.flatMap((index) => dropWords(dialect, number, index).map(statement)),
       statement(`drop table ${readersTable(number)}`),
       statement(`drop table ${documentTable(number)}`),
       statement(`delete from ${countsTable} where number = ${number}`),
@@ -98,6 +101,9 @@ export function createCollectionDdl(dialect: DialectName) {
         `create ${unique ? 'unique ' : ''}index ${indexName(number, index)} on ${documentTable(number)} (${list.join(', ')})`,
       );
     },
+    /** Makes the table of a fulltext index, which loses the words of a document with the document. */
+    createWords: (number: number, index: number): Query[] => createWords(dialect, number, index).map(statement),
+    dropWords: (number: number, index: number): Query[] => dropWords(dialect, number, index).map(statement),
     /** Makes the tables of an earlier layout keep what those of the present one keep, for every document that is written from then on. */
     beginUpgrade: (number: number): Query[] => [
       // No document is written between the count and the commit.

@@ -17,7 +17,10 @@ const invalid = (message: string) =>
 export function vocabularyOf(fields: Readonly<Record<string, ListField>>): Vocabulary<ListField> {
   return {
     invalid,
-    hasSearch: true,
+    search: (field, method, text) => {
+      if (method === 'notSearch') throw invalid('unknown method notSearch.');
+      return { kind: 'words', field, text };
+    },
     field: (name) => {
       const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
       if (field === undefined) throw invalid(`this list has no attribute ${name.slice(0, 40)}.`);

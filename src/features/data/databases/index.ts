@@ -13,6 +13,7 @@ import { pathOf } from './schema.js';
 import { createAttributes } from './service/attributes.js';
 import { createCollections, type SchemaDeps } from './service/collections.js';
 import { createDatabases } from './service/databases.js';
+import { createWordBuilds } from './service/fulltext.js';
 import { createIndexes } from './service/indexes.js';
 import { createUpgrade, type Reprint } from './service/upgrade.js';
 import type { Databases } from './service.js';
@@ -33,12 +34,20 @@ export {
   shownAttributes,
   shownRelations,
 } from './relations/relation.js';
-export { type Attribute, type Collection, columnKind, currentLayout, type Index, indexProblem } from './schema.js';
+export {
+  type Attribute,
+  type Collection,
+  columnKind,
+  currentLayout,
+  fulltextIndexes,
+  type Index,
+  indexProblem,
+} from './schema.js';
 export type { CollectionSize, Databases } from './service.js';
 export { collections } from './store.js';
 
 /** Databases, collections, attributes and indexes. */
-export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'random'>, lists: Lists) {
+export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'random' | 'clock'>, lists: Lists) {
   const { db, sql, random } = runtime;
   const deps = {
     store: createDatabaseStore(sql),
@@ -48,6 +57,7 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
   };
   const databases = createService(deps);
   const listing = createListing(runtime, lists, databases);
+  const builds = createWordBuilds(runtime, deps.store, databases);
   const empty = async (by: AuditContext, projectId: string, databaseId?: string): Promise<void> => {
     while ((await db.work(by, (unit) => databases.removeCollections(unit, projectId, databaseId))) > 0);
   };
@@ -99,11 +109,11 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
     empty,
     operations: [
       ...operations,
-      ...attributeOperations(runtime, databases, listing),
+      ...attributeOperations(runtime, { databases, listing, builds }),
       ...relationOperations(runtime, databases),
     ],
     /** The jobs; `reprint` brings documents along. */
-    jobs: (reprint: Reprint) => [createUpgrade(runtime, deps, reprint)],
+    jobs: (reprint: Reprint) => [createUpgrade(runtime, deps, reprint), builds.job],
   };
 }
 

@@ -22,9 +22,13 @@ export interface Attribute extends AttributeOptions {
 export interface Index {
   readonly number: number;
   readonly key: string;
-  readonly type: 'key' | 'unique';
+  readonly type: 'key' | 'unique' | 'fulltext';
   readonly attributes: readonly string[];
   readonly orders: readonly ('ASC' | 'DESC')[];
+  /** The last sequence whose words a fulltext index holds, while it is built for documents that were there before it. */
+  readonly builtTo?: number;
+  /** Why it could not be built; it is neither kept nor searched then. */
+  readonly problem?: string;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
 }
@@ -83,12 +87,25 @@ export function indexOf({ indexes }: Collection, key: string): Index {
   return partOf(indexes, key, 'index_not_found');
 }
 
+/** The fulltext indexes whose words are kept, with their attributes: `ready` only those that hold every document. */
+export function fulltextIndexes(
+  { indexes, attributes }: Collection,
+  ready = false,
+): readonly { readonly index: Index; readonly attribute: Attribute }[] {
+  return indexes.flatMap((index) => {
+    if (index.type !== 'fulltext' || index.problem !== undefined || (ready && index.builtTo !== undefined)) return [];
+    const attribute = attributes.find(({ key }) => key === index.attributes[0]);
+    return attribute === undefined ? [] : [{ index, attribute }];
+  });
+}
+
 /** Why there can be no index over these attributes; undefined where there can be one. */
 export function indexProblem(attributes: readonly Attribute[], type: Index['type']): string | undefined {
   const characters = attributes.reduce(
     (sum, { type, size = attributeTypes[type].characters ?? 0, array }) => sum + (array ? 0 : size),
     0,
   );
+  if (type === 'fulltext') return fulltextProblem(attributes);
   if (attributes.length === 0 || attributes.length > schemaLimits.indexedAttributes)
     return `An index has 1 to ${schemaLimits.indexedAttributes} attributes.`;
   if (attributes.some(({ type }) => type === 'relationship')) return 'A relationship has an index of its own.';
@@ -96,6 +113,13 @@ export function indexProblem(attributes: readonly Attribute[], type: Index['type
   if (characters > schemaLimits.indexedCharacters)
     return `The attributes of an index may have ${schemaLimits.indexedCharacters} characters together.`;
   if (type === 'unique' && attributes.some(({ array }) => array)) return 'An array cannot be unique.';
+  return undefined;
+}
+
+function fulltextProblem([attribute, ...others]: readonly Attribute[]): string | undefined {
+  if (attribute === undefined || others.length > 0) return 'A fulltext index has one attribute, which `search` names.';
+  if (attribute.array || !attributeTypes[attribute.type].isSearchable)
+    return `A fulltext index holds text, and ${attribute.key} is none.`;
   return undefined;
 }
 

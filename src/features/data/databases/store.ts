@@ -1,4 +1,4 @@
-import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
+import { documentTable, readersTable, wordsTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, bool, instant, integer, json, nullable, table, text } from '#src/platform/db/table.js';
 import type { Relation } from './relations/model.js';
@@ -146,19 +146,35 @@ export function createDatabaseStore(sql: Sql) {
           .where({ number })
           .update({ layout, upgraded_to: null, version: knex.raw('version + 1') }),
       ),
+    /** The indexes of a collection, one of which was built further; every process sees by the version where it is `over`. */
+    indexesBuilt: (number: number, indexes: readonly Index[], over: boolean): Query =>
+      sql.compile(
+        knex(collections.name)
+          .where({ number })
+          .update({ ...collections.encodeSome({ indexes }), ...(over ? { version: knex.raw('version + 1') } : {}) }),
+      ),
+    /** Collections with an index that is being built. The member stands in no other text of indexes, as keys hold no quotes. */
+    withUnbuilt: (): Query =>
+      sql.compile(knex(collections.name).whereLike('indexes', '%"builtTo":%').orderBy('number').select('number')),
     countDocuments: (number: number): Query =>
       sql.compile(knex(documentTable(number)).select(knex.raw('count(*) as count'))),
-    bytesOf: (number: number): Query => {
-      const tables = [documentTable(number), readersTable(number)];
-      if (sql.dialect === 'postgres')
-        return sql.text(
-          'select pg_total_relation_size(cast(? as regclass)) + pg_total_relation_size(cast(? as regclass)) as bytes',
-          tables,
-        );
+    bytesOf: (number: number, fulltext: readonly number[]): Query => {
+      const words = fulltext.map((index) => wordsTable(number, index));
+      const own = [documentTable(number), readersTable(number)];
+      if (sql.dialect === 'postgres') {
+        const tables = [...own, ...words];
+        const sizes = tables.map(() => 'pg_total_relation_size(cast(? as regclass))');
+        return sql.text(`select ${sizes.join(' + ')} as bytes`, tables);
+      }
+      // What a virtual table stores is in tables of its own.
+      const tables = [
+        ...own,
+        ...words.flatMap((name) => ['data', 'idx', 'docsize', 'config'].map((part) => `${name}_${part}`)),
+      ];
       // The names come first, as `dbstat` walks only what it is asked for by name.
       return sql.text(
         `select sum(pgsize) as bytes from sqlite_master cross join dbstat on dbstat.name = sqlite_master.name
-          where aggregate = 1 and type in ('table', 'index') and tbl_name in (?, ?)`,
+          where aggregate = 1 and type in ('table', 'index') and tbl_name in (${tables.map(() => '?').join(', ')})`,
         tables,
       );
     },

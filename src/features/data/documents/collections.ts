@@ -10,6 +10,7 @@ import type { Row } from '#src/platform/db/table.js';
 import type { Runtime } from '#src/platform/index.js';
 import { Lru } from '#src/platform/lru.js';
 import type { Collection, Databases } from '../databases/index.js';
+import type { RowWrites } from './changes/rows.js';
 import { type Creation, createCreation } from './creation.js';
 import type { StoredDocument } from './document.js';
 import { SchemaChanged } from './errors.js';
@@ -49,7 +50,7 @@ export interface Joined {
 }
 
 /** Lets requests on the documents of a collection share statements. */
-export function joinRequests({ db, sql }: Pick<Runtime, 'db' | 'sql'>, store: DocumentStore) {
+export function joinRequests({ db, sql }: Pick<Runtime, 'db' | 'sql'>, store: DocumentStore, rowWrites: RowWrites) {
   return (collection: Collection): Joined => ({
     lookup: createLoader(
       sql.dialect,
@@ -59,7 +60,7 @@ export function joinRequests({ db, sql }: Pick<Runtime, 'db' | 'sql'>, store: Do
       },
       answerLimits.documentsTogether,
     ),
-    create: createCreation({ db }, store, collection),
+    create: createCreation({ db }, store, rowWrites, collection),
   });
 }
 

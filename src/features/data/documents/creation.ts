@@ -3,8 +3,9 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import { untilOf } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection } from '../databases/index.js';
+import type { RowWrites } from './changes/rows.js';
 import type { StoredDocument } from './document.js';
-import { conflict, mapConstraintErrors, wireNow } from './errors.js';
+import { conflict, wireNow } from './errors.js';
 import { printDocument } from './serializer.js';
 import type { DocumentStore, NewDocument } from './store.js';
 import { creationOf, documentResource } from './structure.js';
@@ -33,6 +34,7 @@ const maxValues = 20_000;
 export function createCreation(
   { db }: Pick<Runtime, 'db'>,
   store: DocumentStore,
+  rowWrites: RowWrites,
   collection: Collection,
 ): (creation: Creation) => Promise<StoredDocument> {
   const payload = creationOf(collection);
@@ -40,7 +42,7 @@ export function createCreation(
     db.work(creations[0].by, async (unit) => {
       const now = wireNow(unit);
       const inserts = creations.map(({ document }) => store.insertRow(collection, document, now));
-      const rows = await mapConstraintErrors(() => unit.all(store.insert(collection, inserts)));
+      const rows = await rowWrites.insert(unit, collection, inserts);
       if (rows.length === 0) throw await conflict(unit, store, collection, creations[0].document.id);
       const sequences = new Map(rows.map((row) => [String(row.id), String(row.seq)]));
       return creations.map(({ by, document: { id } }, at) => {

@@ -17,8 +17,8 @@ export type StoredValues = ReadonlyMap<number, unknown>;
 
 /** Times of a document that are not the moment of its change. */
 export interface Times {
-  readonly createdAt?: string;
-  readonly updatedAt?: string;
+  readonly createdAt?: string | undefined;
+  readonly updatedAt?: string | undefined;
 }
 
 /** A page of a list of documents as values. */

@@ -7,6 +7,7 @@ import type { Databases } from '../databases/index.js';
 import { documentsApi, documentValuesApi } from './api.js';
 import { createBulkChanges } from './changes/bulk.js';
 import { createChanges } from './changes/index.js';
+import { createRowWrites } from './changes/rows.js';
 import { createCollections, joinRequests, type Where } from './collections.js';
 import { createDocumentReaders } from './readers/index.js';
 import { createReads } from './reads.js';
@@ -16,6 +17,7 @@ import { createRelate } from './relations/writes.js';
 import { createScans } from './scans/index.js';
 import type { Documents, Precondition } from './service.js';
 import { createDocumentStore } from './store.js';
+import { createTransfer } from './transfer/index.js';
 import { documentReply, pageReply, selectionReply } from './view.js';
 import { createDocumentsOfUnit, type DocumentsOfUnit } from './within/index.js';
 import { createWrites } from './writes.js';
@@ -23,6 +25,8 @@ import { createWrites } from './writes.js';
 export { documentShape, documentValuesApi } from './api.js';
 export type { DocumentPage, StoredDocument } from './document.js';
 export type { AdvisedScan } from './scans/index.js';
+export { printDocument } from './serializer.js';
+export type { ImportedDocument, TransferPlace } from './transfer/index.js';
 export type { DocumentsOfUnit } from './within/index.js';
 
 /** What a handler reads of a call, whichever way the operation replies. */
@@ -30,7 +34,7 @@ type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsAp
 
 /** Documents of collections. */
 export function createDocumentsFeature(
-  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config' | 'log' | 'metrics'>,
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config' | 'log' | 'metrics' | 'answers'>,
   databases: Databases,
   idempotency: Idempotency,
 ) {
@@ -39,9 +43,10 @@ export function createDocumentsFeature(
   const links = createLinkStore(runtime.sql);
   const relationDeps = { databases, store, links };
   const relations = { relate: createRelate(relationDeps), release: createRelease(relationDeps) };
-  const changes = createChanges(runtime, store, relations);
-  const bulk = createBulkChanges(store, changes);
-  const collections = createCollections(runtime, databases, joinRequests(runtime, store));
+  const rowWrites = createRowWrites(runtime.sql, store);
+  const changes = createChanges(runtime, store, { rowWrites, ...relations });
+  const bulk = createBulkChanges(store, rowWrites, changes);
+  const collections = createCollections(runtime, databases, joinRequests(runtime, store, rowWrites));
   const documents: Documents = {
     ...createReads(runtime, collections, store, scans.watch),
     ...createWrites(runtime, collections, { changes, bulk }, idempotency),
@@ -50,6 +55,7 @@ export function createDocumentsFeature(
     /** Prints documents that were printed in an earlier form. */
     reprint: store.reprint,
     scans,
+    transfer: createTransfer(runtime, databases, { collections, store, rowWrites, changes }),
     /** Who reads documents now. */
     readers: createDocumentReaders(runtime, databases, store),
     ...implementDocuments(documents),

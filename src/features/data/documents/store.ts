@@ -39,25 +39,32 @@ export interface DocumentStore extends ListStore {
   one(collection: Collection, id: string, select: readonly string[] | null, maxBytes: number): Query;
   /** The row of a new document. */
   insertRow(collection: Collection, document: NewDocument, now: string): InsertRow;
-  /** Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
-  insert(collection: Collection, rows: readonly InsertRow[]): Query;
+  /** For `RowWrites` only, which knows the words of the row, too. Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
+  insertRows(collection: Collection, rows: readonly InsertRow[]): Query;
   /** The permissions of a document that is about to change, locked until the end of the unit. */
   permissions(collection: Collection, id: string): Query;
   /** Some attributes of documents as they are printed, as `data`, locked until the end of the unit, with the version of the schema. */
   values(collection: Collection, ids: readonly string[], keys: readonly string[]): Query;
   /** The permissions of documents by id. */
   permissionsOf(collection: Collection, ids: readonly string[]): Query;
-  /** Returns each document that was changed: none where the schema has changed, everything is as it was, or a computed value does not fit. */
-  update(collection: Collection, ids: readonly string[], change: DocumentChange): Query;
+  /** For `RowWrites` only. Returns each document that was changed: none where the schema has changed, everything is as it was, or a computed value does not fit. */
+  updateRows(collection: Collection, ids: readonly string[], change: DocumentChange): Query;
   /** Returns the documents; longer ones than so many bytes without their attributes. */
   remove(collection: Collection, ids: readonly string[], maxBytes: number): Query;
   /** Prints the attributes of documents of some sequences anew, beyond the first and up to the last, where they were printed for others. */
   reprint(collection: Collection, after: number, to: number): Query;
+  /** The last document of the next batch beyond a sequence, as `last`; null where none is left. */
+  batchEnd(collection: Collection, after: number): Query;
+  /** The documents beyond a sequence and up to another, in their order. */
+  between(collection: Collection, after: number, to: number): Query;
   /** Whether an id is taken, which decides the error of a conflict. */
   exists(collection: Collection, id: string): Query;
   /** The version of the schema. */
   version(collection: Collection): Query;
 }
+
+/** Documents that are read at once where all of them are, and about how many bytes. */
+const batch = { documents: 500, bytes: 1_000_000 } as const;
 
 /** Creates the SQL over the documents of collections. */
 export function createDocumentStore(sql: Sql): DocumentStore {
@@ -126,7 +133,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const { createdAt = now, updatedAt = now } = times;
       return { document: { id, databaseId, collectionId, createdAt, updatedAt, permissions, data }, values };
     },
-    insert: (collection, inserts) => {
+    insertRows: (collection, inserts) => {
       const { attributes } = collection;
       const { schemaHash } = serializerOf(collection);
       const columns = [
@@ -159,7 +166,7 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' ? ' for update' : ''}`,
         values: [collection.number, id],
       }),
-    update: (collection, ids, change) => query(update(collection, namedIds(sql, ids), change)),
+    updateRows: (collection, ids, change) => query(update(collection, namedIds(sql, ids), change)),
     remove: (collection, ids, maxBytes) => {
       const named = namedIds(sql, ids);
       const current = isCurrent(collection);
@@ -179,9 +186,35 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         values: [...printed.values, schemaHash, after, to, schemaHash],
       });
     },
+    ...createBatchReads(query, serializerOf),
     exists: (collection, id) =>
       query({ sql: `select 1 as one from ${documentTable(collection.number)} where id = ?`, values: [id] }),
     version: (collection) => query({ sql: `select ${version} as version`, values: [collection.number] }),
+  };
+}
+
+/** Reads of all documents, some at a time. */
+function createBatchReads(
+  query: (fragment: Pick<Query, 'sql' | 'values'>) => Query,
+  serializerOf: ReturnType<typeof createSerializers>,
+): Pick<DocumentStore, 'batchEnd' | 'between'> {
+  return {
+    batchEnd: (collection, after) => {
+      const { sql: bytes, values } = serializerOf(collection).bytes(null);
+      const next = `select seq, ${bytes} as bytes from ${documentTable(collection.number)} where seq > ? order by seq limit ${batch.documents}`;
+      const sized = `select seq, sum(bytes) over (order by seq) - bytes as ahead from (${next}) as next`;
+      return query({
+        sql: `select max(seq) as last from (${sized}) as sized where ahead < ${batch.bytes}`,
+        values: [...values, after],
+      });
+    },
+    between: (collection, after, to) => {
+      const { sql: data, values } = serializerOf(collection).data(null);
+      return query({
+        sql: `select ${documentColumns}, ${data} as data from ${documentTable(collection.number)} as page where page.seq > ? and page.seq <= ? order by page.seq`,
+        values: [...values, after, to],
+      });
+    },
   };
 }
 

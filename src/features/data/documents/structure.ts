@@ -1,9 +1,12 @@
 import type { WireActor } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
+import { wordLimits } from '#src/contract/limits.js';
+import { splitWords } from '#src/platform/word-splitter.js';
 import {
   type Attribute,
   attributeTypes,
   type Collection,
+  fulltextIndexes,
   InvalidValue,
   shownAttributes,
   toStored,
@@ -16,8 +19,9 @@ const misfit = (message: string) =>
 /** The stored values of a new document, defaults filled in. Throws Failure `document_invalid_structure` naming the attribute. */
 export function newValues(collection: Collection, data: Readonly<Record<string, unknown>>): StoredValues {
   refuseUnknown(collection, data);
-  return new Map(
-    collection.attributes.map((attribute) => [attribute.number, valueFor(attribute, given(data, attribute))]),
+  return withWords(
+    collection,
+    new Map(collection.attributes.map((attribute) => [attribute.number, valueFor(attribute, given(data, attribute))])),
   );
 }
 
@@ -25,7 +29,32 @@ export function newValues(collection: Collection, data: Readonly<Record<string, 
 export function changedValues(collection: Collection, data: Readonly<Record<string, unknown>>): StoredValues {
   refuseUnknown(collection, data);
   const changed = collection.attributes.filter((attribute) => given(data, attribute) !== undefined);
-  return new Map(changed.map((attribute) => [attribute.number, storedValue(attribute, given(data, attribute))]));
+  return withWords(
+    collection,
+    new Map(changed.map((attribute) => [attribute.number, storedValue(attribute, given(data, attribute))])),
+  );
+}
+
+/** The words of values that were split, by attribute number: they are split before the unit that writes them. */
+const wordsOfValues = new WeakMap<StoredValues, Map<number, string>>();
+
+/** The words of a value for a fulltext index, separated by spaces. Throws Failure `document_invalid_structure` where they are too many. */
+export function joinedWords(attribute: Attribute, values: StoredValues): string {
+  const before = wordsOfValues.get(values)?.get(attribute.number);
+  if (before !== undefined) return before;
+  const words = splitWords(String(values.get(attribute.number) ?? ''));
+  if (words.length > wordLimits.words)
+    throw misfit(`attribute "${attribute.key}" has more than ${wordLimits.words} different words.`);
+  const joined = words.join(' ');
+  const split = wordsOfValues.get(values) ?? new Map<number, string>();
+  wordsOfValues.set(values, split.set(attribute.number, joined));
+  return joined;
+}
+
+function withWords(collection: Collection, values: StoredValues): StoredValues {
+  for (const { attribute } of fulltextIndexes(collection))
+    if (values.has(attribute.number)) joinedWords(attribute, values);
+  return values;
 }
 
 /** The times that a server key gives a document, such as one that it imports; those of others are dropped. Throws Failure `document_invalid_structure`. */

@@ -1,6 +1,7 @@
 import { castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { Sql } from '#src/platform/db/query.js';
 import { bind, type Fragment, join } from './fragment.js';
+import { fulltextSearch } from './fulltext.js';
 import type { Comparison, Condition, TextMatch } from './parse.js';
 import { searchTermsIn } from './search-terms.js';
 import { anyOf, valueList } from './value-list.js';
@@ -66,6 +67,8 @@ export function createCompiler<F>(
         );
       case 'words':
         return searchTermsIn([columns.equal(given.field)], given.text, { dialect, list });
+      case 'fulltext':
+        return fulltextSearch(dialect, given);
       default:
         return element(given.field, given.values);
     }

@@ -1,5 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { queryBounds } from '#src/contract/limits.js';
+import { splitWords } from '#src/platform/word-splitter.js';
 import { searchTermsOf } from './search-terms.js';
 import { type Invalid, oneText, readQuery, readShape, type WireQuery, wholeNumber } from './wire.js';
 
@@ -7,6 +8,8 @@ import { type Invalid, oneText, readQuery, readShape, type WireQuery, wholeNumbe
 export type Comparison = 'equal' | 'notEqual' | 'lessThan' | 'lessThanEqual' | 'greaterThan' | 'greaterThanEqual';
 /** Searches for a piece of text. */
 export type TextMatch = 'startsWith' | 'endsWith' | 'contains';
+/** Searches for words. */
+export type WordSearch = 'search' | 'notSearch';
 
 /** A condition on the rows of a list; values are in their stored form. */
 export type Condition<F> =
@@ -15,8 +18,21 @@ export type Condition<F> =
   | { readonly kind: 'null'; readonly field: F; readonly isNull: boolean }
   | { readonly kind: 'match'; readonly method: TextMatch; readonly field: F; readonly values: readonly string[] }
   | { readonly kind: 'words'; readonly field: F; readonly text: string }
+  | {
+      readonly kind: 'fulltext';
+      readonly method: WordSearch;
+      readonly field: F;
+      readonly words: readonly string[];
+      readonly index: FulltextIndex;
+    }
   | { readonly kind: 'element'; readonly field: F; readonly values: readonly unknown[] }
   | { readonly kind: 'all' | 'any'; readonly conditions: readonly Condition<F>[] };
+
+/** The tables of documents and of the words of one of their attributes. */
+export interface FulltextIndex {
+  readonly documents: string;
+  readonly words: string;
+}
 
 /** One column of an order. */
 export interface Order<F> {
@@ -45,12 +61,13 @@ export interface Vocabulary<F> {
   kindOf(field: F): 'text' | 'list' | 'plain';
   /** The stored form of a value to compare with. Throws the refusal. */
   comparable(field: F, value: unknown): unknown;
-  /** Whether `search` looks into text. */
-  readonly hasSearch: boolean;
+  /** The condition of a search in a text. Throws the refusal. */
+  search(field: F, method: WordSearch, text: string): Condition<F>;
 }
 
 const comparisons = ['equal', 'notEqual', 'lessThan', 'lessThanEqual', 'greaterThan', 'greaterThanEqual'] as const;
 const matches = ['startsWith', 'endsWith', 'contains'] as const;
+const searches = ['search', 'notSearch'] as const;
 const isOneOf = <T extends string>(list: readonly T[], value: string): value is T =>
   (list as readonly string[]).includes(value);
 
@@ -117,13 +134,16 @@ function createCount(requested: number) {
     values: ({ method, values: given }: WireQuery) => {
       if (withoutValues.includes(method)) return;
       const [text] = given;
-      values += method === 'search' && typeof text === 'string' ? searchTermsOf(text).length : given.length;
+      values += isOneOf(searches, method) && typeof text === 'string' ? partsOf(text) : given.length;
       demand(values, queryBounds.values, 'values');
     },
   };
   count.queries(requested);
   return count;
 }
+
+/** What a search looks for: the words of documents, or the terms of other lists, of which either may be more. */
+const partsOf = (text: string) => Math.max(searchTermsOf(text).length, splitWords(text).length);
 
 function createConditionParser<F>(vocabulary: Vocabulary<F>, count: ReturnType<typeof createCount>) {
   const { invalid, comparable } = vocabulary;
@@ -144,11 +164,11 @@ function createConditionParser<F>(vocabulary: Vocabulary<F>, count: ReturnType<t
     if (kind !== 'text') throw invalid(`${method} works on text only.`);
     return { kind: 'match', method, field, values: values.map((value) => oneText([value], method, invalid)) };
   };
-  const words = (name: string, values: readonly unknown[]): Condition<F> => {
-    const field = scalar(name, 'search');
-    if (vocabulary.kindOf(field) !== 'text') throw invalid('search works on text only.');
-    if (values.length !== 1) throw invalid('search takes one value.');
-    return { kind: 'words', field, text: oneText(values, 'search', invalid) };
+  const words = (method: WordSearch, name: string, values: readonly unknown[]): Condition<F> => {
+    const field = scalar(name, method);
+    if (vocabulary.kindOf(field) !== 'text') throw invalid(`${method} works on text only.`);
+    if (values.length !== 1) throw invalid(`${method} takes one value.`);
+    return vocabulary.search(field, method, oneText(values, method, invalid));
   };
   const condition = ({ method, attribute = '', values }: WireQuery, depth: number): Condition<F> => {
     if (method === 'and' || method === 'or') {
@@ -176,7 +196,7 @@ function createConditionParser<F>(vocabulary: Vocabulary<F>, count: ReturnType<t
       return { kind: 'compare', method, field, values: values.map((value) => comparable(field, value)) };
     }
     if (isOneOf(matches, method)) return match(method, attribute, values);
-    if (method === 'search' && vocabulary.hasSearch) return words(attribute, values);
+    if (isOneOf(searches, method)) return words(method, attribute, values);
     throw invalid(`unknown method ${method.slice(0, 40)}.`);
   };
   return condition;

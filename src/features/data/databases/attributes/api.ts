@@ -119,7 +119,7 @@ export const attributesApi = declare({
     params: ofCollection,
     body: z.object({
       key: customId,
-      type: z.enum(['key', 'unique']),
+      type: z.enum(['key', 'unique', 'fulltext']),
       attributes: z.array(customId).min(1).max(schemaLimits.indexedAttributes),
       orders: z
         .array(z.enum(['ASC', 'DESC', 'asc', 'desc']))

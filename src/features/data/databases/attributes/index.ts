@@ -4,7 +4,8 @@ import type { Runtime } from '#src/platform/index.js';
 import { type AttributeOptions, mapTypes, type OptionInput } from '../attribute-types.js';
 import type { Listing } from '../listing.js';
 import { shownAttributeOf } from '../relations/relation.js';
-import { indexOf, pathOf } from '../schema.js';
+import { attributeOf, indexOf, pathOf } from '../schema.js';
+import type { WordBuilds } from '../service/fulltext.js';
 import type { Databases } from '../service.js';
 import { toAttribute, toIndex } from '../view.js';
 import { attributesApi, changedAttributesApi, newAttributesApi } from './api.js';
@@ -13,7 +14,10 @@ type InCollection = Parameters<typeof pathOf>[0];
 type OfPart = InCollection & Parameters<typeof auditContextOf>[0] & { readonly params: { readonly key: string } };
 
 /** Binds the operations on attributes and indexes. */
-export function attributeOperations({ db }: Pick<Runtime, 'db'>, databases: Databases, listing: Listing) {
+export function attributeOperations(
+  { db }: Pick<Runtime, 'db'>,
+  { databases, listing, builds }: { databases: Databases; listing: Listing; builds: Pick<WordBuilds, 'begin'> },
+) {
   const collectionOf = (call: InCollection) => databases.getCollection(db, pathOf(call));
   const remove = (call: OfPart, part: 'Attribute' | 'Index') =>
     db.work(auditContextOf(call), (unit) => databases[`remove${part}`](unit, pathOf(call), call.params.key));
@@ -52,7 +56,8 @@ export function attributeOperations({ db }: Pick<Runtime, 'db'>, databases: Data
         const { attributes, orders: directions } = call.body;
         const orders = attributes.map((_, at) => (directions[at]?.toUpperCase() === 'DESC' ? 'DESC' : 'ASC'));
         const draft = { ...call.body, orders };
-        return toIndex(await db.work(auditContextOf(call), (unit) => databases.createIndex(unit, pathOf(call), draft)));
+        const index = await db.work(auditContextOf(call), (unit) => databases.createIndex(unit, pathOf(call), draft));
+        return toIndex(index.builtTo === undefined ? index : await builds.begin(pathOf(call), index.key));
       },
       listIndexes: async ({ project, params, query }) => {
         const { total, items } = await listing.indexes(project, params, query);

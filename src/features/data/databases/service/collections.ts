@@ -40,11 +40,14 @@ export function demandFreeKey(collection: Collection, key: string, isAdded = tru
   if (isAdded && shown.length >= schemaLimits.attributes) throw new Failure('attribute_limit_exceeded');
 }
 
+const fulltextNumbers = ({ indexes }: Collection): number[] =>
+  indexes.filter(({ type }) => type === 'fulltext').map(({ number }) => number);
+
 /** Removes a collection, whose row is held, with its tables. */
 export async function removeWithTables(unit: Unit, deps: SchemaDeps, collection: Collection): Promise<void> {
   const { store, ddl } = deps;
   await removeRelations(unit, deps, collection.number);
-  for (const statement of ddl.drop(collection.number)) await unit.run(statement);
+  for (const statement of ddl.drop(collection.number, fulltextNumbers(collection))) await unit.run(statement);
   await unit.run(store.removeCollection(collection.number));
   unit.record('collectionDeleted', recordOf(collection));
 }
@@ -84,10 +87,12 @@ export function createCollections(
       return (await reader.all(store.allCollections(projectId))).map((row) => collections.decode(row));
     },
     sizeOf: async (reader, path) => {
-      const { number } = await getCollection(reader, path);
+      const collection = await getCollection(reader, path);
+      const { number } = collection;
+      const fulltext = fulltextNumbers(collection);
       return {
         rows: await measured(reader, store.countDocuments(number), 'count'),
-        bytes: await measured(reader, store.bytesOf(number), 'bytes'),
+        bytes: await measured(reader, store.bytesOf(number, fulltext), 'bytes'),
       };
     },
     createCollection: async (unit, { projectId, databaseId, collectionId }, input) => {

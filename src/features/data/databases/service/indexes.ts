@@ -14,7 +14,15 @@ export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionR
       if (collection.indexes.length >= schemaLimits.indexes) throw new Failure('index_limit_exceeded');
       const columns = indexedAttributes(collection, draft);
       const number = collection.lastPart + 1;
-      const index: Index = { ...draft, number, createdAt: unit.now, updatedAt: unit.now };
+      const isFulltext = draft.type === 'fulltext';
+      if (isFulltext) demandFulltextRoom(collection, draft);
+      const index: Index = {
+        ...draft,
+        number,
+        ...(isFulltext ? { builtTo: 0 } : {}),
+        createdAt: unit.now,
+        updatedAt: unit.now,
+      };
       const indexes = [...collection.indexes, index];
       demandRoom({ ...collection, indexes }, 'index_limit_exceeded');
       // An index over the text of a list would serve no query, and no index has room for long ones.
@@ -22,7 +30,9 @@ export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionR
         array ? [] : [{ attribute, descending: draft.orders[position] === 'DESC' }],
       );
       try {
-        if (list.length > 0) await unit.run(ddl.createIndex(collection.number, number, list, draft.type === 'unique'));
+        if (isFulltext) for (const statement of ddl.createWords(collection.number, number)) await unit.run(statement);
+        else if (list.length > 0)
+          await unit.run(ddl.createIndex(collection.number, number, list, draft.type === 'unique'));
       } catch (error) {
         if (!(error instanceof DatabaseError) || (error.kind !== 'unique' && error.kind !== 'tooLong')) throw error;
         throw new Failure('index_invalid', {
@@ -39,11 +49,26 @@ export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionR
     removeIndex: async (unit, path, key) => {
       const collection = await lock(unit, path);
       const index = indexOf(collection, key);
-      await unit.run(ddl.dropIndex(collection.number, index.number));
+      const statements =
+        index.type === 'fulltext'
+          ? ddl.dropWords(collection.number, index.number)
+          : [ddl.dropIndex(collection.number, index.number)];
+      for (const statement of statements) await unit.run(statement);
       await change(unit, collection, { indexes: collection.indexes.filter((one) => one !== index) });
       unit.record('indexDeleted', recordOfPart(collection, 'indexes', key));
     },
   };
+}
+
+/** The text of an attribute is split once for each fulltext index over it, with every write. */
+function demandFulltextRoom({ indexes }: Collection, { attributes: [key] }: IndexDraft): void {
+  const others = indexes.filter(({ type }) => type === 'fulltext');
+  if (others.length >= schemaLimits.fulltextIndexes)
+    throw new Failure('index_limit_exceeded', {
+      message: `A collection has at most ${schemaLimits.fulltextIndexes} fulltext indexes.`,
+    });
+  if (key !== undefined && others.some(({ attributes }) => attributes.includes(key)))
+    throw new Failure('index_invalid', { message: `The attribute ${key} has a fulltext index.` });
 }
 
 function indexedAttributes(collection: Collection, { attributes, type }: IndexDraft): Attribute[] {

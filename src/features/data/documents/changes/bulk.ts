@@ -7,7 +7,7 @@ import { printJson } from '#src/platform/json.js';
 import type { Collection } from '../../databases/index.js';
 import type { Where } from '../collections.js';
 import type { StoredDocument, StoredValues } from '../document.js';
-import { demandCurrent, mapConstraintErrors, wireNow } from '../errors.js';
+import { demandCurrent, wireNow } from '../errors.js';
 import { parseQueries } from '../query/parse.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
@@ -17,6 +17,7 @@ import { changedValues, charactersOf, timesOf } from '../structure.js';
 import { type Changes, recordDeletion, recordUpdate } from './index.js';
 import { valuesOf } from './operated.js';
 import { type Operators, operated, operatorsOf, unoperated } from './operators/index.js';
+import type { RowWrites } from './rows.js';
 
 /** Changes of many documents within a unit, for server keys: all of them or none. */
 export interface BulkChanges {
@@ -34,7 +35,7 @@ export interface BulkChanges {
 }
 
 /** Creates the changes of many documents. */
-export function createBulkChanges(store: DocumentStore, changes: Changes): BulkChanges {
+export function createBulkChanges(store: DocumentStore, rowWrites: RowWrites, changes: Changes): BulkChanges {
   /** The ids of the documents that match, in their order and locked. */
   const match = async (unit: Unit, collection: Collection, queries: readonly string[], added: number) => {
     const request = parseQueries(queries, collection);
@@ -115,8 +116,8 @@ export function createBulkChanges(store: DocumentStore, changes: Changes): BulkC
       let bytes = 0;
       for (const { ids: some, values } of groups) {
         const change = { permissions: granted, values, computed: new Map(), times, always: true };
-        const statement = store.update(collection, some, { ...change, maxBytes: bulkLimits.bytes, now: wireNow(unit) });
-        for (const row of await mapConstraintErrors(() => unit.all(statement))) {
+        const bounded = { ...change, maxBytes: bulkLimits.bytes, now: wireNow(unit) };
+        for (const row of await rowWrites.update(unit, collection, some, bounded)) {
           bytes += Buffer.byteLength(String(row.data));
           written.push(row.data === null || bytes > bulkLimits.bytes ? tooLarge() : toDocument(collection, row));
         }

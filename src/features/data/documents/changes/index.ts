@@ -7,7 +7,7 @@ import type { Collection } from '../../databases/index.js';
 import { demandChangeable, grants, isReadable } from '../access.js';
 import type { Where } from '../collections.js';
 import { type StoredDocument, type StoredValues, type Times, withoutAttributes } from '../document.js';
-import { absent, conflict, demandCurrent, mapConstraintErrors, outOfBounds, wireNow } from '../errors.js';
+import { absent, conflict, demandCurrent, outOfBounds, wireNow } from '../errors.js';
 import { createByteCount, type Release } from '../relations/removal.js';
 import { takeRelations } from '../relations/values.js';
 import type { Relate, RelatedInput } from '../relations/writes.js';
@@ -20,6 +20,7 @@ import type { Compute } from './computed.js';
 import { createCurrent } from './current.js';
 import { incrementOf } from './increments.js';
 import { operatedDocument, operatedNew } from './operated.js';
+import type { RowWrites } from './rows.js';
 
 /** What of a document is to change. */
 interface Change {
@@ -70,11 +71,17 @@ export interface Changes {
 /** What a statement may carry on both databases, with room to spare. */
 const maxValues = 20_000;
 
+interface ChangeDeps {
+  readonly rowWrites: RowWrites;
+  readonly relate: Relate;
+  readonly release: Release;
+}
+
 /** Creates the changes of documents. */
 export function createChanges(
   { random, config }: Pick<Runtime, 'random' | 'config'>,
   store: DocumentStore,
-  { relate, release }: { readonly relate: Relate; readonly release: Release },
+  { rowWrites, relate, release }: ChangeDeps,
 ): Changes {
   const maxBytes = config.answerMaxBytes;
   /** What could not be answered whole is not kept. */
@@ -102,7 +109,7 @@ export function createChanges(
   ): Promise<StoredDocument> => {
     const always = !mayRead || computed.size > 0 || related.length > 0;
     const change = { permissions, values, computed, times, now: wireNow(unit), always, maxBytes };
-    const row = await mapConstraintErrors(() => unit.one(store.update(collection, [id], change)));
+    const [row] = await rowWrites.update(unit, collection, [id], change);
     if (row === undefined) {
       const document = await read(unit, collection, id);
       // It is there and nothing was changed: everything is as it was, or a computed value is out of bounds.
@@ -152,8 +159,8 @@ export function createChanges(
     const sequences = new Map<string, string>();
     const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
     for (let at = 0; at < inserts.length; at += most) {
-      const some = store.insert(collection, inserts.slice(at, at + most));
-      for (const row of await mapConstraintErrors(() => unit.all(some))) sequences.set(String(row.id), String(row.seq));
+      const some = inserts.slice(at, at + most);
+      for (const row of await rowWrites.insert(unit, collection, some)) sequences.set(String(row.id), String(row.seq));
     }
     const written: StoredDocument[] = [];
     for (const { document: inserted } of inserts) {

@@ -142,6 +142,7 @@ function isIndexed({ collection, request, cursor, source }: Page): boolean {
   const fixed = new Set(conditions.map((one) => (isEquality(one) ? keyOf(one.field) : undefined)));
   return collection.indexes.some(
     (index) =>
+      index.type !== 'fulltext' &&
       index.attributes.slice(0, fixed.size).every((key) => fixed.has(key)) &&
       orders.every(({ field, descending }, at) => {
         const place = fixed.size + at;

@@ -1,5 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
+import { documentTable, wordsTable } from '#src/platform/db/collection-tables.js';
 import { Lru } from '#src/platform/lru.js';
+import { splitWords } from '#src/platform/word-splitter.js';
 import {
   type Condition,
   createQueryParser,
@@ -12,6 +14,7 @@ import {
   type AttributeType,
   attributeTypes,
   type Collection,
+  fulltextIndexes,
   InvalidValue,
   isToOne,
   relationOf,
@@ -46,7 +49,9 @@ export function isEquality(condition: Condition<Field>): condition is Extract<Co
 /** Whether a condition, with all within it, compares with one value at a time. */
 export function isOfSingleValues(condition: Condition<Field>): boolean {
   if (condition.kind === 'all' || condition.kind === 'any') return condition.conditions.every(isOfSingleValues);
-  return condition.kind !== 'element' && (!('values' in condition) || condition.values.length === 1);
+  return (
+    !['element', 'fulltext'].includes(condition.kind) && (!('values' in condition) || condition.values.length === 1)
+  );
 }
 
 const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
@@ -99,7 +104,24 @@ function isRelated(collection: Collection, value: string): boolean {
 }
 
 function vocabularyOf(collection: Collection): Vocabulary<Field> {
-  return { invalid, hasSearch: false, field: (name) => fieldOf(collection, name), kindOf, comparable };
+  return {
+    invalid,
+    field: (name) => fieldOf(collection, name),
+    kindOf,
+    comparable,
+    search: (field, method, text) => {
+      const found = fulltextIndexes(collection, true).find(
+        ({ attribute }) => field.kind === 'attribute' && field.attribute === attribute,
+      );
+      if (found === undefined)
+        throw invalid(
+          `${method} needs a fulltext index of the attribute${field.kind === 'attribute' ? ` ${field.attribute.key}, with the status available` : ''}.`,
+        );
+      const { number } = collection;
+      const index = { documents: documentTable(number), words: wordsTable(number, found.index.number) };
+      return { kind: 'fulltext', method, field, words: splitWords(text), index };
+    },
+  };
 }
 
 function kindOf(field: Field): 'text' | 'list' | 'plain' {

@@ -73,6 +73,8 @@ function accessOf(where: readonly Term[], collection: Collection): Access {
       continue;
     }
     const [method, field] = term;
+    // It could not be asked without its index.
+    isKeyed ||= method === 'search';
     const isEqual = equalities.includes(method);
     const isOrdered = isEqual || ranges.includes(method);
     const attribute = collection.attributes.find(({ number }) => number === field);
@@ -123,6 +125,7 @@ function columnsOf(access: Access, orders: Shape['orders'], collection: Collecti
 }
 
 function serves(index: Index, { equal, columns }: Wanted, collection: Collection): boolean {
+  if (index.type === 'fulltext') return false;
   const found = index.attributes
     .map((key, at) => ({ key, descending: index.orders[at] === 'DESC' }))
     // An index has no column for a list.

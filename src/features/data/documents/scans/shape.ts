@@ -82,6 +82,8 @@ function methodOf(condition: Single): string {
       return condition.method;
     case 'words':
       return 'search';
+    case 'fulltext':
+      return condition.method;
     case 'element':
       return 'contains';
     case 'between':

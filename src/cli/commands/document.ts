@@ -1,0 +1,246 @@
+import { once } from 'node:events';
+import { createReadStream, createWriteStream, statSync, type WriteStream } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import { z } from 'zod';
+import { Failure } from '#src/contract/errors.js';
+import { bodySizes } from '#src/contract/limits.js';
+import { permissionList } from '#src/contract/permissions.js';
+import { newId, uniqueId } from '#src/contract/shapes.js';
+import { visible, visibleJson } from '#src/contract/visible.js';
+import { type ImportedDocument, printDocument, type TransferPlace } from '#src/features/index.js';
+import { parseJson } from '#src/platform/json.js';
+import { type ApplianceCall, command, projectOption } from '../command.js';
+import {
+  csvHeader,
+  csvLine,
+  type DocumentFormat,
+  documentFormats,
+  documentRecords,
+} from '../document-records/index.js';
+import { CommandError, usageError } from '../exit.js';
+import { createProgress, type Progress } from '../progress.js';
+import { writeOut } from '../stream.js';
+import { databaseOption } from './collection-view.js';
+
+/** Documents of one unit of work, and about how many bytes of the file. */
+const batch = { documents: 200, bytes: 1_000_000 } as const;
+const collectionOption = { flag: '--collection', value: 'ID', summary: 'the collection', required: true } as const;
+const formatOption = {
+  flag: '--format',
+  value: 'FORMAT',
+  summary: 'form of the file (default: csv where its name ends so, ndjson otherwise)',
+  choices: documentFormats,
+} as const;
+
+const exportDocuments = command({
+  path: 'document export',
+  summary: 'Writes all documents of a collection to a file or stdout, as one JSON object a line or as CSV',
+  arguments: [{ name: 'FILE', summary: 'the file; - for stdout (default: -)', optional: true }],
+  options: [projectOption, databaseOption, collectionOption, formatOption],
+  examples: [
+    'svc document export posts.ndjson --project shop --database blog --collection posts',
+    'svc document export --project shop --database blog --collection posts --format csv > posts.csv',
+  ],
+  needs: 'appliance',
+  run: async (call) => {
+    const { features, output } = call;
+    const file = call.args.optionalArgument('FILE') ?? '-';
+    const format = formatOf(call, file);
+    const place = await transferPlace(call);
+    const target = file === '-' ? undefined : await opened(createWriteStream(file, { mode: 0o600 }), file);
+    const write = target === undefined ? writeOut : (text: string) => append(target, text);
+    const progress = createProgress(output);
+    let documents = 0;
+    let columns: Parameters<typeof csvHeader>[0] | undefined;
+    for await (const page of features.transfer.exported(place)) {
+      if (columns === undefined && format === 'csv') await write(csvHeader(page.attributes));
+      // What is added meanwhile has no column.
+      columns ??= page.attributes;
+      const fields = columns;
+      const lines = page.documents.map((document) => {
+        const text = printDocument(document).join('');
+        return format === 'csv' ? csvLine(parseJson(text) as Record<string, unknown>, fields) : `${text}\n`;
+      });
+      await write(lines.join(''));
+      documents += page.documents.length;
+      progress.show(`${documents} documents`);
+    }
+    progress.clear();
+    if (target === undefined) return undefined;
+    target.end();
+    await finished(target);
+    return { value: { file, documents }, text: `${documents} documents are in ${file}.` };
+  },
+});
+
+const importDocuments = command({
+  path: 'document import',
+  summary:
+    'Creates documents from a file of JSON objects, one a line, or of CSV, beside a running server. A line that cannot be written is reported, and the others are written',
+  arguments: [{ name: 'FILE', summary: 'the file; - for stdin' }],
+  options: [
+    projectOption,
+    databaseOption,
+    collectionOption,
+    formatOption,
+    { flag: '--upsert', summary: 'change the documents whose ids are taken' },
+    { flag: '--report', value: 'FILE', summary: 'write the refused lines there, as JSON (default: to stderr)' },
+  ],
+  examples: [
+    'svc document import posts.ndjson --project shop --database blog --collection posts --upsert',
+    'svc document import posts.csv --project shop --database blog --collection posts --upsert --json',
+  ],
+  needs: 'appliance',
+  run: async (call) => {
+    const { args, features, output } = call;
+    const file = args.argument('FILE');
+    const format = formatOf(call, file);
+    const place = await transferPlace(call);
+    const { attributes } = await features.databases.getCollection(call.runtime.db, {
+      ...{ projectId: place.project.id, databaseId: place.databaseId, collectionId: place.collectionId },
+    });
+    const [chunks, size] = source(file);
+    const progress = createProgress(output);
+    const report = await reportOf(call, progress);
+    const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+    const refuse = async (line: number, id: string | undefined, type: string, message: string) => {
+      counts.failed += 1;
+      await report.add({ line, ...(id === undefined ? {} : { id }), type, message });
+    };
+    let waiting: { readonly line: number; readonly document: ImportedDocument }[] = [];
+    let [bytes, done] = [0, 0];
+    const flush = async () => {
+      const given = waiting;
+      waiting = [];
+      done += bytes;
+      bytes = 0;
+      if (given.length === 0) return;
+      const by = call.auditContext(place.project.id);
+      const documents = given.map(({ document }) => document);
+      const outcomes = await features.transfer.importSome(place, by, documents, args.isSet('--upsert'));
+      for (const [at, outcome] of outcomes.entries()) {
+        const one = given[at];
+        if (!(outcome instanceof Failure)) counts[outcome] += 1;
+        else if (one !== undefined) await refuse(one.line, one.document.id, outcome.type, outcome.message);
+      }
+      const lines = counts.created + counts.updated + counts.unchanged + counts.failed;
+      progress.show(`${lines} documents, ${counts.failed} refused`, size === undefined ? undefined : done / size);
+    };
+    for await (const record of documentRecords(chunks, format, attributes, bodySizes.documents)) {
+      bytes += record.bytes;
+      const parsed = record.value === undefined ? undefined : imported(record.value);
+      if (record.problem !== undefined) await refuse(record.line, undefined, 'line_invalid', record.problem);
+      else if (typeof parsed === 'string') await refuse(record.line, undefined, 'general_argument_invalid', parsed);
+      else if (parsed !== undefined) waiting.push({ line: record.line, document: parsed });
+      if (waiting.length >= batch.documents || bytes >= batch.bytes) await flush();
+    }
+    await flush();
+    progress.clear();
+    await report.end();
+    const { created, updated, unchanged, failed } = counts;
+    return {
+      value: counts,
+      text: `${created} documents created, ${updated} updated, ${unchanged} unchanged, ${failed} refused.`,
+      exitCode: failed === 0 ? 0 : 1,
+    };
+  },
+});
+
+/** `svc document …` */
+export const documentCommands = [exportDocuments, importDocuments];
+
+const line = z.looseObject({
+  $id: newId.default(uniqueId),
+  $permissions: permissionList.nullish().transform((list) => list ?? undefined),
+  $createdAt: z.string().nullish(),
+  $updatedAt: z.string().nullish(),
+});
+
+/** The document of a line, or why it is none. Members of other places, such as the sequence, are dropped by the service. */
+function imported(value: Readonly<Record<string, unknown>>): ImportedDocument | string {
+  const parsed = line.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return `${issue?.path.join('.') ?? 'The line'} ${issue?.message ?? 'is not valid'}.`;
+  }
+  const { $id, $permissions, $createdAt, $updatedAt, ...data } = parsed.data;
+  return {
+    id: $id,
+    permissions: $permissions,
+    createdAt: $createdAt ?? undefined,
+    updatedAt: $updatedAt ?? undefined,
+    data,
+  };
+}
+
+async function transferPlace({ args, features, runtime }: ApplianceCall): Promise<TransferPlace> {
+  const project = await features.projects.get(runtime.db, args.required('--project'));
+  const place = { databaseId: args.required('--database'), collectionId: args.required('--collection') };
+  await features.databases.getCollection(runtime.db, { projectId: project.id, ...place });
+  return { project, ...place };
+}
+
+function formatOf({ args }: ApplianceCall, file: string): DocumentFormat {
+  const given = documentFormats.find((format) => format === args.text('--format'));
+  return given ?? (/\.csv$/i.test(file) ? 'csv' : 'ndjson');
+}
+
+/** A file or stdin, with its size where that is known. */
+function source(file: string): [AsyncIterable<Buffer>, number | undefined] {
+  if (file === '-') return [process.stdin, undefined];
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined)
+    throw new CommandError(
+      'notFound',
+      'file_not_found',
+      `${file} cannot be read.`,
+      'check the path and its permissions',
+    );
+  if (found.isDirectory()) throw usageError(`${file} is a directory.`, 'name a file, or - for stdin');
+  return [createReadStream(file), found.size];
+}
+
+interface Refused {
+  readonly line: number;
+  readonly id?: string;
+  readonly type: string;
+  readonly message: string;
+}
+
+/** Where refused lines are told: a file, or stderr. */
+async function reportOf({ args, output }: ApplianceCall, progress: Progress) {
+  const file = args.text('--report');
+  const target = file === undefined ? undefined : await opened(createWriteStream(file, { mode: 0o600 }), file);
+  return {
+    add: async (refused: Refused): Promise<void> => {
+      const json = `${visibleJson(JSON.stringify(refused))}\n`;
+      if (target !== undefined) return append(target, json);
+      progress.clear();
+      const { line: at, id, type, message } = refused;
+      const text = `line ${at}${id === undefined ? '' : ` (${visible(id)})`}: ${type}: ${visible(message)}\n`;
+      if (!process.stderr.write(output.json ? json : text)) await once(process.stderr, 'drain');
+    },
+    end: async (): Promise<void> => {
+      target?.end();
+      if (target !== undefined) await finished(target);
+    },
+  };
+}
+
+async function opened(stream: WriteStream, file: string): Promise<WriteStream> {
+  try {
+    await once(stream, 'open');
+    return stream;
+  } catch {
+    throw new CommandError(
+      'failed',
+      'file_not_written',
+      `${file} cannot be written.`,
+      'check the path and its permissions',
+    );
+  }
+}
+
+async function append(stream: WriteStream, text: string): Promise<void> {
+  if (!stream.write(text)) await once(stream, 'drain');
+}

@@ -1,0 +1,129 @@
+import { type Info, parse } from 'csv-parse';
+import { type Attribute, attributeTypes } from '#src/features/index.js';
+import { parseJson, printJson } from '#src/platform/json.js';
+import { usageError } from '../exit.js';
+import type { DocumentRecord } from './record.js';
+
+/** Members of every document that a file keeps, and those that the new place decides. */
+const kept = ['$id', '$createdAt', '$updatedAt', '$permissions'] as const;
+const ignored = ['$sequence', '$collectionId', '$databaseId'];
+
+/**
+ * Reads CSV as RFC 4180 has it: the first line names the columns. A cell without a quote that is empty is null, an empty one in quotes the
+ * empty text; lists and permissions are JSON.
+ */
+export async function* csvRecords(
+  chunks: AsyncIterable<Buffer>,
+  attributes: readonly Attribute[],
+  maxBytes: number,
+): AsyncGenerator<DocumentRecord, void, undefined> {
+  const byKey = new Map(attributes.map((attribute) => [attribute.key, attribute]));
+  const skipped: DocumentRecord[] = [];
+  const parser = parse({
+    bom: true,
+    cast: (cell, { quoting }) => (cell === '' && !quoting ? null : cell),
+    columns: (names: (string | null)[]) => columnsOf(names, byKey),
+    info: true,
+    max_record_size: maxBytes,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    on_skip: (error) => {
+      skipped.push({ line: Number(error?.lines ?? 0), bytes: 0, problem: error?.message ?? 'The line is no CSV.' });
+    },
+  });
+  const feeding = feed(chunks, parser);
+  let before = 0;
+  for await (const { record, info } of parser as AsyncIterable<{
+    record: Record<string, string | null>;
+    info: Info;
+  }>) {
+    yield* skipped.splice(0);
+    const value = Object.fromEntries(
+      Object.entries(record).flatMap(([name, cell]) => {
+        const found = cellValue(name, cell, byKey);
+        return found === undefined ? [] : [[name, found]];
+      }),
+    );
+    yield { line: info.lines, bytes: info.bytes - before, value };
+    before = info.bytes;
+  }
+  yield* skipped.splice(0);
+  await feeding;
+}
+
+/** The first line of an export. */
+export function csvHeader(attributes: readonly Attribute[]): string {
+  return `${[...kept, ...attributes.map(({ key }) => key)].join(',')}\r\n`;
+}
+
+/** A document as a line of CSV. */
+export function csvLine(document: Readonly<Record<string, unknown>>, attributes: readonly Attribute[]): string {
+  const cells = [...kept, ...attributes.map(({ key }) => key)].map((name) => cellOf(document[name]));
+  return `${cells.join(',')}\r\n`;
+}
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  const text = typeof value === 'string' ? value : printJson(value);
+  return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function columnsOf(names: readonly (string | null)[], attributes: ReadonlyMap<string, Attribute>): string[] {
+  const columns = names.map((name) => name ?? '');
+  const known = (name: string) => attributes.has(name) || [...kept, ...ignored].includes(name);
+  const unknown = columns.find((name) => !known(name));
+  if (unknown !== undefined)
+    throw usageError(
+      `The column "${unknown.slice(0, 40)}" is no attribute of the collection.`,
+      'correct the first line of the file; svc collection show lists the attributes',
+    );
+  if (new Set(columns).size < columns.length)
+    throw usageError('The first line of the file names a column twice.', 'correct it');
+  return columns;
+}
+
+/** What a cell says; one that is no value of its attribute is left as it is, and refused as such. */
+function cellValue(name: string, cell: string | null, attributes: ReadonlyMap<string, Attribute>): unknown {
+  const attribute = attributes.get(name);
+  if (attribute === undefined) {
+    if (ignored.includes(name) || cell === null) return undefined;
+    return name === '$permissions' ? json(cell) : cell;
+  }
+  if (cell === null) return null;
+  if (attribute.array) return json(cell);
+  switch (attributeTypes[attribute.type].column) {
+    case 'integer':
+      return /^-?\d{1,40}$/.test(cell) ? json(cell) : cell;
+    case 'double':
+      return cell.trim() !== '' && Number.isFinite(Number(cell)) ? Number(cell) : cell;
+    case 'boolean':
+      return cell === 'true' || (cell === 'false' ? false : cell);
+    default:
+      return cell;
+  }
+}
+
+function json(cell: string): unknown {
+  try {
+    return parseJson(cell);
+  } catch {
+    return cell;
+  }
+}
+
+/** Hands on a file as fast as it is parsed; what fails on either side ends both. */
+async function feed(chunks: AsyncIterable<Buffer>, parser: ReturnType<typeof parse>): Promise<void> {
+  try {
+    for await (const chunk of chunks) {
+      if (parser.destroyed) return;
+      if (!parser.write(chunk))
+        await new Promise<void>((resolve) => {
+          parser.once('drain', resolve);
+          parser.once('close', resolve);
+        });
+    }
+    parser.end();
+  } catch (error) {
+    parser.destroy(error instanceof Error ? error : new Error('the file cannot be read'));
+  }
+}

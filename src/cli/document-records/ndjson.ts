@@ -1,0 +1,68 @@
+import { parseJson } from '#src/platform/json.js';
+import type { DocumentRecord } from './record.js';
+
+const newline = 0x0a;
+
+/** Reads JSON objects, one a line. A line beyond a length is not kept, so that no file takes more memory than its longest line may. */
+export async function* ndjsonRecords(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+): AsyncGenerator<DocumentRecord, void, undefined> {
+  for await (const { line, bytes, text } of linesOf(chunks, maxBytes)) {
+    if (text === undefined) yield { line, bytes, problem: `The line has more than ${maxBytes} bytes.` };
+    else if (text.length > 0) yield { line, bytes, ...parsed(text) };
+  }
+}
+
+interface Line {
+  readonly line: number;
+  readonly bytes: number;
+  /** Undefined where it was too long. */
+  readonly text: Buffer | undefined;
+}
+
+async function* linesOf(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Line, void, undefined> {
+  let pieces: Buffer[] = [];
+  let [line, bytes] = [1, 0];
+  const add = (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes <= maxBytes) pieces.push(piece);
+    else pieces = [];
+  };
+  const take = (): Line => {
+    const taken = { line, bytes, text: bytes <= maxBytes ? Buffer.concat(pieces) : undefined };
+    pieces = [];
+    line += 1;
+    bytes = 0;
+    return taken;
+  };
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+      add(chunk.subarray(from, end));
+      yield take();
+      from = end + 1;
+    }
+    add(chunk.subarray(from));
+  }
+  if (bytes > 0) yield take();
+}
+
+function parsed(bytes: Buffer): Pick<DocumentRecord, 'value' | 'problem'> {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).trim();
+  } catch {
+    return { problem: 'The line is not UTF-8.' };
+  }
+  // An empty line is none.
+  if (text === '') return {};
+  try {
+    const value = parseJson(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return { value: value as Record<string, unknown> };
+  } catch {
+    // It is no JSON, and so no object either.
+  }
+  return { problem: 'The line is not a JSON object.' };
+}

@@ -1,0 +1,88 @@
+import { wordLimits } from '#src/contract/limits.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import { createWordStore } from '#src/platform/db/word-store.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Job } from '#src/platform/scheduler.js';
+import { splitWords } from '#src/platform/word-splitter.js';
+import { type Collection, type CollectionPath, type Index, indexOf } from '../schema.js';
+import type { Databases } from '../service.js';
+import { collections, type DatabaseStore } from '../store.js';
+
+/** Builds fulltext indexes for documents that were there before them. */
+export interface WordBuilds {
+  /** Builds an index for as long as a request waits for it, and tells how far it is; the job does the rest. */
+  begin(path: CollectionPath, key: string): Promise<Index>;
+  readonly job: Job;
+}
+
+/** Where a large collection gets an index, its request is answered after this time. */
+const longestWaitMs = 1000;
+
+/**
+ * Builds indexes in small units of work, some ten milliseconds each, between which documents are written: with their words, as every unit
+ * that begins after the index was added does. Where a process dies, the next one goes on from the last unit.
+ */
+export function createWordBuilds(
+  { db, sql, random, clock }: Pick<Runtime, 'db' | 'sql' | 'random' | 'clock'>,
+  store: DatabaseStore,
+  databases: Databases,
+): WordBuilds {
+  const name = 'indexes.build';
+  const words = createWordStore(sql);
+  const work = <T>(body: (unit: Unit) => Promise<T>): Promise<T> =>
+    db.work({ projectId: null, actor: { kind: 'job', id: name }, requestId: random.id() }, body);
+
+  /** Indexes the next documents of a collection whose row is locked; false where nothing is left to do. */
+  const step = (number: number): Promise<boolean> =>
+    work(async (unit) => {
+      const row = await unit.one(store.lockByNumber(number));
+      const collection = row && collections.decode(row);
+      const index = collection?.indexes.find(({ builtTo }) => builtTo !== undefined);
+      const attribute = collection?.attributes.find(({ key }) => key === index?.attributes[0]);
+      if (collection === undefined || index?.builtTo === undefined || attribute === undefined) return false;
+      const { builtTo: after, ...whole } = index;
+      const end = (await unit.one(words.batchEnd(number, attribute.number, after)))?.last;
+      const put = (changed: Index, over: boolean) =>
+        unit.run(store.indexesBuilt(number, replaced(collection, index, changed), over));
+      if (end === undefined || end === null) {
+        await put(whole, true);
+        return true;
+      }
+      const texts = await unit.all(words.texts(number, attribute.number, after, Number(end)));
+      const rows = texts.map(({ seq, text }) => ({ sequence: String(seq), words: splitWords(String(text ?? '')) }));
+      if (rows.some((one) => one.words.length > wordLimits.words)) {
+        const problem = `A document has more than ${wordLimits.words} different words in ${attribute.key}.`;
+        await put({ ...whole, problem }, true);
+        return true;
+      }
+      const joined = rows.map((one) => ({ sequence: one.sequence, words: one.words.join(' ') }));
+      if (joined.length > 0) await unit.run(words.put(number, index.number, joined));
+      await put({ ...whole, builtTo: Number(end) }, false);
+      return true;
+    });
+
+  return {
+    begin: async (path, key) => {
+      const started = clock.monotonic();
+      const { number } = await databases.getCollection(db, path);
+      while (clock.monotonic() - started < longestWaitMs && (await step(number)));
+      return indexOf(await databases.getCollection(db, path), key);
+    },
+    job: {
+      name,
+      schedule: '*/15 * * * * *',
+      summary: 'Builds fulltext indexes for documents that were there before them',
+      lease: 'database',
+      run: async (signal) => {
+        for (const { number } of await db.all(store.withUnbuilt())) {
+          do signal.throwIfAborted();
+          while (await step(Number(number)));
+        }
+      },
+    },
+  };
+}
+
+function replaced({ indexes }: Collection, before: Index, after: Index): readonly Index[] {
+  return indexes.map((one) => (one === before ? after : one));
+}

@@ -1,0 +1,24 @@
+import type { DialectName } from '#src/platform/db/query.js';
+import type { Fragment } from './fragment.js';
+import type { FulltextIndex, WordSearch } from './parse.js';
+
+/** A search for words in a fulltext index: all of them, in any order. Without a word nothing is found. */
+export function fulltextSearch(
+  dialect: DialectName,
+  search: { readonly method: WordSearch; readonly words: readonly string[]; readonly index: FulltextIndex },
+): Fragment {
+  const { method, words, index } = search;
+  const isNot = method === 'notSearch';
+  if (words.length === 0) return { sql: isNot ? '1 = 1' : '1 = 0', values: [] };
+  const not = isNot ? 'not ' : '';
+  // No word holds a quote.
+  if (dialect === 'sqlite')
+    return {
+      sql: `seq ${not}in (select rowid from ${index.words} where ${index.words} match ?)`,
+      values: [words.map((word) => `"${word}"`).join(' ')],
+    };
+  return {
+    sql: `${not}exists (select 1 from ${index.words} where ${index.words}.seq = ${index.documents}.seq and ${index.words}.words @@ cast(? as tsquery))`,
+    values: [words.map((word) => `'${word}'`).join(' & ')],
+  };
+}

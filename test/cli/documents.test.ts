@@ -1,0 +1,256 @@
+// svc document export and import: what comes back equals what went out, refused lines are told, and it works beside a server and after kill -9.
+// SVC_TEST_LINES says how many lines the large import has (20 000).
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { install, type Server } from '../harness/cli.js';
+
+const many = Number(process.env.SVC_TEST_LINES ?? 20_000);
+const place = await install({ init: false });
+after(() => place.dispose());
+const { project, apiKey } = await place.json<{ project: { $id: string }; apiKey: { secret: string } }>([
+  ...['init', '--yes', '--project', 'Shop', '--project-id', 'shop'],
+]);
+const of = (collection: string) => ['--project', project.$id, '--database', 'db', '--collection', collection];
+const fileAt = (name: string) => join(place.dir, name);
+const read = (name: string) => readFileSync(fileAt(name), 'utf8');
+
+await place.json(['database', 'create', 'Db', '--id', 'db', '--project', project.$id]);
+async function aCollection(id: string): Promise<void> {
+  const to = ['--project', project.$id, '--database', 'db'];
+  await place.json(['collection', 'create', id, '--id', id, ...to]);
+  for (const [key, ...rest] of [
+    ['text', '--type', 'string', '--size', '2000000'],
+    ['n', '--type', 'integer'],
+    ['f', '--type', 'float'],
+    ['b', '--type', 'boolean'],
+    ['at', '--type', 'datetime'],
+    ['tags', '--type', 'string', '--size', '100', '--array'],
+    ['unique', '--type', 'string', '--size', '20'],
+  ] as const)
+    await place.json(['collection', 'add-attribute', id, key, ...rest, ...to]);
+  await place.json(['collection', 'add-index', id, 'one', '--attributes', 'unique', '--type', 'unique', ...to]);
+  await place.json(['collection', 'add-index', id, 'words', '--attributes', 'text', '--type', 'fulltext', ...to]);
+}
+for (const id of ['first', 'second', 'third', 'large', 'bulk']) await aCollection(id);
+
+const lines = (values: readonly object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('');
+/** Documents of a file without what the place decides. */
+const comparable = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.replace(/"\$sequence":"\d+","\$collectionId":"\w+","\$databaseId":"\w+",/, ''));
+const digest = (text: string) => createHash('sha256').update(comparable(text).join('\n')).digest('hex');
+
+interface Counts {
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+  readonly failed: number;
+}
+
+async function imported(args: readonly string[], input?: string) {
+  const { code, out, err } = await place.svc(['document', 'import', ...args, '--json'], {
+    ...(input === undefined ? {} : { input }),
+  });
+  return { code, counts: (out === '' ? {} : JSON.parse(out)) as Counts, err };
+}
+
+test('documents come back as they went out, as NDJSON and as CSV', async () => {
+  const given = [
+    {
+      $id: 'a',
+      $permissions: ['read("any")', 'update("user:ada")'],
+      $createdAt: '1969-07-20T20:17:40.000+00:00',
+      $updatedAt: '2001-01-01T00:00:00Z',
+      text: 'comma, "quote"\r\nline é 漢 😀 \u0001 =1+1',
+      f: 0.1,
+      b: false,
+      at: '0001-01-01T00:00:00.000+00:00',
+      tags: ['x,y', '"', ''],
+    },
+    { $id: 'b', text: '', tags: [], n: 0, f: -1e-7, b: true },
+    { $id: 'c', text: null, n: null, tags: null },
+    { $id: 'd', text: ' spaces ', n: -5, f: 1e300 },
+  ];
+  // A number of 64 bits, which JSON.stringify has not.
+  const file = lines(given).replace('"n":-5', '"n":-9223372036854775808');
+  writeFileSync(fileAt('in.ndjson'), `\ufeff${file}\n`);
+  const first = await imported(['in.ndjson', ...of('first')]);
+  assert.deepEqual([first.code, first.counts], [0, { created: 4, updated: 0, unchanged: 0, failed: 0 }]);
+  const exported = await place.json<object>(['document', 'export', 'out.ndjson', ...of('first')]);
+  assert.deepEqual(exported, { file: 'out.ndjson', documents: 4 });
+  const out = comparable(read('out.ndjson'));
+  assert.match(
+    out[0] ?? '',
+    /"\$createdAt":"1969-07-20T20:17:40.000\+00:00","\$updatedAt":"2001-01-01T00:00:00.000\+00:00"/,
+  );
+  assert.match(out[3] ?? '', /"n":-9223372036854775808/);
+
+  assert.equal((await imported(['out.ndjson', ...of('second')])).counts.created, 4);
+  const csv = await place.svc(['document', 'export', '--format', 'csv', ...of('second')]);
+  writeFileSync(fileAt('out.csv'), csv.out);
+  const third = await imported(['out.csv', ...of('third')]);
+  assert.deepEqual([third.counts.created, third.err], [4, '']);
+  await place.json(['document', 'export', 'third.ndjson', ...of('third')]);
+  assert.equal(digest(read('third.ndjson')), digest(read('out.ndjson')));
+
+  // Twice: what is there is told, or left as it is.
+  const again = await imported(['out.ndjson', ...of('third')]);
+  assert.deepEqual([again.code, again.counts.failed], [1, 4]);
+  const upserted = await imported(['out.ndjson', '--upsert', ...of('third')]);
+  assert.deepEqual(upserted.counts, { created: 0, updated: 0, unchanged: 4, failed: 0 });
+  await place.json(['document', 'export', 'third.ndjson', ...of('third')]);
+  assert.equal(digest(read('third.ndjson')), digest(read('out.ndjson')));
+  // Whoever imports leaves one entry for each document that came.
+  const log = ['audit', 'list', '--action', 'documentCreated', '--limit', '100'];
+  const { entries } = await place.json<{ entries: { actor: string }[] }>(log);
+  assert.equal(entries.length, 12);
+});
+
+test('a line that cannot be written is told with its number, and the others are written', async () => {
+  const report = async (input: string, more: readonly string[] = []) => {
+    const { counts } = await imported(['-', '--report', 'report.ndjson', ...more, ...of('bulk')], input);
+    const told = read('report.ndjson').trimEnd().split('\n').filter(Boolean);
+    return { counts, told: told.map((line) => JSON.parse(line)) };
+  };
+  const wrong = await report(
+    [
+      lines([{ $id: 'ok1', n: 1, unique: 'x' }]),
+      'no json\n',
+      '[1]\n',
+      '\n',
+      lines([
+        { $id: 'bad id!', n: 1 },
+        { $id: 'e1', n: 'text' },
+        { $id: 'e2', none: 1 },
+        { $id: 'ok1', n: 2 },
+        { $id: 'e3', unique: 'x' },
+        { $id: 'e4', $permissions: ['fly("any")'] },
+        { $id: 'e5', $createdAt: 'yesterday' },
+        { n: 3 },
+      ]),
+      '{"$id":"e6","n":1\xff}\n',
+      `{"$id":"e7","text":"${'x'.repeat(4_300_000)}"}\n`,
+      '{"$id":"last","n":4}',
+    ].join(''),
+  );
+  assert.deepEqual(
+    wrong.told.map(({ line, type }) => [line, type]).sort(([a], [b]) => a - b),
+    [
+      [2, 'line_invalid'],
+      [3, 'line_invalid'],
+      [5, 'general_argument_invalid'],
+      [6, 'document_invalid_structure'],
+      [7, 'document_invalid_structure'],
+      [8, 'document_already_exists'],
+      [9, 'document_unique_constraint_violation'],
+      [10, 'general_argument_invalid'],
+      [11, 'document_invalid_structure'],
+      [13, 'line_invalid'],
+      [14, 'line_invalid'],
+    ],
+  );
+  assert.deepEqual(wrong.counts, { created: 3, updated: 0, unchanged: 0, failed: 11 });
+  const upserted = await report(
+    lines([
+      { $id: 'ok1', n: 9 },
+      { $id: 'last', unique: 'x' },
+      { $id: 'ok1', n: 10 },
+    ]),
+    ['--upsert'],
+  );
+  assert.deepEqual(upserted.counts, { created: 0, updated: 2, unchanged: 0, failed: 1 });
+  assert.deepEqual(
+    upserted.told.map(({ line, id, type }) => [line, id, type]),
+    [[2, 'last', 'document_unique_constraint_violation']],
+  );
+  const csv = (text: string) => report(text, ['--format', 'csv']);
+  const cells = await csv('$id,n,tags,text\r\nc1,1,"[""a""]","a ""b"""\r\nc2,x,,\r\nc3,1\r\nc4,2,,""\r\n');
+  assert.deepEqual(cells.counts, { created: 2, updated: 0, unchanged: 0, failed: 2 });
+  assert.deepEqual(cells.told.map(({ line }) => line).sort(), [3, 4]);
+  const unclosed = await csv('$id,n\nc5,1\nc6,"2\n');
+  assert.equal(unclosed.counts.created, 1);
+
+  const plain = await place.svc(['document', 'import', '-', ...of('bulk')], { input: '{"$id":"ok1"}\n' });
+  assert.equal(plain.code, 1);
+  assert.match(plain.err, /^line 1 \(ok1\): document_already_exists: /m);
+  const other = await place.svc(['document', 'import', '-', '--format', 'csv', ...of('bulk')], { input: 'nope\n1\n' });
+  assert.equal(other.code, 2);
+  assert.equal((await place.svc(['document', 'import', 'none.csv', ...of('bulk')])).code, 3);
+  assert.equal((await place.svc(['document', 'import', '-', ...of('none')], { input: '' })).code, 3);
+});
+
+test(`${many} lines beside a server, killed in between, in constant memory and as fast as the bulk route`, async (t) => {
+  const documentOf = (at: number) => ({ $id: `d${at}`, text: `word w${at % 100} of ${at}`, n: at });
+  writeFileSync(fileAt('large.ndjson'), lines(Array.from({ length: many }, (_, at) => documentOf(at))));
+  const server: Server = await place.serve([], { SVC_RATE_LIMIT: 'off' });
+  const headers = {
+    'X-Service-Project': project.$id,
+    'X-Service-Key': apiKey.secret,
+    'Content-Type': 'application/json',
+  };
+  const path = (collection: string) => `${server.url}/databases/db/collections/${collection}/documents`;
+  const totalOf = async (collection: string) => {
+    const body = (await (await fetch(path(collection), { headers })).json()) as { total: number };
+    return body.total;
+  };
+  const given = ['document', 'import', 'large.ndjson', ...of('large'), '--json'];
+  const child = spawn(join(place.dir, 'bin/svc'), given, { cwd: place.dir, env: place.env, stdio: 'ignore' });
+  while ((await totalOf('large')) === 0) await sleep(20);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const before = await totalOf('large');
+  assert.ok(before > 0 && before < many, String(before));
+
+  const started = performance.now();
+  const again = spawn(join(place.dir, 'bin/svc'), [...given, '--report', 'taken.ndjson'], {
+    ...{ cwd: place.dir, env: place.env, stdio: 'ignore' },
+  });
+  let largest = 0;
+  const watching = setInterval(() => {
+    try {
+      const [, kib = '0'] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${again.pid}/status`, 'utf8')) ?? [];
+      largest = Math.max(largest, Number(kib) / 1024);
+    } catch {
+      // It has ended.
+    }
+  }, 50);
+  const [code] = await once(again, 'exit');
+  clearInterval(watching);
+  const importMs = performance.now() - started;
+  assert.equal(code, 1);
+  const taken = read('taken.ndjson').trimEnd().split('\n');
+  assert.equal(taken.length, before);
+  assert.ok(taken.every((line) => JSON.parse(line).type === 'document_already_exists'));
+  assert.equal(await totalOf('large'), many);
+
+  const bulkFrom = performance.now();
+  for (let at = 0; at < many; at += 100) {
+    const documents = Array.from({ length: 100 }, (_, next) => ({ ...documentOf(at + next), $id: `d${at + next}` }));
+    const response = await fetch(path('bulk'), { method: 'POST', headers, body: JSON.stringify({ documents }) });
+    assert.equal(response.status, 201, await response.text());
+  }
+  const bulkMs = performance.now() - bulkFrom;
+  const ratio = (many - before) / importMs / (many / bulkMs);
+  t.diagnostic(
+    `${Math.round(((many - before) / importMs) * 1000)} lines a second, ${ratio.toFixed(2)} of the bulk route, ${Math.round(largest)} MiB`,
+  );
+  assert.ok(ratio > 0.5, String(ratio));
+  assert.ok(largest < 350, `${largest} MiB`);
+  const found = await fetch(
+    `${path('large')}?queries[0]=${encodeURIComponent('{"method":"search","attribute":"text","values":["w7"]}')}`,
+    { headers },
+  );
+  assert.equal(((await found.json()) as { total: number }).total, many / 100);
+  await place.json(['document', 'export', 'large-out.ndjson', ...of('large')]);
+  assert.equal(read('large-out.ndjson').split('\n').length, many + 1);
+  server.signal('SIGTERM');
+  assert.equal(await server.ended, 0);
+});
