@@ -11,7 +11,7 @@ import { type StoredDocument, withoutAttributes } from '../document.js';
 import { absent, conflict, demandCurrent, mapConstraintErrors, wireNow } from '../errors.js';
 import { createByteCount, type Release } from '../relations/removal.js';
 import { takeRelations } from '../relations/values.js';
-import type { Relate, RelatedInput } from '../relations/writes.js';
+import type { Relate } from '../relations/writes.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { DocumentInput, Increment, Precondition } from '../service.js';
@@ -83,13 +83,7 @@ export function createChanges(
   /** A document as the caller may see it: the right to change it is none to read it. */
   const visiblePart = (where: Where, collection: Collection, document: StoredDocument): StoredDocument =>
     isReadable(where, collection, document.permissions) ? document : withoutAttributes(document);
-  const read = async (unit: Unit, collection: Collection, id: string): Promise<StoredDocument> => {
-    const row = await unit.one(store.one(collection, id, null, maxBytes));
-    if (row === undefined) throw await absent(unit, store, collection);
-    demandCurrent(collection, row.version);
-    if (row.data === null) throw new Failure('general_answer_too_large');
-    return toDocument(collection, row);
-  };
+  const read = (unit: Unit, collection: Collection, id: string) => readWhole(unit, store, collection, id, maxBytes);
   /** Throws Failure unless the document has one of the entity tags, and locks it. Whoever may not read it can have none. */
   const demandMatch = async (
     unit: Unit,
@@ -145,39 +139,8 @@ export function createChanges(
     const input = { where, relations: taken.relations, nesting };
     return { ...document, relate: (unit) => relate(unit, changes, collection, document.id, input, true) };
   };
-  const insertAll: Changes['insertAll'] = async (unit, collection, documents) => {
-    const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
-    const sequences = new Map<string, string>();
-    const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
-    for (let at = 0; at < inserts.length; at += most) {
-      const some = store.insert(collection, inserts.slice(at, at + most), wireNow(unit));
-      for (const row of await mapConstraintErrors(() => unit.all(some))) sequences.set(String(row.id), String(row.seq));
-    }
-    const written: StoredDocument[] = [];
-    for (const { document: inserted } of inserts) {
-      const sequence = sequences.get(inserted.id);
-      if (sequence === undefined) throw await conflict(unit, store, collection, inserted.id);
-      const document = { ...inserted, sequence };
-      unit.record('documentCreated', {
-        resource: documentResource(collection, inserted.id),
-        payload: creationOf(collection),
-        announce: printDocument(document).join(''),
-      });
-      written.push(document);
-    }
-    for (const document of documents) await document.relate?.(unit);
-    return written;
-  };
-
-  const relateSome = async (unit: Unit, collection: Collection, id: string, input: RelatedInput, mayRead: boolean) =>
-    input.relations.length === 0 ? [] : relate(unit, changes, collection, id, input, mayRead);
-  const erase = async (unit: Unit, collection: Collection, id: string): Promise<StoredDocument> => {
-    const row = await unit.one(store.remove(collection, [id], maxBytes));
-    if (row === undefined) throw await absent(unit, store, collection);
-    const document = toDocument(collection, row);
-    recordDeletion(unit, collection, document);
-    return document;
-  };
+  const insertAll: Changes['insertAll'] = (unit, collection, documents) =>
+    insertRows(unit, store, collection, documents);
   const insert: Changes['insert'] = async (unit, collection, document) => {
     const [written] = await insertAll(unit, collection, [document]);
     if (written === undefined) throw new Error('a document that was written must be returned');
@@ -194,7 +157,14 @@ export function createChanges(
       const taken = takeRelations(collection, data, newId);
       const values = changedValues(collection, taken.data);
       const granted = given(where, permissions);
-      const related = await relateSome(unit, collection, id, { where, relations: taken.relations, nesting }, mayRead);
+      const related = await relate(
+        unit,
+        changes,
+        collection,
+        id,
+        { where, relations: taken.relations, nesting },
+        mayRead,
+      );
       return write(unit, where, collection, id, { permissions: granted, values, related }, mayRead);
     },
     upsert: async (unit, where, collection, id, input) => {
@@ -214,7 +184,14 @@ export function createChanges(
           const values = changedValues(collection, data);
           const permissions = given(where, input.permissions);
           const mayRead = isAllowed(held, 'read');
-          const related = await relateSome(unit, collection, id, { where, relations, nesting: input.nesting }, mayRead);
+          const related = await relate(
+            unit,
+            changes,
+            collection,
+            id,
+            { where, relations, nesting: input.nesting },
+            mayRead,
+          );
           return write(unit, where, collection, id, { permissions, values, related }, mayRead);
         }
         if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
@@ -238,13 +215,73 @@ export function createChanges(
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'delete');
       await demandMatch(unit, collection, id, precondition, mayRead);
       const others = collection.relations.length === 0 ? [] : await release(unit, where, collection, id);
-      const document = await erase(unit, collection, id);
+      const document = await erase(unit, store, collection, id, maxBytes);
       const count = createByteCount();
-      for (const other of others) count((await erase(unit, other.collection, other.id)).data);
+      for (const other of others) count((await erase(unit, store, other.collection, other.id, maxBytes)).data);
       return visiblePart(where, collection, document);
     },
   };
   return changes;
+}
+
+/** A document of at most so many bytes. */
+async function readWhole(
+  unit: Unit,
+  store: DocumentStore,
+  collection: Collection,
+  id: string,
+  maxBytes: number,
+): Promise<StoredDocument> {
+  const row = await unit.one(store.one(collection, id, null, maxBytes));
+  if (row === undefined) throw await absent(unit, store, collection);
+  demandCurrent(collection, row.version);
+  if (row.data === null) throw new Failure('general_answer_too_large');
+  return toDocument(collection, row);
+}
+
+/** Inserts documents, records each, and relates them to others then. */
+async function insertRows(
+  unit: Unit,
+  store: DocumentStore,
+  collection: Collection,
+  documents: readonly NewDocument[],
+): Promise<StoredDocument[]> {
+  const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
+  const sequences = new Map<string, string>();
+  const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
+  for (let at = 0; at < inserts.length; at += most) {
+    const some = store.insert(collection, inserts.slice(at, at + most), wireNow(unit));
+    for (const row of await mapConstraintErrors(() => unit.all(some))) sequences.set(String(row.id), String(row.seq));
+  }
+  const written: StoredDocument[] = [];
+  for (const { document: inserted } of inserts) {
+    const sequence = sequences.get(inserted.id);
+    if (sequence === undefined) throw await conflict(unit, store, collection, inserted.id);
+    const document = { ...inserted, sequence };
+    unit.record('documentCreated', {
+      resource: documentResource(collection, inserted.id),
+      payload: creationOf(collection),
+      announce: printDocument(document).join(''),
+    });
+    written.push(document);
+  }
+  for (const document of documents) await document.relate?.(unit);
+  return written;
+}
+
+/** Deletes a document, whoever may. */
+async function erase(
+  unit: Unit,
+  store: DocumentStore,
+  collection: Collection,
+  id: string,
+  maxBytes: number,
+): Promise<StoredDocument> {
+  const row = await unit.one(store.remove(collection, [id], maxBytes));
+  if (row === undefined) throw await absent(unit, store, collection);
+  const document = toDocument(collection, row);
+  recordDeletion(unit, collection, document);
+  return document;
 }
 
 function outOfBounds(): Failure {
