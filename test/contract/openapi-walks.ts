@@ -296,6 +296,7 @@ const tableNames: readonly (readonly [RegExp, string])[] = [
 ];
 const tableMembers: Readonly<Record<string, string>> = {
   ...{ collectionId: 'tableId', documentId: 'rowId', documents: 'rows', attributes: 'columns' },
+  relatedCollectionId: 'relatedTableId',
 };
 
 /** The same operations below `/tablesdb`, under its names. */
@@ -306,7 +307,11 @@ export const tableWalk: readonly Step[] = documentWalk
       .replace(/^databases/, 'tablesdb')
       .replace(/^documents/, 'rows')
       .replace('Collection', 'Table')
-      .replace('Attribute', 'Column'),
+      .replace('Attribute', 'Column')
+      .replace(
+        '__databases_databaseId_collections_collectionId_attributes',
+        '__tablesdb_databaseId_tables_tableId_columns',
+      ),
     method,
     tableNames.reduce((text, [old, name]) => text.replace(old, name), path),
     body === undefined

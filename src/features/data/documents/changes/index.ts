@@ -75,11 +75,6 @@ export function createChanges(
   { relate, release }: { readonly relate: Relate; readonly release: Release },
 ): Changes {
   const maxBytes = config.answerMaxBytes;
-  /** What could not be answered whole is not kept. */
-  const tooLong = () =>
-    new Failure('document_invalid_structure', {
-      message: `Invalid document structure: the document would have more than ${maxBytes} bytes.`,
-    });
   /** A document as the caller may see it: the right to change it is none to read it. */
   const visiblePart = (where: Where, collection: Collection, document: StoredDocument): StoredDocument =>
     isReadable(where, collection, document.permissions) ? document : withoutAttributes(document);
@@ -121,7 +116,7 @@ export function createChanges(
       if (computed.size > 0) throw outOfBounds();
       return visiblePart(where, collection, document);
     }
-    if (row.data === null) throw tooLong();
+    if (row.data === null) throw tooLong(maxBytes);
     const document = toDocument(collection, row);
     const changed = [...values.keys(), ...computed.keys(), ...related];
     recordUpdate(unit, collection, document, changed, permissions !== undefined);
@@ -133,7 +128,7 @@ export function createChanges(
     const granted = given(where, permissions) ?? defaultPermissions(where.actor);
     const taken = takeRelations(collection, data, newId);
     const values = newValues(collection, taken.data);
-    if (charactersOf(values) > maxBytes) throw tooLong();
+    if (charactersOf(values) > maxBytes) throw tooLong(maxBytes);
     const document = { id: id === uniqueId ? newId() : id, permissions: granted, values };
     if (taken.relations.every(({ targets }) => targets.length === 0)) return document;
     const input = { where, relations: taken.relations, nesting };
@@ -222,6 +217,13 @@ export function createChanges(
     },
   };
   return changes;
+}
+
+/** What could not be answered whole is not kept. */
+function tooLong(maxBytes: number): Failure {
+  return new Failure('document_invalid_structure', {
+    message: `Invalid document structure: the document would have more than ${maxBytes} bytes.`,
+  });
 }
 
 /** A document of at most so many bytes. */
