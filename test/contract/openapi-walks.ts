@@ -83,6 +83,24 @@ export const documentWalk: readonly Step[] = [
   ['databases_updateTransaction', 'PATCH', '/databases/transactions/LAST', { commit: true }],
   ['databases_deleteTransaction', 'DELETE', '/databases/transactions/LAST'],
   ['documents_delete', 'DELETE', `${collection}/documents/first`],
+  [
+    'databases_createRelationshipAttribute',
+    'POST',
+    `${collection}/attributes/relationship`,
+    { relatedCollectionId: 'articles', type: 'oneToMany', key: 'Parts' },
+  ],
+  [
+    'databases_updateRelationshipAttribute',
+    'PATCH',
+    `${collection}/attributes/relationship/Parts`,
+    { onDelete: 'setNull' },
+  ],
+  [
+    'databases_updateRelationshipAttribute__databases_databaseId_collections_collectionId_attributes_key_relationship',
+    'PATCH',
+    `${collection}/attributes/Parts/relationship`,
+    { onDelete: 'cascade' },
+  ],
   ['databases_deleteIndex', 'DELETE', `${collection}/indexes/by-text`],
   ['databases_deleteAttribute', 'DELETE', `${collection}/attributes/String`],
   ['databases_deleteCollection', 'DELETE', collection],
@@ -294,6 +312,7 @@ const tableNames: readonly (readonly [RegExp, string])[] = [
 ];
 const tableMembers: Readonly<Record<string, string>> = {
   ...{ collectionId: 'tableId', documentId: 'rowId', documents: 'rows', attributes: 'columns' },
+  relatedCollectionId: 'relatedTableId',
 };
 
 function tableBody(body: unknown): unknown {
@@ -314,7 +333,11 @@ export const tableWalk: readonly Step[] = documentWalk
       .replace(/^databases/, 'tablesdb')
       .replace(/^documents/, 'rows')
       .replace('Collection', 'Table')
-      .replace('Attribute', 'Column'),
+      .replace('Attribute', 'Column')
+      .replace(
+        '__databases_databaseId_collections_collectionId_attributes',
+        '__tablesdb_databaseId_tables_tableId_columns',
+      ),
     method,
     tableNames.reduce((text, [old, name]) => text.replace(old, name), path),
     tableBody(body),

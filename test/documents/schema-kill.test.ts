@@ -65,6 +65,9 @@ async function change(server: Server, id: string): Promise<void> {
       answered.set(name, false);
     }
     await done('POST', base, { collectionId: `t-${key}`, name: key });
+    const relation = { relatedCollectionId: id, type: 'manyToOne', twoWay: true, key: 'one', twoWayKey: `r${made}` };
+    await done('POST', `${base}/t-${key}/attributes/relationship`, relation);
+    if (random.chance(0.5)) await done('DELETE', `${base}/t-${key}/attributes/one`);
     await done('DELETE', `${base}/t-${key}`);
   }
 }
@@ -73,7 +76,8 @@ async function change(server: Server, id: string): Promise<void> {
 async function verifyAnswers(server: Server): Promise<void> {
   for (const id of collections) {
     const { body } = await ask(server, 'GET', `${base}/${id}`);
-    const keys = (body.attributes ?? []).map(({ key }) => key);
+    const values = (body.attributes ?? []).filter(({ type }) => type !== 'relationship');
+    const keys = values.map(({ key }) => key);
     for (const [name, there] of answered)
       if (name.startsWith(`${id}.`)) assert.equal(keys.includes(name.slice(id.length + 1)), there, name);
     const documents = `${base}/${id}/documents`;

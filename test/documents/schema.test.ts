@@ -50,7 +50,7 @@ test('what an attribute cannot be is refused', async () => {
     const { status, body: answer } = await create(type, body);
     assert.deepEqual([status, answer.type], [400, 'general_argument_invalid'], `${type} ${printJson(body)}`);
   }
-  (await create('relationship', {})).refused(405, 'general_method_unsupported');
+  (await create('relationship', {})).refused(400, 'general_argument_invalid');
   assert.equal((await key.get(attributes)).expect(200).body.total, 1);
 });
 

@@ -44,10 +44,11 @@ const postgresSql = [
 /** Fails unless the tables of collections are exactly those that the rows of the collections describe. */
 export async function verifyTables(place: Installation): Promise<number> {
   const [collections = [], columns = [], indexes = []] = await readAll(place, [
-    'select number, attributes, indexes from collections',
+    'select number, attributes, indexes, relations from collections',
     ...(place.env.SVC_DATABASE_URL === undefined ? sqliteSql : postgresSql),
   ]);
-  const expected = collections.flatMap(({ number, attributes }) => [
+  const expected = collections.flatMap(({ number, attributes, relations }) => [
+    ...links(relations).flatMap((table) => [`${table}.parent`, `${table}.child`]),
     ...['seq', 'id', 'created_at', 'updated_at', 'permissions', 'shape', 'printed'].map(
       (column) => `d_${number}.${column}`,
     ),
@@ -59,7 +60,9 @@ export async function verifyTables(place: Installation): Promise<number> {
   );
   const ofWords = new Set(columns.map(({ table }) => String(table)).filter((name) => /^w_\d+_\d+$/.test(name)));
   assert.deepEqual([...ofWords].sort(), words.sort());
-  const found = columns.map((row) => `${row.table}.${row.column}`).filter((name) => /^[dr]_\d+\./.test(name));
+  const found = columns
+    .map((row) => `${row.table}.${row.column}`)
+    .filter((name) => /^([dr]_\d+|l_\d+_\d+)\./.test(name));
   assert.deepEqual(found.sort(), expected.sort());
   const named = collections.flatMap(({ number, indexes: list }) =>
     numbers(list, 'key').map((index) => `i_${number}_${index}`),
@@ -67,6 +70,12 @@ export async function verifyTables(place: Installation): Promise<number> {
   const there = indexes.map(({ name }) => String(name)).filter((name) => /^i_\d+_\d+$/.test(name));
   assert.deepEqual(there.sort(), named.sort());
   return expected.length;
+}
+
+/** The tables of the relationships that a collection has the parents of. */
+function links(list: unknown): string[] {
+  const relations: { side: string; link: { collection: number; attribute: number } }[] = JSON.parse(String(list));
+  return relations.filter(({ side }) => side === 'parent').map(({ link }) => `l_${link.collection}_${link.attribute}`);
 }
 
 /** The numbers of attributes, or of indexes of a type. */

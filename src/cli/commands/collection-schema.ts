@@ -182,6 +182,8 @@ async function addRelationship(call: ApplianceCall): Promise<CommandResult> {
     isGiven,
   );
   if (foreign !== undefined) throw usageError(`${foreign} cannot be used with --type relationship.`, 'leave it out');
+  const missing = (['--related', '--relation'] as const).find((flag) => args.text(flag) === undefined);
+  if (missing !== undefined) throw usageError(`--type relationship needs ${missing}.`, `add ${missing}`);
   const twoWayKey = args.text('--two-way');
   const onDelete = args.text('--on-delete');
   const body = {

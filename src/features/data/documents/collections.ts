@@ -144,7 +144,8 @@ export function createCollections(
           const { collection } = mayBeStale(error) || isRefusal(error) ? await reload(where, key, entry) : entry;
           // Another collection under the same id may well have the same version, and a related one may have changed.
           const isSame = collection.number === number && collection.version === version;
-          if ((isSame && !(error instanceof SchemaChanged)) || attempt >= attempts) throw error;
+          const mayBeRelated = error instanceof SchemaChanged || (collection.relations.length > 0 && mayBeStale(error));
+          if ((isSame && !mayBeRelated) || attempt >= attempts) throw error;
         }
       }
     },

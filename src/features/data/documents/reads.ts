@@ -31,7 +31,7 @@ interface PageText {
   readonly documents: string;
 }
 
-interface ListAsked {
+interface ListCall {
   readonly queries: readonly string[];
   readonly total: 'exact' | boolean;
   readonly populate: readonly string[] | undefined;
@@ -114,7 +114,7 @@ export function createReads(
   const list = async (
     where: Where,
     collection: Collection,
-    { queries, total, populate = [] }: ListAsked,
+    { queries, total, populate = [] }: ListCall,
     form: PageForm,
   ): Promise<PageText | DocumentPage> => {
     const visibility = visibilityOf(where, collection);

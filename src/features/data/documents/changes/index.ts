@@ -10,7 +10,7 @@ import { type StoredDocument, type StoredValues, type Times, withoutAttributes }
 import { absent, conflict, demandCurrent, outOfBounds, wireNow } from '../errors.js';
 import { createByteCount, type Release } from '../relations/removal.js';
 import { takeRelations } from '../relations/values.js';
-import type { Relate, RelatedInput } from '../relations/writes.js';
+import type { Relate } from '../relations/writes.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { DocumentInput, Increment, Precondition } from '../service.js';
@@ -84,11 +84,6 @@ export function createChanges(
   { rowWrites, relate, release }: ChangeDeps,
 ): Changes {
   const maxBytes = config.answerMaxBytes;
-  /** What could not be answered whole is not kept. */
-  const tooLong = () =>
-    new Failure('document_invalid_structure', {
-      message: `Invalid document structure: the document would have more than ${maxBytes} bytes.`,
-    });
   /** A document as the caller may see it: the right to change it is none to read it. */
   const visiblePart = (where: Where, collection: Collection, document: StoredDocument): StoredDocument =>
     isReadable(where, collection, document.permissions) ? document : withoutAttributes(document);
@@ -116,7 +111,7 @@ export function createChanges(
       if (computed.size > 0) throw outOfBounds();
       return visiblePart(where, collection, document);
     }
-    if (row.data === null) throw tooLong();
+    if (row.data === null) throw tooLong(maxBytes);
     const document = toDocument(collection, row);
     const changed = [...values.keys(), ...computed.keys(), ...related];
     recordUpdate(unit, collection, document, changed, permissions !== undefined);
@@ -139,7 +134,8 @@ export function createChanges(
     const values = changedValues(collection, data);
     const times = timesOf(where.actor, data);
     const granted = given(where, permissions);
-    const related = await relateSome(unit, collection, id, { where, relations: taken.relations, nesting }, mayRead);
+    const input = { where, relations: taken.relations, nesting };
+    const related = await relate(unit, changes, collection, id, input, mayRead);
     return write(unit, where, collection, id, { permissions: granted, values, times, related }, mayRead);
   };
   const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions, nesting }) => {
@@ -147,46 +143,15 @@ export function createChanges(
     const granted = given(where, permissions) ?? defaultPermissions(where.actor);
     const taken = takeRelations(collection, data, newId);
     const values = newValues(collection, taken.data);
-    if (charactersOf(values) > maxBytes) throw tooLong();
+    if (charactersOf(values) > maxBytes) throw tooLong(maxBytes);
     const times = timesOf(where.actor, data);
     const document = { id: id === uniqueId ? newId() : id, permissions: granted, values, times };
     if (taken.relations.every(({ targets }) => targets.length === 0)) return document;
     const input = { where, relations: taken.relations, nesting };
     return { ...document, relate: (unit) => relate(unit, changes, collection, document.id, input, true) };
   };
-  const insertAll: Changes['insertAll'] = async (unit, collection, documents) => {
-    const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
-    const sequences = new Map<string, string>();
-    const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
-    for (let at = 0; at < inserts.length; at += most) {
-      const some = inserts.slice(at, at + most);
-      for (const row of await rowWrites.insert(unit, collection, some)) sequences.set(String(row.id), String(row.seq));
-    }
-    const written: StoredDocument[] = [];
-    for (const { document: inserted } of inserts) {
-      const sequence = sequences.get(inserted.id);
-      if (sequence === undefined) throw await conflict(unit, store, collection, inserted.id);
-      const document = { ...inserted, sequence };
-      unit.record('documentCreated', {
-        resource: documentResource(collection, inserted.id),
-        payload: creationOf(collection),
-        announce: printDocument(document).join(''),
-      });
-      written.push(document);
-    }
-    for (const document of documents) await document.relate?.(unit);
-    return written;
-  };
-
-  const relateSome = async (unit: Unit, collection: Collection, id: string, input: RelatedInput, mayRead: boolean) =>
-    input.relations.length === 0 ? [] : relate(unit, changes, collection, id, input, mayRead);
-  const erase = async (unit: Unit, collection: Collection, id: string): Promise<StoredDocument> => {
-    const row = await unit.one(store.remove(collection, [id], maxBytes));
-    if (row === undefined) throw await absent(unit, store, collection);
-    const document = toDocument(collection, row);
-    recordDeletion(unit, collection, document);
-    return document;
-  };
+  const insertAll: Changes['insertAll'] = (unit, collection, documents) =>
+    insertRows(unit, { store, rowWrites }, collection, documents);
   const insert: Changes['insert'] = async (unit, collection, document) => {
     const [written] = await insertAll(unit, collection, [document]);
     if (written === undefined) throw new Error('a document that was written must be returned');
@@ -236,13 +201,65 @@ export function createChanges(
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'delete');
       await demandMatch(unit, collection, id, precondition, mayRead);
       const others = collection.relations.length === 0 ? [] : await release(unit, where, collection, id);
-      const document = await erase(unit, collection, id);
+      const document = await erase(unit, store, collection, id, maxBytes);
       const count = createByteCount();
-      for (const other of others) count((await erase(unit, other.collection, other.id)).data);
+      for (const other of others) count((await erase(unit, store, other.collection, other.id, maxBytes)).data);
       return visiblePart(where, collection, document);
     },
   };
   return changes;
+}
+
+/** What could not be answered whole is not kept. */
+function tooLong(maxBytes: number): Failure {
+  return new Failure('document_invalid_structure', {
+    message: `Invalid document structure: the document would have more than ${maxBytes} bytes.`,
+  });
+}
+
+/** Inserts documents, records each, and relates them to others then. */
+async function insertRows(
+  unit: Unit,
+  { store, rowWrites }: { readonly store: DocumentStore; readonly rowWrites: RowWrites },
+  collection: Collection,
+  documents: readonly NewDocument[],
+): Promise<StoredDocument[]> {
+  const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
+  const sequences = new Map<string, string>();
+  const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
+  for (let at = 0; at < inserts.length; at += most) {
+    const some = inserts.slice(at, at + most);
+    for (const row of await rowWrites.insert(unit, collection, some)) sequences.set(String(row.id), String(row.seq));
+  }
+  const written: StoredDocument[] = [];
+  for (const { document: inserted } of inserts) {
+    const sequence = sequences.get(inserted.id);
+    if (sequence === undefined) throw await conflict(unit, store, collection, inserted.id);
+    const document = { ...inserted, sequence };
+    unit.record('documentCreated', {
+      resource: documentResource(collection, inserted.id),
+      payload: creationOf(collection),
+      announce: printDocument(document).join(''),
+    });
+    written.push(document);
+  }
+  for (const document of documents) await document.relate?.(unit);
+  return written;
+}
+
+/** Deletes a document, whoever may. */
+async function erase(
+  unit: Unit,
+  store: DocumentStore,
+  collection: Collection,
+  id: string,
+  maxBytes: number,
+): Promise<StoredDocument> {
+  const row = await unit.one(store.remove(collection, [id], maxBytes));
+  if (row === undefined) throw await absent(unit, store, collection);
+  const document = toDocument(collection, row);
+  recordDeletion(unit, collection, document);
+  return document;
 }
 
 /** Leaves the event and the audit row of an update. */

@@ -13,8 +13,8 @@ import { branchOf, printedKeys } from './paths.js';
 import { planOf } from './plan.js';
 import { createPopulate } from './populate.js';
 
-/** What a read is asked to return besides the documents themselves. */
-interface Asked {
+/** What a read is to return besides the documents themselves. */
+interface Wanted {
   readonly select: readonly string[] | null;
   /** What a selection names of related documents. */
   readonly paths: readonly string[];
@@ -27,14 +27,14 @@ interface RelatedReads {
   get(
     where: Where,
     collection: Collection,
-    asked: Asked,
+    wanted: Wanted,
     read: (reader: Reader, select: readonly string[] | null, maxBytes: number) => Promise<Row>,
   ): Promise<StoredDocument>;
   /** A page of a list, which `read` returns in the form of values. */
   list(
     where: Where,
     collection: Collection,
-    asked: Asked,
+    wanted: Wanted,
     read: (
       reader: Reader,
       select: readonly string[] | null,
@@ -46,15 +46,15 @@ interface RelatedReads {
 /** Creates the reads of documents together with those that they are related to. Each sees one snapshot. */
 export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, collections: Collections): RelatedReads {
   const populate = createPopulate(createLinkReads(sql), collections);
-  const prepare = async (where: Where, collection: Collection, asked: Asked) => {
-    demandFew(asked);
-    const branch = branchOf(asked.select, asked.paths, asked.populate);
+  const prepare = async (where: Where, collection: Collection, wanted: Wanted) => {
+    demandFew(wanted);
+    const branch = branchOf(wanted.select, wanted.paths, wanted.populate);
     const select = printedKeys(collection, branch);
     return { select, plan: await planOf(collections, where, collection, branch) };
   };
   return {
-    get: async (where, collection, asked, read) => {
-      const { select, plan } = await prepare(where, collection, asked);
+    get: async (where, collection, wanted, read) => {
+      const { select, plan } = await prepare(where, collection, wanted);
       return where.room.read((maxBytes) =>
         db.lists(where.reading).snapshot(async (reader) => {
           const row = await read(reader, select, maxBytes);
@@ -64,8 +64,8 @@ export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, col
         }),
       );
     },
-    list: async (where, collection, asked, read) => {
-      const { select, plan } = await prepare(where, collection, asked);
+    list: async (where, collection, wanted, read) => {
+      const { select, plan } = await prepare(where, collection, wanted);
       return where.room.read((maxBytes) =>
         db.lists(where.reading).snapshot(async (reader) => {
           const { bytes, value } = await read(reader, select, maxBytes);
@@ -82,7 +82,7 @@ export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, col
 }
 
 /** Paths are parsed, so they are counted first. */
-function demandFew({ paths, populate }: Asked): void {
+function demandFew({ paths, populate }: Wanted): void {
   const most = relationLimits.followed * relationLimits.levels;
   if (populate.length > most || paths.length > queryBounds.values)
     throw new Failure('general_query_limit_exceeded', { message: `A read takes at most ${most} paths to populate.` });

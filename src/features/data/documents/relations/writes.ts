@@ -14,7 +14,7 @@ import { grantedOf, type Related, readRelated } from './related.js';
 import { invalidRelation, type RelationValue, type Target } from './values.js';
 
 /** Relationships that a document is written with. */
-export interface RelatedInput {
+interface RelatedInput {
   readonly where: Where;
   readonly relations: readonly RelationValue[];
   readonly nesting: Nesting | undefined;
@@ -126,6 +126,7 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
   };
 
   return async (unit, changes, collection, id, { where, relations, nesting }, mayRead) => {
+    if (relations.length === 0) return [];
     if ((await unit.one(store.permissions(collection, id))) === undefined) throw await absent(unit, store, collection);
     const left = nesting?.left ?? { documents: relationLimits.nested, bytes: bulkLimits.bytes };
     const below: Nesting = { level: (nesting?.level ?? 0) + 1, left };
