@@ -89,7 +89,7 @@ export async function createRuntime(config: Config, replacements: Replacements =
       else log.error('database.not-writable', { code });
     },
   });
-  const files = openFileStore(config, { clock, log });
+  const files = openFileStore(config, { log });
   return {
     ...database,
     config,
