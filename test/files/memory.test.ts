@@ -1,12 +1,13 @@
 // The memory of a server through which large files pass, from the unmodified node-appwrite and by ranges, on both stores.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync, writeFileSync } from 'node:fs';
+import { createReadStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { Client, Storage } from 'node-appwrite';
 import { InputFile } from 'node-appwrite/file';
 import { type Installation, install } from '../harness/cli.js';
+import { residentBytes } from '../harness/memory.js';
 import { startS3Server } from '../harness/s3-server.js';
 import { someBytes } from './setup.js';
 
@@ -15,12 +16,6 @@ const size = 200_000_000;
 const readers = 8;
 /** By so much the server may grow from what it has once its first files have passed. */
 const most = 40 * mebibyte;
-
-/** The resident memory of a process. */
-function residentBytes(pid: number): number {
-  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? [];
-  return Number(kibibytes) * 1024;
-}
 
 /** The most memory that a process has until it is told to stop looking. */
 function watch(pid: number): () => number {
