@@ -20,7 +20,9 @@ export function createData(
   });
   const documents = createDocumentsFeature(runtime, databases, idempotency);
   const ofBuckets = createBucketsFeature(runtime, lists);
-  const ofFiles = createFilesFeature(runtime, { buckets: ofBuckets.buckets, bucketStore: ofBuckets.store, lists });
+  const ofFiles = createFilesFeature(runtime, {
+    ...{ buckets: ofBuckets.buckets, bucketStore: ofBuckets.store, lists, idempotency },
+  });
   projects.emptiedBy(ofFiles.emptyProject);
   return {
     databases,
