@@ -108,9 +108,15 @@ test('the process knows no secret, and one that is killed costs its own preview 
   const child = await theChild();
   const environment = readFileSync(`/proc/${child}/environ`, 'latin1');
   assert.doesNotMatch(environment, /SVC_/);
-  await sleep(300);
   process.kill(child, 'SIGKILL');
   assert.equal((await asking).status, 503);
+  for (const afterMs of [0, 20, 100, 400]) {
+    const again = preview('jpeg');
+    const one = await theChild();
+    await sleep(afterMs);
+    process.kill(one, 'SIGKILL');
+    assert.equal((await again).status, 503, `${afterMs} ms`);
+  }
   assert.equal((await preview('small')).status, 200);
 });
 

@@ -77,20 +77,22 @@ function start() {
   const ended = once(child, 'close').catch(() => {});
   let isAsked = false;
   const read = async (): Promise<Buffer> => {
-    const frame = await next();
+    const frame = await next().catch(() => undefined);
     if (frame === undefined)
       throw new Failure('general_unavailable', { retryAfter: retrySeconds, cause: endOf(child) });
     return frame;
   };
+  /** Writes that fail are those to a process that has ended. */
+  const put = (frame: Uint8Array) => Promise.race([writeFrame(stdin, frame).catch(() => {}), ended]);
   const send = async (pieces: AsyncIterable<Uint8Array>, request: ImageRequest): Promise<void> => {
-    await writeFrame(stdin, Buffer.from(JSON.stringify(request)));
+    await put(Buffer.from(JSON.stringify(request)));
     let size = 0;
     for await (const piece of pieces) {
       size += piece.length;
       if (size > maxBytes) throw new ImageRefused('too-large');
-      if (piece.length > 0) await Promise.race([writeFrame(stdin, piece), ended]);
+      if (piece.length > 0) await put(piece);
     }
-    await writeFrame(stdin, Buffer.alloc(0));
+    await put(Buffer.alloc(0));
   };
   return {
     child,
