@@ -12,7 +12,8 @@ const oneLanguage = {
 };
 
 await build({
-  entryPoints: { main: 'src/cli/main.ts' },
+  // Images are converted in a process of its own.
+  entryPoints: { main: 'src/cli/main.ts', 'image-process': 'src/platform/images/process.ts' },
   outdir: 'dist',
   bundle: true,
   splitting: true,

@@ -20,6 +20,8 @@ export const fileLimits = {
   downloadsAtOnce: 512,
   downloadsOfCaller: 64,
   retrySeconds: 5,
+  /** `Retry-After` where the bytes of a file are missing. */
+  missingRetrySeconds: 600,
   /** Of a form beside its file: fields, bytes of one, and header fields of a part. */
   fields: 110,
   fieldBytes: 4096,

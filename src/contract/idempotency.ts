@@ -1,3 +1,9 @@
+/** Carries a request with an `Idempotency-Key` out, or returns the answer that one of the same content was given before. */
+export type CarryOutOnce = (
+  content: unknown,
+  run: (request: IdempotentRequest) => Promise<unknown>,
+) => Promise<unknown>;
+
 /** A request that has an `Idempotency-Key` and is being carried out. */
 export interface IdempotentRequest {
   /** Of the key, the caller, the project and the operation. */

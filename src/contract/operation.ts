@@ -14,7 +14,7 @@ import type { Browser, Redirect } from './browser.js';
 import { type ErrorType, Failure } from './errors.js';
 import type { EventStream } from './event-stream.js';
 import type { FileContent } from './file-content.js';
-import type { IdempotentRequest } from './idempotency.js';
+import type { CarryOutOnce, IdempotentRequest } from './idempotency.js';
 import type { LimitName } from './limits.js';
 import type { LoginSwitch, Project } from './project.js';
 import type { RawJson } from './raw-json.js';
@@ -182,6 +182,8 @@ export interface RequestFacts {
   readonly ifMatch?: string | undefined;
   /** Where the request has an `Idempotency-Key`: what its answer is kept under. */
   readonly idempotent?: IdempotentRequest | undefined;
+  /** The same for an upload, whose content is known only when it has been read. */
+  readonly once?: CarryOutOnce | undefined;
   /** The form with a file, for operations that take one. */
   readonly upload?: Upload | undefined;
   /** The memory that the response may take. */

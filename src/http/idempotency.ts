@@ -27,12 +27,20 @@ export function createOnce({ idempotency }: Pick<Features, 'idempotency'>) {
         const { actor, params, query, body, request } = call;
         const projectId = context.project?.id ?? '';
         const caller = actor.kind === 'guest' ? `guest:${context.ip}` : `${actor.kind}:${actor.id}`;
-        const content = [params, query, body, request.ifMatch ?? null];
+        const known = [params, query, body, request.ifMatch ?? null];
         const { id, status } = declaration;
-        return idempotency.once(
-          auditContextOf(call),
-          { projectId, caller, operation: operation.sameAs ?? id, key, content, status },
-          async (idempotent) => operation.handle({ ...call, request: { ...request, idempotent } }),
+        const keyed = { projectId, caller, operation: operation.sameAs ?? id, key, status };
+        const by = auditContextOf(call);
+        if (declaration.upload)
+          return operation.handle({
+            ...call,
+            request: {
+              ...request,
+              once: (content, run) => idempotency.once(by, { ...keyed, content: [known, content] }, run),
+            },
+          });
+        return idempotency.once(by, { ...keyed, content: known }, async (idempotent) =>
+          operation.handle({ ...call, request: { ...request, idempotent } }),
         );
       },
     };

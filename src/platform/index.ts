@@ -89,7 +89,8 @@ export async function createRuntime(config: Config, replacements: Replacements =
       else log.error('database.not-writable', { code });
     },
   });
-  const files = openFileStore(config, { clock, log });
+  const files = openFileStore(config, { log });
+  const images = createImages(availableParallelism());
   return {
     ...database,
     config,
@@ -108,8 +109,9 @@ export async function createRuntime(config: Config, replacements: Replacements =
     pages: createPages(random),
     answers: new Answers(config.answerMaxBytes),
     files,
-    images: createImages(availableParallelism()),
+    images,
     close: async () => {
+      images.close();
       await mailer.close();
       await egress.close();
       await files.close();

@@ -35,7 +35,7 @@ const configOf = (settings: Record<string, string>) =>
 const opened: FileStore[] = [];
 after(() => Promise.all(opened.map((store) => store.close())));
 const open = (settings: Record<string, string>): FileStore => {
-  const store = openFileStore(configOf(settings), { clock, log });
+  const store = openFileStore(configOf(settings), { log });
   opened.push(store);
   return store;
 };
@@ -244,7 +244,7 @@ test('between two stores, reads find what is in either, writes go to the new one
   assert.deepEqual(await keysOf(store), ['p/new', 'p/old']);
   assert.deepEqual(await keysOf(old), ['p/old']);
   const config = configOf(settings);
-  const target = openFileStoreAt(config.filesUrl, config, { clock, log });
+  const target = openFileStoreAt(config.filesUrl, config, { log });
   opened.push(target);
   for await (const _ of copyObjects(old, target));
   assert.deepEqual(await keysOf(store), ['p/new', 'p/old']);

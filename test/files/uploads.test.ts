@@ -193,9 +193,12 @@ test('objects in the store and rows in the database are compared both ways', asy
   const [row] = (await rowsOf(target, 'file_objects')).filter(({ file_id: id }) => id === 'one');
   await runtime.files.write('stray/object.0', oneChunk('x'));
   await runtime.files.remove(String(row?.key));
-  const { missing, orphans } = await features.checkFiles();
+  const { missing, orphans, files: damaged } = await features.checkFiles();
   assert.deepEqual([missing, orphans], [[row?.key], ['stray/object.0']]);
-  (await key.get(`${files}/one/download`)).refused(404, 'storage_file_not_found');
+  const bucketId = files.split('/')[3];
+  assert.deepEqual(damaged, [{ projectId: target.project.id, bucketId, fileId: 'one' }]);
+  const answer = (await key.get(`${files}/one/download`)).refused(503, 'general_unavailable');
+  assert.equal(answer.headers.get('retry-after'), '600');
   await runtime.files.remove('stray/object.0');
   (await key.delete(`${files}/one`)).expect(204);
   await swept();

@@ -1,4 +1,3 @@
-import { systemClock } from '#src/platform/clock.js';
 import { ConfigError } from '#src/platform/config/load.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
@@ -59,7 +58,7 @@ async function filesProblems(config: Config): Promise<string[]> {
     ['SVC_FILES_FROM', config.filesFrom],
   ] as const) {
     if (url === undefined || !url.reveal().startsWith('s3:')) continue;
-    const store = openFileStoreAt(url, config, { clock: systemClock, log: { error: () => {}, warn: () => {} } });
+    const store = openFileStoreAt(url, config, { log: { error: () => {}, warn: () => {} } });
     const reason = await probeFileStore(store).finally(() => store.close());
     if (reason !== undefined) problems.push(`${key} names a store that cannot be used: ${reason}`);
   }

@@ -82,12 +82,23 @@ const check = command({
     const text = pairs([
       ['objects', String(found.objects)],
       ['bytes', String(found.bytes)],
+      ['files without their bytes', found.files.slice(0, shownKeys).map(nameOf).join(' ') || 'none'],
       ['missing objects', found.missing.slice(0, shownKeys).join(' ') || 'none'],
       ['unknown objects', found.orphans.slice(0, shownKeys).join(' ') || 'none'],
     ]);
-    return { value: { ok, ...found }, text, exitCode: ok ? 0 : 1 };
+    return { value: { ok, ...found }, text, ...remedyOf(found), exitCode: ok ? 0 : 1 };
   },
 });
+
+function nameOf({ projectId, bucketId, fileId }: { projectId: string; bucketId: string; fileId: string }): string {
+  return `${projectId}/${bucketId}/${fileId}`;
+}
+
+function remedyOf({ missing, orphans }: { missing: readonly string[]; orphans: readonly string[] }) {
+  if (missing.length > 0)
+    return { next: 'restore the missing objects from a backup of the file store, or delete their files' };
+  return orphans.length > 0 ? { next: 'delete the unknown objects from the file store' } : {};
+}
 
 /** `svc files …` */
 export const filesCommands = [move, check];

@@ -22,7 +22,9 @@ export function createData(
   const documents = createDocumentsFeature(runtime, databases, idempotency);
   const transactions = createTransactionsFeature(runtime, { documents, idempotency, lists });
   const ofBuckets = createBucketsFeature(runtime, lists);
-  const ofFiles = createFilesFeature(runtime, { buckets: ofBuckets.buckets, bucketStore: ofBuckets.store, lists });
+  const ofFiles = createFilesFeature(runtime, {
+    ...{ buckets: ofBuckets.buckets, bucketStore: ofBuckets.store, lists, idempotency },
+  });
   projects.emptiedBy(ofFiles.emptyProject);
   return {
     databases,

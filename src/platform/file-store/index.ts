@@ -13,7 +13,7 @@ export { probeFileStore } from './probe.js';
 export { type FileStore, FileStoreError, ObjectNotFoundError } from './store.js';
 
 type FilesConfig = Pick<Config, 'filesUrl' | 'filesFrom' | 'filesKeyId' | 'filesSecret' | 'dataDir'>;
-type Deps = Pick<S3Deps, 'clock' | 'log'>;
+type Deps = Pick<S3Deps, 'log'>;
 
 /** Opens the configured store; nothing is created or connected before the first use. */
 export function openFileStore(config: FilesConfig, deps: Deps): FileStore {
@@ -32,7 +32,8 @@ export function openFileStoreAt(url: Secret | undefined, config: FilesConfig, de
   if (location.kind === 'disk') return createDiskStore(resolve(location.directory));
   const { filesKeyId: keyId, filesSecret: secret } = config;
   if (keyId === undefined || secret === undefined) throw new TypeError('no key of the S3 service is configured');
-  return deferred(async () => (await import('./s3.js')).createS3Store({ location, keyId, secret, ...deps }));
+  const directory = resolve(config.dataDir);
+  return deferred(async () => (await import('./s3.js')).createS3Store({ location, keyId, secret, directory, ...deps }));
 }
 
 /** A store that is opened at its first use. */

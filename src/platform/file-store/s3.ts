@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -12,15 +13,14 @@ import {
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import type { Clock } from '../clock.js';
 import type { FilesLocation } from '../config/files-url.js';
 import type { Secret } from '../config/secret.js';
 import { errorCode } from '../files.js';
 import type { Log } from '../log.js';
 import { describeNetworkError } from '../network-errors.js';
 import { createNotice } from '../notice.js';
-import { createTaskQueue } from '../task-queue.js';
 import { demandKey } from './keys.js';
+import { type Part, partsOf } from './parts.js';
 import { type FileStore, FileStoreError, ObjectNotFoundError } from './store.js';
 
 /** What a store over S3 needs. */
@@ -28,18 +28,17 @@ export interface S3Deps {
   readonly location: Extract<FilesLocation, { kind: 's3' }>;
   readonly keyId: string;
   readonly secret: Secret;
-  readonly clock: Clock;
+  /** Where parts that are being sent wait on the disk. */
+  readonly directory: string;
   readonly log: Pick<Log, 'error' | 'warn'>;
 }
 
-/** The most that an upload holds in memory. Larger objects are sent in parts of this size, of which S3 takes 10 000. */
-const partBytes = 8 * 1024 * 1024;
-/** Uploads at once; together they hold as many parts. Further ones wait, with their bytes unread. */
-const uploads = { name: 'upload', parallel: 16, length: 128, longestWaitMs: 60_000 };
 const timeouts = { connectionTimeout: 5000, requestTimeout: 60_000, socketTimeout: 120_000 };
 /** A download occupies a connection until its client has read it. */
 const connections = { keepAlive: true, maxSockets: 512 };
 const attempts = 3;
+/** Before a part is sent again, and twice as long the next time. */
+const pauseMs = 100;
 
 /** What the codes of S3 that need an operator mean. */
 const refusals: Readonly<Record<string, string>> = {
@@ -55,7 +54,7 @@ const refusals: Readonly<Record<string, string>> = {
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
 
 /** Stores objects in a bucket of a service that speaks S3. */
-export function createS3Store({ location, keyId, secret, clock, log }: S3Deps): FileStore {
+export function createS3Store({ location, keyId, secret, directory, log }: S3Deps): FileStore {
   const client = new S3Client({
     region: location.region,
     ...(location.endpoint === null ? {} : { endpoint: location.endpoint }),
@@ -67,7 +66,6 @@ export function createS3Store({ location, keyId, secret, clock, log }: S3Deps): 
     maxAttempts: attempts,
     requestHandler: { ...timeouts, throwOnRequestTimeout: true, httpAgent: connections, httpsAgent: connections },
   });
-  const queue = createTaskQueue(uploads, clock);
   const notice = createNotice();
   const at = (key: string) => {
     demandKey(key);
@@ -76,7 +74,10 @@ export function createS3Store({ location, keyId, secret, clock, log }: S3Deps): 
   const reported = (error: unknown): FileStoreError => {
     const reason = describeError(error);
     if (notice.isNews(reason)) log.error('files.store-away', { reason });
-    return new FileStoreError(error instanceof S3ServiceException ? error.name : errorCode(error), { reason });
+    return new FileStoreError(error instanceof S3ServiceException ? error.name : errorCode(error), {
+      reason,
+      cause: error,
+    });
   };
   const attempt = async <T>(key: string, call: () => Promise<T>): Promise<T> => {
     try {
@@ -88,20 +89,41 @@ export function createS3Store({ location, keyId, secret, clock, log }: S3Deps): 
       throw reported(error);
     }
   };
+  /** The client does not send a stream again by itself. */
+  const send = async <T>(
+    key: string,
+    { body }: Part,
+    request: (bytes: Buffer | Readable) => Promise<T>,
+  ): Promise<T> => {
+    for (let count = 1; ; count++) {
+      const bytes = body();
+      try {
+        return await attempt(key, () => request(bytes));
+      } catch (error) {
+        const isFinal = Buffer.isBuffer(bytes) || count === attempts || !isPassing(error);
+        if (isFinal) throw error;
+        await sleep(pauseMs * 2 ** (count - 1));
+      } finally {
+        if (bytes instanceof Readable) bytes.destroy();
+      }
+    }
+  };
   const store = async (key: string, bytes: AsyncIterable<Uint8Array>): Promise<number> => {
     const etags: string[] = [];
     let uploadId: string | undefined;
     let size = 0;
     try {
-      for await (const { body, isLast } of partsOf(bytes)) {
-        size += body.length;
-        if (isLast && uploadId === undefined) {
-          await attempt(key, () => client.send(new PutObjectCommand({ ...at(key), Body: body })));
+      for await (const part of partsOf(bytes, directory)) {
+        size += part.size;
+        const object = { ...at(key), ContentLength: part.size };
+        if (part.isLast && uploadId === undefined) {
+          await send(key, part, (Body) => client.send(new PutObjectCommand({ ...object, Body })));
           return size;
         }
         uploadId ??= (await attempt(key, () => client.send(new CreateMultipartUploadCommand(at(key))))).UploadId ?? '';
-        const part = { ...at(key), UploadId: uploadId, PartNumber: etags.length + 1, Body: body };
-        etags.push((await attempt(key, () => client.send(new UploadPartCommand(part)))).ETag ?? '');
+        const place = { ...object, UploadId: uploadId, PartNumber: etags.length + 1 };
+        const { ETag } = await send(key, part, (Body) => client.send(new UploadPartCommand({ ...place, Body })));
+        etags.push(ETag ?? '');
       }
       const parts = etags.map((ETag, index) => ({ ETag, PartNumber: index + 1 }));
       const whole = { ...at(key), UploadId: uploadId, MultipartUpload: { Parts: parts } };
@@ -120,7 +142,7 @@ export function createS3Store({ location, keyId, secret, clock, log }: S3Deps): 
     }
   };
   return {
-    write: (key, bytes) => queue(() => store(key, bytes)),
+    write: store,
     read: async (key, range) => {
       const bytes = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
       const answer = await attempt(key, () => client.send(new GetObjectCommand({ ...at(key), ...bytes })));
@@ -161,30 +183,16 @@ export function createS3Store({ location, keyId, secret, clock, log }: S3Deps): 
   };
 }
 
-/**
- * The bytes in parts of the same size but for the last. All parts lie in one buffer, so each is to be sent before the next is asked for, and small
- * pieces cost no more than their bytes.
- */
-async function* partsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ body: Buffer; isLast: boolean }> {
-  const buffer = Buffer.allocUnsafeSlow(partBytes);
-  let filled = 0;
-  for await (const piece of bytes) {
-    for (let taken = 0; taken < piece.length; ) {
-      if (filled === partBytes) {
-        yield { body: buffer, isLast: false };
-        filled = 0;
-      }
-      const some = piece.subarray(taken, taken + partBytes - filled);
-      buffer.set(some, filled);
-      filled += some.length;
-      taken += some.length;
-    }
-  }
-  yield { body: buffer.subarray(0, filled), isLast: true };
-}
-
 function isMissing(error: unknown): boolean {
   return error instanceof S3ServiceException && ['NoSuchKey', 'NotFound'].includes(error.name);
+}
+
+/** Whether it may go well the next time: the connection broke, or the service has trouble of its own. */
+function isPassing(error: unknown): boolean {
+  const { cause } = error as FileStoreError;
+  if (!(cause instanceof S3ServiceException)) return true;
+  const status = cause.$metadata.httpStatusCode ?? 500;
+  return status >= 500 || status === 429;
 }
 
 function describeError(error: unknown): string {

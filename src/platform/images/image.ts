@@ -56,6 +56,12 @@ export interface ConvertedImage {
   readonly format: ImageFormat;
 }
 
+/** What the process that converts images answers, beside the bytes. */
+export type ImageAnswer = { readonly residentBytes: number } & (
+  | { readonly format: ImageFormat }
+  | { readonly refused: ImageRefused['reason'] }
+);
+
 /** The image will not be shown: its bytes are none of a known format, or there are more pixels or bytes than are worked on. */
 export class ImageRefused extends Error {
   readonly reason: 'unsupported' | 'too-large';

@@ -1,7 +1,7 @@
 import type { Reading } from '#src/contract/reading.js';
 import { Lane } from '../db/lane.js';
-import { lazy } from '../lazy.js';
-import { type ConvertedImage, ImageRefused, type ImageRequest } from './image.js';
+import { createConverter } from './converter.js';
+import type { ConvertedImage, ImageRequest } from './image.js';
 
 export {
   type ConvertedImage,
@@ -23,10 +23,10 @@ export interface Images {
     read: () => Promise<AsyncIterable<Uint8Array>>,
     request: ImageRequest,
   ): Promise<ConvertedImage>;
+  /** Ends the processes that convert. */
+  close(): void;
 }
 
-/** Bytes of an image that is read. */
-const maxBytes = 32 * 1024 * 1024;
 /** An image can take several hundred megabytes while it is decoded, so even large machines work on two at once. */
 const mostAtOnce = 2;
 /** Those that wait hold no bytes, and a page of thumbnails asks for all of them at once. */
@@ -36,24 +36,21 @@ const waiting = { waitingOfAccount: 128, waiting: 256, waitMs: 30_000 };
 export function createImages(processors: number): Images {
   const parallel = Math.min(mostAtOnce, Math.max(1, processors - 1));
   const lane = new Lane({ places: parallel, perAccount: parallel, ...waiting });
-  const pipeline = lazy(() => import('./pipeline.js'));
+  const converters = Array.from({ length: parallel }, createConverter);
+  const free = [...converters];
   return {
     convert: (reading, read, request) =>
       lane.use(reading, async () => {
-        const bytes = await collect(await read());
-        const { convertImage } = await pipeline.get();
-        return convertImage(bytes, request);
+        // The lane has no more places than there are converters. The one that worked last is warm.
+        const converter = free.pop() ?? createConverter();
+        try {
+          return await converter.convert(await read(), request);
+        } finally {
+          free.push(converter);
+        }
       }),
+    close: () => {
+      for (const converter of converters) converter.close();
+    },
   };
-}
-
-async function collect(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const collected: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of pieces) {
-    size += piece.length;
-    if (size > maxBytes) throw new ImageRefused('too-large');
-    collected.push(piece);
-  }
-  return Buffer.concat(collected);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fileLimits } from '#src/contract/limits.js';
-import { declare, empty, file, json } from '#src/contract/operation.js';
+import { declare, empty, file, json, rawJson } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, newId, required, visibleText } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '../../../platform/list-query/api.js';
@@ -10,7 +10,7 @@ import { fileShape } from './view.js';
 const common = { tag: 'storage', auth: ['guest', 'user', 'key'], limit: 'data' } as const;
 const files = '/storage/buckets/:bucketId/files';
 const read = { ...common, method: 'GET', scopes: ['files.read'], status: 200 } as const;
-const write = { ...common, scopes: ['files.write'] } as const;
+const write = { ...common, scopes: ['files.write'], idempotent: true } as const;
 const ofBucket = z.object({ bucketId: customId });
 const ofFile = ofBucket.extend({ fileId: customId });
 const permissions = permissionList.nullish().transform((list) => list ?? undefined);
@@ -39,7 +39,7 @@ export const filesApi = declare({
       permissions: z.preprocess((value) => (typeof value === 'string' ? [value] : value), permissions),
     }),
     status: 201,
-    reply: json(fileShape),
+    reply: rawJson(fileShape),
     errors: [
       ...absent,
       'general_request_timeout',
@@ -87,7 +87,7 @@ export const filesApi = declare({
       permissions,
     }),
     status: 200,
-    reply: json(fileShape),
+    reply: rawJson(fileShape),
     errors: [...absent, 'storage_file_type_unsupported', 'user_unauthorized'],
   },
   delete: {

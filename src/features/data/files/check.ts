@@ -10,6 +10,8 @@ interface FileCheck {
   readonly bytes: number;
   /** Keys that files name and the store does not have, or has with another size. */
   readonly missing: readonly string[];
+  /** The files that miss them. */
+  readonly files: readonly { readonly bucketId: string; readonly fileId: string; readonly projectId: string }[];
   /** Keys that the store has and no row names. */
   readonly orphans: readonly string[];
 }
@@ -58,6 +60,14 @@ export function createFileCheck(
     // What was removed while this looked is no difference.
     const stillMissing: string[] = [];
     for (const key of missing) if ((await unknownOf([key])).length === 0) stillMissing.push(key);
-    return { objects, bytes, missing: stillMissing, orphans };
+    const damaged: FileCheck['files'][number][] = [];
+    for (let at = 0; at < stillMissing.length; at += jobLimits.batch) {
+      const rows = await db.all(statements.filesOf(stillMissing.slice(at, at + jobLimits.batch)));
+      for (const row of rows)
+        damaged.push({
+          ...{ projectId: String(row.project_id), bucketId: String(row.bucket_id), fileId: String(row.file_id) },
+        });
+    }
+    return { objects, bytes, missing: stillMissing, files: damaged, orphans };
   };
 }

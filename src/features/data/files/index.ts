@@ -2,8 +2,9 @@ import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '#src/platform/list-query/index.js';
+import type { Idempotency } from '../../installation/index.js';
 import type { BucketStore, Buckets } from '../buckets/index.js';
-import { isAllowed, type Where } from './access.js';
+import type { Where } from './access.js';
 import { filesApi } from './api.js';
 import { createFileCheck } from './check.js';
 import { createContentReader } from './content/reader.js';
@@ -17,7 +18,7 @@ import type { FileInBucket, Files } from './service.js';
 import { createFileStore } from './store.js';
 import { createFileTokensPart } from './tokens/index.js';
 import { createUploads } from './uploads/index.js';
-import { toFile, withoutContent } from './view.js';
+import { toFile } from './view.js';
 import { createWrites } from './writes.js';
 
 export { fileShape } from './view.js';
@@ -36,7 +37,13 @@ export function createFilesFeature(
     buckets,
     bucketStore,
     lists,
-  }: { readonly buckets: Buckets; readonly bucketStore: BucketStore; readonly lists: Lists },
+    idempotency,
+  }: {
+    readonly buckets: Buckets;
+    readonly bucketStore: BucketStore;
+    readonly lists: Lists;
+    readonly idempotency: Idempotency;
+  },
 ) {
   const statements = createFileStore(runtime.sql);
   const reader = createContentReader(runtime, statements);
@@ -47,8 +54,8 @@ export function createFilesFeature(
   const { bucketOf, bucketIn } = reads;
   const files: Files = {
     ...reads,
-    ...createUploads(runtime, { buckets, statements, writer, reader, bucketOf }),
-    ...createWrites(runtime, { buckets, statements, bucketIn }),
+    ...createUploads(runtime, { buckets, statements, writer, reader, bucketOf, idempotency }),
+    ...createWrites(runtime, { buckets, statements, bucketIn, idempotency }),
   };
   const { jobs, emptyProject } = createFileJobs(runtime, { buckets, bucketStore, statements, previews });
   const where = ({ project, actor, params, request }: FileCall): Where => ({
@@ -59,18 +66,14 @@ export function createFilesFeature(
     create: async (call) => {
       const { upload } = call.request;
       if (upload === undefined) throw new Failure('storage_file_empty');
-      return print(await files.upload(where(call), auditContextOf(call), upload));
+      return files.upload(where(call), auditContextOf(call), upload, call.request.once);
     },
     list: async (call) => {
       const { bucket, total, files: found } = await files.list(where(call), listRequestOf(call));
       return { total, files: found.map((file) => toFile(bucket, file)) };
     },
     get: async (call) => print(await files.get(where(call), call.params.fileId)),
-    update: async (call) => {
-      const { bucket, file } = await files.update(where(call), auditContextOf(call), call.params.fileId, call.body);
-      // The right to change is none to read.
-      return isAllowed(call, bucket, file, 'read') ? toFile(bucket, file) : toFile(bucket, withoutContent(file));
-    },
+    update: (call) => files.update(where(call), auditContextOf(call), call.params.fileId, call.body),
     delete: (call) => files.remove(where(call), auditContextOf(call), call.params.fileId),
     download: (call) => files.content(where(call), call.params.fileId, { token: call.query.token, shown: false }),
     preview: async (call) => {

@@ -1,4 +1,6 @@
 import type { FileContent } from '#src/contract/file-content.js';
+import type { CarryOutOnce } from '#src/contract/idempotency.js';
+import type { RawJson } from '#src/contract/raw-json.js';
 import type { Upload } from '#src/contract/upload.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Reader } from '#src/platform/db/unit.js';
@@ -28,8 +30,8 @@ export interface FileChange {
 
 /** The service: files of buckets. Every method throws Failure where the caller lacks the right, and `storage_bucket_not_found`. */
 export interface Files {
-  /** Takes a file, or a chunk of one; the file is complete when all of its chunks are there. */
-  upload(where: Where, by: AuditContext, upload: Upload): Promise<FileInBucket>;
+  /** Takes a file, or a chunk of one, and returns the answer; the file is complete when all of its chunks are there. */
+  upload(where: Where, by: AuditContext, upload: Upload, once?: CarryOutOnce): Promise<RawJson>;
   /** Throws Failure `storage_file_not_found` also where the caller must not see it. */
   get(where: Where, id: string): Promise<FileInBucket>;
   list(where: Where, request: ListRequest & ListQueries): Promise<FilePage>;
@@ -41,7 +43,8 @@ export interface Files {
     id: string,
     options: { readonly token: string | undefined; readonly shown: boolean },
   ): Promise<FileContent>;
-  update(where: Where, by: AuditContext, id: string, change: FileChange): Promise<FileInBucket>;
+  /** Returns the answer: the file, without what the bytes say to a caller who may not read it. */
+  update(where: Where, by: AuditContext, id: string, change: FileChange): Promise<RawJson>;
   /** Deletes a file; a job removes its bytes. */
   remove(where: Where, by: AuditContext, id: string): Promise<void>;
   /** A file that the caller may change. */

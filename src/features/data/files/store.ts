@@ -150,6 +150,16 @@ export function createFileStore(sql: Sql) {
     /** Objects after a key, in its order. */
     objectsAfter: (key: string, limit: number): Query =>
       sql.text(`select key, state, stored_size from file_objects where key > ? order by key limit ${limit}`, [key]),
+    /** The files that objects are parts of, each once. */
+    filesOf: (keys: readonly string[]): Query =>
+      sql.compile(
+        knex(fileObjects.name)
+          .join('buckets', 'buckets.key', `${fileObjects.name}.bucket_key`)
+          .where(sql.isOneOf(`${fileObjects.name}.key`, sql.list(keys)))
+          .whereNotNull('file_id')
+          .distinct(`${fileObjects.name}.project_id`, 'buckets.id as bucket_id', 'file_id')
+          .orderBy(['bucket_id', 'file_id']),
+      ),
     known: (keys: readonly string[]): Query =>
       sql.compile(
         knex(fileObjects.name)

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { RawJson } from '#src/contract/raw-json.js';
 import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
+import { printJson } from '#src/platform/json.js';
 import type { Bucket } from '../buckets/index.js';
 import type { FileRow } from './store.js';
 
@@ -41,6 +43,11 @@ export function toFile({ id }: Pick<Bucket, 'id'>, file: FileRow): z.input<typeo
     encryption: file.encryption,
     compression: file.compression,
   };
+}
+
+/** Prints a file as the text of an answer. */
+export function fileReply(bucket: Pick<Bucket, 'id'>, file: FileRow): RawJson {
+  return new RawJson(printJson(toFile(bucket, file)));
 }
 
 /** A file without whatever its name and its bytes say. */

@@ -2,16 +2,19 @@ import { Failure } from '#src/contract/errors.js';
 import { demandOwnRoles, expandPermissions } from '#src/contract/permissions.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import type { Idempotency } from '../../installation/index.js';
 import type { Bucket, Buckets } from '../buckets/index.js';
-import { demandChangeable, userCreator, type Where } from './access.js';
+import { demandChangeable, isAllowed, userCreator, type Where } from './access.js';
 import { demandExtension, safeName } from './names.js';
 import { recordOf } from './record.js';
 import type { Files } from './service.js';
 import { type FileRow, type FileStatements, files } from './store.js';
+import { fileReply, withoutContent } from './view.js';
 
 interface Deps {
   readonly buckets: Buckets;
   readonly statements: FileStatements;
+  readonly idempotency: Idempotency;
   /** Throws Failure `storage_bucket_not_found`. */
   readonly bucketIn: (reader: Reader, where: Where) => Promise<Bucket>;
 }
@@ -22,7 +25,7 @@ const erasedAtOnce = 100;
 /** Changes of files. */
 export function createWrites(
   { db }: Pick<Runtime, 'db'>,
-  { buckets, statements, bucketIn }: Deps,
+  { buckets, statements, bucketIn, idempotency }: Deps,
 ): Pick<Files, 'update' | 'remove' | 'eraseOf'> {
   /** Throws Failure `storage_file_not_found`. */
   const lock = async (unit: Unit, bucketKey: string, id: string): Promise<FileRow> => {
@@ -55,7 +58,11 @@ export function createWrites(
         const changed = { ...file, ...change };
         const { resource, payload } = recordOf(bucket, changed);
         unit.record('fileUpdated', { resource, payload });
-        return { bucket, file: changed };
+        // The right to change is none to read.
+        const shown = isAllowed(where, bucket, changed, 'read') ? changed : withoutContent(changed);
+        const answer = fileReply(bucket, shown);
+        await idempotency.keep(unit, by.idempotent, 200, answer);
+        return answer;
       }),
     remove: (where, by, id) =>
       db.work(by, async (unit) => {
@@ -64,6 +71,7 @@ export function createWrites(
         const file = await lock(unit, bucket.key, id);
         demandChangeable(where, bucket, file, 'delete');
         await removeFile(unit, where.project.id, bucket, file);
+        await idempotency.keep(unit, by.idempotent, 204, undefined);
       }),
     eraseOf: async (by, projectId, userId) => {
       for (let erased = 0; ; ) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { Failure } from '#src/contract/errors.js';
+import { fileLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import { FileStoreError, ObjectNotFoundError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -25,6 +26,17 @@ export function createContentReader(
     const key = file.encryption ? sealing.objectKey(project.id, project.dataKey, part.key) : undefined;
     return decode(files, part, { gzip: file.compression === 'gzip', key }, { start, end });
   };
+  /** A file whose bytes are gone is there all the same, unless it was deleted meanwhile. */
+  const missing = async (file: FileRow, cause?: unknown): Promise<Failure> => {
+    const row = await db.one(statements.find({ bucketKey: file.bucketKey, id: file.id }));
+    if (row === undefined) return new Failure('storage_file_not_found', { cause });
+    log.error('files.bytes-missing', { project: file.projectId, file: file.id });
+    return new Failure('general_unavailable', {
+      message: 'The bytes of the file are missing. An operator can restore them.',
+      retryAfter: fileLimits.missingRetrySeconds,
+      cause,
+    });
+  };
   /** The parts that a range touches, each with its own range. */
   const partsOf = async (file: FileRow, start: number, end: number) => {
     const rows = await db.all(statements.parts(file.bucketKey, file.id));
@@ -36,21 +48,18 @@ export function createContentReader(
         touched.push({ part, start: Math.max(0, start - at), end: Math.min(part.size, end - at + 1) - 1 });
       at += part.size;
     }
-    if (at !== file.sizeOriginal) throw new Failure('storage_file_not_found');
+    if (at !== file.sizeOriginal) throw await missing(file);
     return touched;
   };
-  const asFailure = (error: unknown, file: FileRow): unknown => {
-    if (error instanceof ObjectNotFoundError) {
-      log.error('files.bytes-missing', { project: file.projectId, file: file.id });
-      return new Failure('storage_file_not_found', { cause: error });
-    }
+  const asFailure = async (error: unknown, file: FileRow): Promise<unknown> => {
+    if (error instanceof ObjectNotFoundError) return missing(file, error);
     if (!(error instanceof FileStoreError)) return error;
     log.error('files.read-failed', { code: error.code });
     return new Failure('general_unavailable', { cause: error });
   };
   const iterate = async (project: Project, file: FileRow, start: number, end: number) => {
     const [first, ...rest] = await partsOf(file, start, end);
-    if (first === undefined) throw new Failure('storage_file_not_found');
+    if (first === undefined) throw await missing(file);
     // What cannot be read is noticed before the response begins.
     const opened = await openPart(project, file, first.part, first.start, first.end);
     return (async function* () {
@@ -63,7 +72,7 @@ export function createContentReader(
       try {
         return Readable.from(await iterate(project, file, start, end), { objectMode: false });
       } catch (error) {
-        throw asFailure(error, file);
+        throw await asFailure(error, file);
       }
     },
     digestsOf: async (project, file) => {
@@ -75,7 +84,7 @@ export function createContentReader(
           sha256.update(chunk);
         }
       } catch (error) {
-        throw asFailure(error, file);
+        throw await asFailure(error, file);
       }
       return { md5: md5.digest('hex'), sha256: sha256.digest('hex') };
     },

@@ -49,9 +49,13 @@ export function createContentWriter(
   };
   const discard: ContentWriter['discard'] = async (by, keys) => {
     try {
-      await db.work(by, (unit) => unit.run(statements.claim(keys, unit.now)));
-      for (const key of keys) await files.remove(key);
-      await db.work(by, (unit) => unit.run(statements.forget(keys)));
+      for (const key of keys) {
+        const isLeft = await db.work(by, async (unit) => (await unit.run(statements.claim([key], unit.now))) > 0);
+        // A part that a file has meanwhile stays, whatever went wrong afterwards.
+        if (!isLeft) continue;
+        await files.remove(key);
+        await db.work(by, (unit) => unit.run(statements.forget([key])));
+      }
     } catch (error) {
       log.warn('files.discard-failed', { error: error instanceof Error ? error.name : typeof error });
     }

@@ -1,12 +1,15 @@
 import { Failure } from '#src/contract/errors.js';
+import type { CarryOutOnce, IdempotentRequest } from '#src/contract/idempotency.js';
 import { fileLimits } from '#src/contract/limits.js';
 import { parseFields } from '#src/contract/operation.js';
 import { defaultPermissions, demandOwnRoles, expandPermissions } from '#src/contract/permissions.js';
+import type { RawJson } from '#src/contract/raw-json.js';
 import { customId, uniqueId } from '#src/contract/shapes.js';
 import type { ChunkRange, Upload } from '#src/contract/upload.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import type { Idempotency } from '../../../installation/index.js';
 import type { Bucket, Buckets } from '../../buckets/index.js';
 import { creatorOf, grants, type Where } from '../access.js';
 import { filesApi } from '../api.js';
@@ -14,14 +17,15 @@ import type { ContentReader } from '../content/reader.js';
 import type { ContentWriter, WrittenPart } from '../content/writer.js';
 import { demandExtension, safeName } from '../names.js';
 import { recordOf } from '../record.js';
-import type { FileInBucket } from '../service.js';
 import { type FileRow, type FileStatements, files } from '../store.js';
+import { fileReply } from '../view.js';
 
 interface Deps {
   readonly buckets: Buckets;
   readonly statements: FileStatements;
   readonly writer: ContentWriter;
   readonly reader: ContentReader;
+  readonly idempotency: Idempotency;
   /** Throws Failure `storage_bucket_not_found`. */
   readonly bucketOf: (where: Where) => Promise<Bucket>;
 }
@@ -47,7 +51,7 @@ const formBytes = 1_048_576;
 
 /** Takes files in. Bytes are durable before a row names them. */
 export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, deps: Deps) {
-  const { buckets, statements, writer, reader, bucketOf } = deps;
+  const { buckets, statements, writer, reader, bucketOf, idempotency } = deps;
   const find = async (bucket: Bucket, id: string): Promise<FileRow | undefined> => {
     const row = await db.one(statements.find({ bucketKey: bucket.key, id }));
     return row === undefined ? undefined : files.decode(row);
@@ -59,6 +63,9 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
     if (chunk !== undefined) demandChunk(chunk);
     await buckets.demandRoom(db, project, chunk === undefined ? known : 0);
   };
+  /** Keeps the answer together with the change. */
+  const keep = (unit: Unit, { idempotent }: AuditContext, bucket: Bucket, file: FileRow) =>
+    idempotency.keep(unit, idempotent, 201, fileReply(bucket, file));
   /** A file that came in one request. */
   const addWhole = (where: Where, by: AuditContext, arrival: Arrival, fresh: NewFile, part: WrittenPart) =>
     db.work(by, async (unit) => {
@@ -72,6 +79,7 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
       await insert(unit, statements, file);
       await store(unit, statements, file, part);
       unit.record('fileCreated', recordOf(bucket, file));
+      await keep(unit, by, bucket, file);
       return file;
     });
   /** The file that a chunk belongs to, held; a new one where there is none. */
@@ -111,7 +119,10 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
         ...{ updatedAt: unit.now, ...(number === 0 ? { mimeType: part.mimeType } : {}) },
       };
       await unit.run(statements.update(bucket.key, file.id, change));
-      return { file: { ...file, ...change }, isUsed: true };
+      const changed = { ...file, ...change };
+      // The answer to the last one is that of the complete file.
+      if (changed.chunksUploaded < changed.chunksTotal) await keep(unit, by, bucket, changed);
+      return { file: changed, isUsed: true };
     });
   /** Completes a file all of whose chunks are there. A request that ended before this is made up for by the next. */
   const complete = async (where: Where, by: AuditContext, bucket: Bucket, file: FileRow): Promise<FileRow> => {
@@ -126,6 +137,7 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
       await unit.run(statements.update(bucket.key, file.id, change));
       const completed = { ...current, ...change };
       unit.record('fileCreated', recordOf(bucket, completed));
+      await keep(unit, by, bucket, completed);
       return completed;
     });
   };
@@ -166,14 +178,30 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
     }
   };
 
+  /** Adds what was received to a file; bytes that it turns out not to need are given up. */
+  const add = async (
+    where: Where,
+    by: AuditContext,
+    arrival: Arrival,
+    fresh: NewFile,
+    part: WrittenPart,
+  ): Promise<FileRow> => {
+    const { bucket, chunk } = arrival;
+    if (chunk === undefined) return addWhole(where, by, arrival, fresh, part);
+    const { file, isUsed } = await addChunk(where, by, { ...arrival, chunk }, fresh, part);
+    if (!isUsed) await writer.discard(by, [part.key]);
+    return complete(where, by, bucket, file);
+  };
+
   return {
-    upload: async (where: Where, by: AuditContext, upload: Upload): Promise<FileInBucket> => {
+    upload: async (where: Where, by: AuditContext, upload: Upload, once?: CarryOutOnce): Promise<RawJson> => {
       const arrival = arrivalOf(where, await bucketOf(where), upload);
       const { bucket, chunk } = arrival;
       await demandFit(where, arrival, upload);
       const before = await continued(arrival, upload);
       const { fields, file: received } = await receive(where, by, arrival, before, upload);
       const { part, name } = received;
+      let isAdded = false;
       try {
         if (chunk !== undefined && part.size !== chunk.end - chunk.start + 1)
           throw new Failure('storage_invalid_content_range', {
@@ -185,10 +213,16 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
           name,
           permissions: permissionsOf(where, permissions),
         };
-        if (chunk === undefined) return { bucket, file: await addWhole(where, by, arrival, fresh, part) };
-        const { file, isUsed } = await addChunk(where, by, { ...arrival, chunk }, fresh, part);
-        if (!isUsed) await writer.discard(by, [part.key]);
-        return { bucket, file: await complete(where, by, bucket, file) };
+        const run = async (idempotent?: IdempotentRequest) => {
+          isAdded = true;
+          return fileReply(bucket, await add(where, { ...by, idempotent }, arrival, fresh, part));
+        };
+        if (once === undefined) return await run();
+        const content = [chunk ?? null, upload.fileId ?? null, fileId, name, permissions ?? null, part.sha256];
+        // What was kept is an answer of this operation.
+        const answer = (await once(content, run)) as RawJson;
+        if (!isAdded) await writer.discard(by, [part.key]);
+        return answer;
       } catch (error) {
         await writer.discard(by, [part.key]);
         throw error;
