@@ -14,6 +14,8 @@ export const feedLimits = {
   retrySeconds: 5,
   /** How often a stream that has nothing to send sends a comment, and checks that its reader may still read. */
   heartbeatMs: 15_000,
+  /** What a stream sends before its reader has read on; one event may be larger. */
+  streamBytes: 131_072,
   /** How long a reader may leave unread what was sent. */
   stallMs: 30_000,
 } as const;
@@ -37,6 +39,8 @@ export const realtimeLimits = {
   depth: 5,
   /** What may wait to be read by a client before it is cut off. */
   bufferedBytes: 1_048_576,
+  /** What may wait for all of them together; beyond it those for which most waits are cut off. */
+  bufferedTogether: 67_108_864,
   /** Events that are told together. */
   page: 200,
   /** How often credentials are checked beside events: those whose time may be over, and all; and how many in one query. */

@@ -132,13 +132,14 @@ const notForKeys = [
 
 function connectionOf(ws: WebSocket): Connection {
   return {
-    send: (text) => ws.send(text),
+    send: (message) => ws.send(message, { binary: false }),
     buffered: () => ws.bufferedAmount,
     close: (code, reason) => {
       ws.close(code, reason.slice(0, 100));
       // A client that answers nothing, or reads nothing, is cut off.
       setTimeout(() => ws.terminate(), realtimeLimits.closeMs).unref();
     },
+    drop: () => ws.terminate(),
   };
 }
 

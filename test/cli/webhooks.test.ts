@@ -117,6 +117,10 @@ test('a webhook is added, shown, changed, tested, replayed and removed', async (
   const failed = await place.svc(['webhook', 'test', 'orders', ...scope]);
   assert.equal(failed.code, 1);
   assert.match(failed.out, /acknowledged +no\nstatus +500\nerror +answered 500/);
+  assert.match(
+    (await place.svc(['webhook', 'deliveries', 'orders', ...scope, '--limit', '1'])).out,
+    /test failed +500 +none/,
+  );
   // Neither the test that failed nor the one that arrived comes again; the event does.
   const replayed = (...more: string[]) => place.json(['webhook', 'replay', 'orders', ...scope, ...more]);
   assert.deepEqual(await replayed('--since', '2020-01-01T00:00:00Z'), { replayed: 0 });
@@ -141,6 +145,16 @@ test('a webhook is added, shown, changed, tested, replayed and removed', async (
   await until(() => receiver.calls.length > before);
   await sleep(300);
   assert.ok(receiver.calls.slice(before).every(({ body }) => !body.toString().includes('"userId":"bob"')));
+
+  // What is limited is what is printed, however many other events came later.
+  await place.json(['user', 'block', 'eve', ...scope]);
+  const tail = (...more: string[]) =>
+    place.json<{ events: { type: string }[] }>(['events', 'tail', ...scope, '--once', '--limit', '2', ...more]);
+  await until(async () => (await tail()).events.some(({ type }) => type === 'sessionDeleted'));
+  assert.deepEqual(
+    (await tail('--type', 'sessionCreated')).events.map(({ type }) => type),
+    ['sessionCreated', 'sessionCreated'],
+  );
 
   await place.json(['webhook', 'remove', 'orders', ...scope, '--yes']);
   assert.deepEqual((await place.json<{ total: number }>(['webhook', 'list', ...scope])).total, 0);

@@ -72,7 +72,10 @@ for (const [name, url, statusCode, error] of hostile) {
       delivery: Record<string, unknown>;
     };
     assert.ok(performance.now() - started < limitMs + 1000);
-    assert.deepEqual([delivery.ok, delivery.statusCode, delivery.state], [false, statusCode, 'dead']);
+    assert.deepEqual(
+      [delivery.ok, delivery.statusCode, delivery.test, delivery.state],
+      [false, statusCode, true, 'discarded'],
+    );
     assert.match(String(delivery.error), error);
     assert.doesNotMatch(String(delivery.error), /\bat |node_modules|\/src\//);
     assert.deepEqual((await attemptsOf(key, webhook))[0], delivery);

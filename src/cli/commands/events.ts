@@ -51,7 +51,7 @@ const tail = command({
     const { id } = await features.projects.get(runtime.db, args.required('--project'));
     const after =
       since === undefined
-        ? await features.feed.before(runtime.db, id, limit)
+        ? await features.feed.before(runtime.db, id, limit, { types: args.list('--type'), resource: undefined })
         : await features.feed.since(runtime.db, id, valid(timeOrAge(runtime.clock), '--since', since));
     const page = await read(call, String(after), since === undefined ? limit : feedLimits.page, 0);
     if (args.isSet('--once')) return { value: page, text: columns(heading, page.events.map(toRow)) };

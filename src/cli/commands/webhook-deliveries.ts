@@ -66,8 +66,9 @@ const list = command({
     for (const one of value.deliveries)
       byDelivery.set(one.deliveryId, [one, ...(byDelivery.get(one.deliveryId) ?? [])]);
     const rows = [...byDelivery.values()].map((attempts) => {
-      const { $createdAt, event, eventId, state, nextAttemptAt } = attempts.at(-1) as WireAttempt;
-      return [$createdAt, event, eventId, state, timeline(attempts), nextAttemptAt || 'none'];
+      const last = attempts.at(-1) as WireAttempt;
+      const { $createdAt, event, eventId, nextAttemptAt } = last;
+      return [$createdAt, event, eventId, stateOf(last), timeline(attempts), nextAttemptAt || 'none'];
     });
     return { value, text: columns(['LAST', 'EVENT', 'EVENT ID', 'STATE', 'ATTEMPTS', 'NEXT'], rows) };
   },
@@ -142,6 +143,12 @@ const rotate = command({
 
 /** An attempt as the list shows it. */
 type WireAttempt = Awaited<ReturnType<typeof invokeAsOperator<typeof webhooksApi.deliveries>>>['deliveries'][number];
+
+/** Where a delivery stands, in words; a test is never more than its one attempt. */
+function stateOf({ test: isTest, ok, state }: WireAttempt): string {
+  if (!isTest) return state;
+  return ok ? 'test delivered' : 'test failed';
+}
 
 /** The attempts of a delivery, oldest first, and how long each came after the one before: `500 +5s timed out +5m 204`. */
 function timeline(attempts: readonly WireAttempt[]): string {

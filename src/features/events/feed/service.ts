@@ -39,8 +39,8 @@ export interface Feed {
   position(reader: Reader, projectId: string, eventId: string): Promise<number>;
   /** The number after which the events since a time come. */
   since(reader: Reader, projectId: string, time: Instant): Promise<number>;
-  /** The number after which the last events come, so many of them. */
-  before(reader: Reader, projectId: string, count: number): Promise<number>;
+  /** The number after which the last events that a filter selects come, so many of them. */
+  before(reader: Reader, projectId: string, count: number, filter: EventFilter): Promise<number>;
   /** The number of the last event. */
   last(reader: Reader, projectId: string): Promise<number>;
 }
@@ -78,9 +78,9 @@ export function createFeed({ config }: Pick<Runtime, 'config'>, store: FeedStore
       const first = (await reader.one(store.since(projectId, time)))?.first;
       return first === null || first === undefined ? (await bounds(reader, projectId)).last : Number(first) - 1;
     },
-    before: async (reader, projectId, count) => {
-      const { first, last } = await bounds(reader, projectId);
-      return Math.max(first - 1, last - count);
+    before: async (reader, projectId, count, filter) => {
+      const first = (await reader.one(store.newest(projectId, filter, count)))?.first;
+      return first === null || first === undefined ? (await bounds(reader, projectId)).last : Number(first) - 1;
     },
     last: async (reader, projectId) => (await bounds(reader, projectId)).last,
   };

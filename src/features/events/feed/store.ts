@@ -80,6 +80,15 @@ export function createFeedStore(sql: Sql) {
         'select min(sequence) as first from events where project_id = ? and sequence is not null and created_at >= ?',
         [projectId, time],
       ),
+    /** The number of the first of the newest events that a filter selects. */
+    newest: (projectId: string, filter: EventFilter, count: number): Query => {
+      const match = matching(filter);
+      return sql.text(
+        `select min(sequence) as first from (select sequence from events
+          where project_id = ? and sequence is not null ${match.sql} order by sequence desc limit ${integer}) as newest`,
+        [projectId, ...match.values, count],
+      );
+    },
     /** The last states of documents and files that are gone, by their paths. */
     lastStates: (projectId: string, resources: readonly string[]): Query =>
       sql.text(

@@ -5,6 +5,7 @@ import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import { addressKey } from '#src/platform/limiter.js';
 import type { FeedAccess } from '../feed/index.js';
+import { Backlog } from './sockets/backlog.js';
 import { Hub, type HubDeps } from './sockets/hub.js';
 import { createRealtimeMetrics } from './sockets/metrics.js';
 import { createReceiver } from './sockets/receiver.js';
@@ -50,6 +51,7 @@ export function createRealtime(
   const { config } = runtime;
   const measure = createRealtimeMetrics(runtime);
   const hubs = new Map<string, { readonly hub: Hub; readonly ready: Promise<void>; unfollow: () => void }>();
+  const backlog = new Backlog();
   const counts = new Map<string, number>();
   const count = (name: string, by: 1 | -1): number => {
     const after = (counts.get(name) ?? 0) + by;
@@ -106,7 +108,7 @@ export function createRealtime(
       if (user !== undefined) held.push(demandUserRoom({ project, id: user.id }));
       for (const name of held) count(name, 1);
       measure.opened();
-      const socket = new RealtimeSocket(project, connection);
+      const socket = new RealtimeSocket(project, connection, backlog);
       const { hub, ready } = hubOf(project.id);
       // Before anything is awaited: the last socket of others must not take the hub away.
       hub.sockets.add(socket);
@@ -114,7 +116,7 @@ export function createRealtime(
         if (!hub.sockets.delete(socket)) return;
         socket.left();
         for (const name of held) count(name, -1);
-        measure.closed(code);
+        measure.closed(socket.closedWith ?? code);
         leaveHub(project.id);
       };
       try {

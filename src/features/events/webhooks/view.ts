@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
-import type { Attempt, Delivery } from './deliveries/tables.js';
+import type { ListedAttempt } from './deliveries/history.js';
+import type { Delivery } from './deliveries/tables.js';
 import type { Webhook } from './store.js';
 
 /** A webhook on the wire. */
@@ -37,6 +38,7 @@ export const deliveryShape = z
     event: z.string(),
     attempt: z.int(),
     state: z.enum(['pending', 'delivering', 'delivered', 'retrying', 'dead', 'discarded']),
+    test: z.boolean().meta({ description: 'Whether it is a test, which is never replayed' }),
     statusCode: z.int().meta({ description: '0 where nothing was answered' }),
     ok: z.boolean(),
     error: z.string().meta({ description: 'Why it failed, in words; empty where it did not' }),
@@ -68,8 +70,9 @@ export function toWebhook(webhook: Webhook, secret = ''): z.input<typeof webhook
   };
 }
 
-/** Prints an attempt. */
-export function toAttempt(attempt: Attempt): WireDelivery {
+/** Prints an attempt. A test that failed is over: no event of the project was given up. */
+export function toAttempt({ test, ...attempt }: ListedAttempt): WireDelivery {
+  const state = test && attempt.state === 'dead' ? 'discarded' : attempt.state;
   return {
     $id: attempt.id,
     $createdAt: toWireInstant(attempt.createdAt),
@@ -79,7 +82,8 @@ export function toAttempt(attempt: Attempt): WireDelivery {
     event: attempt.event,
     attempt: attempt.attempt,
     // The columns hold what the code above them wrote, which is of this type.
-    state: attempt.state as WireDelivery['state'],
+    state: state as WireDelivery['state'],
+    test,
     statusCode: attempt.statusCode,
     ok: attempt.ok,
     error: attempt.error,
@@ -91,7 +95,7 @@ export function toAttempt(attempt: Attempt): WireDelivery {
 
 /** Prints a delivery of which no attempt has been made yet, in the same form. */
 export function toDelivery(delivery: Delivery): WireDelivery {
-  const { id, createdAt, webhookId, eventId, event, attempt, state, dueAt } = delivery;
+  const { id, createdAt, webhookId, eventId, event, attempt, state, dueAt, test } = delivery;
   const none = { statusCode: 0, ok: false, error: '', durationMs: 0, response: '' };
   return toAttempt({
     id,
@@ -103,6 +107,7 @@ export function toDelivery(delivery: Delivery): WireDelivery {
     event,
     attempt,
     state,
+    test,
     ...none,
     nextAttemptAt: dueAt,
   });

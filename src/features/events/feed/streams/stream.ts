@@ -61,16 +61,23 @@ export function createStreams({ db, answers }: Pick<Runtime, 'db' | 'answers'>, 
     after: number,
   ): Promise<Omit<EventPage, 'events'> | undefined> => {
     const room = answers.open(request.reading);
+    let most: number = feedLimits.streamBytes;
     try {
-      const { events, cursor, more } = await room.read((maxBytes) =>
-        db.snapshot((snapshot) =>
-          feed.page(snapshot, request.project.id, { ...everything, filter: request.filter, after }, maxBytes),
-        ),
-      );
+      const { events, cursor, more } = await room.read((maxBytes) => {
+        const bytes = Math.min(maxBytes, most);
+        // A single event that is larger is read with the room that it needs.
+        most = Number.POSITIVE_INFINITY;
+        return db.snapshot((snapshot) =>
+          feed.page(snapshot, request.project.id, { ...everything, filter: request.filter, after }, bytes),
+        );
+      });
       const project = await projects.current(request.project.id);
       const frames = await readable(project, request.actor, events);
       if (frames === undefined) return undefined;
-      if (frames.length > 0) await sink.write(frames.join(''));
+      const text = frames.join('');
+      // A reader that reads nothing keeps no room from the responses of others.
+      if (text.length <= feedLimits.streamBytes) room.close();
+      if (text !== '') await sink.write(text);
       return { cursor, more };
     } finally {
       room.close();

@@ -134,8 +134,8 @@ export class Hub {
         const { credential } = socket;
         const data = shown[at]?.(credential === undefined ? undefined : users.get(credential));
         if (data === undefined || !socket.isOpen) continue;
-        const text = messages.to(subscriptions, data);
-        if (text !== undefined && socket.send(text)) this.#deps.onSent();
+        const message = messages.to(subscriptions, data);
+        if (message !== undefined && socket.send(message)) this.#deps.onSent();
       }
     });
   }
@@ -200,6 +200,8 @@ function subscribersOf(
 interface PrintedEvent {
   /** The message up to the subscriptions. */
   readonly head: string;
+  /** Whole messages by the subscriptions they go to: those of many sockets have the same names. */
+  readonly whole: Map<string, Buffer>;
   payload?: Readonly<Record<string, unknown>>;
 }
 
@@ -215,14 +217,20 @@ class Messages {
   }
 
   /** The message, or undefined where the queries of no subscription fit. */
-  to(subscriptions: readonly Subscription[], data: string): string | undefined {
+  to(subscriptions: readonly Subscription[], data: string): Buffer | undefined {
     const entry = this.#byData.get(data) ?? this.#print(data);
     const ids = subscriptions.flatMap(({ id, filter }) => {
       if (filter === undefined) return [id];
       entry.payload ??= parsePayload(data);
       return filter(entry.payload) ? [id] : [];
     });
-    return ids.length === 0 ? undefined : `${entry.head}${JSON.stringify(ids)}}}`;
+    if (ids.length === 0) return undefined;
+    const names = JSON.stringify(ids);
+    const known = entry.whole.get(names);
+    if (known !== undefined) return known;
+    const message = Buffer.from(`${entry.head}${names}}}`);
+    entry.whole.set(names, message);
+    return message;
   }
 
   #print(data: string): PrintedEvent {
@@ -231,6 +239,7 @@ class Messages {
     const head = JSON.stringify({ id, events, channels, timestamp: toWireInstant(createdAt), sequence });
     const entry: PrintedEvent = {
       head: `{"type":"event","data":${head.slice(0, -1)},"payload":${data},"subscriptions":`,
+      whole: new Map(),
     };
     this.#byData.set(data, entry);
     return entry;

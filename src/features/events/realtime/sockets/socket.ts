@@ -4,16 +4,20 @@ import type { Project } from '#src/contract/project.js';
 import { printJson } from '#src/platform/json.js';
 import { credentialOf, type ReaderCredential } from '../../readers/index.js';
 import { Subscriptions } from '../subscriptions/subscriptions.js';
+import type { Backlog } from './backlog.js';
 
 /** Why a socket is closed: codes of RFC 6455, section 7.4. */
 export const closeCodes = { goingAway: 1001, unsupported: 1003, policy: 1008, tryAgainLater: 1013 } as const;
 
 /** A connection to a client. */
 export interface Connection {
-  send(text: string): void;
+  /** Sends a message; bytes are those of its text. */
+  send(message: string | Buffer): void;
   /** Bytes that were sent and have not left yet. */
   buffered(): number;
   close(code: number, reason: string): void;
+  /** Ends it at once, with whatever has not left yet. */
+  drop(): void;
 }
 
 /** A client of a project with what it subscribes to. */
@@ -21,15 +25,23 @@ export class RealtimeSocket {
   readonly project: Project;
   readonly subscriptions = new Subscriptions();
   readonly #connection: Connection;
+  readonly #backlog: Backlog;
   #user: User | undefined;
   #credential: ReaderCredential | undefined;
   #isOpen = true;
+  #closedWith: number | undefined;
   /** When the credential was found to count last, on the monotonic clock. */
   checkedAt = 0;
 
-  constructor(project: Project, connection: Connection) {
+  constructor(project: Project, connection: Connection, backlog: Backlog) {
     this.project = project;
     this.#connection = connection;
+    this.#backlog = backlog;
+  }
+
+  /** The code with which this side has closed it; a client that reads nothing never learns it. */
+  get closedWith(): number | undefined {
+    return this.#closedWith;
   }
 
   get isOpen(): boolean {
@@ -52,14 +64,20 @@ export class RealtimeSocket {
   }
 
   /** Sends a message, or closes the connection of a client that does not read. Returns whether it was sent. */
-  send(text: string): boolean {
+  send(message: string | Buffer): boolean {
     if (!this.#isOpen) return false;
     if (this.#connection.buffered() > realtimeLimits.bufferedBytes) {
       this.close(closeCodes.tryAgainLater, 'The client reads too slowly.');
       return false;
     }
-    this.#connection.send(text);
+    this.#connection.send(message);
+    this.#backlog.note(this);
     return true;
+  }
+
+  /** Bytes that wait to be read by the client. */
+  buffered(): number {
+    return this.#connection.buffered();
   }
 
   sendValue(type: string, data?: unknown): void {
@@ -76,11 +94,20 @@ export class RealtimeSocket {
     if (!this.#isOpen) return;
     if (code === closeCodes.policy) this.sendValue('error', { code, message });
     this.#isOpen = false;
+    this.#closedWith = code;
     this.#connection.close(code, message);
+  }
+
+  /** Cuts off a client that does not read, with what waits for it. */
+  drop(): void {
+    this.#isOpen = false;
+    this.#closedWith ??= closeCodes.tryAgainLater;
+    this.#connection.drop();
   }
 
   /** The client has closed the connection. */
   left(): void {
     this.#isOpen = false;
+    this.#backlog.forget(this);
   }
 }

@@ -36,6 +36,7 @@ export function createAttemptStore(sql: Sql) {
             'deliveries.attempt as last',
             'deliveries.state as state',
             'deliveries.due_at as due',
+            'deliveries.test as test',
           ),
       ),
     /** An attempt that failed between two times, if there was one. */

@@ -16,6 +16,12 @@ import { sampleOf } from './samples.js';
 import type { DeliveryStore } from './store.js';
 import { type Attempt, type Delivery, deliveries, deliveryAttempts } from './tables.js';
 
+/** An attempt as lists have it. */
+export interface ListedAttempt extends Attempt {
+  /** Whether its delivery is a test. */
+  readonly test: boolean;
+}
+
 /** Deliveries begun anew in one unit. */
 const replayedAtOnce = 500;
 
@@ -44,13 +50,16 @@ export function createHistory(
       webhook: Webhook,
       page: Page,
       counted: boolean,
-    ): Promise<{ total: number; attempts: Attempt[] }> => {
+    ): Promise<{ total: number; attempts: ListedAttempt[] }> => {
       const rows = await reader.all(store.attempts(webhook, page));
       const total = counted ? await reader.one(store.countAttempts(webhook, config.totalLimit)) : undefined;
       return {
         total: Number(total?.total ?? 0),
-        attempts: rows.map(({ last, state, due, ...row }) => {
-          const attempt = deliveryAttempts.decode(row as typeof row & { packed: string });
+        attempts: rows.map(({ last, state, due, test, ...row }) => {
+          const attempt = {
+            ...deliveryAttempts.decode(row as typeof row & { packed: string }),
+            test: Number(test) === 1,
+          };
           // What was to be tried again stands where its delivery stands now.
           if (attempt.state !== 'retrying' || attempt.attempt !== Number(last)) return attempt;
           return {
@@ -99,7 +108,7 @@ export function createHistory(
       project: Project,
       webhook: Webhook,
       wanted?: (typeof subscribableEvents)[number],
-    ): Promise<Attempt> => {
+    ): Promise<ListedAttempt> => {
       const event = wanted ?? subscribableEvents.find((name) => webhook.events.includes(name)) ?? 'documentCreated';
       const createdAt = instantOf(clock.now());
       const eventId = random.id();
@@ -127,7 +136,7 @@ export function createHistory(
           createdAt: unit.now,
         };
         await unit.run(store.insertAttempts([attempt]));
-        return attempt;
+        return { ...attempt, test: true };
       });
     },
     /** What waits for webhooks, for the metrics. */
