@@ -55,8 +55,7 @@ function headerProblem(
     return `${status} without Retry-After`;
   if (status === 405 && !headers.allow) return '405 without Allow';
   const length = headers['content-length'];
-  if (method !== 'HEAD' && length !== undefined && Number(length) !== size)
-    return 'a wrong Content-Length';
+  if (method !== 'HEAD' && length !== undefined && Number(length) !== size) return 'a wrong Content-Length';
   return undefined;
 }
 
