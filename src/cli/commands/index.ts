@@ -12,6 +12,7 @@ import { databaseCommands } from './database.js';
 import { eventsCommands } from './events.js';
 import { filesCommands } from './files.js';
 import { graphqlCommands } from './graphql.js';
+import { idsCommand } from './ids.js';
 import { initCommand } from './init.js';
 import { keysCommands } from './keys.js';
 import { limitsCommands } from './limits.js';
@@ -64,5 +65,6 @@ export const commands: readonly Command[] = [
   ...graphqlCommands,
   ...configCommands,
   ...listingCommands,
+  idsCommand,
   versionCommand,
 ];
