@@ -2,7 +2,6 @@ import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { ConfigError } from '#src/platform/config/load.js';
 import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
-import type { Command, ParsedArgs } from './command.js';
 
 /** The exit codes; scripts and the systemd unit rely on the numbers. */
 export const exitCodes = {
@@ -122,24 +121,6 @@ function withIds(fix: string, given: Readonly<Record<string, string | undefined>
     if (value === undefined) return placeholder;
     return /^[\w.@:+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
   });
-}
-
-/** What the placeholders of the hints stand for in a command line that was read. */
-export function placeholdersOf({ command, args }: { readonly command: Command; readonly args: ParsedArgs }) {
-  const flags = (command.options ?? []).map(({ flag }) => flag);
-  const text = (flag: `--${string}`) => (flags.includes(flag) ? args.text(flag) : undefined);
-  const given: Record<string, string | undefined> = {
-    P: text('--project'),
-    D: text('--database'),
-    ID: text('--id'),
-    TEAM: text('--id'),
-    KEY: text('--key'),
-  };
-  if (command.path.startsWith('project ')) given.P = given.ID;
-  for (const { name } of command.arguments ?? []) given[name] = args.optionalArgument(name);
-  // Commands about the parts of a collection call it COLLECTION, and their own argument KEY.
-  if (given.COLLECTION !== undefined) Object.assign(given, { ID: given.COLLECTION, INDEX: given.KEY });
-  return given;
 }
 
 /** Maps any error of a command to the exit code and the message that are printed. Texts of the database are never printed. */

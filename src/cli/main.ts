@@ -1,9 +1,10 @@
 import type { Call, Command, ParsedArgs } from './command.js';
 import { serveCommand } from './commands/serve.js';
-import { explain, placeholdersOf } from './exit.js';
+import { explain } from './exit.js';
 import { refuseSecretsIn } from './input.js';
 import { Lines } from './lines.js';
 import { createOutput, type Output } from './output.js';
+import { placeholdersOf } from './placeholders.js';
 import { parse } from './program.js';
 import { createPrompts } from './prompts.js';
 import { runCommand } from './run-command.js';

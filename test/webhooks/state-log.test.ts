@@ -3,11 +3,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLog } from '#src/platform/log.js';
 import { startReceiver } from '../harness/receiver.js';
-import { aKey, anEvent, attempted, aWebhook, startOpen } from './setup.js';
+import { aKey, anEvent, attemptsOf, aWebhook, eventually, startOpen } from './setup.js';
 
 const first = await startOpen();
 const second = await first.startSibling();
 const key = await aKey(first);
+
+/** Waits until at least so many attempts are recorded: on a slow machine the first ones are repeated meanwhile. */
+const attempted = (
+  of: Awaited<ReturnType<typeof aKey>>,
+  webhook: Awaited<ReturnType<typeof aWebhook>>,
+  count: number,
+) =>
+  eventually(async () => {
+    const { length } = await attemptsOf(of, webhook);
+    assert.ok(length >= count, String(length));
+  });
 
 const lines = (...of: (typeof first)[]) =>
   of

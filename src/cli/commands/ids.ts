@@ -3,7 +3,7 @@ import { usageError } from '../exit.js';
 import { Lines } from '../lines.js';
 
 /** What can be listed by its id, as the noun of its list command. */
-export const listedNouns = [
+const listedNouns = [
   ...['project', 'platform', 'apikey', 'provider', 'user', 'team'],
   ...['database', 'collection', 'bucket', 'webhook', 'cron'],
 ] as const;

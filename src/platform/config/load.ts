@@ -152,7 +152,7 @@ function parseEnvFile(content: string, problems: string[]): Record<string, strin
 }
 
 /** The candidate with the smallest edit distance. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+function nearest(word: string, candidates: readonly string[]): string | undefined {
   return [...candidates].sort((a, b) => distance(word, a) - distance(word, b))[0];
 }
 
