@@ -17,6 +17,8 @@ export interface OptionSpec {
   readonly required?: true;
   readonly repeated?: true;
   readonly choices?: readonly string[];
+  /** The noun whose ids completion offers. */
+  readonly values?: string;
   /** Heading in the help; `Options` where absent. */
   readonly group?: string;
 }
@@ -26,6 +28,8 @@ interface ArgumentSpec {
   readonly name: string;
   readonly summary: string;
   readonly choices?: readonly string[];
+  /** The noun whose ids completion offers. */
+  readonly values?: string;
   /** Only the last one may be left out. */
   readonly optional?: true;
 }
@@ -115,4 +119,10 @@ export function command<const N extends Need>(spec: CommandSpec<N>): CommandSpec
 }
 
 /** The flag that names a project. */
-export const projectOption = { flag: '--project', value: 'ID', summary: 'the project', required: true } as const;
+export const projectOption = {
+  flag: '--project',
+  value: 'ID',
+  summary: 'the project',
+  required: true,
+  values: 'project',
+} as const;

@@ -6,6 +6,8 @@ interface CompletionPoint {
   readonly words: string;
   readonly isCommand: boolean;
   readonly candidates: readonly string[];
+  /** The noun whose ids may be its first argument. */
+  readonly values: string | undefined;
   readonly options: readonly OptionSpec[];
 }
 
@@ -34,18 +36,21 @@ function completionPoints(commands: readonly Command[]): CompletionPoint[] {
       words: path,
       isCommand: true,
       candidates: positional.flatMap(({ choices = [] }) => choices),
+      values: positional[0]?.values,
       options,
     })),
     ...groups.map((group) => ({
       words: group,
       isCommand: false,
       candidates: verbs(group),
+      values: undefined,
       options: defaults(group)?.options ?? [],
     })),
     {
       words: '',
       isCommand: false,
       candidates: [...new Set(commands.map(({ path }) => path.split(' ')[0] ?? ''))],
+      values: undefined,
       options: [],
     },
   ];
@@ -54,6 +59,17 @@ function completionPoints(commands: readonly Command[]): CompletionPoint[] {
 function flagsWithValue(places: readonly CompletionPoint[], globalOptions: readonly OptionSpec[]): string[] {
   const all = [...globalOptions, ...places.flatMap(({ options }) => options)];
   return [...new Set(all.filter(({ value }) => value !== undefined).map(({ flag }) => flag))];
+}
+
+/** Flags whose values are known, each once. One that means different things in different commands is left out. */
+function distinctFlags(places: readonly CompletionPoint[]): OptionSpec[] {
+  const known = places.flatMap(({ options }) => options).filter(({ choices, values }) => choices ?? values);
+  const meaning = ({ choices, values }: OptionSpec) => choices?.join(' ') ?? values;
+  return known.filter(
+    (one, at) =>
+      known.findIndex(({ flag }) => flag === one.flag) === at &&
+      known.every((other) => other.flag !== one.flag || meaning(other) === meaning(one)),
+  );
 }
 
 /** Bash and zsh read the same language here; they differ in where the words are and how candidates are handed over. */
@@ -65,28 +81,40 @@ function posix(
   const isBash = shell === 'bash';
   const [word, first, current] = isBash ? ['COMP_WORDS', 1, 'COMP_CWORD'] : ['words', 2, 'CURRENT'];
   const everywhere = [...globalOptions.map(({ flag }) => flag), '--help'];
-  const choices = places.flatMap(({ options }) => options.filter((option) => option.choices !== undefined));
+  const options = distinctFlags(places);
+  const ids = (noun: string) => `$(svc ids ${noun} "\${where[@]}" 2>/dev/null)`;
   const branch = (place: CompletionPoint) => {
     const words = [...place.candidates, ...place.options.map(({ flag }) => flag), ...everywhere].join(' ');
-    return `    '${place.words}'${place.isCommand ? ` | '${place.words} '*` : ''}) candidates="${words}" ;;`;
+    const own =
+      place.values === undefined ? [] : [`    '${place.words}') candidates="${ids(place.values)} ${words}" ;;`];
+    return [...own, `    '${place.words}'${place.isCommand ? ` | '${place.words} '*` : ''}) candidates="${words}" ;;`];
   };
   return [
     ...(isBash ? [] : ['#compdef svc']),
     '_svc() {',
-    '  local line="" candidates="" i',
+    '  local line="" candidates="" previous i',
+    '  local -a where=()',
     `  for ((i = ${first}; i < ${current}; i++)); do`,
     `    case "\${${word}[i]}" in`,
+    `      --project | --database | --config) where+=("\${${word}[i]}" "\${${word}[i + 1]}"); ((i++)) ;;`,
     `      ${flagsWithValue(places, globalOptions).join(' | ')}) ((i++)) ;;`,
     '      -*) ;;',
     `      *) line="\${line:+$line }\${${word}[i]}" ;;`,
     '    esac',
     '  done',
     '  case "$line" in',
-    ...places.map(branch),
+    ...places.flatMap(branch),
     '  esac',
-    `  case "\${${word}[${current} - 1]}" in`,
-    ...choices.map(({ flag, choices: values = [] }) => `    ${flag}) candidates="${values.join(' ')}" ;;`),
+    `  previous="\${${word}[${current} - 1]}"`,
+    // What follows such a flag is none of the words above.
+    `  case "$previous" in ${flagsWithValue(places, globalOptions).join(' | ')}) candidates="" ;; esac`,
+    '  case "$previous" in',
+    ...options.map(
+      ({ flag, choices: values, values: noun }) =>
+        `    ${flag}) candidates="${values?.join(' ') ?? (noun === undefined ? '' : ids(noun))}" ;;`,
+    ),
     '  esac',
+    ...(isBash ? [] : ['  if [[ -z "$candidates" ]]; then _files; return; fi']),
     isBash
       ? `  COMPREPLY=($(compgen -W "$candidates" -- "\${COMP_WORDS[COMP_CWORD]}"))`
       : `  compadd -- \${=candidates}`,
@@ -99,9 +127,11 @@ function fish(places: readonly CompletionPoint[], globalOptions: readonly Option
   const quote = (text: string) => `'${text.replace(/[\\']/g, '\\$&')}'`;
   const when = ({ words, isCommand }: CompletionPoint) =>
     quote(`string match -qr -- "^${words}${isCommand ? '( |\\$)' : '\\$'}" (__svc_line)`);
-  const option = ({ flag, value, summary, choices }: OptionSpec, condition = '') =>
-    `complete -c svc${condition} -l ${flag.slice(2)}${value === undefined ? '' : ' -r'}` +
-    `${choices === undefined ? '' : ` -f -a ${quote(choices.join(' '))}`} -d ${quote(summary)}`;
+  const ids = (noun: string) => quote(`(svc ids ${noun} (__svc_where) 2>/dev/null)`);
+  const option = ({ flag, value, summary, choices, values }: OptionSpec, condition = '') =>
+    `complete -c svc${condition} -l ${flag.slice(2)}${value === undefined ? '' : values === undefined && choices === undefined ? ' -rF' : ' -r'}` +
+    `${choices === undefined ? '' : ` -f -a ${quote(choices.join(' '))}`}` +
+    `${values === undefined ? '' : ` -f -a ${ids(values)}`} -d ${quote(summary)}`;
   return [
     'function __svc_line',
     '  set -l line',
@@ -123,10 +153,22 @@ function fish(places: readonly CompletionPoint[], globalOptions: readonly Option
     '  end',
     '  echo "$line"',
     'end',
+    'function __svc_where',
+    '  set -l words (commandline -opc)',
+    '  for i in (seq 2 (math (count $words) - 1))',
+    '    switch $words[$i]',
+    '      case --project --database --config',
+    '        printf "%s\\n" $words[$i] $words[(math $i + 1)]',
+    '    end',
+    '  end',
+    'end',
     'complete -c svc -f',
     ...globalOptions.map((one) => option(one)),
     ...places.flatMap((place) => [
       `complete -c svc -n ${when(place)} -a ${quote(place.candidates.join(' '))}`,
+      ...(place.values === undefined
+        ? []
+        : [`complete -c svc -n ${when({ ...place, isCommand: false })} -a ${ids(place.values)}`]),
       ...place.options.map((one) => option(one, ` -n ${when(place)}`)),
     ]),
   ].join('\n');

@@ -114,8 +114,21 @@ const operatorHints: Partial<Record<ErrorType, { readonly message?: string; read
   password_policy_violation: { fix: 'choose another password' },
 };
 
+/** The fix with what the command was given in the place of its placeholders; one that nothing is known for stays. */
+function withIds(fix: string, given: Readonly<Record<string, string | undefined>>): string {
+  return fix.replace(/(?<![\w-])[A-Z]+(?![\w-])/g, (placeholder) => {
+    const value = given[placeholder];
+    if (value === undefined) return placeholder;
+    return /^[\w.@:+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+  });
+}
+
 /** Maps any error of a command to the exit code and the message that are printed. Texts of the database are never printed. */
-export function explain(error: unknown, command = 'svc'): Explanation {
+export function explain(
+  error: unknown,
+  command = 'svc',
+  given: Readonly<Record<string, string | undefined>> = {},
+): Explanation {
   if (error instanceof CommandError) {
     const { outcome, type, message, lines, fix } = error;
     return { exitCode: exitCodes[outcome], type, message, lines, fix };
@@ -133,7 +146,10 @@ export function explain(error: unknown, command = 'svc'): Explanation {
       exitCode: exitCodes[byStatus[error.status] ?? 'failed'],
       type: error.type,
       message: own?.message ?? error.message,
-      fix: own?.fix ?? `correct the command; ${command} --help shows its arguments and flags`,
+      fix:
+        own === undefined
+          ? `correct the command; ${command} --help shows its arguments and flags`
+          : withIds(own.fix, given),
     };
   }
   const name = error instanceof Error ? error.name : 'unknown';

@@ -1,29 +1,46 @@
 import { visible } from '#src/contract/visible.js';
 
+/** What is known of where a text is printed. */
+export interface View {
+  /** Columns of the terminal; undefined where there is none, and nothing is cut. */
+  readonly width: number | undefined;
+  /** The time in milliseconds since 1970, to which times in a terminal are relative. */
+  readonly now: number;
+}
+
+type Draw = (view: View) => readonly string[];
+
 /** Text of several lines, in each of which control characters are written out. Nothing else is printed as it stands. */
 export class Lines {
-  private readonly lines: readonly string[];
+  private readonly drawn: readonly Draw[];
 
-  private constructor(lines: readonly string[]) {
-    this.lines = lines;
+  private constructor(drawn: readonly Draw[]) {
+    this.drawn = drawn;
   }
 
   /** One string for each line. */
   static of(lines: readonly string[]): Lines {
-    return new Lines(lines.map(visible));
+    return Lines.fitted(() => lines);
+  }
+
+  /** Lines that depend on where they are printed. */
+  static fitted(draw: Draw): Lines {
+    return new Lines([(view) => draw(view).map(visible)]);
   }
 
   /** A text of its own, such as a mail or a script; its tabs stay. */
   static text(text: string): Lines {
-    return new Lines(text.split('\n').map((line) => line.split('\t').map(visible).join('\t')));
+    const lines = text.split('\n').map((line) => line.split('\t').map(visible).join('\t'));
+    return new Lines([() => lines]);
   }
 
   /** Parts with an empty line between them. */
   static parts(parts: readonly Lines[]): Lines {
-    return new Lines(parts.flatMap(({ lines }, at) => (at === 0 ? lines : ['', ...lines])));
+    return new Lines(parts.flatMap(({ drawn }, at) => (at === 0 ? drawn : [() => [''], ...drawn])));
   }
 
-  toString(): string {
-    return this.lines.join('\n');
+  /** The text as it is printed there. */
+  in(view: View): string {
+    return this.drawn.flatMap((draw) => draw(view)).join('\n');
   }
 }

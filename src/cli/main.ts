@@ -4,6 +4,7 @@ import { explain } from './exit.js';
 import { refuseSecretsIn } from './input.js';
 import { Lines } from './lines.js';
 import { createOutput, type Output } from './output.js';
+import { placeholdersOf } from './placeholders.js';
 import { parse } from './program.js';
 import { createPrompts } from './prompts.js';
 import { runCommand } from './run-command.js';
@@ -19,6 +20,7 @@ export async function main(argv: string[]): Promise<void> {
   });
   let output = createOutput(readOutputFlags(argv));
   let command = 'svc';
+  let given: ReturnType<typeof placeholdersOf> = {};
   try {
     refuseSecretsIn(argv);
     const commands = await commandsFor(argv);
@@ -28,13 +30,14 @@ export async function main(argv: string[]): Promise<void> {
       return;
     }
     command = `svc ${parsed.command.path}`;
+    given = placeholdersOf(parsed);
     output = createOutput(outputFlags(parsed.args));
     const result = await runCommand(parsed.command, callOf(parsed.args, output, commands));
     if (result === undefined) return;
     output.result(result);
     process.exitCode = result.exitCode ?? 0;
   } catch (error) {
-    const explanation = explain(error, command);
+    const explanation = explain(error, command, given);
     output.failure(explanation);
     if (error instanceof Error && explanation.type === 'internal') output.detail(Lines.text(traceOf(error)));
     process.exitCode = explanation.exitCode;

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { visible, visibleJson } from '#src/contract/visible.js';
+import { systemClock } from '#src/platform/clock.js';
 import { printJson } from '#src/platform/json.js';
 import type { CommandResult } from './command-result.js';
 import type { Explanation } from './exit.js';
@@ -29,15 +30,18 @@ export interface Output extends OutputOptions {
 /** Prints to the streams of the process. */
 export function createOutput(options: OutputOptions): Output {
   const paint = (style: 'red' | 'dim', text: string) =>
-    options.color && process.stderr.isTTY ? styleText(style, text) : text;
-  const print = (text: string | Lines) => (typeof text === 'string' ? visible(text) : text.toString());
+    options.color && process.stderr.isTTY ? styleText(style, text, { validateStream: false }) : text;
+  const print = (text: string | Lines, stream: NodeJS.WriteStream = process.stdout) =>
+    typeof text === 'string'
+      ? visible(text)
+      : text.in({ width: stream.isTTY ? stream.columns || undefined : undefined, now: systemClock.now() });
   const hint = (text: string) => {
     if (!options.json && !options.quiet) process.stderr.write(`${paint('dim', visible(`next: ${text}`))}\n`);
   };
   return {
     ...options,
     note: (text) => {
-      if (!options.json && !options.quiet) process.stderr.write(`${print(text)}\n`);
+      if (!options.json && !options.quiet) process.stderr.write(`${print(text, process.stderr)}\n`);
     },
     result: ({ value, text, next }) => {
       if (options.json) process.stdout.write(`${visibleJson(printJson(value, 2))}\n`);
@@ -47,35 +51,15 @@ export function createOutput(options: OutputOptions): Output {
     entry: ({ value, text }) =>
       void process.stdout.write(`${options.json ? visibleJson(printJson(value)) : print(text)}\n`),
     detail: (text) => {
-      if (options.verbose) process.stderr.write(`${print(text)}\n`);
+      if (options.verbose) process.stderr.write(`${print(text, process.stderr)}\n`);
     },
     failure: ({ type, message, lines, fix }) => {
       if (options.json) {
         process.stderr.write(`${visibleJson(JSON.stringify({ error: { type, message, fix } }))}\n`);
         return;
       }
-      const shown = print(lines === undefined ? message : Lines.of(lines));
+      const shown = print(lines === undefined ? message : Lines.of(lines), process.stderr);
       process.stderr.write(`${paint('red', 'error:')} ${shown}\n${paint('dim', visible(`next: ${fix}`))}\n`);
     },
   };
-}
-
-/** Rows in columns, with a heading. */
-export function columns(heading: readonly string[], rows: readonly (readonly string[])[]): Lines {
-  const all = [heading, ...rows].map((row) => row.map(visible));
-  const widths = heading.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
-  return Lines.of(
-    all.map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    ),
-  );
-}
-
-/** Names and values, one a line. */
-export function pairs(entries: readonly (readonly [string, string])[]): Lines {
-  const width = Math.max(0, ...entries.map(([name]) => name.length));
-  return Lines.of(entries.map(([name, value]) => `${name.padEnd(width)}  ${value}`.trimEnd()));
 }

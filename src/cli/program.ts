@@ -38,7 +38,7 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
   Data: ['database', 'collection', 'bucket', 'files', 'graphql'],
   'Events and messages': ['webhook', 'events', 'mail', 'sms'],
   Audit: ['audit'],
-  'For programs': ['openapi', 'commands', 'completion', 'version', 'help'],
+  'For programs': ['openapi', 'commands', 'completion', 'ids', 'version', 'help'],
 };
 
 /** The heading of a first word. */
@@ -66,10 +66,14 @@ export async function parse(argv: readonly string[], commands: readonly Command[
     await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) throw usageErrorOf(error, argv, commands);
+    // A noun without a verb, and svc alone, print their help.
+    if (error.exitCode !== 0 && error.code !== 'commander.help') throw usageErrorOf(error, argv, commands);
   }
   return found ?? { kind: 'text', text: printed };
 }
+
+/** Where stdout is no terminal, what commander takes. */
+const helpWidth = () => (process.stdout.isTTY ? process.stdout.columns : 80);
 
 function createParser(
   commands: readonly Command[],
@@ -85,10 +89,16 @@ function createParser(
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: 10 })
     .exitOverride()
     // Commander writes errors before it throws them; they are printed from what it throws.
-    .configureOutput({ writeOut: write, writeErr: () => {} })
+    .configureOutput({
+      writeOut: write,
+      writeErr: write,
+      outputError: () => {},
+      getErrHelpWidth: helpWidth,
+      getOutHelpWidth: helpWidth,
+    })
     .usage('<command> [options]');
   program.addHelpText('after', examplesText(['svc init', 'svc serve']));
   for (const option of globalOptions) program.addOption(toOption(option));

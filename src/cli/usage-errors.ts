@@ -1,4 +1,4 @@
-import { nearest } from '#src/platform/config/load.js';
+import { similar } from '#src/platform/config/load.js';
 import type { Command } from './command.js';
 import { type CommandError, usageError } from './exit.js';
 import { globalOptions } from './global-options.js';
@@ -12,18 +12,16 @@ export function usageErrorOf(
   const path = pathIn(argv, commands);
   const help = ['svc', ...(path === '' ? [] : [path]), '--help'].join(' ');
   const [, long, short] = /'(?:(--[^=']*)|(-[^'-])).*/s.exec(message) ?? [];
-  if (code === 'commander.help') return usageError('A command is missing.', `${help} lists the commands`);
   if (code === 'commander.unknownCommand') {
     const [, word = ''] = /'(.*)'/s.exec(message) ?? [];
-    return usageError(`unknown command '${word}'`, `did you mean ${nearest(word, verbsAfter(path, commands))}?`);
+    const near = similar(word, verbsAfter(path, commands));
+    return usageError(`unknown command '${word}'`, near === undefined ? help : `did you mean ${near}?`);
   }
   if (code === 'commander.unknownOption' && long !== undefined) {
     const own = commands.filter((command) => command.path === path).flatMap(({ options = [] }) => options);
     const flags: string[] = [...own, ...globalOptions].map(({ flag }) => flag);
-    return usageError(
-      `unknown option '${long}'`,
-      `did you mean ${flags.find((flag) => flag.startsWith(long)) ?? nearest(long, flags)}?`,
-    );
+    const near = flags.find((flag) => flag.startsWith(long)) ?? similar(long, flags);
+    return usageError(`unknown option '${long}'`, near === undefined ? help : `did you mean ${near}?`);
   }
   if (code === 'commander.unknownOption') return usageError(`unknown option '${short}'`, `${help} lists the options`);
   return usageError(message.replace(/^error: /, ''), `${help} shows the arguments and examples`);
@@ -45,8 +43,9 @@ function verbsAfter(group: string, commands: readonly Command[]): string[] {
 /** A word after a group that no command of it has. */
 export function unknownVerb(word: string, command: Command, commands: readonly Command[]): CommandError {
   const [group = ''] = command.path.split(' ');
+  const near = similar(word, verbsAfter(group, commands));
   return usageError(
     `unknown command '${word}'`,
-    `did you mean svc ${group} ${nearest(word, verbsAfter(group, commands))}?`,
+    near === undefined ? `svc ${group} --help` : `did you mean svc ${group} ${near}?`,
   );
 }

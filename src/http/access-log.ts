@@ -2,6 +2,9 @@ import type { Runtime } from '#src/platform/index.js';
 import type { RequestContext } from './request-context.js';
 import { knownMethods } from './routes.js';
 
+/** What machines ask every few seconds. */
+const probes: ReadonlySet<string> = new Set(['operations.health', 'operations.ready', 'operations.metrics']);
+
 /** Counts an answered request in the metrics and writes its line to the log. */
 export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' | 'log' | 'metrics'>) {
   return ({ ctx, requestId, ip, started, operation, project, actor, errorType }: RequestContext): void => {
@@ -9,8 +12,9 @@ export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' |
     const seconds = (clock.monotonic() - started) / 1000;
     const route = operation?.declaration.id ?? 'none';
     metrics.request(knownMethods.has(method) ? method : 'other', route, status, seconds);
-    if (!log.isOn('info')) return;
-    log.info('request', {
+    const isProbe = probes.has(route);
+    if (!log.isOn(isProbe ? 'debug' : 'info')) return;
+    const fields = {
       requestId,
       method,
       route,
@@ -20,6 +24,8 @@ export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' |
       actor: actor === undefined || actor.kind === 'guest' ? actor?.kind : `${actor.kind}:${actor.id}`,
       ip,
       type: errorType,
-    });
+    };
+    if (isProbe) log.debug('probe', fields);
+    else log.info('request', fields);
   };
 }

@@ -58,6 +58,8 @@ export async function createRuntime(config: Config, replacements: Replacements =
   const log = createLog({
     level: config.logLevel,
     format: config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    // Node.js looks at NO_COLOR and TERM.
+    color: process.stderr.isTTY && process.stderr.hasColors(),
     now: () => clock.now(),
     write: replacements.writeLog ?? ((lines) => process.stderr.write(lines)),
   });

@@ -1,3 +1,4 @@
+import { styleText } from 'node:util';
 import { visible } from '#src/contract/visible.js';
 
 /** Severity, lowest first. */
@@ -23,6 +24,8 @@ export interface Log {
 interface LogOptions {
   readonly level: Level;
   readonly format: 'json' | 'pretty';
+  /** Whether levels of the pretty form are coloured: it goes to a terminal that shows colours. */
+  readonly color?: boolean;
   readonly now: () => number;
   readonly write: (lines: string) => void;
 }
@@ -48,7 +51,9 @@ export function createLog(options: LogOptions): Log {
     return (event: string, fields: LogFields = {}) => {
       const time = new Date(options.now()).toISOString();
       const line =
-        options.format === 'json' ? jsonLine(time, level, event, fields) : prettyLine(time, level, event, fields);
+        options.format === 'json'
+          ? jsonLine(time, level, event, fields)
+          : prettyLine(time, level, event, fields, options.color ?? false);
       buffer += `${line.replace(secretShapes, '[redacted]')}\n`;
       if (level === 'error' || buffer.length > 16_384) flush();
       else timer ??= setTimeout(flush, flushAfterMs).unref();
@@ -68,11 +73,15 @@ function jsonLine(time: string, level: Level, event: string, fields: LogFields):
   return JSON.stringify({ time, level, event, ...fields });
 }
 
-function prettyLine(time: string, level: Level, event: string, fields: LogFields): string {
+const colors = { debug: 'dim', info: 'green', warn: 'yellow', error: 'red' } as const;
+
+function prettyLine(time: string, level: Level, event: string, fields: LogFields, color: boolean): string {
   const rest = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(
       ([name, value]) => `${name}=${typeof value === 'string' && /[\s"=]/.test(value) ? JSON.stringify(value) : value}`,
     );
-  return visible([time.slice(11, 19), level.toUpperCase().padEnd(5), event, ...rest].join(' '));
+  const name = level.toUpperCase().padEnd(5);
+  const shown = color ? styleText(colors[level], name, { validateStream: false }) : name;
+  return [time.slice(11, 19), shown, visible([event, ...rest].join(' '))].join(' ');
 }

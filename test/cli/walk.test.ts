@@ -117,8 +117,18 @@ test('the nearest word is offered for a mistyped one', async () => {
     assert.match(err, new RegExp(`did you mean (svc migrate )?${nearest}\\?`), args.join(' '));
     assert.doesNotMatch(err, /secret/);
   }
-  assert.equal((await place.svc([])).code, 2);
-  assert.equal((await place.svc(['project'])).code, 2);
+  for (const args of [['qqqqqq'], ['project', 'qqqqqq'], ['project', 'list', '--qqqqqq']]) {
+    const { code, err } = await place.svc(args);
+    assert.deepEqual([code, /did you mean/.test(err), /^next: svc .*--help/m.test(err)], [2, false, true], err);
+  }
+});
+
+test('a noun without a verb, and svc alone, print their help', async () => {
+  for (const args of [[], ['project'], ['webhook'], ['--no-input']]) {
+    const { code, out, err } = await place.svc(args);
+    assert.deepEqual([code, err], [0, ''], args.join(' '));
+    assert.match(out, /^Usage: svc /);
+  }
 });
 
 test('version, in three ways', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAppliance } from '#src/appliance.js';
 import { exitCodes } from '#src/cli/exit.js';
@@ -333,28 +333,6 @@ test('operations.md lists what the log may say', () => {
     readTable('docs/operations.md', 'event').map(([event, level]) => [code(event), level]),
     said,
   );
-});
-
-test('the links of every page lead to a file and a heading', () => {
-  const folder = (path: string) => readdirSync(join(root, path)).filter((name) => name.endsWith('.md'));
-  const pages = ['docs', 'docs/decisions'].flatMap((path) => folder(path).map((name) => `${path}/${name}`));
-  const anchorOf = (head: string) =>
-    head
-      .toLowerCase()
-      .replace(/[^\w\s-]/g, '')
-      .replaceAll(' ', '-');
-  for (const page of pages) {
-    for (const [, path = '', anchor] of readFileSync(join(root, page), 'utf8').matchAll(
-      /\]\(([^)#]*)(?:#([^)]+))?\)/g,
-    )) {
-      if (path.startsWith('http')) continue;
-      const target = join(root, path === '' ? page : join(dirname(page), path));
-      assert.ok(existsSync(target), `${page}: ${path}`);
-      if (anchor === undefined) continue;
-      const heads = [...readFileSync(target, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, head = '']) => anchorOf(head));
-      assert.ok(heads.includes(anchor), `${page}: ${path}#${anchor}`);
-    }
-  }
 });
 
 test('decisions/README.md lists every decision', () => {

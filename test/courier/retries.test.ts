@@ -120,6 +120,12 @@ test('the log names messages and reasons, but nobody and no secret', async () =>
     'error',
   ]);
   assert.ok(lines.some(({ event, error }) => event === 'courier.delayed' && error === 'the connection was refused'));
+  const turns = lines.map(({ event }) => event).filter((event) => /delayed|sending/.test(event));
+  assert.ok(turns.includes('courier.sending'), 'the recovery has a line');
+  assert.ok(
+    turns.every((event, at) => event !== turns[at - 1]),
+    `an outage and its end have one line each: ${turns}`,
+  );
   assert.doesNotMatch(target.log(), /@example\.com|314159|app\.example\.com\/r/);
 });
 

@@ -4,7 +4,7 @@ import { command, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { instant, valid } from '../input.js';
-import { columns, pairs } from '../output.js';
+import { columns, pairs } from '../table.js';
 
 const create = command({
   path: 'apikey create',
@@ -73,8 +73,8 @@ const list = command({
 const revoke = command({
   path: 'apikey revoke',
   summary: 'Revokes a server key. Running servers refuse it at the next request',
-  arguments: [{ name: 'KEY', summary: 'id of the key or, with --project, its name' }],
-  options: [{ flag: '--project', value: 'ID', summary: 'the project; needed if KEY is a name' }],
+  arguments: [{ name: 'KEY', summary: 'id of the key or, with --project, its name', values: 'apikey' }],
+  options: [{ flag: '--project', value: 'ID', summary: 'the project; needed if KEY is a name', values: 'project' }],
   examples: ['svc apikey revoke old --project shop --yes', 'svc apikey revoke ci --project shop --yes --json'],
   needs: 'appliance',
   run: async ({ args, prompts, runtime, features, work }): Promise<CommandResult> => {

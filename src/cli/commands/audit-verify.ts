@@ -4,7 +4,7 @@ import { publicKeyOf, verifyExport } from '#src/features/index.js';
 import { type Call, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { CommandError, usageError } from '../exit.js';
-import { pairs } from '../output.js';
+import { pairs } from '../table.js';
 
 /** What a verification found, of a database or of an export. */
 interface Verified {
@@ -26,6 +26,7 @@ export const verify = command({
       flag: '--project',
       value: 'ID',
       summary: 'with the whole chain, which all projects share, this project must have entries',
+      values: 'project',
     },
     {
       flag: '--head',

@@ -4,11 +4,16 @@ import { type AuditEntry, BrokenChainError, toAuditEntry } from '#src/features/i
 import { type ApplianceCall, command } from '../command.js';
 import { CommandError } from '../exit.js';
 import { timeOrAge, valid, wholeNumber } from '../input.js';
-import { columns } from '../output.js';
 import { writeOut } from '../stream.js';
+import { columns } from '../table.js';
 import { verify } from './audit-verify.js';
 
-const projectOption = { flag: '--project', value: 'ID', summary: 'only entries of this project' } as const;
+const projectOption = {
+  flag: '--project',
+  value: 'ID',
+  summary: 'only entries of this project',
+  values: 'project',
+} as const;
 const followMs = 1000;
 
 const list = command({

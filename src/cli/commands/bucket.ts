@@ -5,10 +5,10 @@ import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { onOrOff, switchOption, wholeNumber } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns, pairs } from '../output.js';
 import { noteMore, wholeList } from '../page.js';
+import { columns, pairs } from '../table.js';
 
-const idArgument = { name: 'ID', summary: 'id of the bucket' } as const;
+const idArgument = { name: 'ID', summary: 'id of the bucket', values: 'bucket' } as const;
 const enabled = switchOption('--enabled', 'off hides it from everyone but server keys (default: on)');
 const security = switchOption('--file-security', 'on gives each file its own permissions (default: off)');
 const encryption = switchOption('--encryption', 'off stores the bytes of new files as they are (default: on)');

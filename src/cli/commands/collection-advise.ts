@@ -1,7 +1,7 @@
 import type { AdvisedScan } from '#src/features/index.js';
 import { type ApplianceCall, command } from '../command.js';
 import { usageError } from '../exit.js';
-import { columns } from '../output.js';
+import { columns } from '../table.js';
 
 /** `svc collection advise` */
 export const adviseCommand = command({
@@ -9,8 +9,8 @@ export const adviseCommand = command({
   summary: 'Lists slow queries that no index serves, and the commands that add the missing indexes',
   arguments: [{ name: 'COLLECTION', summary: 'id of a collection (default: all of them)', optional: true }],
   options: [
-    { flag: '--project', value: 'ID', summary: 'only the collections of this project' },
-    { flag: '--database', value: 'ID', summary: 'only those of this database; needs --project' },
+    { flag: '--project', value: 'ID', summary: 'only the collections of this project', values: 'project' },
+    { flag: '--database', value: 'ID', summary: 'only those of this database; needs --project', values: 'database' },
   ],
   examples: ['svc collection advise', 'svc collection advise posts --project shop --database blog --json'],
   needs: 'appliance',

@@ -4,10 +4,10 @@ import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
-import { pairs } from '../output.js';
+import { pairs } from '../table.js';
 import { type Attribute, attributeRow, collectionOf, databaseOption } from './collection-view.js';
 
-const collectionArgument = { name: 'COLLECTION', summary: 'id of the collection' } as const;
+const collectionArgument = { name: 'COLLECTION', summary: 'id of the collection', values: 'collection' } as const;
 const types = typeNames.map((name) => ({ ...attributeTypes[name], create: newAttributesApi[name] }));
 const typePaths = [...types.map(({ path }) => path), attributeTypes.relationship.path];
 const relations = 'Relationships';

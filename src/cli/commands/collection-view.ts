@@ -4,14 +4,20 @@ import { printJson } from '#src/platform/json.js';
 import type { ApplianceCall } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { Lines } from '../lines.js';
-import { columns, pairs } from '../output.js';
+import { columns, pairs } from '../table.js';
 
 type Collection = z.output<(typeof databasesApi)['getCollection']['reply']['schema']>;
 /** An attribute as REST shows it. */
 export type Attribute = z.output<(typeof attributesApi)['get']['reply']['schema']>;
 
 /** The flag that names a database. */
-export const databaseOption = { flag: '--database', value: 'ID', summary: 'the database', required: true } as const;
+export const databaseOption = {
+  flag: '--database',
+  value: 'ID',
+  summary: 'the database',
+  required: true,
+  values: 'database',
+} as const;
 
 /** Which collection a command is about; its id is the argument of that name. */
 export function collectionOf({ args }: ApplianceCall, argument: string) {

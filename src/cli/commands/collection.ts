@@ -3,11 +3,11 @@ import { type ApplianceCall, command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { onOrOff, switchOption } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns } from '../output.js';
 import { noteMore, wholeList } from '../page.js';
+import { columns } from '../table.js';
 import { collectionOf, databaseOption, shownCollection } from './collection-view.js';
 
-const idArgument = { name: 'ID', summary: 'id of the collection' } as const;
+const idArgument = { name: 'ID', summary: 'id of the collection', values: 'collection' } as const;
 const permission = {
   flag: '--permission',
   value: 'PERMISSION',

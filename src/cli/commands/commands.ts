@@ -3,7 +3,7 @@ import { completionScript, shells } from '../completion.js';
 import { usageError } from '../exit.js';
 import { globalOptions } from '../global-options.js';
 import { Lines } from '../lines.js';
-import { columns } from '../output.js';
+import { columns } from '../table.js';
 
 const list = command({
   path: 'commands',

@@ -6,7 +6,7 @@ import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
 import { command } from '../command.js';
 import { maskUrl } from '../database-url.js';
-import { columns } from '../output.js';
+import { columns } from '../table.js';
 
 const show = command({
   path: 'config show',

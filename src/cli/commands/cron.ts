@@ -1,7 +1,7 @@
 import type { JobState } from '#src/features/index.js';
 import { type ApplianceCall, command } from '../command.js';
 import { CommandError } from '../exit.js';
-import { columns } from '../output.js';
+import { columns } from '../table.js';
 
 const list = command({
   path: 'cron list',
@@ -23,7 +23,7 @@ const list = command({
 const run = command({
   path: 'cron run',
   summary: 'Runs a job now. Exit code 5 if another process is running it, 1 if it fails',
-  arguments: [{ name: 'JOB', summary: 'name of the job; svc cron list' }],
+  arguments: [{ name: 'JOB', summary: 'name of the job; svc cron list', values: 'cron' }],
   examples: ['svc cron run sessions.expire', 'svc cron run limits.prune --json'],
   needs: 'appliance',
   run: async (call) => {

@@ -4,10 +4,10 @@ import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { onOrOff, switchOption } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns, pairs } from '../output.js';
 import { noteMore, wholeList } from '../page.js';
+import { columns, pairs } from '../table.js';
 
-const idArgument = { name: 'ID', summary: 'id of the database' } as const;
+const idArgument = { name: 'ID', summary: 'id of the database', values: 'database' } as const;
 const enabled = switchOption('--enabled', 'off hides it from everyone but server keys (default: on)');
 
 const create = command({

@@ -6,7 +6,7 @@ import { type ApplianceCall, command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { timeOrAge, valid, wholeNumber } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns } from '../output.js';
+import { columns } from '../table.js';
 
 /** An event as the feed prints it. */
 interface PrintedEvent {

@@ -14,7 +14,7 @@ import { type Call, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { changeConfig, isWritable } from '../config-file.js';
 import { CommandError, usageError } from '../exit.js';
-import { pairs } from '../output.js';
+import { pairs } from '../table.js';
 
 /** A pass that copies nothing ends the command; where uploads never pause, so does this many of them. */
 const maxPasses = 5;

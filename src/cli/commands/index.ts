@@ -13,6 +13,7 @@ import { documentCommands } from './document.js';
 import { eventsCommands } from './events.js';
 import { filesCommands } from './files.js';
 import { graphqlCommands } from './graphql.js';
+import { idsCommand } from './ids.js';
 import { initCommand } from './init.js';
 import { keysCommands } from './keys.js';
 import { limitsCommands } from './limits.js';
@@ -66,5 +67,6 @@ export const commands: readonly Command[] = [
   ...graphqlCommands,
   ...configCommands,
   ...listingCommands,
+  idsCommand,
   versionCommand,
 ];

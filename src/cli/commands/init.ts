@@ -16,8 +16,8 @@ import { chooseSettings } from '../first-settings.js';
 import { valid } from '../input.js';
 import { Lines } from '../lines.js';
 import { localUrl } from '../local-url.js';
-import { pairs } from '../output.js';
 import { load, operatorContext, requireKnownSchema, requireMasterKey } from '../run-command.js';
+import { pairs } from '../table.js';
 
 const projectName = displayName.refine((name) => name.trim() !== '', 'must have at least one character');
 

@@ -6,10 +6,10 @@ import { type ApplianceCall, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { duration, valid } from '../input.js';
-import { columns } from '../output.js';
+import { columns } from '../table.js';
 
 const { overlapSeconds, maxOverlapSeconds, publishSeconds } = signingKeyLife;
-const project = { flag: '--project', value: 'ID', summary: 'the project' } as const;
+const project = { flag: '--project', value: 'ID', summary: 'the project', values: 'project' } as const;
 const overlap = duration.pipe(
   z
     .int()

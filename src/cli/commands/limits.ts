@@ -4,7 +4,7 @@ import { instantOf } from '#src/platform/clock.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { Lines } from '../lines.js';
-import { columns } from '../output.js';
+import { columns } from '../table.js';
 
 const selection = [
   { flag: '--ip', value: 'ADDRESS', summary: 'only the counters of this address', group: 'Selection' },
@@ -21,7 +21,10 @@ const inMemory =
 const show = command({
   path: 'limits show',
   summary: 'Shows the classes of rate limits and, with --project, the counters in use',
-  options: [{ flag: '--project', value: 'ID', summary: 'show the counters of this project too' }, ...selection],
+  options: [
+    { flag: '--project', value: 'ID', summary: 'show the counters of this project too', values: 'project' },
+    ...selection,
+  ],
   examples: ['svc limits show', 'svc limits show --project shop --user ada@example.com --json'],
   needs: 'appliance',
   run: async (call) => {

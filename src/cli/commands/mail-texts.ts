@@ -5,7 +5,7 @@ import { command } from '../command.js';
 import { CommandError } from '../exit.js';
 import { valid } from '../input.js';
 import { Lines } from '../lines.js';
-import { pairs } from '../output.js';
+import { pairs } from '../table.js';
 import { localeOf, localeOption, sendTest } from './test-message.js';
 
 const preview = command({

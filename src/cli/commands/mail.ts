@@ -4,9 +4,14 @@ import type { CommandResult } from '../command-result.js';
 import { CommandError, usageError } from '../exit.js';
 import { wholeNumber } from '../input.js';
 import { Lines } from '../lines.js';
-import { columns, pairs } from '../output.js';
+import { columns, pairs } from '../table.js';
 
-const projectOption = { flag: '--project', value: 'ID', summary: 'only mails of this project' } as const;
+const projectOption = {
+  flag: '--project',
+  value: 'ID',
+  summary: 'only mails of this project',
+  values: 'project',
+} as const;
 const maxListed = 1000;
 
 const list = command({

@@ -5,8 +5,8 @@ import type { CommandResult } from '../command-result.js';
 import { databaseName } from '../database-url.js';
 import { exitCodes, usageError } from '../exit.js';
 import { Lines } from '../lines.js';
-import { columns } from '../output.js';
 import { requireKnownSchema } from '../run-command.js';
+import { columns } from '../table.js';
 
 const up = command({
   path: 'migrate up',

@@ -2,7 +2,7 @@ import type { ProjectPlatform } from '#src/features/index.js';
 import { toPlatform } from '#src/features/index.js';
 import { command, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
-import { columns, pairs } from '../output.js';
+import { columns, pairs } from '../table.js';
 
 const add = command({
   path: 'platform add',
@@ -57,8 +57,15 @@ const list = command({
 const remove = command({
   path: 'platform remove',
   summary: 'Removes a platform. Running servers refuse pages of its hostname within a second',
-  arguments: [{ name: 'ID', summary: 'id of the platform' }],
-  options: [{ flag: '--project', value: 'ID', summary: 'the project; needed if several have a platform of this id' }],
+  arguments: [{ name: 'ID', summary: 'id of the platform', values: 'platform' }],
+  options: [
+    {
+      flag: '--project',
+      value: 'ID',
+      summary: 'the project; needed if several have a platform of this id',
+      values: 'project',
+    },
+  ],
   examples: ['svc platform remove old-site', 'svc platform remove beta --project shop --json'],
   needs: 'appliance',
   run: async ({ args, runtime, features, work }) => {

@@ -5,9 +5,9 @@ import { command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { readSmallFile } from '../input.js';
-import { columns, pairs } from '../output.js';
+import { columns, pairs } from '../table.js';
 
-const idArgument = { name: 'ID', summary: 'id of the project' } as const;
+const idArgument = { name: 'ID', summary: 'id of the project', values: 'project' } as const;
 
 const create = command({
   path: 'project create',
@@ -24,7 +24,7 @@ const create = command({
     const name = args.argument('NAME');
     const input = { id: args.text('--id') ?? (await features.projects.proposeId(runtime.db, name)), name };
     const project = await work(input.id, (unit) => features.projects.create(unit, input));
-    return { ...shown(project), next: `svc apikey create --project ${project.id} --name NAME --scopes all` };
+    return { ...shown(project, []), next: `svc apikey create --project ${project.id} --name backend --scopes all` };
   },
 });
 
@@ -94,7 +94,7 @@ const update = command({
       else if (file === '') await features.logos.remove(unit, project);
       return project;
     });
-    return shown(changed);
+    return shown(changed, Object.keys(settings));
   },
 });
 
@@ -138,7 +138,8 @@ const settings = command({
 /** `svc project …` */
 export const projectCommands = [create, list, show, update, remove, settings];
 
-function shown(project: Project): CommandResult {
+/** With all settings, or with those that the command was about. */
+function shown(project: Project, keys: readonly string[] = Object.keys(project.settings)): CommandResult {
   return {
     value: toProject(project),
     text: pairs([
@@ -146,7 +147,9 @@ function shown(project: Project): CommandResult {
       ['name', project.name],
       ['created', project.createdAt],
       ['hostnames', project.hostnames.join(', ') || 'none'],
-      ...Object.entries(project.settings).map(([key, value]) => [key, String(value)] as const),
+      ...Object.entries(project.settings)
+        .filter(([key]) => keys.includes(key))
+        .map(([key, value]) => [key, String(value)] as const),
     ]),
   };
 }

@@ -4,10 +4,10 @@ import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { onOrOff, switchOption } from '../input.js';
 import { Lines } from '../lines.js';
-import { columns, pairs } from '../output.js';
+import { columns, pairs } from '../table.js';
 import { changeable, configFrom, fixed } from './provider-config.js';
 
-const keyArgument = { name: 'KEY', summary: 'key of the provider' } as const;
+const keyArgument = { name: 'KEY', summary: 'key of the provider', values: 'provider' } as const;
 const name = { flag: '--name', value: 'NAME', summary: 'display name (default: the key)' } as const;
 const enabled = switchOption('--enabled', 'off refuses logins by the provider (default: on)');
 const addOptions = [

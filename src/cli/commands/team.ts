@@ -4,9 +4,9 @@ import type { CommandResult } from '../command-result.js';
 import { CommandError } from '../exit.js';
 import { wholeNumber } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns, pairs } from '../output.js';
+import { columns, pairs } from '../table.js';
 
-const teamArgument = { name: 'TEAM', summary: 'id of the team' } as const;
+const teamArgument = { name: 'TEAM', summary: 'id of the team', values: 'team' } as const;
 const userArgument = { name: 'USER', summary: 'id or e-mail address of the user' } as const;
 const pageOptions = [
   { flag: '--search', value: 'WORD', summary: 'only entries with this text in id or name' },

@@ -4,7 +4,7 @@ import type { ParsedArgs } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { CommandError } from '../exit.js';
 import { valid } from '../input.js';
-import { pairs } from '../output.js';
+import { pairs } from '../table.js';
 
 /** The flag that names a language. */
 export const localeOption = {

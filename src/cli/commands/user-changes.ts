@@ -4,7 +4,7 @@ import { labelList, passwordText, toSession } from '#src/features/index.js';
 import { command, type ParsedArgs, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { valid } from '../input.js';
-import { columns } from '../output.js';
+import { columns } from '../table.js';
 import { findUser, passwordOptions, readPassword, shownUser, userArgument } from './user-view.js';
 
 const update = command({

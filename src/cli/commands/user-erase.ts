@@ -1,5 +1,5 @@
 import { command, projectOption } from '../command.js';
-import { pairs } from '../output.js';
+import { pairs } from '../table.js';
 import { calledOf, userArgument } from './user-view.js';
 
 /** `svc user erase` */

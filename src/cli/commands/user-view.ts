@@ -4,10 +4,10 @@ import type { ApplianceCall } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { readSecretFile, readStdin } from '../input.js';
-import { pairs } from '../output.js';
+import { pairs } from '../table.js';
 
 /** The argument that names a user. */
-export const userArgument = { name: 'USER', summary: 'id or e-mail address of the user' } as const;
+export const userArgument = { name: 'USER', summary: 'id or e-mail address of the user', values: 'user' } as const;
 
 const secrets = 'Password (asked for on a terminal)';
 

@@ -3,7 +3,7 @@ import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/sha
 import { passwordText, searchParameter, toUser } from '#src/features/index.js';
 import { command, projectOption } from '../command.js';
 import { valid, wholeNumber } from '../input.js';
-import { columns } from '../output.js';
+import { columns } from '../table.js';
 import { userChangeCommands } from './user-changes.js';
 import { erase } from './user-erase.js';
 import { calledOf, findUser, passwordOptions, readPassword, shownUser, statusOf, userArgument } from './user-view.js';

@@ -5,9 +5,9 @@ import { command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { duration, timeOrAge, valid, wholeNumber } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns, pairs } from '../output.js';
+import { columns, pairs } from '../table.js';
 
-const idArgument = { name: 'ID', summary: 'id of the webhook' } as const;
+const idArgument = { name: 'ID', summary: 'id of the webhook', values: 'webhook' } as const;
 
 const test = command({
   path: 'webhook test',

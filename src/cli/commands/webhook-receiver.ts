@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { visibleJson } from '#src/contract/visible.js';
 import { verifyDelivery } from '#src/features/index.js';
 import { command, type ParsedArgs } from '../command.js';
 import { CommandError, usageError } from '../exit.js';
 import { duration, readSecretFile, readStdinBytes, valid, wholeNumber } from '../input.js';
-import { Lines } from '../lines.js';
-import { pairs } from '../output.js';
+import { pairs } from '../table.js';
 import { defaultToleranceSeconds, listenForWebhooks, type ReceivedRequest } from '../webhook-listener.js';
 
 const secretFile = { flag: '--secret-file', value: 'FILE', summary: 'file with the signing secret' } as const;
@@ -88,8 +86,7 @@ const listen = command({
       onRequest: (delivery) => {
         counts.received += 1;
         if (delivery.status === 401) counts.refused += 1;
-        const text = output.json ? visibleJson(JSON.stringify(delivery)) : Lines.of([lineOf(delivery)]).toString();
-        process.stdout.write(`${text}\n`);
+        output.entry({ value: delivery, text: lineOf(delivery) });
       },
     });
     if (output.json) process.stdout.write(`${JSON.stringify({ url: listener.url })}\n`);

@@ -4,10 +4,10 @@ import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
 import { onOrOff, readSecretFile, switchOption } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns, pairs } from '../output.js';
 import { noteMore, wholeList } from '../page.js';
+import { columns, pairs } from '../table.js';
 
-const idArgument = { name: 'ID', summary: 'id of the webhook' } as const;
+const idArgument = { name: 'ID', summary: 'id of the webhook', values: 'webhook' } as const;
 const name = { flag: '--name', value: 'NAME', summary: 'display name' } as const;
 const url = { flag: '--url', value: 'URL', summary: 'https URL that receives the events' } as const;
 const events = {

@@ -87,7 +87,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     values.masterKey === undefined &&
     !problems.some((p) => p.startsWith('SVC_MASTER_KEY'))
   ) {
-    problems.push('SVC_MASTER_KEY is not set; next: svc init');
+    problems.push(missingMasterKey(file));
   }
   problems.push(
     ...problemsBetween(values).filter((problem) => !problems.some((listed) => sameSetting(listed, problem))),
@@ -95,6 +95,13 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   if (problems.length > 0) throw new ConfigError(problems);
   // Built from the same table that defines the type; the loop above cannot be typed name by name.
   return { config: Object.freeze(values) as Config, origins: origins as LoadedConfig['origins'], file };
+}
+
+/** With a file there is an installation already, and `svc init` makes no second key for it. */
+function missingMasterKey(file: string | null): string {
+  if (file === null || isAbsent(file))
+    return 'SVC_MASTER_KEY is not set; svc init makes an installation with a new one';
+  return `SVC_MASTER_KEY is empty, in ${file} and in the environment. Put the key of this installation there, from your copy of the file: what is stored cannot be read with another one`;
 }
 
 /** What is wrong by itself is not said to be missing too. */
@@ -144,19 +151,27 @@ function parseEnvFile(content: string, problems: string[]): Record<string, strin
   return values;
 }
 
-/** The candidate with the smallest edit distance (Levenshtein). */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const distance = (a: string, b: string): number => {
-    let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-    for (let i = 1; i <= a.length; i++) {
-      const above = row;
-      row = [i];
-      for (let j = 1; j <= b.length; j++) {
-        const change = (above[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-        row.push(Math.min(change, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-      }
-    }
-    return row[b.length] ?? 0;
-  };
+/** The candidate with the smallest edit distance. */
+function nearest(word: string, candidates: readonly string[]): string | undefined {
   return [...candidates].sort((a, b) => distance(word, a) - distance(word, b))[0];
+}
+
+/** The nearest candidate where at most half of its letters differ; a farther one was hardly meant. */
+export function similar(word: string, candidates: readonly string[]): string | undefined {
+  const found = nearest(word, candidates);
+  return found !== undefined && distance(word, found) * 2 <= Math.max(word.length, found.length) ? found : undefined;
+}
+
+/** How many letters have to be changed, added or removed (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const above = row;
+    row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (above[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(change, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+  }
+  return row[b.length] ?? 0;
 }

@@ -84,7 +84,7 @@ export function createWebhookStore(sql: Sql) {
       const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(cast(? as json))';
       return sql.text(
         `update webhooks set attempts = 0, failing_since = null where failing_since is not null
-          and (project_id, id) in (select value ->> 0, value ->> 1 from ${given})`,
+          and (project_id, id) in (select value ->> 0, value ->> 1 from ${given}) returning project_id, id`,
         [`[${ids.join(',')}]`],
       );
     },

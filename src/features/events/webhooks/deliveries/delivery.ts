@@ -36,7 +36,7 @@ export function createDeliveries(
   deps: Deps,
 ) {
   const { projects, post, store } = deps;
-  const record = createRecording({ db, clock, random }, deps);
+  const record = createRecording({ db, clock, random, log }, deps);
   let turn = 0;
   const queueOf = ({ projectId, id }: Pick<Webhook, 'projectId' | 'id'>) => `${projectId}/${id}`;
   const by = { projectId: null, requestId: '', actor: { kind: 'service', id: 'webhooks' } };

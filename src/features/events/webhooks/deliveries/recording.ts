@@ -8,6 +8,7 @@ import type { Webhooks } from '../service.js';
 import { type Webhook, type WebhookStore, webhooks } from '../store.js';
 import type { Outcome } from './outcome.js';
 import { delayAfter } from './schedule.js';
+import { createStateLog } from './state-log.js';
 import type { DeliveryStore } from './store.js';
 import type { Attempt, Delivery, DeliveryState } from './tables.js';
 
@@ -31,9 +32,10 @@ const failingMs = webhookLimits.failingDays * dayMs;
 
 /** Records how attempts ended, unless another process has taken the delivery over meanwhile. */
 export function createRecording(
-  { db, clock, random }: Pick<Runtime, 'db' | 'clock' | 'random'>,
+  { db, clock, random, log }: Pick<Runtime, 'db' | 'clock' | 'random' | 'log'>,
   { store, webhookStore, ...deps }: Deps,
 ) {
+  const states = createStateLog({ clock, log });
   const by = (projectId: string | null, requestId = '') => ({
     projectId,
     requestId,
@@ -70,6 +72,9 @@ export function createRecording(
     const row = await unit.one(query);
     if (row === undefined) return;
     const webhook = webhooks.decode(row);
+    // Counted from the last success, in the row that all processes change one after another.
+    if (!replayed && webhook.attempts === 1)
+      unit.afterCommit(() => states.failing({ projectId, webhookId }, outcome.error));
     const since = webhook.failingSince;
     const isHopeless = !replayed && since !== null && millisecondsOf(unit.now) - millisecondsOf(since) >= failingMs;
     if (!webhook.enabled) await unit.run(store.discard(webhook, unit.now));
@@ -92,7 +97,11 @@ export function createRecording(
         const ids = new Set(settled.map(({ id }) => id));
         const recorded = attempted.filter(({ delivery }) => ids.has(delivery.id));
         if (recorded.length === 0) return;
-        await unit.run(webhookStore.markWorking(recorded.map(({ delivery }) => delivery)));
+        const recovered = await unit.all(webhookStore.markWorking(recorded.map(({ delivery }) => delivery)));
+        unit.afterCommit(() => {
+          for (const { project_id: projectId, id } of recovered)
+            states.working({ projectId: String(projectId), webhookId: String(id) });
+        });
         const attempts = recorded.map(({ delivery, outcome }) =>
           attemptOf(delivery, outcome, 'delivered', null, unit.now),
         );

@@ -40,10 +40,11 @@ export function createDispatch(
     if (state === 'failed' || state === 'expired')
       log.warn('courier.given-up', { message, project, template, attempt, state, error });
   };
-  /** Logs an outage once, not once for each message. */
+  /** Logs an outage once and its end once, not once for each message. */
   const logDelay = (channel: Channel, { ok, isFinal, error }: SendResult): void => {
-    if (ok) delayed.delete(channel);
-    else if (!isFinal && !delayed.has(channel)) {
+    if (ok) {
+      if (delayed.delete(channel)) log.info('courier.sending', { channel });
+    } else if (!isFinal && !delayed.has(channel)) {
       delayed.add(channel);
       log.warn('courier.delayed', { channel, error });
     }

@@ -1,0 +1,223 @@
+// What a terminal shows: tables and help that fit, times that are relative, next steps that can be pasted, completion of values.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { relativeTime } from '#src/cli/relative-time.js';
+import { cutToWidth, widthOf } from '#src/cli/text-width.js';
+import { type Installation, install } from '../harness/cli.js';
+import { atTerminal } from '../harness/pty.js';
+
+const widths = [50, 80, 120];
+let place: Installation;
+before(async () => {
+  place = await install();
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  await place.json([
+    'project',
+    'create',
+    'Ein Projekt mit einem langen Namen, 日本語の名前 und mehr',
+    '--id',
+    'a'.repeat(36),
+  ]);
+  const user = ['user', 'create', '--project', 'shop', '--password-stdin', '--name', '名前'.repeat(30)];
+  await place.json(
+    [...user, '--email', `${'very-long-address-'.repeat(3)}@example.com`, '--id', 'ada'],
+    'tall-green-bicycle',
+  );
+  await place.json([
+    'apikey',
+    'create',
+    '--project',
+    'shop',
+    '--name',
+    'all',
+    '--scopes',
+    'users.read,users.write,teams.read',
+  ]);
+  const hook = ['webhook', 'add', '--project', 'shop', '--name', 'Orders', '--events', '*', '--id', 'orders'];
+  await place.json([...hook, '--url', `https://hooks.example.com/${'path/'.repeat(20)}`]);
+  await place.json(['database', 'create', 'Main', '--project', 'shop', '--id', 'main']);
+  await place.json(['collection', 'create', 'Orders', '--project', 'shop', '--database', 'main', '--id', 'orders']);
+});
+after(() => place.dispose());
+
+/** The widest tables at every width, and others at one of them. */
+const tables: readonly (readonly [args: readonly string[], columns: readonly number[]])[] = [
+  [['user', 'list', '--project', 'shop'], widths],
+  [['audit', 'list'], widths],
+  [
+    ['webhook', 'list', '--project', 'shop'],
+    [50, 120],
+  ],
+  [['project', 'list'], [50]],
+  [['project', 'settings'], [80]],
+  [['apikey', 'list', '--project', 'shop'], [50]],
+  [['cron', 'list'], [80]],
+  [['limits', 'show', '--project', 'shop'], [50]],
+  [['config', 'show', '--origin'], [120]],
+  [['commands'], [50]],
+];
+
+test('tables have one line for each row at every width, and are whole in a pipe', async () => {
+  for (const [args, sizes] of tables) {
+    const piped = (await place.svc(args)).out.trimEnd().split('\n');
+    assert.ok(piped.length > 1, args.join(' '));
+    assert.doesNotMatch(piped.join('\n'), /\d (s|min|h|d) ago|…/, args.join(' '));
+    for (const columns of sizes) {
+      const { code, out } = await atTerminal(place, args, [], columns);
+      const lines = out
+        .trimEnd()
+        .split(/\r?\n/)
+        .filter((line) => !/^(next|Note):/.test(line));
+      assert.equal(code, 0, out);
+      for (const line of lines) assert.ok(widthOf(line) <= columns, `${args.join(' ')} at ${columns}: ${line}`);
+      assert.equal(lines.length, piped.length, `${args.join(' ')} at ${columns}`);
+    }
+  }
+});
+
+test('times are relative in a terminal, and ISO 8601 elsewhere', async () => {
+  const list = ['project', 'list'];
+  assert.match((await atTerminal(place, list, [], 80)).out, /^shop +Shop.* (now|\d+ (s|min) ago)/m);
+  assert.match((await place.svc(list)).out, /^shop +Shop.*T[\d:.]+Z$/m);
+  assert.match((await place.svc([...list, '--json'])).out, /"\$createdAt": "[^"]+(Z|\+00:00)"/);
+  const table: readonly (readonly [number, string])[] = [
+    [0, 'now'],
+    [59_000, '59 s ago'],
+    [60_000, '1 min ago'],
+    [3_599_000, '59 min ago'],
+    [7_300_000, '2 h ago'],
+    [172_800_000, '2 d ago'],
+    [-7_300_000, 'in 2 h'],
+    [40 * 86_400_000, '2026-10-14'],
+  ];
+  const now = Date.parse('2026-11-23T10:00:00Z');
+  for (const [age, said] of table) assert.equal(relativeTime(now - age, now), said);
+});
+
+test('a cell is cut between letters, by the columns that they take', () => {
+  for (const [text, width, cut] of [
+    ['plain', 5, 'plain'],
+    ['plainly', 5, 'plai…'],
+    ['日本語', 6, '日本語'],
+    ['日本語', 5, '日本…'],
+    ['e\u0301e\u0301e\u0301', 2, 'e\u0301…'],
+    ['👩‍👩‍👧x', 3, '👩‍👩‍👧x'],
+  ] as const) {
+    assert.equal(cutToWidth(text, width), cut);
+    assert.ok(widthOf(cut) <= width);
+  }
+});
+
+test('help fits, but for examples, which are there to be copied', async () => {
+  for (const columns of widths)
+    for (const args of [[], ['webhook', 'add', '--help']]) {
+      const { code, out } = await atTerminal(place, args, [], columns);
+      assert.equal(code, 0, out);
+      const [help = ''] = out.split('Examples:');
+      // A word that is longer than the room for it is not cut.
+      for (const line of help.split(/\r?\n/))
+        assert.ok(widthOf(line) <= columns || !/\S\s+\S/.test(line), `${columns}: ${line}`);
+    }
+});
+
+test('creating a project prints a few lines, and the next step can be pasted', async () => {
+  const created = await place.svc(['project', 'create', 'My app']);
+  assert.equal(created.out.trimEnd().split('\n').length, 4, created.out);
+  const next = /^next: (svc apikey create .*)$/m.exec(created.err)?.[1] ?? '';
+  assert.equal((await place.shell(next)).code, 0, next);
+  const changed = await place.svc(['project', 'update', 'my-app', '--set', 'session.days=7']);
+  assert.match(changed.out, /^session\.days +7$/m);
+  assert.doesNotMatch(changed.out, /session\.limit/);
+  assert.ok((await place.svc(['project', 'show', 'my-app'])).out.includes('session.limit'));
+});
+
+test('the next step of an error names what the command was given', async () => {
+  for (const [args, next] of [
+    [['user', 'show', 'nobody', '--project', 'shop'], 'svc user list --project shop'],
+    [['webhook', 'show', 'none', '--project', 'shop'], 'svc webhook list --project shop'],
+    [['project', 'create', 'Shop', '--id', 'shop'], 'choose another --id, or look at it with svc project show shop'],
+    [
+      ['collection', 'show', 'none', '--project', 'shop', '--database', 'main'],
+      'svc collection list --project shop --database main',
+    ],
+    [
+      ['collection', 'remove-attribute', 'orders', 'none', '--project', 'shop', '--database', 'main', '--yes'],
+      'svc collection show orders --project shop --database main',
+    ],
+    [['webhook', 'show', 'none', '--project', "no'ne"], 'svc project list'],
+  ] as const) {
+    const { err } = await place.svc(args);
+    assert.equal(/^next: (.*)$/m.exec(err)?.[1], next, err);
+  }
+});
+
+test('an empty master key leads to the copy of the file, and never back to init', async () => {
+  const empty = await install();
+  after(() => empty.dispose());
+  const { dir, svc } = empty;
+  const file = join(dir, 'svc.env');
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/^SVC_MASTER_KEY=.*$/m, 'SVC_MASTER_KEY='));
+  for (const args of [['project', 'list'], ['serve'], ['init', '--yes'], ['config', 'check']]) {
+    const { code, err } = await svc(args, { env: { SVC_MASTER_KEY: '' } });
+    assert.equal(code, 7, err);
+    assert.match(err, /SVC_MASTER_KEY is empty, in \S+svc\.env/);
+    assert.doesNotMatch(err, /svc init/);
+  }
+});
+
+const shells = [
+  [
+    'bash',
+    (words: string[]) =>
+      `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _svc; printf '%s\\n' "\${COMPREPLY[@]}"`,
+  ],
+  [
+    'zsh',
+    (words: string[]) =>
+      `compadd() { shift; printf '%s\\n' "$@" }; _files() { echo FILES }; words=(${words.map((word) => `'${word}'`).join(' ')}); CURRENT=${words.length}; _svc`,
+  ],
+  ['fish', (words: string[]) => `complete -C'${words.join(' ')}'`],
+] as const;
+
+for (const [shell, complete] of shells)
+  test(`${shell} completes commands, flags and ids`, async (t) => {
+    if (spawnSync(shell, ['--version']).status !== 0) return t.skip(`${shell} is not on this machine`);
+    const script = (await place.svc(['completion', shell])).out;
+    writeFileSync(join(place.dir, 'completion'), shell === 'zsh' ? `compdef() { : }\n${script}` : script);
+    const offered = async (...words: string[]) => {
+      writeFileSync(
+        join(place.dir, 'typed'),
+        `source ${join(place.dir, 'completion')}\n${complete(['svc', ...words])}\n`,
+      );
+      const { out } = await place.shell(`${shell} typed`);
+      return out.split('\n').map((line) => line.split('\t')[0] ?? '');
+    };
+    for (const [words, expected] of [
+      [['mig'], 'migrate'],
+      [['webhook', ''], 'rotate-secret'],
+      [['project', 'show', ''], 'shop'],
+      [['project', 'list', '--'], '--json'],
+      [['user', 'list', '--project', ''], 'shop'],
+      [['user', 'show', '--project', 'shop', ''], 'ada'],
+      [['webhook', 'show', '--project', 'shop', ''], 'orders'],
+      [['collection', 'show', '--project', 'shop', '--database', 'main', ''], 'orders'],
+      [['cron', 'run', ''], 'sessions.expire'],
+    ] as const) {
+      let seen: string[] = [];
+      // On a busy machine the database may take longer than a person waits.
+      for (let tries = 0; tries < 5 && !seen.includes(expected); tries++) seen = await offered(...words);
+      assert.ok(seen.includes(expected), `${words.join(' ')}: ${seen}`);
+    }
+    assert.ok(!(await offered('user', 'show', '--project', 'none', '')).includes('ada'));
+  });
+
+test('ids names what is missing, and prints nothing else', async () => {
+  assert.deepEqual([...(await place.json<{ ids: string[] }>(['ids', 'database', '--project', 'shop'])).ids], ['main']);
+  for (const args of [['user'], ['nothing'], ['collection', '--project', 'shop']]) {
+    const { code, out } = await place.svc(['ids', ...args]);
+    assert.deepEqual([code, out], [2, ''], args.join(' '));
+  }
+});
