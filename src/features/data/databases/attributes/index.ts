@@ -4,7 +4,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { type AttributeOptions, mapTypes, type OptionInput } from '../attribute-types.js';
 import type { Listing } from '../listing.js';
 import { shownAttributeOf } from '../relations/relation.js';
-import { attributeOf, indexOf, pathOf } from '../schema.js';
+import { indexOf, pathOf } from '../schema.js';
 import type { WordBuilds } from '../service/fulltext.js';
 import type { Databases } from '../service.js';
 import { toAttribute, toIndex } from '../view.js';
