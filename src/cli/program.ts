@@ -35,7 +35,7 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
   'Set up and run': ['init', 'serve', 'migrate', 'config', 'cron'],
   Projects: ['project', 'platform', 'apikey', 'keys', 'provider', 'limits'],
   Users: ['user', 'team'],
-  Data: ['database', 'collection', 'bucket', 'files', 'graphql'],
+  Data: ['database', 'collection', 'document', 'bucket', 'files', 'graphql'],
   'Events and messages': ['webhook', 'events', 'mail', 'sms'],
   Audit: ['audit'],
   'For programs': ['openapi', 'commands', 'completion', 'ids', 'version', 'help'],

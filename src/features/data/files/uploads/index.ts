@@ -141,43 +141,6 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
       return completed;
     });
   };
-  /** The file that a further chunk names. Throws Failure. */
-  const continued = async ({ bucket, creator, chunk }: Arrival, { fileId }: Upload): Promise<FileRow | undefined> => {
-    if (chunk === undefined || fileId === undefined) return undefined;
-    if (!customId.safeParse(fileId).success) throw new Failure('storage_invalid_appwrite_id');
-    const file = await find(bucket, fileId);
-    if (file === undefined || file.creator !== creator) throw new Failure('storage_file_not_found');
-    demandSame(file, creator, chunk);
-    return file;
-  };
-  /** Writes the file of a form; what was written of one whose rest is refused is given up. */
-  const receive = async (
-    where: Where,
-    by: AuditContext,
-    arrival: Arrival,
-    before: FileRow | undefined,
-    upload: Upload,
-  ) => {
-    const { bucket, chunk } = arrival;
-    let written: WrittenPart | undefined;
-    try {
-      return await upload.read(async ({ name, bytes }) => {
-        demandExtension(bucket, name);
-        written = await writer.write(by, where.project, bucket, {
-          number: chunk === undefined ? 0 : numberOf(chunk),
-          gzip: before === undefined ? arrival.gzip : before.compression === 'gzip',
-          encryption: before?.encryption ?? bucket.encryption,
-          maxBytes: chunk === undefined ? bucket.maximumFileSize : chunk.end - chunk.start + 1,
-          bytes,
-        });
-        return { name: safeName(name), part: written };
-      });
-    } catch (error) {
-      if (written !== undefined) await writer.discard(by, [written.key]);
-      throw error;
-    }
-  };
-
   /** Adds what was received to a file; bytes that it turns out not to need are given up. */
   const add = async (
     where: Where,
@@ -198,8 +161,8 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
       const arrival = arrivalOf(where, await bucketOf(where), upload);
       const { bucket, chunk } = arrival;
       await demandFit(where, arrival, upload);
-      const before = await continued(arrival, upload);
-      const { fields, file: received } = await receive(where, by, arrival, before, upload);
+      const before = await continued(find, arrival, upload);
+      const { fields, file: received } = await receive(writer, where, by, arrival, before, upload);
       const { part, name } = received;
       let isAdded = false;
       try {
@@ -229,6 +192,49 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
       }
     },
   };
+}
+
+/** The file that a further chunk names, as `find` finds it. Throws Failure. */
+async function continued(
+  find: (bucket: Bucket, id: string) => Promise<FileRow | undefined>,
+  { bucket, creator, chunk }: Arrival,
+  { fileId }: Upload,
+): Promise<FileRow | undefined> {
+  if (chunk === undefined || fileId === undefined) return undefined;
+  if (!customId.safeParse(fileId).success) throw new Failure('storage_invalid_appwrite_id');
+  const file = await find(bucket, fileId);
+  if (file === undefined || file.creator !== creator) throw new Failure('storage_file_not_found');
+  demandSame(file, creator, chunk);
+  return file;
+}
+
+/** Writes the file of a form; what was written of one whose rest is refused is given up. */
+async function receive(
+  writer: Deps['writer'],
+  where: Where,
+  by: AuditContext,
+  arrival: Arrival,
+  before: FileRow | undefined,
+  upload: Upload,
+) {
+  const { bucket, chunk } = arrival;
+  let written: WrittenPart | undefined;
+  try {
+    return await upload.read(async ({ name, bytes }) => {
+      demandExtension(bucket, name);
+      written = await writer.write(by, where.project, bucket, {
+        number: chunk === undefined ? 0 : numberOf(chunk),
+        gzip: before === undefined ? arrival.gzip : before.compression === 'gzip',
+        encryption: before?.encryption ?? bucket.encryption,
+        maxBytes: chunk === undefined ? bucket.maximumFileSize : chunk.end - chunk.start + 1,
+        bytes,
+      });
+      return { name: safeName(name), part: written };
+    });
+  } catch (error) {
+    if (written !== undefined) await writer.discard(by, [written.key]);
+    throw error;
+  }
 }
 
 function permissionsOf({ actor }: Where, permissions: readonly string[] | undefined): string[] {
