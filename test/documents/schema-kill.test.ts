@@ -22,6 +22,7 @@ interface Answer {
   readonly body: {
     readonly total?: number;
     readonly attributes?: readonly { key: string; type: string }[];
+    readonly indexes?: readonly { key: string; type: string }[];
     v?: unknown;
   };
 }
@@ -48,6 +49,9 @@ async function change(server: Server, id: string): Promise<void> {
     const { status, body: answer } = await ask(server, method, what, body);
     assert.ok(status < 300, `${method} ${what}: ${status} ${JSON.stringify(answer)}`);
   };
+  // The last kill may have left one, and an attribute has one at most.
+  const { indexes = [] } = (await ask(server, 'GET', path)).body;
+  for (const { key, type } of indexes) if (type === 'fulltext') await done('DELETE', `${path}/indexes/${key}`);
   for (;;) {
     made += 1;
     const key = `k${made}`;
