@@ -225,7 +225,7 @@ function bodyShapeOf({ upload }: Declaration, shape: Json): Json {
 }
 
 /** The content of a successful response. */
-function contentOf({ reply, streams, mediaType }: Declaration, schemas: Json): Json {
+function contentOf({ reply, streams, orPage, mediaType }: Declaration, schemas: Json): Json {
   const asText = { schema: { type: 'string' } };
   const asJson = (schema: z.ZodType) =>
     Object.fromEntries(
@@ -236,7 +236,13 @@ function contentOf({ reply, streams, mediaType }: Declaration, schemas: Json): J
     );
   switch (reply.kind) {
     case 'json':
-      return { content: { ...asJson(reply.schema), ...(streams ? { 'text/event-stream': asText } : {}) } };
+      return {
+        content: {
+          ...asJson(reply.schema),
+          ...(streams ? { 'text/event-stream': asText } : {}),
+          ...(orPage ? { 'text/html': asText } : {}),
+        },
+      };
     case 'page':
       return { content: { 'text/html': asText, ...(reply.otherwise ? asJson(reply.otherwise) : {}) } };
     case 'text':

@@ -10,6 +10,7 @@ import { createJudge, type RecordedAnswer } from '../harness/answers.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { runSql } from '../harness/database.js';
+import { changeSettings } from '../harness/project.js';
 import { hostedPagesWalk } from '../hosted-pages/walk.js';
 import { passkeyWalk } from '../passkeys/walk.js';
 import { aGuardedUser } from '../second-factor/people.js';
@@ -116,6 +117,7 @@ test('every operation succeeds as described', async () => {
   const key = (await aServerKey(target)).client;
   const guarded = await aGuardedUser(target);
   const fresh = async () => (await aLoggedInUser(target)).client;
+  await changeSettings(target, { 'api.reference': true });
   const platform = { platformId: 'web-1', name: 'Web', hostname: 'app.example.com' };
   const walk: [string, string, string, unknown?, typeof guest?][] = [
     ['operations_health', 'GET', '/healthz'],
@@ -124,6 +126,7 @@ test('every operation succeeds as described', async () => {
     ['operations_openapi', 'GET', '/openapi.json'],
     ['operations_ping', 'GET', '/ping'],
     ['operations_start', 'GET', '/'],
+    ['operations_reference', 'GET', '/docs?project=main'],
     ['account_create', 'POST', '/account', signUpBody(aPerson())],
     ['account_get', 'GET', '/account', undefined, client],
     ['account_updateName', 'PATCH', '/account/name', { name: 'New' }, client],
