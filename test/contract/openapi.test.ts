@@ -83,6 +83,23 @@ test('every operation has an id of its own and declares the envelope for its err
   }
 });
 
+test('what operations answer errors with is described once for all of them', () => {
+  const { responses } = (document as unknown as { components: { responses: Record<string, unknown> } }).components;
+  const texts = Object.values(responses).map((response) => JSON.stringify(response));
+  assert.equal(new Set(texts).size, texts.length);
+  const used = new Set<string>();
+  for (const operation of Object.values(document.paths).flatMap((item) => Object.values(item))) {
+    const own = (operation as unknown as { responses: Record<string, { $ref?: string }> }).responses;
+    for (const [code, { $ref }] of Object.entries(own).filter(([status]) => Number(status) >= 400)) {
+      const name = $ref?.replace('#/components/responses/', '') ?? '';
+      assert.ok(JSON.stringify(responses[name])?.includes(`"const":${code}`), `${code} ${$ref}`);
+      used.add(name);
+    }
+  }
+  assert.deepEqual([...used].sort(), Object.keys(responses).sort());
+  assert.ok(JSON.stringify(document).length < 1_000_000);
+});
+
 test('every described operation is mounted, and nothing else is', async () => {
   // The router is asked by its own answers: an address with its method gives anything but 404 and 405.
   const concrete = (path: string) => path.replace(/\{[^}]+\}/g, 'some-id');
