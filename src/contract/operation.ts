@@ -134,6 +134,8 @@ export interface Declaration {
   readonly conditional?: true;
   /** Clients that accept `text/event-stream` get an `EventStream` instead of the JSON reply. */
   readonly streams?: true;
+  /** The handler may return a `Page` instead of the JSON reply, for a browser that opens the address. */
+  readonly orPage?: true;
   /** JSON replies of other statuses that are not the error envelope. */
   readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
   /** Errors beyond those that auth, limit and validation imply. */
@@ -210,7 +212,10 @@ export interface Call<D extends Declaration = Declaration> {
 
 /** What a handler returns for a declared reply. */
 export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly raw: true }
-  ? RawJson | (D extends { readonly streams: true } ? EventStream : never)
+  ?
+      | RawJson
+      | (D extends { readonly streams: true } ? EventStream : never)
+      | (D extends { readonly orPage: true } ? Page : never)
   : D['reply'] extends { readonly kind: 'json'; readonly schema: infer S extends z.ZodType }
     ?
         | z.input<S>

@@ -15,6 +15,10 @@ const loginSwitch = (way: string) => z.boolean().default(true).describe(`Let use
  * A value of null means "as the installation's configuration says".
  */
 export const projectSettings = z.object({
+  'api.reference': z
+    .boolean()
+    .default(false)
+    .describe('Serve the API reference at /v1/docs and a page to run GraphQL at /v1/graphql, to everybody'),
   'session.days': z
     .int()
     .min(1)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { declare, implement, type Operation, rawJson } from '#src/contract/operation.js';
+import { declare, implement, type Operation, type Page, rawJson } from '#src/contract/operation.js';
+import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import { lazy } from '#src/platform/lazy.js';
 import type { Engine } from './engine.js';
@@ -57,7 +58,10 @@ const graphqlApi = declare({
     id: 'graphql.get',
     method: 'GET',
     path: '/graphql',
-    summary: 'Executes a GraphQL query.',
+    summary:
+      'Executes a GraphQL query. A browser that opens the address without one gets a page to run it on, for projects with `api.reference`.',
+    orPage: true,
+    errors: [...common.errors, 'general_route_not_found'],
     query: z.object({
       query: z.string().optional(),
       operationName: z.string().optional(),
@@ -68,7 +72,11 @@ const graphqlApi = declare({
 });
 
 /** The GraphQL endpoint. Its engine is loaded at the first call, as many installations never have one. */
-export function createGraphql(runtime: Pick<Runtime, 'log'>, operations: readonly Operation[]): readonly Operation[] {
+export function createGraphql(
+  runtime: Pick<Runtime, 'log'>,
+  operations: readonly Operation[],
+  pageOf: (project: Project) => Promise<Page>,
+): readonly Operation[] {
   const engine = lazy(async () => {
     const { createEngine } = await import('./engine.js');
     return createEngine(runtime, operations);
@@ -77,6 +85,11 @@ export function createGraphql(runtime: Pick<Runtime, 'log'>, operations: readonl
   return implement(graphqlApi, {
     post,
     mutation: post,
-    get: async (call) => (await engine.get()).get(call, call.query),
+    get: async (call) => {
+      const { project, query, request } = call;
+      if (query.query !== undefined || !request.prefersPage()) return (await engine.get()).get(call, query);
+      request.charge(0);
+      return pageOf(project);
+    },
   });
 }

@@ -11,6 +11,7 @@ import { createRequestLimit } from './limit.js';
 import { createOperationMiddleware } from './operation.js';
 import { createOps, type ServerState } from './ops.js';
 import { createOrigins } from './origins.js';
+import { createReference } from './reference.js';
 import { createReply } from './reply.js';
 import { type AppState, createRequestContext, type Middleware } from './request-context.js';
 import { createHeadRules } from './request-head.js';
@@ -29,11 +30,13 @@ import { createUpgrade } from './upgrade.js';
 export function createApp(runtime: Runtime, features: Features, own: readonly Middleware[] = []) {
   const { config } = runtime;
   const state: ServerState = { draining: false, operations: [] };
+  const reference = createReference(runtime, features.projects);
   state.operations = [
     ...features.operations,
     ...tablesOperations(features.operations),
-    ...createGraphql(runtime, [...features.operations, ...features.valueOperations]),
+    ...createGraphql(runtime, [...features.operations, ...features.valueOperations], reference.graphqlPage),
     ...createOps(runtime, features.databases, state),
+    ...reference.operations,
     ...createStartPage(runtime, features.projects),
   ];
   const cookies = createCookies(config.baseUrl);

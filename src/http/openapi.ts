@@ -11,6 +11,7 @@ import { formType } from './body.js';
 import { wireVersion } from './envelope.js';
 import { eventPayloads } from './event-payloads.js';
 import { withCollections } from './openapi-collections.js';
+import { createErrorResponses, type ErrorResponses, errorShape, headerRefs } from './openapi-errors.js';
 import { isList } from './query.js';
 
 type Json = Record<string, unknown>;
@@ -23,13 +24,14 @@ export function describeApi(
   title = titleOf(project),
 ): Json {
   const schemas: Json = { Error: errorShape };
+  const errors = createErrorResponses();
   const paths: Record<string, Json> = {};
   for (const { declaration } of operations) {
     for (const path of [declaration.path, ...(declaration.aliases ?? [])]) {
       const key = path.replace(/:([A-Za-z]+)/g, '{$1}');
       const at = paths[key] ?? {};
       paths[key] = at;
-      at[declaration.method.toLowerCase()] = describe(declaration, path, schemas);
+      at[declaration.method.toLowerCase()] = describe(declaration, path, schemas, errors);
     }
   }
   const names = credentialHeaders([]);
@@ -52,6 +54,7 @@ export function describeApi(
     webhooks: describeEvents(schemas),
     components: {
       schemas,
+      responses: errors.responses,
       headers: responseHeaders,
       securitySchemes: {
         project: scheme(names.project[0], 'The project'),
@@ -151,7 +154,7 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
   ];
 }
 
-function describe(declaration: Declaration, path: string, schemas: Json): Json {
+function describe(declaration: Declaration, path: string, schemas: Json, errorResponses: ErrorResponses): Json {
   const { body, reply, status } = declaration;
   const isAlias = path !== declaration.path;
   const name = declaration.id.replace('.', '_');
@@ -200,7 +203,7 @@ function describe(declaration: Declaration, path: string, schemas: Json): Json {
       ...Object.fromEntries(
         [...statuses].map(([code, types]) => [
           code,
-          errorResponse(code, types, {
+          errorResponses.refer(code, types, {
             json: also(code),
             mediaType: declaration.mediaType,
             isPage: reply.kind === 'page',
@@ -225,7 +228,7 @@ function bodyShapeOf({ upload }: Declaration, shape: Json): Json {
 }
 
 /** The content of a successful response. */
-function contentOf({ reply, streams, mediaType }: Declaration, schemas: Json): Json {
+function contentOf({ reply, streams, orPage, mediaType }: Declaration, schemas: Json): Json {
   const asText = { schema: { type: 'string' } };
   const asJson = (schema: z.ZodType) =>
     Object.fromEntries(
@@ -236,7 +239,13 @@ function contentOf({ reply, streams, mediaType }: Declaration, schemas: Json): J
     );
   switch (reply.kind) {
     case 'json':
-      return { content: { ...asJson(reply.schema), ...(streams ? { 'text/event-stream': asText } : {}) } };
+      return {
+        content: {
+          ...asJson(reply.schema),
+          ...(streams ? { 'text/event-stream': asText } : {}),
+          ...(orPage ? { 'text/html': asText } : {}),
+        },
+      };
     case 'page':
       return { content: { 'text/html': asText, ...(reply.otherwise ? asJson(reply.otherwise) : {}) } };
     case 'text':
@@ -313,58 +322,6 @@ function convert(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json
   return { $ref: `#/components/schemas/${id}` };
 }
 
-const errorShape = {
-  type: 'object',
-  required: ['message', 'code', 'type', 'version'],
-  properties: {
-    message: { type: 'string' },
-    code: { type: 'integer', description: 'The HTTP status' },
-    type: { type: 'string', description: 'The machine-readable error type' },
-    version: { type: 'string' },
-    pendingSession: {
-      type: 'object',
-      description: 'With user_more_factors_required, where a login lacks its second factor: good for completing it',
-      required: ['userId', 'secret', 'expire'],
-      properties: {
-        userId: { type: 'string' },
-        secret: { type: 'string' },
-        expire: { type: 'string', format: 'date-time' },
-      },
-    },
-  },
-};
-
-/** What a status has besides the error envelope: JSON of another shape, which may have its own media type too, or a page. */
-interface Beside {
-  readonly json: Json | undefined;
-  readonly mediaType: string | undefined;
-  readonly isPage: boolean;
-}
-
-function errorResponse(code: number, types: readonly ErrorType[], { json, mediaType, isPage }: Beside): Json {
-  const envelope = {
-    allOf: [
-      { $ref: '#/components/schemas/Error' },
-      { type: 'object', properties: { code: { const: code }, type: { enum: [...types] } } },
-    ],
-  };
-  return {
-    description: types.map((type) => `${type}: ${errorCatalog[type].message}`).join('\n\n'),
-    headers: {
-      ...headerRefs,
-      ...(code === 429 || code === 503 ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}),
-    },
-    content: {
-      'application/json': {
-        schema: json === undefined ? envelope : { anyOf: [envelope, json] },
-      },
-      ...(json === undefined || mediaType === undefined ? {} : { [mediaType]: { schema: json } }),
-      // For browsers, which ask for it.
-      ...(isPage ? { 'text/html': { schema: { type: 'string' } } } : {}),
-    },
-  };
-}
-
 const binary = { schema: { type: 'string', format: 'binary' } };
 const fileContent = { '*/*': binary };
 
@@ -378,7 +335,6 @@ const locationHeader = {
     'Where the browser goes on; after an error the page named by failure, with `error` in its query',
   ),
 };
-const headerRefs = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
 /** What a file is answered with besides the whole of it. */
 const fileResponses = {
   206: { description: 'The range that was asked for', headers: headerRefs, content: fileContent },

@@ -86,11 +86,7 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
         writeJson(response, value);
         break;
       }
-      response.set('Content-Type', 'text/html; charset=utf-8');
-      response.set('Content-Security-Policy', pagePolicy(value));
-      // Without a referrer a browser hides the origin of a form too, by which it is told from a foreign one.
-      if (value.formTargets !== undefined) response.set('Referrer-Policy', 'same-origin');
-      response.body = [value.html];
+      writePage(response, value);
       break;
     }
     case 'image': {
@@ -114,6 +110,10 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
         writeJson(response, value);
         break;
       }
+      if (isPage(value)) {
+        writePage(response, value);
+        break;
+      }
       const { parts, status, etag, mediaType = 'application/json' } = value as RawJson;
       response.set('Content-Type', `${mediaType}; charset=utf-8`);
       if (etag !== undefined) response.set('ETag', etag);
@@ -121,6 +121,14 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
       if (status !== undefined) ctx.status = status;
     }
   }
+}
+
+function writePage(response: RequestContext['response'], page: Page): void {
+  response.set('Content-Type', 'text/html; charset=utf-8');
+  response.set('Content-Security-Policy', pagePolicy(page));
+  // Without a referrer a browser hides the origin of a form too, by which it is told from a foreign one.
+  if (page.formTargets !== undefined) response.set('Referrer-Policy', 'same-origin');
+  response.body = [page.html];
 }
 
 function writeJson(response: RequestContext['response'], value: unknown): void {

@@ -7,9 +7,8 @@ import { startAppliance } from '../harness/appliance.js';
 
 const target = await startAppliance();
 const { runtime, features } = target.appliance;
-const declarations = [...features.operations, ...createGraphql(runtime, features.operations)].map(
-  ({ declaration }) => declaration,
-);
+const graphql = createGraphql(runtime, features.operations, () => Promise.reject(new TypeError('no page here')));
+const declarations = [...features.operations, ...graphql].map(({ declaration }) => declaration);
 
 /** Whether a reply is a list: entries with their total, or an array. */
 function isList(schema: z.ZodType): boolean {

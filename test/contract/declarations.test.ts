@@ -96,7 +96,14 @@ test('every operation is counted, but for what belongs to nobody', () => {
   const free = declarations.filter(({ limit }) => limit === 'none');
   const known = [
     ...['operations.discovery', 'operations.health', 'operations.keys', 'operations.metrics', 'operations.ping'],
-    ...['operations.ready', 'operations.start', 'projects.discovery', 'projects.keys', 'account.getSamlMetadata'],
+    ...[
+      'operations.ready',
+      'operations.reference',
+      'operations.start',
+      'projects.discovery',
+      'projects.keys',
+      'account.getSamlMetadata',
+    ],
     ...['pages.code', 'pages.done', 'pages.email', 'pages.link', 'pages.magicURL', 'pages.recovery', 'pages.reset'],
     ...['pages.failed', 'pages.invitation', 'pages.logo', 'pages.phone', 'pages.signOut'],
     ...['pages.secondFactor', 'pages.signIn', 'pages.signUp', 'pages.verified', 'pages.verify'],

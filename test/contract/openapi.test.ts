@@ -10,6 +10,7 @@ import { createJudge, type RecordedAnswer } from '../harness/answers.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { runSql } from '../harness/database.js';
+import { changeSettings } from '../harness/project.js';
 import { hostedPagesWalk } from '../hosted-pages/walk.js';
 import { passkeyWalk } from '../passkeys/walk.js';
 import { aGuardedUser } from '../second-factor/people.js';
@@ -82,6 +83,23 @@ test('every operation has an id of its own and declares the envelope for its err
   }
 });
 
+test('what operations answer errors with is described once for all of them', () => {
+  const { responses } = (document as unknown as { components: { responses: Record<string, unknown> } }).components;
+  const texts = Object.values(responses).map((response) => JSON.stringify(response));
+  assert.equal(new Set(texts).size, texts.length);
+  const used = new Set<string>();
+  for (const operation of Object.values(document.paths).flatMap((item) => Object.values(item))) {
+    const own = (operation as unknown as { responses: Record<string, { $ref?: string }> }).responses;
+    for (const [code, { $ref }] of Object.entries(own).filter(([status]) => Number(status) >= 400)) {
+      const name = $ref?.replace('#/components/responses/', '') ?? '';
+      assert.ok(JSON.stringify(responses[name])?.includes(`"const":${code}`), `${code} ${$ref}`);
+      used.add(name);
+    }
+  }
+  assert.deepEqual([...used].sort(), Object.keys(responses).sort());
+  assert.ok(JSON.stringify(document).length < 1_000_000);
+});
+
 test('every described operation is mounted, and nothing else is', async () => {
   // The router is asked by its own answers: an address with its method gives anything but 404 and 405.
   const concrete = (path: string) => path.replace(/\{[^}]+\}/g, 'some-id');
@@ -116,6 +134,7 @@ test('every operation succeeds as described', async () => {
   const key = (await aServerKey(target)).client;
   const guarded = await aGuardedUser(target);
   const fresh = async () => (await aLoggedInUser(target)).client;
+  await changeSettings(target, { 'api.reference': true });
   const platform = { platformId: 'web-1', name: 'Web', hostname: 'app.example.com' };
   const walk: [string, string, string, unknown?, typeof guest?][] = [
     ['operations_health', 'GET', '/healthz'],
@@ -124,6 +143,7 @@ test('every operation succeeds as described', async () => {
     ['operations_openapi', 'GET', '/openapi.json'],
     ['operations_ping', 'GET', '/ping'],
     ['operations_start', 'GET', '/'],
+    ['operations_reference', 'GET', '/docs?project=main'],
     ['account_create', 'POST', '/account', signUpBody(aPerson())],
     ['account_get', 'GET', '/account', undefined, client],
     ['account_updateName', 'PATCH', '/account/name', { name: 'New' }, client],

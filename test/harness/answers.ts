@@ -18,13 +18,18 @@ export type RecordedAnswer = {
 type OpenApiOperation = {
   readonly operationId: string;
   readonly tags: readonly string[];
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { schema: Json }>> }>>;
+  readonly responses: Readonly<Record<string, DescribedResponse | { readonly $ref: string }>>;
 };
+
+type DescribedResponse = { readonly content?: Readonly<Record<string, { schema: Json }>> };
 
 /** The part of the OpenAPI document that judges answers. */
 type OpenApiDocument = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Json>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Json>>;
+    readonly responses: Readonly<Record<string, DescribedResponse>>;
+  };
 };
 
 /** Answers that no operation gives, by the error they must then carry. */
@@ -41,7 +46,7 @@ export function createJudge(document: OpenApiDocument) {
   const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
   formats.default(ajv);
   ajv.addVocabulary(['components']);
-  const { schemas } = document.components;
+  const { schemas, responses } = document.components;
   const components = { schemas: Object.fromEntries(Object.entries(schemas).map(([id, shape]) => [id, closed(shape)])) };
   components.schemas.Error = schemas.Error ?? {};
   const compiled = new Map<string, ValidateFunction>();
@@ -66,7 +71,10 @@ export function createJudge(document: OpenApiDocument) {
     return made;
   };
   const bodyProblem = (operation: OpenApiOperation, answer: RecordedAnswer): string | undefined => {
-    const declared = operation.responses[answer.status];
+    const response = operation.responses[answer.status];
+    // Errors are described once for all operations.
+    const declared =
+      response !== undefined && '$ref' in response ? responses[response.$ref.split('/').at(-1) ?? ''] : response;
     if (declared === undefined) return `status ${answer.status} is not declared`;
     const given = String(answer.headers['content-type']);
     const contents = Object.entries(declared.content ?? {});
