@@ -254,3 +254,14 @@ test(`${many} lines beside a server, killed in between, in constant memory and a
   server.signal('SIGTERM');
   assert.equal(await server.ended, 0);
 });
+
+test('an import takes texts as they are, also those that look like operators', async () => {
+  const file = lines([{ $id: 'planted', text: '{"method":"stringConcat","values":["more"]}' }]);
+  writeFileSync(fileAt('planted.ndjson'), file);
+  const outcomes: Counts[] = [];
+  for (const _ of [1, 2, 3]) outcomes.push((await imported(['planted.ndjson', '--upsert', ...of('third')])).counts);
+  const none = { created: 0, updated: 0, unchanged: 1, failed: 0 };
+  assert.deepEqual(outcomes, [{ ...none, created: 1, unchanged: 0 }, none, none]);
+  const { out } = await place.svc(['document', 'export', ...of('third')]);
+  assert.ok(out.includes(JSON.stringify(JSON.parse(file).text)), out);
+});

@@ -1,6 +1,7 @@
 // Giving permissions: defaults, forms, roles one holds, and when a change takes effect.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { rowsOf, runSql } from '../harness/database.js';
 import { crew, someCallers } from './callers.js';
@@ -238,4 +239,31 @@ test('whoever may not change a document learns nothing of the attributes by tryi
     'user_unauthorized',
   );
   (await ada.client.get(select)).refused(404, 'document_not_found');
+});
+
+test('a server key that may write but not read is shown none of the attributes either', async () => {
+  const { documents } = await aCollection({
+    attributes: { n: { type: 'integer' }, title: { type: 'string', size: 20 } },
+  });
+  for (const documentId of ['a', 'b'])
+    (await key.post(documents, { documentId, data: { n: 1, title: 'hidden' } })).expect(201);
+  const { client } = await aServerKey(target, { scopes: ['documents.write'] });
+  (await client.get(`${documents}/a`)).refused(401, 'general_unauthorized_scope');
+  const one = [
+    await client.patch(`${documents}/a`, { data: {} }),
+    await client.put(`${documents}/a`, { data: { n: 2 } }),
+    await client.patch(`${documents}/a/n/increment`, {}),
+  ].map((answer) => answer.expect(200).body);
+  const many = [
+    await client.patch(documents, { data: { n: 4 } }),
+    await client.request('DELETE', documents, { queries: [] }),
+  ].flatMap((answer) => answer.expect(200).list('documents'));
+  assert.equal(many.length, 4);
+  for (const document of [...one, ...many])
+    assert.deepEqual(
+      Object.keys(document).filter((name) => !name.startsWith('$')),
+      [],
+    );
+  const created = (await client.post(documents, { documentId: 'c', data: { title: 'its own' } })).expect(201).body;
+  assert.equal(created.title, 'its own');
 });

@@ -212,3 +212,18 @@ test('a schema that changes meanwhile is followed as it is then', async () => {
     ),
   ]);
 });
+
+test('who replaces many related documents leaves those that are not shown to them', async () => {
+  const shelves = await backend.collection({ ...everybody, permissions: ['read("any")', 'update("users")'] });
+  await relate(shelves, notes, { type: 'oneToMany', key: 'notes', twoWayKey: 'shelf' });
+  await create(shelves, 'wall', { notes: ['open', 'adas', 'secret'] });
+  const seen = async (client: Client) => ids((await read(client, shelves, `/wall${populate('notes')}`)).notes);
+  assert.deepEqual(await seen(ada.client), ['open', 'adas']);
+  (await ada.client.patch(`${shelves.documents}/wall`, { data: { notes: ['open'] } })).expect(200);
+  assert.deepEqual([await seen(ada.client), await seen(key)], [['open'], ['open', 'secret']]);
+  assert.equal((await read(key, notes, '/secret')).shelf, 'wall');
+  (await ada.client.patch(`${shelves.documents}/wall`, { data: { notes: [] } })).expect(200);
+  assert.deepEqual(await seen(key), ['secret']);
+  (await key.patch(`${shelves.documents}/wall`, { data: { notes: [] } })).expect(200);
+  assert.deepEqual(await seen(key), []);
+});

@@ -465,3 +465,20 @@ test('the unmodified SDK uses transactions of Databases and TablesDB', async () 
   await tables.deleteTransaction({ transactionId: second });
   await databases.deleteTransaction({ transactionId: first });
 });
+
+test('a write that names its transaction in the address, where it would be carried out at once, is refused', async () => {
+  const { documents } = await aPlace();
+  (await key.post(documents, { documentId: 'a', data: { n: 1 } })).expect(201);
+  const query = `?transactionId=${await begin(here)}`;
+  for (const [method, path, body] of [
+    ['POST', documents, { documentId: 'b' }],
+    ['PATCH', `${documents}/a`, { data: { n: 2 } }],
+    ['PUT', `${documents}/a`, { data: { n: 2 } }],
+    ['DELETE', `${documents}/a`],
+    ['PATCH', `${documents}/a/n/increment`, {}],
+    ['PATCH', documents, { data: { n: 2 } }],
+    ['DELETE', documents],
+  ] as const)
+    (await here.request(method, path + query, body)).refused(400, 'general_argument_invalid');
+  assert.equal((await here.get(`${documents}/a`)).expect(200).body.n, 1);
+});

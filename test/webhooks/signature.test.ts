@@ -49,7 +49,7 @@ test('a delivery carries the event, its number, and six headers that verify', as
   const { $id, $createdAt, deliveryId, durationMs, ...rest } = attempt ?? {};
   assert.deepEqual(rest, {
     ...{ webhookId: webhook.id, eventId, event: 'sessionCreated', attempt: 1, state: 'delivered', statusCode: 200 },
-    ...{ ok: true, error: '', nextAttemptAt: '', response: '' },
+    ...{ test: false, ok: true, error: '', nextAttemptAt: '', response: '' },
   });
   assert.ok($id && $createdAt && deliveryId && Number(durationMs) >= 0);
   (await key.delete(webhook.path)).expect(204);

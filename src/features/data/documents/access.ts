@@ -1,3 +1,4 @@
+import { hasScope } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { allows, type PermissionAction, rolesOf } from '#src/contract/permissions.js';
 import type { Unit } from '#src/platform/db/unit.js';
@@ -12,8 +13,9 @@ export function grants({ actor }: Where, collection: Collection, action: Permiss
   return actor.kind === 'key' || allows(collection.permissions, action, rolesOf(actor));
 }
 
-/** Whether the caller may read a document of these permissions. */
+/** Whether the caller may read a document of these permissions; a server key needs the scope for it. */
 export function isReadable(where: Where, collection: Collection, permissions: readonly string[]): boolean {
+  if (where.actor.kind === 'key') return hasScope(where.actor, 'documents.read');
   return (
     grants(where, collection, 'read') ||
     (collection.documentSecurity && allows(permissions, 'read', rolesOf(where.actor)))

@@ -14,7 +14,17 @@ const common = {
   bodyBytes: bodySizes.documents,
 } as const;
 const read = { ...common, method: 'GET', scopes: ['documents.read'], status: 200 } as const;
-const write = { ...common, scopes: ['documents.write'], idempotent: true } as const;
+/** A member of the body at a place where it would be ignored: the change would be made at once, or of every document. */
+const inBody = (...names: string[]) =>
+  z
+    .looseObject({})
+    .refine((query) => !names.some((name) => name in query), `${names.join(' and ')} belong into the body`);
+const write = {
+  ...common,
+  scopes: ['documents.write'],
+  idempotent: true,
+  query: inBody('transactionId'),
+} as const;
 /** Changes of one document. */
 const change = { ...write, conditional: true } as const;
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
@@ -78,16 +88,12 @@ const matching = z
   .default([])
   .meta({ description: 'Queries of the documents; all of them where there is none' });
 const echoed = { entries: 1, bytes: bulkLimits.bytes * 2 } as const;
-/** Without queries every document is meant, so those at a place where they would be ignored are refused. */
-const queriesInBody = z
-  .looseObject({})
-  .refine((query) => !['queries', 'query'].some((name) => name in query), 'queries belong into the body');
 const bulk = {
   ...write,
   auth: ['key'],
   path: documents,
   params: ofCollection,
-  query: queriesInBody,
+  query: inBody('transactionId', 'queries', 'query'),
   status: 200,
 } as const;
 

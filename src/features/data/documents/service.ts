@@ -9,6 +9,8 @@ export interface DocumentInput {
   readonly permissions?: readonly string[] | undefined;
   /** Given where the document stands below another in a request. */
   readonly nesting?: Nesting | undefined;
+  /** A text that looks like an operator is a text. */
+  readonly verbatim?: true;
 }
 
 /** A document of a request that gives several. */

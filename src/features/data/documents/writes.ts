@@ -2,10 +2,12 @@ import { Failure } from '#src/contract/errors.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Idempotency } from '../../installation/index.js';
+import type { Collection } from '../databases/index.js';
+import { isReadable } from './access.js';
 import { type BulkChanges, echoed } from './changes/bulk.js';
 import type { Changes } from './changes/index.js';
-import type { AuditContext, Collections } from './collections.js';
-import type { StoredDocument } from './document.js';
+import type { AuditContext, Collections, Where } from './collections.js';
+import { type StoredDocument, withoutAttributes } from './document.js';
 import type { Documents } from './service.js';
 import { charactersOf } from './structure.js';
 import { documentReply, pageReply } from './view.js';
@@ -59,13 +61,22 @@ export function createWrites(
       collections.use(where, (collection) => workAll(by, 200, (unit) => bulk.upsert(unit, where, collection, given))),
     updateAll: (where, by, queries, input) =>
       collections.use(where, (collection) =>
-        workAll(by, 200, (unit) => bulk.update(unit, where, collection, queries, input)),
+        workAll(by, 200, async (unit) =>
+          visible(where, collection, await bulk.update(unit, where, collection, queries, input)),
+        ),
       ),
     removeAll: (where, by, queries) =>
-      collections.use(where, (collection) => workAll(by, 200, (unit) => bulk.remove(unit, collection, queries))),
+      collections.use(where, (collection) =>
+        workAll(by, 200, async (unit) => visible(where, collection, await bulk.remove(unit, collection, queries))),
+      ),
     remove: (where, by, id, precondition = {}) =>
       collections.use(where, (collection) =>
         work(by, 204, (unit) => changes.remove(unit, where, collection, id, precondition)),
       ),
   };
+}
+
+/** Documents as the caller may see them: the right to change them is none to read them. */
+function visible(where: Where, collection: Collection, documents: readonly StoredDocument[]): StoredDocument[] {
+  return documents.map((one) => (isReadable(where, collection, one.permissions) ? one : withoutAttributes(one)));
 }

@@ -124,12 +124,14 @@ export function createChanges(
     where: Where,
     collection: Collection,
     id: string,
-    { data: sent = {}, permissions, ifMatch, nesting }: DocumentInput & Precondition,
+    { data: sent = {}, permissions, ifMatch, nesting, verbatim }: DocumentInput & Precondition,
     { mayRead, isWhole }: { readonly mayRead: boolean; readonly isWhole: boolean },
   ): Promise<StoredDocument> => {
     await demandMatch(unit, collection, id, { ifMatch }, mayRead);
     const taken = takeRelations(collection, sent, newId);
-    const data = await operatedDocument(unit, store, collection, id, taken.data, { mayRead, room: maxBytes });
+    const data = verbatim
+      ? taken.data
+      : await operatedDocument(unit, store, collection, id, taken.data, { mayRead, room: maxBytes });
     if (isWhole) newValues(collection, data);
     const values = changedValues(collection, data);
     const times = timesOf(where.actor, data);
@@ -181,7 +183,8 @@ export function createChanges(
         }
         if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
         try {
-          const data = operatedNew(collection, input.data ?? {}, { now: wireNow(unit), room: maxBytes });
+          const sent = input.data ?? {};
+          const data = input.verbatim ? sent : operatedNew(collection, sent, { now: wireNow(unit), room: maxBytes });
           return await insert(unit, collection, prepare(where, collection, id, { ...input, data }));
         } catch (error) {
           // Another unit has created it meanwhile.

@@ -101,7 +101,9 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
     const before = new Set(rows.map((row) => String(row.id)));
     const wanted = new Set(targets.map((target) => target.id));
     const added = [...wanted].filter((one) => !before.has(one));
-    const removed = [...before].filter((one) => !wanted.has(one));
+    const unwanted = [...before].filter((one) => !wanted.has(one));
+    // Of several, those that the caller cannot see stay: it cannot have left them out on purpose.
+    const removed = isToOne(relation) ? unwanted : [...(await grantedOf(unit, store, related, unwanted, 'read'))];
     const looked = targets.filter((one) => one.input === undefined && !(mayRead && before.has(one.id)));
     const readable = await grantedOf(
       unit,

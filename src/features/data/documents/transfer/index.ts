@@ -103,7 +103,10 @@ export function createTransfer(
     return new Set(sequences.keys());
   };
   const change = async (unit: Unit, where: Where, collection: Collection, given: GivenDocument): Promise<Imported> => {
-    const { updatedAt } = await changes.upsert(unit, where, collection, given.id, given);
+    const { updatedAt } = await changes.upsert(unit, where, collection, given.id, {
+      ...given,
+      verbatim: true,
+    });
     return updatedAt === wireNow(unit) ? 'updated' : 'unchanged';
   };
   type Prepared = { readonly given: ImportedDocument; readonly document: NewDocument };
