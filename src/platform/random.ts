@@ -3,7 +3,10 @@ import type { Clock } from './clock.js';
 
 /** Where chance comes from. */
 export interface Random {
-  /** An id of 20 hex characters: 13 of time in microseconds, 7 of chance, so that ids sort roughly by creation. */
+  /**
+   * An id of 20 hex characters: 13 of time in microseconds, 7 of chance. Those of a process sort in the order in which they were made,
+   * unless its clock is set back by more than a second; those of several processes sort roughly by creation.
+   */
   id(): string;
   /** A secret of 256 bits, base64url without padding (43 characters). */
   secret(): string;
@@ -21,6 +24,7 @@ export function createRandom(clock: Clock): Random {
   // Filled 4 KiB at a time: one call of the generator costs more than the bytes it gives.
   const pool = Buffer.alloc(4096);
   let used = pool.length;
+  let lastMicros = 0;
   /** Where in the pool so many fresh bytes begin. */
   const reserve = (length: number): number => {
     if (used + length > pool.length) {
@@ -38,7 +42,11 @@ export function createRandom(clock: Clock): Random {
   };
   return {
     id: () => {
-      const micros = clock.now() * 1000 + Math.floor((clock.monotonic() % 1) * 1000);
+      // The fraction is that of another clock, whose milliseconds begin elsewhere: it may fall while the time stands.
+      const time = clock.now() * 1000 + Math.floor((clock.monotonic() % 1) * 1000);
+      const isBehind = time <= lastMicros && time > lastMicros - 1_000_000;
+      const micros = isBehind ? lastMicros + 1 : time;
+      lastMicros = micros;
       const chance = pool.readUInt32BE(reserve(4)) % idPart;
       return hex(Math.floor(micros / idPart), 6) + hex(micros % idPart, 7) + hex(chance, 7);
     },
