@@ -4,6 +4,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -39,7 +40,9 @@ export async function listen(
     const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     server.emit('clientError', late, socket);
   };
+  const newest = new WeakMap<Socket, ServerResponse>();
   const timed: RequestListener = (request, response) => {
+    newest.set(request.socket, response);
     watchBodyTime(request, refuseLate);
     handler(request, response);
   };
@@ -52,7 +55,7 @@ export async function listen(
   server.maxConnections = serverLimits.connections;
   const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
   const headers = () => `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`;
-  server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers()));
+  server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), newest.get(socket)));
   // Node hands the connection over for it, and closes one that nobody takes without an answer. There are no tunnels here.
   server.on('connect', (_, socket: Socket) => {
     socket.on('error', () => socket.destroy());
@@ -92,8 +95,16 @@ const parserErrors: Readonly<Record<string, ErrorType>> = {
 const lingerMs = 1000;
 const refused = new WeakSet<Socket>();
 
-/** Answers a request that Node's parser refused, for which there is no request object. The parser fails again at further input. */
-function refuse(error: Error & { code?: string }, socket: Socket, headers: string): void {
+/**
+ * Answers a request that Node's parser refused, for which there is no request object. The parser fails again at further input. Requests of
+ * the connection that came whole before it are answered first (RFC 9112 §9.3.2); `newest` is the response to the last of them.
+ */
+function refuse(
+  error: Error & { code?: string },
+  socket: Socket,
+  headers: string,
+  newest: ServerResponse | undefined,
+): void {
   if (refused.has(socket)) return;
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -104,11 +115,14 @@ function refuse(error: Error & { code?: string }, socket: Socket, headers: strin
   const type = parserError ?? 'general_argument_invalid';
   const message =
     parserError === undefined ? 'The request is not well-formed HTTP.' : errorCatalog[parserError].message;
-  close(socket, type, message, headers);
+  const end = () => close(socket, type, message, headers);
+  if (newest === undefined || newest.writableFinished || !newest.req.complete) end();
+  else newest.once('close', end);
 }
 
 /** Answers a client for which there is no response object, and closes the connection. */
 function close(socket: Socket, type: ErrorType, message: string, headers: string): void {
+  if (!socket.writable) return;
   const { status } = errorCatalog[type];
   const body = JSON.stringify({ message, code: status, type, version: wireVersion });
   socket.end(

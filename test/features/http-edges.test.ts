@@ -1,7 +1,8 @@
 // Addresses, methods, request ids and requests that are no HTTP.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
-import { aLoggedInUser } from '../harness/actors.js';
+import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { exchangeBytes, openSocket, parseAnswer, received, requestText } from '../harness/socket.js';
@@ -215,4 +216,24 @@ test('a connection that never finishes its headers is told so and closed', async
   const answer = parseAnswer(text).refused(408, 'general_request_timeout');
   assert.ok(answer.headers.get('X-Request-Id'));
   assert.ok(seconds >= 14 && seconds < 30, String(seconds));
+});
+
+test('requests that came whole are answered before the connection is closed for what follows them', async () => {
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+  for (const garbage of ['\0\r\n\r\n', 'nonsense\r\n\r\n', 'GET / HTTP/1.1\r\nno colon\r\n\r\n'])
+    for (const valid of [[get('/v1/ping')], [get('/v1/ping'), get('/v1/nowhere'), get('/readyz')]]) {
+      const text = await exchangeBytes(target, valid.join('') + garbage);
+      assert.deepEqual(statuses(text), [...[200, 404, 200].slice(0, valid.length), 400], text);
+      assert.ok(text.includes('Pong!'));
+    }
+  const endless = await openSocket(target);
+  const { secret } = await aServerKey(target, { scopes: ['events.read'] });
+  const headers = [`X-Service-Project: ${target.project.id}`, `X-Service-Key: ${secret}`].join('\r\n');
+  endless.write(`GET /v1/events HTTP/1.1\r\nHost: localhost\r\n${headers}\r\nAccept: text/event-stream\r\n\r\n`);
+  const [first] = await once(endless, 'data');
+  assert.match(String(first), /^HTTP\/1\.1 200/);
+  endless.write('nonsense\r\n\r\n'.repeat(100));
+  endless.destroy();
+  (await createClient(target).get('/ping')).expect(200);
 });
