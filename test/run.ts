@@ -58,8 +58,8 @@ async function passes(database: Database, files: string[]): Promise<boolean> {
 
 async function run(files: string[], settings: Record<string, string>): Promise<boolean> {
   const flags = ['--import', 'tsx', '--test', '--test-reporter=spec'];
-  // At least two, so that a file which waits does not leave the other core idle; a file that never ends is a failure.
-  const limits = [`--test-concurrency=${Math.max(2, availableParallelism())}`, '--test-timeout=300000'];
+  // One more than there are cores: many files wait for a timer or another process. A file that never ends is a failure.
+  const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=300000'];
   running = spawn(process.execPath, [...flags, ...limits, ...options, ...files], {
     cwd: root,
     env: { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', ...settings },
