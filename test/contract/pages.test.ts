@@ -60,3 +60,14 @@ test('a drawing has a title, and both colour schemes', () => {
     assert.match(read(`docs/${name}`), /prefers-color-scheme: dark/, name);
   }
 });
+
+for (const page of pages) {
+  test(`${page} says nothing twice`, () => {
+    const lines = prose(page).split('\n');
+    const repeated = (all: readonly string[]) => all.filter((line, at) => all.indexOf(line) !== at);
+    assert.deepEqual(repeated(lines.filter((line) => /^#+ /.test(line))), [], 'headings');
+    // The heads of tables, and the lines below them, may be equal.
+    const rows = lines.filter((line, at) => line.length > 40 && !/^\|[-|: ]+\|$/.test(lines[at + 1] ?? ''));
+    assert.deepEqual(repeated(rows), [], 'lines');
+  });
+}
