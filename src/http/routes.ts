@@ -5,6 +5,9 @@ import type { AppContext } from './request-context.js';
 /** The path below which the interface answers. */
 export const basePath = '/v1';
 
+/** Where sockets are opened; no operation has this path. */
+export const realtimePath = `${basePath}/realtime`;
+
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 /** The methods that some path answers to. */
 export const knownMethods: ReadonlySet<string> = new Set([...methods, 'HEAD', 'OPTIONS']);
