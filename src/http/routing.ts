@@ -3,8 +3,9 @@ import { Failure } from '#src/contract/errors.js';
 import type { Operation } from '#src/contract/operation.js';
 import type { RequestLimit } from './limit.js';
 import type { Origins } from './origins.js';
+import { basePath, realtimePath } from './paths.js';
 import type { Middleware, RequestContext } from './request-context.js';
-import { basePath, createRoutes, knownMethods, realtimePath } from './routes.js';
+import { createRoutes, knownMethods } from './routes.js';
 
 /** Finds the operation of a request. Answers preflights, and throws Failure for unknown paths and methods. */
 export function createRouting(

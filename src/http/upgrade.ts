@@ -12,9 +12,9 @@ import { wireVersion } from './envelope.js';
 import type { RequestLimit } from './limit.js';
 import type { ServerState } from './ops.js';
 import type { Origins } from './origins.js';
+import { realtimePath } from './paths.js';
 import { type AppState, createRequestContext, type Middleware, type RequestContext } from './request-context.js';
 import { createHeadRules } from './request-head.js';
-import { realtimePath } from './routes.js';
 
 interface Deps {
   readonly app: Koa<AppState>;

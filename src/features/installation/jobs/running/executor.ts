@@ -14,6 +14,18 @@ interface ScheduledJob {
   readonly timetable: Timetable;
 }
 
+/** Reading a schedule takes a millisecond; commands that run no job do without. */
+function scheduledJob(job: Job): ScheduledJob {
+  let timetable: Timetable | undefined;
+  return {
+    job,
+    get timetable() {
+      timetable ??= createTimetable(job.schedule);
+      return timetable;
+    },
+  };
+}
+
 /** Runs jobs that are due: each at most once at a time in this process, and under a lease where the database decides who runs it. */
 export function createExecutor(
   { clock, log }: Pick<Runtime, 'clock' | 'log'>,
@@ -22,9 +34,7 @@ export function createExecutor(
   runner: Runner,
   ending: AbortSignal,
 ) {
-  const scheduled = new Map<string, ScheduledJob>(
-    jobs.map((job) => [job.name, { job, timetable: createTimetable(job.schedule) }]),
-  );
+  const scheduled = new Map<string, ScheduledJob>(jobs.map((job) => [job.name, scheduledJob(job)]));
   if (scheduled.size < jobs.length) throw new Error('two jobs share a name');
   const shared = jobs.filter(({ lease }) => lease === 'database').map(({ name }) => name);
   const busy = new Map<string, Promise<unknown>>();
