@@ -11,17 +11,17 @@ import type { Run, Runner } from './runner.js';
 /** A job and the times of its schedule. */
 interface ScheduledJob {
   readonly job: Job;
-  readonly timetable: Timetable;
+  timetable(): Timetable;
 }
 
 /** Reading a schedule takes a millisecond; commands that run no job do without. */
 function scheduledJob(job: Job): ScheduledJob {
-  let timetable: Timetable | undefined;
+  let made: Timetable | undefined;
   return {
     job,
-    get timetable() {
-      timetable ??= createTimetable(job.schedule);
-      return timetable;
+    timetable: () => {
+      made ??= createTimetable(job.schedule);
+      return made;
     },
   };
 }
@@ -45,7 +45,7 @@ export function createExecutor(
   const get = (name: string): ScheduledJob & { readonly slot: string } => {
     const found = scheduled.get(name);
     if (found === undefined) throw new Error(`no job ${name}`);
-    return { ...found, slot: instantOf(found.timetable.previous(clock.now())) };
+    return { ...found, slot: instantOf(found.timetable().previous(clock.now())) };
   };
   const enrollMissing = (rows: ReadonlyMap<string, JobRow>) =>
     leases.enroll(shared.filter((name) => !rows.has(name)).map((name) => ({ name, slot: get(name).slot })));
