@@ -30,3 +30,18 @@ await build({
     js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
   },
 });
+
+// Where require('knex') of dist/ looks first. Its 150 files take three times as long to load one by one, in every command.
+await build({
+  entryPoints: ['knex'],
+  outfile: 'dist/node_modules/knex/index.js',
+  bundle: true,
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20.19',
+  // Drivers, of which it is given none: it only compiles.
+  external: [
+    ...['sqlite3', 'better-sqlite3', 'pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'mariadb', 'mssql'],
+    ...['oracledb', 'tedious'],
+  ],
+});

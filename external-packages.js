@@ -1,12 +1,11 @@
 /**
- * Packages that are not bundled into dist/: native ones; knex, which is loaded by require() and asks for drivers that nobody has
- * installed; and what src loads itself by import() and is CommonJS, as its named exports would be gone.
+ * Packages that are not bundled into dist/: native ones, and what src loads itself by import() and is CommonJS, as its named exports would
+ * be gone.
  */
 export const externalPackages = [
   'sqlite3',
   'sharp',
   '@node-rs/argon2',
-  'knex',
   '@zxcvbn-ts/language-common',
   'nodemailer',
   'bowser',

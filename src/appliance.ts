@@ -1,11 +1,9 @@
 import type { Project } from '#src/contract/project.js';
 import { createFeatures, type Features } from '#src/features/index.js';
-import { createApp } from '#src/http/app.js';
-import { describeApi } from '#src/http/openapi.js';
-import { withCollections } from '#src/http/openapi-collections.js';
-import { type Listener, listen } from '#src/http/server.js';
+import type { Listener } from '#src/http/server.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
+import { lazy } from '#src/platform/lazy.js';
 
 /** The whole service, wired: what the command line and the tests hold. */
 export interface Appliance {
@@ -22,16 +20,22 @@ export interface Appliance {
 export async function createAppliance(config: Config, replacements: Replacements = {}): Promise<Appliance> {
   const runtime = await createRuntime(config, replacements);
   const features = createFeatures(runtime);
-  const { app, state, upgrade } = createApp(runtime, features);
+  // Most commands answer no requests.
+  const http = lazy(async () => {
+    const { createApp, describeApi, listen, withCollections } = await import('#src/http/index.js');
+    return { ...createApp(runtime, features), describeApi, listen, withCollections };
+  });
   const stopAll = () => [features.jobs.stop(), ...features.workers.map((worker) => worker.stop())];
   return {
     runtime,
     features,
     describe: async (project) => {
+      const { state, describeApi, withCollections } = await http.get();
       const collections = await features.databases.describedCollections(runtime.db, project.id);
       return withCollections(describeApi(state.operations, project, config), collections ?? []);
     },
     serve: async () => {
+      const { app, state, upgrade, listen } = await http.get();
       const listener = await listen(app.callback(), config, { newId: () => runtime.random.id(), upgrade });
       for (const worker of features.workers) worker.start();
       await features.jobs.start();

@@ -1,4 +1,4 @@
-import { basePath } from '#src/http/routes.js';
+import { basePath } from '#src/http/paths.js';
 import type { Config } from '#src/platform/config/schema.js';
 
 /** The address of the API on this machine; behind a proxy the public one is SVC_BASE_URL. */

@@ -1,5 +1,6 @@
 import { visible } from '#src/contract/visible.js';
 import { CommandError, usageError } from './exit.js';
+import { wrapWords } from './text-width.js';
 
 /** A question for a line of text. */
 interface Question {
@@ -47,7 +48,7 @@ export function createPrompts({ possible, yes }: PromptOptions): Prompts {
     };
     process.stdin.on('keypress', onKey).once('end', end);
     try {
-      const message = visible(question.message);
+      const message = wrapped(visible(question.message), question.type === 'confirm' ? ' (y/N)' : '');
       const answers: Record<string, unknown> = await prompt([{ ...question, message, name: 'it' }]);
       return answers.it;
     } catch (error) {
@@ -92,6 +93,14 @@ export function createPrompts({ possible, yes }: PromptOptions): Prompts {
       if (!names.includes(String(answer))) throw refused('Not confirmed; nothing was changed.', again);
     },
   };
+}
+
+/** Inquirer breaks lines anywhere. It puts a mark of two columns before a question; the last line has room for the hint behind it. */
+function wrapped(message: string, hint: string): string {
+  const { columns } = process.stderr;
+  if (!columns) return message;
+  const text = wrapWords(message + hint, columns - 3);
+  return hint === '' ? text : text.slice(0, 1 - hint.length).replace(/ $/, '');
 }
 
 function refused(message: string, fix: string): CommandError {

@@ -25,3 +25,14 @@ export function cutToWidth(text: string, width: number): string {
   }
   return `${cut}…`;
 }
+
+/** The text with line breaks between words, so that a line takes at most so many columns; a longer word stays whole. */
+export function wrapWords(text: string, width: number): string {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.join('\n');
+}

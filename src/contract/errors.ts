@@ -81,6 +81,10 @@ export const errorCatalog = {
     status: 403,
     message: 'This origin is not a platform of the project. Register its hostname as a platform.',
   },
+  general_upgrade_required: {
+    status: 426,
+    message: 'This route is for WebSocket connections. Send the headers of a WebSocket handshake.',
+  },
   graphql_limit_exceeded: { status: 400, message: 'The GraphQL request is larger than the limits allow.' },
   graphql_method_unsupported: { status: 405, message: 'A mutation must be sent by POST.' },
   graphql_no_query: { status: 400, message: 'The request has no GraphQL query.' },

@@ -1,9 +1,7 @@
 import Router from '@koa/router';
 import type { Declaration, Operation } from '#src/contract/operation.js';
+import { basePath } from './paths.js';
 import type { AppContext } from './request-context.js';
-
-/** The path below which the interface answers. */
-export const basePath = '/v1';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 /** The methods that some path answers to. */

@@ -3,8 +3,9 @@ import { Failure } from '#src/contract/errors.js';
 import type { Operation } from '#src/contract/operation.js';
 import type { RequestLimit } from './limit.js';
 import type { Origins } from './origins.js';
+import { basePath, realtimePath } from './paths.js';
 import type { Middleware, RequestContext } from './request-context.js';
-import { basePath, createRoutes, knownMethods } from './routes.js';
+import { createRoutes, knownMethods } from './routes.js';
 
 /** Finds the operation of a request. Answers preflights, and throws Failure for unknown paths and methods. */
 export function createRouting(
@@ -13,9 +14,17 @@ export function createRouting(
 ): Middleware {
   const routes = createRoutes(operations);
   const refuseMethod = ({ ctx, response }: RequestContext): never => {
-    const allowed = routes.allowed(ctx.path);
+    const allowed = ctx.path === realtimePath ? ['GET'] : routes.allowed(ctx.path);
     response.set('Allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', '));
     throw new Failure('general_method_unsupported');
+  };
+  const refuseWithoutUpgrade = (context: RequestContext): never => {
+    const { method, res } = context.ctx;
+    limit.demandOperation(context);
+    if (method !== 'GET' && method !== 'HEAD') return refuseMethod(context);
+    // RFC 9110, sections 7.8 and 15.5.22. Node closes the connection of a client that asks for it only if the header says so.
+    const Connection = res.shouldKeepAlive ? 'Upgrade' : 'Upgrade, close';
+    throw new Failure('general_upgrade_required', { headers: { Connection, Upgrade: 'websocket' } });
   };
   const answerUnrouted = async (context: RequestContext): Promise<void> => {
     const { ctx } = context;
@@ -24,6 +33,7 @@ export function createRouting(
       limit.demandOperation(context);
       return origins.preflight(context);
     }
+    if (ctx.path === realtimePath) return refuseWithoutUpgrade(context);
     const path = ctx.path.startsWith(basePath) ? ctx.path.slice(basePath.length) : '';
     if (routes.allowed(ctx.path).length > 0 && !(ctx.method === 'POST' && isAbsentPost(path)))
       return refuseMethod(context);

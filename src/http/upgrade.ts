@@ -12,6 +12,7 @@ import { wireVersion } from './envelope.js';
 import type { RequestLimit } from './limit.js';
 import type { ServerState } from './ops.js';
 import type { Origins } from './origins.js';
+import { realtimePath } from './paths.js';
 import { type AppState, createRequestContext, type Middleware, type RequestContext } from './request-context.js';
 import { createHeadRules } from './request-head.js';
 
@@ -25,8 +26,6 @@ interface Deps {
 
 /** Handles requests that ask for another protocol. */
 export type UpgradeHandler = (server: Server, request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-
-const realtimePath = '/v1/realtime';
 
 /**
  * Opens sockets (RFC 6455) at `/v1/realtime`. What is wrong with the project, the origin or a credential is told by a message on the open
@@ -105,12 +104,22 @@ export function createUpgrade(
     });
     ws.resume();
   };
+  wss.on('wsClientError', (error, socket) => {
+    // RFC 6455, section 4.4: a client of another version reads which one is spoken.
+    const isOtherVersion = error.message.includes('Version');
+    const problem = new Failure(isOtherVersion ? 'general_upgrade_required' : 'general_bad_request', {
+      message: `${error.message}.`,
+      headers: { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' },
+    });
+    answerError(socket, problem, runtime.random.id());
+  });
   beatOften(wss);
 
   return (server, request, socket, head) => {
     const path = (request.url ?? '').split('?')[0];
     const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket';
-    if (path !== realtimePath || !isWebSocket) return serveWithout(server, request, socket, head);
+    if (path !== realtimePath || !isWebSocket || request.method !== 'GET')
+      return serveWithout(server, request, socket, head);
     socket.on('error', () => {});
     contextOf(request).then(
       (context) => {
@@ -183,11 +192,12 @@ function serveWithout(server: Server, request: IncomingMessage, socket: Duplex, 
 /** Answers a handshake that is refused before the socket is open. */
 function answerError(socket: Duplex, error: unknown, requestId: string): void {
   const failure = error instanceof Failure ? error : new Failure('general_unavailable');
-  const { status, type, message, retryAfter } = failure;
+  const { status, type, message, retryAfter, headers } = failure;
   const body = JSON.stringify({ message, code: status, type, version: wireVersion });
-  const retry = retryAfter === undefined ? '' : `Retry-After: ${retryAfter}\r\n`;
+  const more = { ...headers, ...(retryAfter === undefined ? {} : { 'Retry-After': retryAfter }) };
+  const lines = Object.entries(more).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n${retry}Connection: close\r\n\r\n${body}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n${lines.join('')}Connection: close\r\n\r\n${body}`,
   );
 }

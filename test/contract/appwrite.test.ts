@@ -25,7 +25,10 @@ function methodsOf(text: string): Map<string, Map<string, string>> {
     const methods = new Map<string, string>();
     let [name, path] = ['', ''];
     for (const line of body.split('\n')) {
-      name = /^ {2,4}(?:async )?(\w+)\(.*\) \{$/.exec(line)?.[1] ?? name;
+      const next = /^ {2,4}(?:async )?(\w+)\(.*\) \{$/.exec(line)?.[1] ?? name;
+      // The browser is sent to the address of a method without a call.
+      if (next !== name && path !== '') methods.set(name, `GET ${path}`);
+      if (next !== name) [name, path] = [next, ''];
       path = /apiPath = ["'`](.*?)["'`]/.exec(line)?.[1]?.replace(/\{\w+\}/g, '{}') ?? path;
       const verb =
         /^\s+(?:return \w+ this\.client\.\w+\()?["'](get|post|put|patch|delete)["'],|call\(["'](\w+)["']/.exec(line);
@@ -76,6 +79,27 @@ for (const [name, sdk] of Object.entries(sdks)) {
     }
   });
 }
+
+test('the methods that work stand in the table, each once, since a version that there is', () => {
+  const changelog = readFileSync(join(root, 'docs/CHANGELOG.md'), 'utf8');
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const released = [...changelog.matchAll(/^## \[?(\d+\.\d+\.\d+)/gm)].map(([, one]) => one);
+  const table = readTable(page, 'service, methods that work');
+  for (const [cell, since] of table) assert.ok([version, ...released].includes(since), `${cell}: ${since}`);
+  const names = new Set([...sdks.web.keys(), ...sdks.server.keys()]);
+  const served = [...names].flatMap((service) => {
+    const all = [sdks.web, sdks.server].flatMap((sdk) => [...(sdk.get(service) ?? [])]);
+    const methods = new Set(all.filter(([, route]) => routes.has(route)).map(([method]) => method));
+    return methods.size === 0 ? [] : [[service, [...methods].sort()] as const];
+  });
+  // What the failure shows as missing is the row to be written.
+  const documented = [...new Set(table.map(([cell]) => code(cell)))].map((service) => {
+    const rows = table.filter(([cell]) => code(cell) === service);
+    return [service, rows.flatMap(([, , methods]) => codes(methods)).sort()] as const;
+  });
+  const lines = (all: typeof served) => all.map(([service, methods]) => `${service}: ${methods.join(' ')}`).sort();
+  assert.deepEqual(lines(documented), lines(served));
+});
 
 test('a call of what the service has not says what it is, and a page of an application may read it', async () => {
   const served = [...routes].map((route) => new RegExp(`^\\S+ ${route.split(' ')[1]?.replaceAll('{}', '[^/]+')}$`));

@@ -38,6 +38,7 @@ const outsideOperations: Readonly<Record<number, string>> = {
   404: 'general_route_not_found',
   405: 'general_method_unsupported',
   421: 'general_host_unknown',
+  426: 'general_upgrade_required',
   429: 'general_rate_limit_exceeded',
 };
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Installation } from './cli.js';
 
-/** Each answer is typed when its question has appeared and the command waits. */
+/** Each answer is typed when its question has appeared and the command waits; an empty one waits for the text only. */
 type Dialogue = readonly (readonly [question: string, answer: string])[];
 
 const script = `
@@ -24,23 +24,37 @@ while True:
     if not part:
         break
     out += part
-    if dialogue and dialogue[0][0].encode() in out[seen:]:
-        time.sleep(0.3)
+    while dialogue and dialogue[0][0].encode() in out[seen:]:
+        question, answer = (text.encode() for text in dialogue.pop(0))
+        if not answer:
+            seen = out.index(question, seen) + len(question)
+            continue
+        # A question reads key by key; other commands get a moment instead.
+        for _ in range(30):
+            time.sleep(0.01)
+            if not termios.tcgetattr(terminal)[3] & termios.ICANON:
+                break
+        time.sleep(0.02)
         seen = len(out)
-        os.write(terminal, dialogue.pop(0)[1].encode())
+        os.write(terminal, answer)
 _, status = os.waitpid(pid, 0)
 sys.stdout.buffer.write(out)
 sys.exit(os.waitstatus_to_exitcode(status))
 `;
 
-/** Runs a command at a terminal and answers its questions; `out` is the screen without its control sequences. */
-export async function atTerminal(
-  { dir, env }: Installation,
-  args: readonly string[],
+/** Runs `svc` at a terminal and answers its questions; `out` is the screen without its control sequences. */
+export function atTerminal(place: Installation, args: readonly string[], dialogue: Dialogue, columns = 200) {
+  return programAtTerminal(place, ['svc', ...args], dialogue, columns);
+}
+
+/** Runs any program at a terminal, likewise. */
+export async function programAtTerminal(
+  { dir, env }: Pick<Installation, 'dir' | 'env'>,
+  argv: readonly string[],
   dialogue: Dialogue,
-  columns = 200,
+  columns: number,
 ): Promise<{ code: number | null; out: string }> {
-  const child = spawn('python3', ['-c', script, JSON.stringify([['svc', ...args], dialogue, columns])], {
+  const child = spawn('python3', ['-c', script, JSON.stringify([argv, dialogue, columns])], {
     ...{ cwd: dir, env: { ...env, TERM: 'xterm' } },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -49,6 +63,6 @@ export async function atTerminal(
     screen += part;
   });
   const [code] = await once(child, 'close');
-  const controls = new RegExp(`${String.fromCharCode(27)}\\\\[[0-9;?]*[A-Za-z]`, 'g');
+  const controls = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, 'g');
   return { code, out: screen.replace(controls, '') };
 }

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { extract } from 'tar';
 import { root } from '../harness/checkout.js';
@@ -92,6 +92,10 @@ for (const [title, prepare] of [
     await extract({ file: archive, cwd: bare.dir, strip: 1 });
     const packages = readdirSync(join(bare.dir, 'node_modules'));
     assert.ok(!packages.includes('esbuild') && !packages.includes('koa'), 'neither tools nor what is bundled');
+    const [asked, versionArgs] = bare.command(['version', '--json']);
+    const said = spawnSync(asked, versionArgs, { cwd: bare.dir, env: environment, encoding: 'utf8' });
+    assert.equal(JSON.parse(said.stdout).archive, basename(archive, '.tar.gz'));
+
     const [program, args] = bare.command(['init', '--yes', '--project', 'My app', '--json']);
     const init = spawnSync(program, args, { cwd: bare.dir, env: environment, encoding: 'utf8' });
     assert.equal(init.status, 0, init.stderr);

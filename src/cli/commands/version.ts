@@ -1,14 +1,19 @@
-import { version } from '#src/platform/version.js';
+import { release, version } from '#src/platform/version.js';
 import { command } from '../command.js';
 
 /** `svc version` */
 export const versionCommand = command({
   path: 'version',
-  summary: 'Prints the version of svc and of Node.js',
+  summary: 'Prints the version of svc and of Node.js, and the archive and commit of a release',
   examples: ['svc version', 'svc version --json'],
   needs: 'nothing',
-  run: async () => ({
-    value: { version: version(), node: process.versions.node },
-    text: `svc ${version()} (Node.js ${process.versions.node})`,
-  }),
+  run: async () => {
+    const packed = release();
+    const { node } = process.versions;
+    const origin = packed && [packed.archive, ...(packed.commit === null ? [] : [`commit ${packed.commit}`])];
+    return {
+      value: { version: version(), node, ...packed },
+      text: `svc ${version()} (${[`Node.js ${node}`, ...(origin ?? [])].join(', ')})`,
+    };
+  },
 });

@@ -64,7 +64,7 @@ export function createJobs(runtime: JobDeps, jobs: readonly Job[]): Jobs {
       const rows = await leases.rows();
       return executor.all().map(({ job, timetable }) => {
         const row = rows.get(job.name);
-        return toJobState(job, row, row !== undefined && leases.isHeld(row), instantOf(timetable.next(clock.now())));
+        return toJobState(job, row, row !== undefined && leases.isHeld(row), instantOf(timetable().next(clock.now())));
       });
     },
     tick,

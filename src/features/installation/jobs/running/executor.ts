@@ -11,7 +11,19 @@ import type { Run, Runner } from './runner.js';
 /** A job and the times of its schedule. */
 interface ScheduledJob {
   readonly job: Job;
-  readonly timetable: Timetable;
+  timetable(): Timetable;
+}
+
+/** Reading a schedule takes a millisecond; commands that run no job do without. */
+function scheduledJob(job: Job): ScheduledJob {
+  let made: Timetable | undefined;
+  return {
+    job,
+    timetable: () => {
+      made ??= createTimetable(job.schedule);
+      return made;
+    },
+  };
 }
 
 /** Runs jobs that are due: each at most once at a time in this process, and under a lease where the database decides who runs it. */
@@ -22,9 +34,7 @@ export function createExecutor(
   runner: Runner,
   ending: AbortSignal,
 ) {
-  const scheduled = new Map<string, ScheduledJob>(
-    jobs.map((job) => [job.name, { job, timetable: createTimetable(job.schedule) }]),
-  );
+  const scheduled = new Map<string, ScheduledJob>(jobs.map((job) => [job.name, scheduledJob(job)]));
   if (scheduled.size < jobs.length) throw new Error('two jobs share a name');
   const shared = jobs.filter(({ lease }) => lease === 'database').map(({ name }) => name);
   const busy = new Map<string, Promise<unknown>>();
@@ -35,7 +45,7 @@ export function createExecutor(
   const get = (name: string): ScheduledJob & { readonly slot: string } => {
     const found = scheduled.get(name);
     if (found === undefined) throw new Error(`no job ${name}`);
-    return { ...found, slot: instantOf(found.timetable.previous(clock.now())) };
+    return { ...found, slot: instantOf(found.timetable().previous(clock.now())) };
   };
   const enrollMissing = (rows: ReadonlyMap<string, JobRow>) =>
     leases.enroll(shared.filter((name) => !rows.has(name)).map((name) => ({ name, slot: get(name).slot })));

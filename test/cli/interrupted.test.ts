@@ -1,0 +1,137 @@
+// Ctrl-C and Ctrl-D at every question but those of `svc init` (questions.test.ts), in terminals of three widths. To keep it quick, one process
+// for each width runs all commands, one after the other.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { root } from '../harness/checkout.js';
+import { type Installation, install } from '../harness/cli.js';
+import { programAtTerminal } from '../harness/pty.js';
+
+const inShop = ['--project', 'shop'];
+const inBlog = [...inShop, '--database', 'blog'];
+let place: Installation;
+let kid = '';
+
+before(async () => {
+  place = await install();
+  writeFileSync(join(place.dir, 'secret'), 'tall-green-bicycle');
+  const secret = ['--secret-file', 'secret'];
+  const made: readonly (readonly string[])[] = [
+    ['project', 'create', 'Shop', '--id', 'shop'],
+    ['database', 'create', 'Blog', '--id', 'blog', ...inShop],
+    ['collection', 'create', 'Posts', '--id', 'posts', ...inBlog],
+    ['collection', 'add-attribute', 'posts', 'title', '--type', 'boolean', ...inBlog],
+    ['bucket', 'create', 'Drafts', '--id', 'drafts', ...inShop],
+    ['team', 'create', 'Drivers', '--id', 'drivers', ...inShop],
+    [
+      'webhook',
+      'add',
+      '--name',
+      'Orders',
+      '--id',
+      'orders',
+      '--url',
+      'https://example.com/',
+      '--events',
+      '*',
+      ...inShop,
+    ],
+    ['apikey', 'create', '--name', 'ci', '--scopes', 'users.read', ...inShop],
+    ['user', 'create', '--id', 'bob', '--email', 'bob@example.com', ...secret, ...inShop],
+    ['provider', 'add', 'oauth2', '--key', 'google', '--client-id', 'id', ...secret, ...inShop],
+    ['keys', 'rotate', ...inShop],
+  ];
+  const { code, out } = await programAtTerminal(place, programOf(made), [], 80);
+  assert.equal(code, 0, out);
+  kid = (await place.json<{ keys: { kid: string }[] }>(['keys', 'status', ...inShop])).keys[0]?.kid ?? '';
+});
+after(() => place.dispose());
+
+/** Every command that asks, with the end of its question, which breaks between words only. */
+const questions = (): readonly (readonly [args: readonly string[], question: string])[] => [
+  [['project', 'delete', 'shop'], 'for good. Type shop to confirm:'],
+  [
+    ['user', 'erase', 'bob@example.com', ...inShop],
+    'with everything stored about the person, for good. Type bob to confirm:',
+  ],
+  [['files', 'move'], 'since the settings were switched to the new store? (y/N)'],
+  [['bucket', 'delete', 'drafts', ...inShop], 'with all its files. It cannot be undone. Type drafts to confirm:'],
+  [['database', 'delete', 'blog', ...inShop], 'with all its documents. It cannot be undone. Type blog to confirm:'],
+  [['collection', 'delete', 'posts', ...inBlog], 'with all its documents. It cannot be undone. Type posts to confirm:'],
+  [
+    ['collection', 'remove-attribute', 'posts', 'title', ...inBlog],
+    'Remove the attribute title of posts with its values? (y/N)',
+  ],
+  [['migrate', 'down'], `permanently deletes the data it holds. Type ${place.database} to confirm:`],
+  [['keys', 'revoke', kid], 'and with it every JWT that it has signed? (y/N)'],
+  [['provider', 'remove', 'google', ...inShop], 'by which 0 identities of users log in? (y/N)'],
+  [['webhook', 'remove', 'orders', ...inShop], 'Remove the webhook Orders (orders) with its deliveries? (y/N)'],
+  [['team', 'delete', 'drivers', ...inShop], 'Delete the team drivers (Drivers)? (y/N)'],
+  [['apikey', 'revoke', 'ci', ...inShop], 'of shop? (y/N)'],
+  [['user', 'delete', 'bob@example.com', ...inShop], 'Delete the user bob (bob@example.com) of shop? (y/N)'],
+  [['user', 'reset-mfa', 'bob@example.com', ...inShop], 'the second factor of bob (bob@example.com) of shop? (y/N)'],
+  [['user', 'create', ...inShop, '--email', 'c@example.com'], 'Password'],
+];
+
+test('every place that asks stands in the table, or is one of init', () => {
+  const folder = join(root, 'src/cli');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const places = files.flatMap((name) =>
+    [
+      ...readFileSync(join(folder, name), 'utf8').matchAll(/\bprompts\s*\.(ask|askSecret|confirm|confirmByName)\(/g),
+    ].map(() => name),
+  );
+  const ofInit = ['first-settings.ts', 'commands/init.ts'];
+  assert.equal(places.filter((name) => !ofInit.includes(name)).length, questions().length, places.join(' '));
+});
+
+for (const columns of [50, 80, 120])
+  test(`Ctrl-C and Ctrl-D end every question with exit 130 and change nothing, at ${columns} columns`, async () => {
+    const asked = questions();
+    const keys = ['\u0003', '\u0004'];
+    const runs = asked.flatMap(([args, question]) => keys.map((key) => ({ args, question, key })));
+    const before = await changes();
+    const env = {
+      ...place.env,
+      SVC_FILES_FROM: `file:${join(place.dir, 'data/files')}`,
+      SVC_FILES_URL: `file:${join(place.dir, 'moved')}`,
+    };
+    const dialogue = runs.flatMap(({ question, key }, at) => [
+      [`run ${at};`, ''] as const,
+      [question.split(' ').at(-1) ?? '', key] as const,
+    ]);
+    const { out } = await programAtTerminal(
+      { dir: place.dir, env },
+      programOf(runs.map(({ args }) => args)),
+      dialogue,
+      columns,
+    );
+    const screens = out.split(/run \d+;/).slice(1);
+    assert.equal(screens.length, runs.length, out);
+    for (const [at, { args, question, key }] of runs.entries()) {
+      const screen = screens[at] ?? '';
+      const told = `${args.join(' ')} ${JSON.stringify(key)}: ${screen}`;
+      assert.ok(screen.includes(`ended ${at} with 130;`), told);
+      const flat = screen.replace(/\s+/g, ' ');
+      assert.ok(flat.includes(question), `${question} ${told}`);
+      assert.match(flat, /Interrupted; nothing was changed\./, told);
+    }
+    assert.deepEqual(await changes(), before);
+  });
+
+/** A process that runs commands one after the other, and says how each has ended. */
+function programOf(commands: readonly (readonly string[])[]): string[] {
+  const text = `
+    const { main } = await import(${JSON.stringify(join(root, 'dist/main.js'))});
+    for (const emitter of [process, process.stdout, process.stderr]) emitter.setMaxListeners(0);
+    for (const [at, args] of ${JSON.stringify(commands)}.entries()) {
+      console.log('run ' + at + ';');
+      await main(args);
+      console.log('ended ' + at + ' with ' + process.exitCode + ';');
+    }`;
+  return [process.execPath, '--input-type=module', '--eval', text];
+}
+
+/** What would show a change: every privileged one has an entry. */
+const changes = () => place.sql('SELECT count(*) AS entries FROM audit_entries');
