@@ -156,6 +156,9 @@ export function createLists({ sql }: Pick<Runtime, 'sql'>) {
       const counted = request.total ? await reader.one(sql.compile(matching.clone().count({ total: '*' }))) : undefined;
       return { bytes: sizeOf(rows), value: { total: Number(counted?.total ?? 0), rows } };
     },
+    /** A page of a list on which nothing else depends, read as `readList` does. */
+    read: (db: Database, listing: Listing, request: ListRequest): Promise<Found> =>
+      readList(db, request, (snapshot, maxBytes) => lists.page(snapshot, listing, request, maxBytes)),
     /** A page of values that are at hand, in their order where nothing else was asked; `$id` and `$createdAt` must be among the fields. */
     pageOfItems: async <T>(
       reader: Reader,

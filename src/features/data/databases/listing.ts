@@ -2,6 +2,7 @@ import { mapLook } from '#src/contract/answer-room.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
+  commonFields,
   type ItemFields,
   type ListField,
   type ListQueries,
@@ -17,9 +18,7 @@ import { collections, createDatabaseStore, type DatabaseRow, databases } from '.
 import { toAttribute, toIndex } from './view.js';
 
 const common = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
-  $updatedAt: { column: 'updated_at', type: 'instant' },
+  ...commonFields,
   name: { column: 'name', type: 'text' },
   enabled: { column: 'enabled', type: 'boolean' },
 } as const satisfies Readonly<Record<string, ListField>>;
@@ -65,9 +64,7 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
   return {
     databases: async (project: Project, request: ListRequest): Promise<{ total: number; databases: DatabaseRow[] }> => {
       const listing = { rows: store.rows(project.id), select: store.columns(), fields: common, search };
-      const { total, rows } = await readList(db, request, (snapshot, maxBytes) =>
-        lists.page(snapshot, listing, request, maxBytes),
-      );
+      const { total, rows } = await lists.read(db, listing, request);
       return { total, databases: rows.map((row) => databases.decode(row)) };
     },
     /** Throws Failure `database_not_found`. */
