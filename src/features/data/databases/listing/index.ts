@@ -3,19 +3,19 @@ import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
   commonFields,
-  type ItemFields,
   type ListField,
   type ListQueries,
   type ListRequest,
   type Lists,
   readList,
-} from '../../../platform/list-query/index.js';
-import type { Relation } from './relations/model.js';
-import { shownAttributes } from './relations/relation.js';
-import type { Attribute, Collection, Index } from './schema.js';
-import type { Databases } from './service.js';
-import { collections, createDatabaseStore, type DatabaseRow, databases } from './store.js';
-import { toAttribute, toIndex } from './view.js';
+} from '../../../../platform/list-query/index.js';
+import type { Relation } from '../relations/model.js';
+import { shownAttributes } from '../relations/relation.js';
+import type { Attribute, Collection, Index } from '../schema.js';
+import type { Databases } from '../service.js';
+import { collections, createDatabaseStore, type DatabaseRow, databases } from '../store.js';
+import { toAttribute, toIndex } from '../view.js';
+import { type ItemFields, pageOfItems } from './items.js';
 
 const common = {
   ...commonFields,
@@ -88,13 +88,13 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
         fields: attributeFields,
         valuesOf: (one: Attribute | Relation) => valuesOf(toAttribute(one), one),
       };
-      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, list, request));
+      return db.snapshot((snapshot) => pageOfItems({ sql, lists }, snapshot, list, request));
     },
     /** Throws Failure `collection_not_found`. */
     indexes: async (project: Project, at: InCollection, request: ListQueries) => {
       const { indexes: items } = await found(project, at);
       const list = { items, fields: indexFields, valuesOf: (one: Index) => valuesOf(toIndex(one), one) };
-      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, list, request));
+      return db.snapshot((snapshot) => pageOfItems({ sql, lists }, snapshot, list, request));
     },
   };
 }
