@@ -222,6 +222,27 @@ test('objects with getters are of a class', () => {
   );
 });
 
+/** Objects that are spread where they are written, which only packs their members into fewer lines. */
+function packedMembers(path: string, text: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isSpreadAssignment(node) && ts.isObjectLiteralExpression(node.expression))
+      found.push(`${path} ${node.getText()}`);
+    ts.forEachChild(node, visit);
+  };
+  visit(parse(path, text));
+  return found;
+}
+
+test('members of an object are written in it', () => {
+  assert.deepEqual(packedMembers('p', 'const a = { ...{ b, c } };'), ['p ...{ b, c }']);
+  assert.deepEqual(packedMembers('p', 'const a = { ...b, ...(c ? { d } : {}) };'), []);
+  assert.deepEqual(
+    files.flatMap((path) => packedMembers(path, textOf(path))),
+    [],
+  );
+});
+
 test('a feature has five files at most, and folders', () => {
   assert.deepEqual(
     strayFiles(['features/a/b/extra.ts', 'features/a/b/service.ts', 'features/a/b/c/extra.ts', 'features/a/index.ts']),

@@ -83,8 +83,18 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn });
   const userChanges = createUserChanges(runtime, { limits, users, sessions, secrets, courier });
   return {
-    ...{ takenIds, secrets, users, userChanges, factors, providers, identities, passkeys, claims },
-    ...{ sessions, signingKeys, tokens: tokensFeature.tokens },
+    takenIds,
+    secrets,
+    users,
+    userChanges,
+    factors,
+    providers,
+    identities,
+    passkeys,
+    claims,
+    sessions,
+    signingKeys,
+    tokens: tokensFeature.tokens,
     beforeExtension: sessionsFeature.beforeExtension,
     operations: [passkeysFeature, sessionsFeature, tokensFeature, keysFeature].flatMap(({ operations }) => operations),
     jobs: [secrets, passkeysFeature, sessionsFeature, keysFeature].flatMap(({ jobs }) => jobs),

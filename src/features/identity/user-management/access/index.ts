@@ -75,7 +75,9 @@ export function createAccess({ db, random }: Pick<Runtime, 'db' | 'random'>, dep
         const account = await userChanges.lockById(unit, project, params.userId);
         if (!account.status) throw new Failure('user_blocked');
         unit.record('accountTokenCreated', {
-          ...{ resource: `users/${account.id}`, userId: account.id, payload: { userId: account.id } },
+          resource: `users/${account.id}`,
+          userId: account.id,
+          payload: { userId: account.id },
         });
         // Several may be open at once, for several devices: each is a subject of its own.
         const subject = `${account.id}/${random.id()}`;
