@@ -67,7 +67,9 @@ export function createFeatures(runtime: Runtime) {
     return data.files.eraseOf(by, projectId, userId);
   });
   const streams = createEventStreams(runtime, {
-    ...{ projects, serverKeys, feed: events.feed },
+    projects,
+    serverKeys,
+    feed: events.feed,
     sources: { users: identity.eventReaders, documents: data.documentReaders, files: data.fileReaders },
     printUser: ({ account }) => toUser(account),
   });
@@ -78,18 +80,24 @@ export function createFeatures(runtime: Runtime) {
     [installation, events, identity].flatMap(({ settles }) => settles),
   );
   return {
-    ...{ limits, projects, serverKeys, courier, idempotency },
-    ...{ webhooks: events.webhooks, worker: events.worker, audit: events.audit, refusals: events.refusals },
-    ...{ feed: events.feed.feed, streams },
+    limits,
+    projects,
+    serverKeys,
+    courier,
+    idempotency,
+    webhooks: events.webhooks,
+    worker: events.worker,
+    audit: events.audit,
+    refusals: events.refusals,
+    feed: events.feed.feed,
+    streams,
     ...identity,
-    ...{
-      databases: data.databases,
-      scans: data.scans,
-      transfer: data.transfer,
-      buckets: data.buckets,
-      files: data.files,
-      checkFiles: data.checkFiles,
-    },
+    databases: data.databases,
+    scans: data.scans,
+    transfer: data.transfer,
+    buckets: data.buckets,
+    files: data.files,
+    checkFiles: data.checkFiles,
     workers: [...events.workers, courier.worker],
     jobs,
     operations: [...wings, streams].flatMap(({ operations }) => operations),

@@ -91,8 +91,14 @@ async function hand(
   try {
     const transporter = await connect();
     const { response } = await transporter.sendMail({
-      ...{ from, to: { name: '', address: to }, subject: subject.replace(/[\s\p{Cc}]+/gu, ' ').trim(), text, html },
-      ...{ messageId: `<${id}@${domain}>`, date: new Date(writtenAt), envelope: { from: from.address, to: [to] } },
+      from,
+      to: { name: '', address: to },
+      subject: subject.replace(/[\s\p{Cc}]+/gu, ' ').trim(),
+      text,
+      html,
+      messageId: `<${id}@${domain}>`,
+      date: new Date(writtenAt),
+      envelope: { from: from.address, to: [to] },
       // No machine answers a machine (RFC 3834).
       headers: { 'Auto-Submitted': 'auto-generated' },
       signal: AbortSignal.timeout(courierLimits.timeoutMs),

@@ -49,7 +49,7 @@ function builtIn(door: string): string[] {
     return at === -1 ? Number.POSITIVE_INFINITY : at;
   };
   const firstCalls = new Map<string, number>();
-  const named = /^(?:im|ex)port \{\s*([^}]*\bcreate\w+[^}]*) \} from '\.\/([\w-]+)\/index\.js'/gm;
+  const named = /^(?:im|ex)port \{\s*([^}]*\bcreate\w+[^}]*)\s\} from '\.\/([\w-]+)\/index\.js'/gm;
   for (const [, names = '', folder] of door.matchAll(named)) {
     const calls = [...names.matchAll(/\bcreate\w+/g)].map(([name]) => called(name));
     firstCalls.set(`${folder}/`, Math.min(...calls, firstCalls.get(`${folder}/`) ?? Number.POSITIVE_INFINITY));

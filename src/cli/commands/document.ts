@@ -97,7 +97,9 @@ const importDocuments = command({
     const format = formatOf(call, file);
     const place = await transferPlace(call);
     const { attributes } = await features.databases.getCollection(call.runtime.db, {
-      ...{ projectId: place.project.id, databaseId: place.databaseId, collectionId: place.collectionId },
+      projectId: place.project.id,
+      databaseId: place.databaseId,
+      collectionId: place.collectionId,
     });
     const [chunks, size] = source(file);
     const progress = createProgress(output);

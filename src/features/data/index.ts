@@ -23,7 +23,10 @@ export function createData(
   const transactions = createTransactionsFeature(runtime, { documents, idempotency, lists });
   const ofBuckets = createBucketsFeature(runtime, lists);
   const ofFiles = createFilesFeature(runtime, {
-    ...{ buckets: ofBuckets.buckets, bucketStore: ofBuckets.store, lists, idempotency },
+    buckets: ofBuckets.buckets,
+    bucketStore: ofBuckets.store,
+    lists,
+    idempotency,
   });
   projects.emptiedBy(ofFiles.emptyProject);
   return {

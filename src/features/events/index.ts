@@ -73,10 +73,11 @@ export function createEventStreams(runtime: Runtime, deps: StreamDeps) {
   });
   const feedFeature = createFeedFeature(runtime, {
     ...feed,
-    ...{ projects, readers },
+    projects,
+    readers,
     keyCounts: (project, key) => serverKeys.counts(project, key.id, 'events.read'),
   });
-  const realtime = createRealtime(runtime, { ...feed, ...{ projects, readers, printUser } });
+  const realtime = createRealtime(runtime, { ...feed, projects, readers, printUser });
   return {
     realtime,
     operations: feedFeature.operations,

@@ -11,7 +11,15 @@ import { createExternalLogins, sealedTransactions } from './external-logins/inde
 import { createFactors, sealedSeeds } from './factors/index.js';
 import { createHostedPages } from './hosted-pages/index.js';
 import { createIdentities, sealedTokens } from './identities/index.js';
-import { createLogins, loginMethods, providerKindsOf, reservedProviders, sealedSamlKeys } from './login/index.js';
+import {
+  createLogins,
+  loginMethods,
+  loginSwitchOf,
+  providerKindsOf,
+  reservedProviders,
+  sealedSamlKeys,
+  serverTokenPurpose,
+} from './login/index.js';
 import { createOneTimeSecrets } from './one-time-secrets/index.js';
 import { createPasskeysFeature } from './passkeys/index.js';
 import { createProviders, sealedProviders } from './providers/index.js';
@@ -75,8 +83,18 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn });
   const userChanges = createUserChanges(runtime, { limits, users, sessions, secrets, courier });
   return {
-    ...{ takenIds, secrets, users, userChanges, factors, providers, identities, passkeys, claims },
-    ...{ sessions, signingKeys, tokens: tokensFeature.tokens },
+    takenIds,
+    secrets,
+    users,
+    userChanges,
+    factors,
+    providers,
+    identities,
+    passkeys,
+    claims,
+    sessions,
+    signingKeys,
+    tokens: tokensFeature.tokens,
     beforeExtension: sessionsFeature.beforeExtension,
     operations: [passkeysFeature, sessionsFeature, tokensFeature, keysFeature].flatMap(({ operations }) => operations),
     jobs: [secrets, passkeysFeature, sessionsFeature, keysFeature].flatMap(({ jobs }) => jobs),
@@ -91,8 +109,12 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
   const selfService = createSelfService(runtime, all);
   const verification = createVerification(runtime, all);
   const recovery = createRecovery(runtime, all);
-  const secondFactor = createSecondFactor(runtime, all);
-  const userManagement = createUserManagement(runtime, { ...all, secondFactor: secondFactor.service });
+  const secondFactor = createSecondFactor(runtime, { ...all, loginSwitchOf });
+  const userManagement = createUserManagement(runtime, {
+    ...all,
+    secondFactor: secondFactor.service,
+    tokenPurpose: serverTokenPurpose,
+  });
   const teams = createTeamsFeature(runtime, all);
   const externalLogins = createExternalLogins(runtime, all);
   const logins = createLogins(runtime, { ...all, externalLogins }, loginMethods);

@@ -5,7 +5,7 @@ import { createIdempotencyFeature } from './idempotency/index.js';
 import { createLimits } from './limits/index.js';
 import { createProjectsFeature } from './projects/index.js';
 
-export type { Courier } from './courier/index.js';
+export type { Courier, MessageName, MessageVariables } from './courier/index.js';
 export type { Idempotency } from './idempotency/index.js';
 export { createJobsFeature } from './jobs/index.js';
 export { type Limits, proofKey } from './limits/index.js';

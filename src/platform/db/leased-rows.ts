@@ -70,7 +70,9 @@ export function createLeasedRows<T extends LeasedRow, S extends string>(
       claimShares({
         shares: JSON.stringify(shares.map(({ of, limit }, at) => [...scope.map((column) => of[column]), limit, at])),
         largest: Math.max(...shares.map(({ limit }) => limit)),
-        ...{ owner, now, until },
+        owner,
+        now,
+        until,
       }),
     /** Takes the rows that are due longest: nobody else does until the lease is over, and the fence tells who came later. */
     claim: (of: Readonly<Record<S, string>>, { owner, now, until }: Lease, limit: number): Query =>

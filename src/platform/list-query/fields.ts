@@ -10,6 +10,13 @@ export interface ListField {
   readonly nullable?: true;
 }
 
+/** The fields of most tables. */
+export const commonFields = {
+  $id: { column: 'id', type: 'text' },
+  $createdAt: { column: 'created_at', type: 'instant' },
+  $updatedAt: { column: 'updated_at', type: 'instant' },
+} as const satisfies Readonly<Record<string, ListField>>;
+
 const invalid = (message: string) =>
   new Failure('general_argument_invalid', { message: `Invalid \`queries\` param: ${message}` });
 

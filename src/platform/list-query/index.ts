@@ -1,7 +1,5 @@
 export { listParameters, searchParameter } from './api.js';
-export type { ListField } from './fields.js';
-export { type Page, parsePage } from './fields.js';
-export type { ItemFields } from './items.js';
+export { commonFields, type ListField, type Page, parsePage } from './fields.js';
 export { createCompiler } from './query/compile.js';
 export { bind, type Fragment, join } from './query/fragment.js';
 export { afterCursor, type OrderColumn, orderBy } from './query/order.js';

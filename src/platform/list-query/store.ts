@@ -7,7 +7,6 @@ import type { Row } from '#src/platform/db/table.js';
 import type { Database, Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type ListField, parseListQueries, vocabularyOf } from './fields.js';
-import { type ItemFields, itemFields, itemPosition, itemRows } from './items.js';
 import { type Columns, createCompiler } from './query/compile.js';
 import { afterCursor, type OrderColumn, orderBy } from './query/order.js';
 import type { ListQuery, Order } from './query/parse.js';
@@ -156,25 +155,9 @@ export function createLists({ sql }: Pick<Runtime, 'sql'>) {
       const counted = request.total ? await reader.one(sql.compile(matching.clone().count({ total: '*' }))) : undefined;
       return { bytes: sizeOf(rows), value: { total: Number(counted?.total ?? 0), rows } };
     },
-    /** A page of values that are at hand, in their order where nothing else was asked; `$id` and `$createdAt` must be among the fields. */
-    pageOfItems: async <T>(
-      reader: Reader,
-      items: { readonly items: readonly T[]; readonly fields: ItemFields; readonly valuesOf: (item: T) => object },
-      request: ListQueries,
-    ): Promise<{ total: number; items: T[] }> => {
-      const values = items.items.map((item) => ({ ...items.valuesOf(item) }));
-      const listing: Listing = {
-        rows: itemRows(sql, items.fields, values),
-        select: knex.raw(itemPosition),
-        fields: itemFields(items.fields),
-        sequence: { column: itemPosition, type: 'integer' },
-      };
-      // The items are in memory already, and of the page only their positions are read.
-      const { value } = await lists.page(reader, listing, request, Number.POSITIVE_INFINITY);
-      const { total, rows } = value ?? { total: 0, rows: [] };
-      const found = rows.map(({ position }) => items.items[Number(position)]);
-      return { total, items: found.filter((item) => item !== undefined) };
-    },
+    /** A page of a list on which nothing else depends, read as `readList` does. */
+    read: (db: Database, listing: Listing, request: ListRequest): Promise<Found> =>
+      readList(db, request, (snapshot, maxBytes) => lists.page(snapshot, listing, request, maxBytes)),
   };
   return lists;
 }

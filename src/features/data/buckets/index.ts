@@ -1,6 +1,6 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type ListField, type Lists, listRequestOf, readList } from '#src/platform/list-query/index.js';
+import { commonFields, type ListField, type Lists, listRequestOf } from '#src/platform/list-query/index.js';
 import { bucketsApi } from './api.js';
 import { createBuckets } from './service.js';
 import { buckets as bucketTable, createBucketStore } from './store.js';
@@ -11,9 +11,7 @@ export type { Buckets } from './service.js';
 export type { Bucket, BucketStore } from './store.js';
 
 const fields = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
-  $updatedAt: { column: 'updated_at', type: 'instant' },
+  ...commonFields,
   $permissions: { column: 'permissions', type: 'texts' },
   name: { column: 'name', type: 'text' },
   enabled: { column: 'enabled', type: 'boolean' },
@@ -40,11 +38,8 @@ export function createBucketsFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'rand
         );
       },
       list: async ({ project, query, request }) => {
-        const listRequest = listRequestOf({ query, request });
         const listing = { rows: store.rows(project.id), select: store.columns(), fields, search: ['name', 'id'] };
-        const { total, rows } = await readList(db, listRequest, (snapshot, maxBytes) =>
-          lists.page(snapshot, listing, listRequest, maxBytes),
-        );
+        const { total, rows } = await lists.read(db, listing, listRequestOf({ query, request }));
         return { total, buckets: rows.map((row) => toBucket(bucketTable.decode(row))) };
       },
       get: async ({ project, params }) => toBucket(await buckets.get(db, project.id, params.bucketId)),

@@ -6,7 +6,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
 import { databasesApi } from './api.js';
 import { attributeOperations } from './attributes/index.js';
-import { createListing } from './listing.js';
+import { createListing } from './listing/index.js';
 import { relationOperations } from './relations/index.js';
 import { createRelations } from './relations/service.js';
 import { pathOf } from './schema.js';

@@ -37,15 +37,16 @@ const inTransaction = {
 
 const data = z.record(z.string(), z.unknown());
 const number = z.union([z.number(), z.bigint()]);
-const incrementErrors = [
-  ...absent,
-  'attribute_limit_exceeded',
-  'attribute_not_found',
-  'attribute_type_invalid',
-  'document_not_found',
-  'document_unique_constraint_violation',
+/** Errors of values that are written. */
+const valueErrors = [...absent, 'document_invalid_structure', 'document_unique_constraint_violation'] as const;
+/** Errors of one document that is written. */
+const documentErrors = [
+  ...valueErrors,
+  'document_already_exists',
+  'relationship_value_invalid',
   'user_unauthorized',
 ] as const;
+const queryErrors = ['general_query_invalid', 'general_query_limit_exceeded'] as const;
 const step = { value: number.refine((value) => value > 0, 'must be more than 0').default(1) };
 const queries = z
   .array(z.string())
@@ -70,6 +71,23 @@ export const documentShape = z
   })
   .meta({ id: 'Document' });
 
+/** What a number that is added or subtracted has in common. */
+const increment = {
+  ...change,
+  method: 'PATCH',
+  params: ofAttribute,
+  status: 200,
+  reply: rawJson(documentShape),
+  errors: [
+    ...absent,
+    'attribute_limit_exceeded',
+    'attribute_not_found',
+    'attribute_type_invalid',
+    'document_not_found',
+    'document_unique_constraint_violation',
+    'user_unauthorized',
+  ],
+} as const;
 const documentList = z.object({ total: z.int(), documents: z.array(documentShape) }).meta({ id: 'DocumentList' });
 const newDocument = z.object({ documentId: newId, data: data.nullish(), permissions, ...inTransaction });
 const changed = { data: data.nullish().transform((value) => value ?? undefined), permissions };
@@ -110,16 +128,7 @@ export const documentsApi = declare({
     status: 201,
     reply: rawJson(z.union([documentShape, documentList])),
     bound: echoed,
-    errors: [
-      ...absent,
-      'document_already_exists',
-      'document_invalid_structure',
-      'document_missing_data',
-      'document_unique_constraint_violation',
-      'general_bad_request',
-      'relationship_value_invalid',
-      'user_unauthorized',
-    ],
+    errors: [...documentErrors, 'document_missing_data', 'general_bad_request'],
   },
   list: {
     ...read,
@@ -138,13 +147,7 @@ export const documentsApi = declare({
     }),
     reply: rawJson(documentList),
     bound: 'room',
-    errors: [
-      ...absent,
-      'general_query_invalid',
-      'general_query_limit_exceeded',
-      'general_cursor_not_found',
-      'user_unauthorized',
-    ],
+    errors: [...absent, ...queryErrors, 'general_cursor_not_found', 'user_unauthorized'],
   },
   get: {
     ...read,
@@ -155,7 +158,7 @@ export const documentsApi = declare({
     query: z.object({ queries, populate, ...inTransaction }),
     reply: rawJson(documentShape),
     bound: 'room',
-    errors: [...absent, 'document_not_found', 'general_query_invalid', 'general_query_limit_exceeded'],
+    errors: [...absent, ...queryErrors, 'document_not_found'],
   },
   update: {
     ...change,
@@ -167,17 +170,7 @@ export const documentsApi = declare({
     body: z.object({ ...changed, ...inTransaction }),
     status: 200,
     reply: rawJson(documentShape),
-    errors: [
-      ...absent,
-      'attribute_limit_exceeded',
-      'document_not_found',
-      'document_invalid_structure',
-      'document_missing_payload',
-      'document_already_exists',
-      'document_unique_constraint_violation',
-      'relationship_value_invalid',
-      'user_unauthorized',
-    ],
+    errors: [...documentErrors, 'attribute_limit_exceeded', 'document_missing_payload', 'document_not_found'],
   },
   upsert: {
     ...change,
@@ -189,15 +182,7 @@ export const documentsApi = declare({
     body: z.object({ ...changed, ...inTransaction }),
     status: 200,
     reply: rawJson(documentShape),
-    errors: [
-      ...absent,
-      'attribute_limit_exceeded',
-      'document_already_exists',
-      'document_invalid_structure',
-      'document_unique_constraint_violation',
-      'relationship_value_invalid',
-      'user_unauthorized',
-    ],
+    errors: [...documentErrors, 'attribute_limit_exceeded'],
   },
   updateAll: {
     ...bulk,
@@ -212,14 +197,11 @@ export const documentsApi = declare({
     reply: rawJson(documentList),
     bound: echoed,
     errors: [
-      ...absent,
+      ...valueErrors,
+      ...queryErrors,
       'attribute_limit_exceeded',
-      'document_invalid_structure',
       'document_missing_payload',
-      'document_unique_constraint_violation',
       'general_bad_request',
-      'general_query_invalid',
-      'general_query_limit_exceeded',
     ],
   },
   upsertAll: {
@@ -230,14 +212,7 @@ export const documentsApi = declare({
     body: z.object({ documents: givenDocuments, ...inTransaction }),
     reply: rawJson(documentList),
     bound: echoed,
-    errors: [
-      ...absent,
-      'attribute_limit_exceeded',
-      'document_already_exists',
-      'document_invalid_structure',
-      'document_unique_constraint_violation',
-      'general_bad_request',
-    ],
+    errors: [...valueErrors, 'attribute_limit_exceeded', 'document_already_exists', 'general_bad_request'],
   },
   deleteAll: {
     ...bulk,
@@ -247,31 +222,21 @@ export const documentsApi = declare({
     body: z.object({ queries: matching, ...inTransaction }),
     reply: rawJson(documentList),
     bound: echoed,
-    errors: [...absent, 'general_bad_request', 'general_query_invalid', 'general_query_limit_exceeded'],
+    errors: [...absent, ...queryErrors, 'general_bad_request'],
   },
   increment: {
-    ...change,
+    ...increment,
     id: 'documents.increment',
-    method: 'PATCH',
     path: `${documents}/:documentId/:attribute/increment`,
     summary: 'Adds to a number of a document.',
-    params: ofAttribute,
     body: z.object({ ...step, max: number.nullish(), ...inTransaction }),
-    status: 200,
-    reply: rawJson(documentShape),
-    errors: incrementErrors,
   },
   decrement: {
-    ...change,
+    ...increment,
     id: 'documents.decrement',
-    method: 'PATCH',
     path: `${documents}/:documentId/:attribute/decrement`,
     summary: 'Subtracts from a number of a document.',
-    params: ofAttribute,
     body: z.object({ ...step, min: number.nullish(), ...inTransaction }),
-    status: 200,
-    reply: rawJson(documentShape),
-    errors: incrementErrors,
   },
   delete: {
     ...change,

@@ -85,11 +85,6 @@ export function documentResource({ databaseId, id }: Collection, documentId: str
   return `databases/${databaseId}/collections/${id}/documents/${documentId}`;
 }
 
-/** What is recorded of a new document: the same for each of a collection, so it is one value. */
-export function creationOf({ attributes }: Collection) {
-  return Object.freeze({ attributes: attributes.map(({ key }) => key), permissions: true });
-}
-
 /** The keys of attributes, for what is recorded of a change. */
 export function keysOf(collection: Collection, numbers: Iterable<number>): string[] {
   const changed = new Set(numbers);

@@ -65,7 +65,9 @@ export function createFileCheck(
       const rows = await db.all(statements.filesOf(stillMissing.slice(at, at + jobLimits.batch)));
       for (const row of rows)
         damaged.push({
-          ...{ projectId: String(row.project_id), bucketId: String(row.bucket_id), fileId: String(row.file_id) },
+          projectId: String(row.project_id),
+          bucketId: String(row.bucket_id),
+          fileId: String(row.file_id),
         });
     }
     return { objects, bytes, missing: stillMissing, files: damaged, orphans };

@@ -59,7 +59,11 @@ export function createFilesFeature(
   };
   const { jobs, emptyProject } = createFileJobs(runtime, { buckets, bucketStore, statements, previews });
   const where = ({ project, actor, params, request }: FileCall): Where => ({
-    ...{ project, actor, bucketId: params.bucketId, reading: request.reading, room: request.answer },
+    project,
+    actor,
+    bucketId: params.bucketId,
+    reading: request.reading,
+    room: request.answer,
   });
   const print = ({ bucket, file }: FileInBucket) => toFile(bucket, file);
   const operations = implement(filesApi, {

@@ -3,7 +3,7 @@ import { Failure } from '#src/contract/errors.js';
 import { FileContent } from '#src/contract/file-content.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type ListField, type Lists, readList } from '#src/platform/list-query/index.js';
+import { commonFields, type ListField, type Lists, readList } from '#src/platform/list-query/index.js';
 import type { Bucket, Buckets } from '../buckets/index.js';
 import { demandChangeable, demandReadable, isAllowed, visibleRoles, type Where } from './access.js';
 import type { ContentReader } from './content/reader.js';
@@ -12,9 +12,7 @@ import { type FileRow, type FileStatements, files } from './store.js';
 import type { FileTokens } from './tokens/service.js';
 
 const fields = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
-  $updatedAt: { column: 'updated_at', type: 'instant' },
+  ...commonFields,
   $permissions: { column: 'permissions', type: 'texts' },
   name: { column: 'name', type: 'text' },
   signature: { column: 'signature', type: 'text' },

@@ -25,6 +25,23 @@ const operationShape = z.object({
     .meta({ description: 'What the operation takes: attributes, documents, or queries with data' }),
 });
 
+/** What operations that are staged can be refused with, which is what they could be refused with at once. */
+const operationErrors = [
+  ...transactionErrors,
+  'attribute_limit_exceeded',
+  'attribute_not_found',
+  'attribute_type_invalid',
+  'collection_not_found',
+  'database_not_found',
+  'document_invalid_structure',
+  'document_missing_payload',
+  'document_not_found',
+  'general_bad_request',
+  'general_query_invalid',
+  'general_query_limit_exceeded',
+  'user_unauthorized',
+] as const;
+
 /** Transactions of documents, each of the user or server key that has begun it. */
 export const transactionsApi = declare({
   create: {
@@ -76,21 +93,7 @@ export const transactionsApi = declare({
     status: 200,
     reply: rawJson(transactionShape),
     idempotent: true,
-    errors: [
-      ...transactionErrors,
-      'attribute_limit_exceeded',
-      'attribute_not_found',
-      'attribute_type_invalid',
-      'collection_not_found',
-      'database_not_found',
-      'document_invalid_structure',
-      'document_missing_payload',
-      'document_not_found',
-      'general_bad_request',
-      'general_query_invalid',
-      'general_query_limit_exceeded',
-      'user_unauthorized',
-    ],
+    errors: operationErrors,
   },
   delete: {
     ...write,
@@ -116,22 +119,10 @@ export const transactionsApi = declare({
     reply: rawJson(transactionShape),
     idempotent: true,
     errors: [
-      ...transactionErrors,
-      'attribute_limit_exceeded',
-      'attribute_not_found',
-      'attribute_type_invalid',
-      'collection_not_found',
-      'database_not_found',
+      ...operationErrors,
       'document_already_exists',
-      'document_invalid_structure',
-      'document_missing_payload',
-      'document_not_found',
       'document_unique_constraint_violation',
-      'general_bad_request',
-      'general_query_invalid',
-      'general_query_limit_exceeded',
       'transaction_invalid',
-      'user_unauthorized',
     ],
   },
 });

@@ -8,7 +8,7 @@ import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
-import { type ListField, type Lists, listRequestOf, readList } from '#src/platform/list-query/index.js';
+import { commonFields, type ListField, type Lists, listRequestOf } from '#src/platform/list-query/index.js';
 import type { Job } from '#src/platform/scheduler.js';
 import type { Idempotency } from '../../installation/index.js';
 import type { DocumentsOfUnit } from '../documents/index.js';
@@ -20,9 +20,7 @@ import { createTransactionStore, type Transaction, transactions as transactionTa
 import { toTransaction } from './view.js';
 
 const fields = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
-  $updatedAt: { column: 'updated_at', type: 'instant' },
+  ...commonFields,
   status: { column: 'status', type: 'text' },
   operations: { column: 'operations', type: 'integer' },
   expiresAt: { column: 'expires_at', type: 'instant' },
@@ -68,13 +66,9 @@ export function createTransactionsFeature(
       ...implement(transactionsApi, {
         create: async (call) => toTransaction(await transactions.begin(call, call.body.ttl)),
         list: async (call) => {
-          const listRequest = listRequestOf(call);
-          const rows = () => store.rows(call.project.id, ownerOf(call));
-          const listing = { rows: rows(), select: store.columns(), fields, search: [] };
-          const { total, rows: found } = await readList(db, listRequest, (snapshot, maxBytes) =>
-            lists.page(snapshot, listing, listRequest, maxBytes),
-          );
-          return { total, transactions: found.map((row) => toTransaction(transactionTable.decode(row))) };
+          const listing = { rows: store.rows(call.project.id, ownerOf(call)), select: store.columns(), fields };
+          const { total, rows } = await lists.read(db, listing, listRequestOf(call));
+          return { total, transactions: rows.map((row) => toTransaction(transactionTable.decode(row))) };
         },
         get: async (call) => toTransaction(await transactions.get(db, call, call.params.transactionId)),
         update: async (call) => {

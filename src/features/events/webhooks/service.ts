@@ -5,7 +5,7 @@ import { uniqueId } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type ListField, type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
+import { commonFields, type ListField, type ListRequest, type Lists } from '../../../platform/list-query/index.js';
 import type { EventStore } from './deliveries/event-store.js';
 import { aadOf } from './deliveries/post.js';
 import { demandSecret, newSecret } from './deliveries/signature.js';
@@ -41,9 +41,7 @@ interface Stores {
 }
 
 const fields = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
-  $updatedAt: { column: 'updated_at', type: 'instant' },
+  ...commonFields,
   name: { column: 'name', type: 'text' },
   url: { column: 'url', type: 'text' },
   events: { column: 'events', type: 'texts' },
@@ -95,9 +93,7 @@ export function createWebhooks(
     /** A page of the webhooks, and how many there are in all pages. */
     list: async (projectId: string, request: ListRequest): Promise<{ total: number; webhooks: Webhook[] }> => {
       const listing = { rows: store.rows(projectId), select: store.columns(), fields };
-      const { total, rows } = await readList(db, request, (snapshot, maxBytes) =>
-        lists.page(snapshot, listing, request, maxBytes),
-      );
+      const { total, rows } = await lists.read(db, listing, request);
       return { total, webhooks: rows.map((row) => webhooks.decode(row)) };
     },
     /** Makes a webhook with a secret of its own, given or new. Throws Failure where the address is not allowed. */

@@ -50,7 +50,12 @@ export function createTakeovers({ users, sessions, secrets, factors, courier }: 
     const to = account[contact] ?? '';
     if (contact === 'email')
       courier.send(unit, project, {
-        ...{ message: 'account-claimed', to, userId, name: '', locale, variables: { at: unit.now } },
+        message: 'account-claimed',
+        to,
+        userId,
+        name: '',
+        locale,
+        variables: { at: unit.now },
       });
     else courier.send(unit, project, { message: 'phone-claimed', to, userId, name: '', locale, variables: {} });
     return proved;

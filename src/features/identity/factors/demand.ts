@@ -3,7 +3,7 @@ import type { RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
-import type { CodeFactor, Proof } from './proof.js';
+import type { CodeFactor, Proof } from './codes/proof.js';
 
 /** Second factors by the names of the challenges that prove them. */
 export const secondFactors = ['totp', 'email', 'phone', 'recoverycode'] as const;

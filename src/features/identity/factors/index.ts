@@ -7,11 +7,11 @@ import type { Runtime } from '#src/platform/index.js';
 import type { Courier } from '../../installation/index.js';
 import { type Limits, proofKey } from '../../installation/index.js';
 import type { Users } from '../users/index.js';
+import { createProof } from './codes/proof.js';
+import { newRecoveryCode, readRecoveryCode } from './codes/recovery-codes.js';
+import { createTotp } from './codes/totp.js';
 import { createDemand, type SecondFactor, standingFactors, type UsableFactors } from './demand.js';
-import { createProof } from './proof.js';
-import { newRecoveryCode, readRecoveryCode } from './recovery-codes.js';
 import { createFactorStore } from './store.js';
-import { createTotp } from './totp.js';
 
 export { channelOf, type SecondFactor, secondFactors, type UsableFactors } from './demand.js';
 export { sealedSeeds } from './store.js';

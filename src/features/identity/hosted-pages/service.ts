@@ -2,7 +2,7 @@ import type { RequestFacts } from '#src/contract/operation.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
-import type { Provider, Providers } from '../providers/index.js';
+import type { Providers } from '../providers/index.js';
 import type { Logos } from './branding/logos.js';
 import type { PageTexts } from './texts/en.js';
 import { createPageView, errorTypeOf, type PageQuery } from './view.js';
@@ -25,11 +25,9 @@ export function createViews(runtime: Pick<Runtime, 'db' | 'pages' | 'config'>, {
     async ({ query, request }: Visit) => {
       const project = await projects.current(query.project);
       const success = query.success === '' ? undefined : projects.demandOwnUrl(project, query.success, 'success');
-      const isOffered = ({ enabled, kind }: Provider) =>
-        enabled && project.settings[kind === 'saml' ? 'login.saml' : 'login.oauth2'];
-      const enabled = name === 'sign-in' ? (await providers.list(db, project)).filter(isOffered) : [];
+      const offered = name === 'sign-in' ? await providers.offered(db, project) : [];
       const logo = await logos.versionOf(db, project);
-      return show({ name, heading, project, query, locale: request.locale, success, providers: enabled, logo });
+      return show({ name, heading, project, query, locale: request.locale, success, providers: offered, logo });
     };
   const secondFactorPage = page('second-factor', 'second-factor');
   /** Pages that a login comes back to where it lacks its second factor. */

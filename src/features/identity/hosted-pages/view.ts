@@ -3,7 +3,7 @@ import type { Page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Provider } from '../providers/index.js';
+import type { OfferedProvider } from '../providers/index.js';
 import { paletteOf } from './branding/palette.js';
 import type { PageTexts } from './texts/en.js';
 import { textsFor } from './texts/texts.js';
@@ -31,7 +31,7 @@ interface Shown {
   readonly locale: string | null;
   /** Where the user goes from here, checked already; undefined where the address names no such page. */
   readonly success: URL | undefined;
-  readonly providers: readonly Provider[];
+  readonly providers: readonly OfferedProvider[];
   /** The version of the logo, if any. */
   readonly logo: string | undefined;
 }
@@ -67,8 +67,7 @@ export function createPageView({ pages, config }: Pick<Runtime, 'pages' | 'confi
   const projectHeader = credentialHeaders([]).project[0] ?? '';
 
   const providerLinks = async ({ project, providers }: Shown, texts: PageTexts, success: string, failure: string) => {
-    const links = providers.map(({ kind, key, name }) => {
-      const path = `account/sessions/${kind === 'saml' ? 'saml' : 'oauth2'}/${key}`;
+    const links = providers.map(({ path, name }) => {
       const { href } = addressOf(path, { project: project.id, success, failure });
       return pages.fragment('hosted/provider', { href, text: `${texts.withProvider} ${name}` });
     });

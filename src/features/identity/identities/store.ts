@@ -1,7 +1,7 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, nullable, table, text } from '#src/platform/db/table.js';
 import type { SealedColumn } from '#src/platform/sealing.js';
-import type { ListField } from '../../../platform/list-query/index.js';
+import { commonFields, type ListField } from '../../../platform/list-query/index.js';
 
 /** Accounts with identity providers by which users log in. What the providers let the application do is sealed. */
 export const identities = table('identities', {
@@ -31,9 +31,7 @@ export type IdentityRow = ReturnType<typeof identities.decode>;
 
 /** What queries of lists of identities may speak of. */
 export const identityFields = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
-  $updatedAt: { column: 'updated_at', type: 'instant' },
+  ...commonFields,
   userId: { column: 'user_id', type: 'text' },
   provider: { column: 'provider', type: 'text' },
   providerUid: { column: 'provider_uid', type: 'text' },

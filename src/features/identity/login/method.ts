@@ -2,7 +2,7 @@ import type { Actor } from '#src/contract/actor.js';
 import type { Operation, RequestFacts } from '#src/contract/operation.js';
 import type { LoginSwitch, Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Courier, Limits, Projects } from '../../installation/index.js';
+import type { Courier, Limits, MessageName, Projects } from '../../installation/index.js';
 import type { Claims, Contact } from '../claims/index.js';
 import type { ExternalLogins } from '../external-logins/index.js';
 import type { Factors } from '../factors/index.js';
@@ -24,7 +24,9 @@ export interface LoginSecret {
 }
 
 /** A one-time secret that users ask for and get by mail or SMS. */
-export interface SentSecret extends LoginSecret {
+export interface SentSecret<M extends MessageName> extends LoginSecret {
+  /** The message that carries it. */
+  readonly message: M;
   readonly contact: Contact;
   readonly form: 'code' | 'link';
   readonly lifeSeconds: number;
@@ -66,6 +68,8 @@ export interface LoginToolkit extends LoginDeps {
 export interface LoginMethod {
   /** What its sessions say about where they come from. */
   readonly provider: string;
+  /** Names besides that one by which no identity provider may go, as they stand for it elsewhere. */
+  readonly reserved?: readonly string[];
   /** The setting by which a project switches it off. */
   readonly login: LoginSwitch;
   /** What it proves, as `factors` of a session says it. */

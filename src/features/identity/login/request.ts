@@ -2,8 +2,8 @@ import type { Actor } from '#src/contract/actor.js';
 import { auditContextOf, type RequestFacts } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
-import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import type { MessageName, MessageVariables } from '../../installation/index.js';
 import { createDisclosure, type Issued, toToken } from '../one-time-secrets/index.js';
 import type { LoginDeps, SentSecret } from './method.js';
 
@@ -15,31 +15,23 @@ interface RequestCall {
   readonly body: { readonly userId: string };
 }
 
-/** Whom a message goes to. */
-interface Addressee {
-  readonly to: string;
-  readonly userId: string | null;
-  readonly name: string;
-  readonly locale: string | null;
-}
-
 /**
  * Requests of a code or link that logs in. An address that is known and one that is not get the same answer by the same work: the id in the
  * answer is the one that was given, or one made for the answer where that is somebody's, and only redeeming the secret tells, or makes, the
  * user behind it.
  */
-export function createLoginRequest(
+export function createLoginRequest<M extends MessageName>(
   { db, random, config }: Pick<Runtime, 'db' | 'random' | 'config'>,
-  { users, limits, secrets }: Pick<LoginDeps, 'users' | 'limits' | 'secrets'>,
-  { purpose, contact, form, lifeSeconds }: SentSecret,
+  { users, limits, secrets, courier }: Pick<LoginDeps, 'users' | 'limits' | 'secrets' | 'courier'>,
+  { purpose, message, contact, form, lifeSeconds }: SentSecret<M>,
 ) {
   const disclosure = createDisclosure({ config });
-  /** The answer shows the phrase, and the message that `send` leaves has to show it too. */
+  /** The answer shows the phrase, and the message has to show it too. */
   return async (
     call: RequestCall,
     recipient: string,
     phrase: string,
-    send: (unit: Unit, addressee: Addressee, issued: Issued) => void,
+    variablesOf: (issued: Issued) => MessageVariables<M>,
   ): Promise<ReturnType<typeof toToken>> => {
     const { project, actor, request, body } = call;
     const issued = await db.work(auditContextOf(call), async (unit) => {
@@ -55,7 +47,8 @@ export function createLoginRequest(
       const wanted = { purpose, subject, userId, alias, recipient, form, lifeSeconds };
       const secret = await secrets.issue(unit, project, wanted);
       const locale = request.locale ?? account?.locale ?? null;
-      send(unit, { to: recipient, userId, name: account?.name ?? '', locale }, secret);
+      const addressee = { to: recipient, userId, name: account?.name ?? '', locale };
+      courier.send(unit, project, { message, ...addressee, variables: variablesOf(secret) });
       return secret;
     });
     return toToken(issued, disclosure.ofLogin(call, issued.secret), phrase);

@@ -1,5 +1,6 @@
 export {
   createProviders,
+  type OfferedProvider,
   type Provider,
   type ProviderConfig,
   type ProviderKind,

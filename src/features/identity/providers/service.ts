@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { providerLimits } from '#src/contract/limits.js';
-import type { Project } from '#src/contract/project.js';
+import type { LoginSwitch, Project } from '#src/contract/project.js';
 import { required, visibleText } from '#src/contract/shapes.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -11,6 +11,10 @@ import { disabled, type ProviderFinding, unreadable } from './testing/findings.j
 /** A protocol that identity providers speak, as the login method that speaks it describes it. */
 export interface ProviderKind {
   readonly kind: string;
+  /** The setting by which a project switches off logins by it. */
+  readonly login: LoginSwitch;
+  /** Where its logins start; the key of the provider follows. */
+  readonly startPath: string;
   /** The only keys that providers of this kind have, and that others must not have; any other where absent. */
   readonly keys?: ReadonlySet<string>;
   /** The configuration that is stored. Throws Failure `general_argument_invalid` for anything that is none. */
@@ -38,6 +42,9 @@ export interface Provider extends Omit<ProviderRow, 'config'> {
   readonly config: ProviderConfig;
 }
 
+/** A provider by which users can log in. */
+export type OfferedProvider = Pick<Provider, 'key' | 'name'> & { readonly path: string };
+
 /** What can be said of a provider when it is added or changed. */
 export interface ProviderInput {
   readonly name?: string | undefined;
@@ -48,6 +55,8 @@ export interface ProviderInput {
 /** The identity providers of projects. */
 export interface Providers {
   list(reader: Reader, project: Project): Promise<Provider[]>;
+  /** Those by which users can log in now, each with the path where that starts. */
+  offered(reader: Reader, project: Project): Promise<OfferedProvider[]>;
   /** Throws Failure `provider_not_found`. */
   get(reader: Reader, project: Project, key: string): Promise<Provider>;
   /** The same for logins. Throws Failure `project_provider_disabled` for one that is disabled, of another kind, or not there. */
@@ -121,9 +130,18 @@ export function createProviders(
     if (!parsed.success) throw invalid(`Invalid \`name\` param: ${parsed.error.issues[0]?.message}`);
   };
 
+  const list: Providers['list'] = async (reader, project) =>
+    (await reader.all(store.list(project.id))).map((row) => open(project, providers.decode(row)));
+
   return {
-    list: async (reader, project) =>
-      (await reader.all(store.list(project.id))).map((row) => open(project, providers.decode(row))),
+    list,
+    offered: async (reader, project) => {
+      const offered = (await list(reader, project)).map(({ enabled, key, name, kind: kindName }) => {
+        const { login, startPath } = kindOf(kindName);
+        return enabled && project.settings[login] ? [{ key, name, path: `${startPath}/${key}` }] : [];
+      });
+      return offered.flat();
+    },
     get,
     getEnabled: async (reader, project, key, names) => {
       const provider = await find(reader, project, key);

@@ -27,6 +27,8 @@ interface Deps {
   readonly secrets: OneTimeSecrets;
   readonly courier: Courier;
   readonly limits: Limits;
+  /** The setting that switches the way to log in by which a session came. */
+  readonly loginSwitchOf: (session: Session) => LoginSwitch;
 }
 
 type SentFactor = 'email' | 'phone';
@@ -36,8 +38,12 @@ const purposes = { email: 'email-challenge', phone: 'phone-challenge' } as const
 
 /** Challenges: a login gives the second factor it lacks, or somebody proves once more who holds a session. */
 export function createChallenges({ sql, random, config }: Pick<Runtime, 'sql' | 'random' | 'config'>, deps: Deps) {
-  const { factors, sessions, secrets, courier, limits } = deps;
+  const { factors, sessions, secrets, courier, limits, loginSwitchOf } = deps;
   const store = createChallengeStore(sql);
+  /** Throws Failure `user_auth_method_unsupported` where a login is under way whose way the project has switched off meanwhile. */
+  const demandLoginOf = ({ project, session }: Challenged): void => {
+    if (session.pending && !project.settings[loginSwitchOf(session)]) throw new Failure('user_auth_method_unsupported');
+  };
 
   /** The address or number that a code goes to. Throws Failure where there is none that is verified. */
   const recipientOf = (account: UserRecord, factor: SentFactor): string => {
@@ -131,19 +137,4 @@ export function createChallenges({ sql, random, config }: Pick<Runtime, 'sql' | 
         : sessions.renew(unit, project, session, factor);
     },
   };
-}
-
-/** Throws Failure `user_auth_method_unsupported` where a login is under way whose way the project has switched off meanwhile. */
-function demandLoginOf({ project, session }: Challenged): void {
-  if (session.pending && !project.settings[loginOf(session)]) throw new Failure('user_auth_method_unsupported');
-}
-
-/** The setting that switches the way to log in by which a session came. */
-function loginOf({ provider, factors }: Session): LoginSwitch {
-  const [came] = (['oauth2', 'saml', 'password', 'passkey', 'phone', 'token'] as const).filter((one) =>
-    factors.includes(one),
-  );
-  if (came !== undefined) return `login.${came}`;
-  if (provider === 'magic-url') return 'login.magicUrl';
-  return provider === 'token' ? 'login.emailOtp' : 'login.invitation';
 }

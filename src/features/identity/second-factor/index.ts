@@ -25,6 +25,8 @@ interface Deps {
   readonly secrets: OneTimeSecrets;
   readonly courier: Courier;
   readonly limits: Limits;
+  /** The setting that switches the way to log in by which a session came. */
+  readonly loginSwitchOf: Parameters<typeof createChallenges>[1]['loginSwitchOf'];
 }
 
 type UserCall = { readonly project: Project; readonly actor: User; readonly request: RequestFacts };

@@ -8,7 +8,7 @@ import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Identities } from '../identities/index.js';
 import { sessionsApi } from './api.js';
-import { createExpiry } from './expiry.js';
+import { createExpiry } from './jobs.js';
 import { createSessions } from './service.js';
 import type { SessionDeps } from './sessions.js';
 import { toSession } from './view.js';

@@ -46,7 +46,9 @@ export function createRotation(
   { projects, keys }: { readonly projects: Projects; readonly keys: SigningKeys },
 ): Job {
   const by = (projectId: string | null) => ({
-    ...{ projectId, actor: { kind: 'job', id: 'keys.rotate' }, requestId: random.id() },
+    projectId,
+    actor: { kind: 'job', id: 'keys.rotate' },
+    requestId: random.id(),
   });
   /** Those of a project that will have signed for their time when a successor has been published for long enough. */
   const due = async (): Promise<Map<string, SigningAlgorithm[]>> => {

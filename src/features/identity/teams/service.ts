@@ -6,7 +6,7 @@ import { uniqueId } from '#src/contract/shapes.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
-import { type ListField, type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
+import type { ListField, ListRequest, Lists } from '../../../platform/list-query/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import { announceMembership } from './memberships/announce.js';
@@ -113,9 +113,7 @@ export function createTeams({ db, random }: Pick<Runtime, 'db' | 'random'>, stor
         fields,
         search: ['teams.name', 'teams.id'],
       };
-      const { total, rows } = await readList(db, request, (snapshot, maxBytes) =>
-        lists.page(snapshot, listing, request, maxBytes),
-      );
+      const { total, rows } = await lists.read(db, listing, request);
       return { total, teams: rows.map(counted) };
     },
     create: async (unit, project, actor, input) => {

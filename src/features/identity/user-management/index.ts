@@ -33,6 +33,8 @@ interface Deps {
   readonly identities: Identities;
   readonly secondFactor: SecondFactorService;
   readonly passkeys: Passkeys;
+  /** What tokens that log a user in are issued for. */
+  readonly tokenPurpose: string;
 }
 
 /** What server keys do with the users of a project. */

@@ -3,7 +3,7 @@ import type { Target, UserMembership, UserRecord } from '#src/contract/user.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, instant, json, nullable, table, text } from '#src/platform/db/table.js';
 import type { SealedColumn } from '#src/platform/sealing.js';
-import type { ListField } from '../../../platform/list-query/index.js';
+import { commonFields, type ListField } from '../../../platform/list-query/index.js';
 
 /** End users. The project is part of every key, so that a query cannot forget it. */
 export const userTable = table<UserRecord & { readonly projectId: string }>('users', {
@@ -41,9 +41,7 @@ export const sealedPasswords: SealedColumn = {
 
 /** What queries of lists of users may speak of. */
 export const userFields = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
-  $updatedAt: { column: 'updated_at', type: 'instant' },
+  ...commonFields,
   registration: { column: 'created_at', type: 'instant' },
   name: { column: 'name', type: 'text' },
   email: { column: 'email', type: 'text', nullable: true },

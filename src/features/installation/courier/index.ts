@@ -16,7 +16,7 @@ import { createTestMessage } from './sending/test-message.js';
 import { createMessageStore } from './store.js';
 import { createTexts } from './texts/texts.js';
 
-export { messageNames, sampleVariables } from './messages.js';
+export { type MessageName, type MessageVariables, messageNames, sampleVariables } from './messages.js';
 export { sealedMessages } from './store.js';
 export { lintTexts } from './texts/lint.js';
 export { createTexts } from './texts/texts.js';

@@ -93,8 +93,17 @@ export function createIdempotency(
     const id = random.id();
     const now = clock.now();
     const row = {
-      ...{ hash, projectId, caller, fingerprint, claim: id, claimedUntil: now + leaseMs, createdAt: now },
-      ...{ status: null, answer: null, etag: null, bytes: 0 },
+      hash,
+      projectId,
+      caller,
+      fingerprint,
+      claim: id,
+      claimedUntil: now + leaseMs,
+      createdAt: now,
+      status: null,
+      answer: null,
+      etag: null,
+      bytes: 0,
     };
     const claimed = await db.work(by, (unit) => unit.one(store.claim(row, oldest())));
     return claimed === undefined ? undefined : { hash, claim: id, kept: false };

@@ -1,7 +1,7 @@
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
+import { createPruning } from './jobs.js';
 import { createOverview, type LimitOverview } from './overview.js';
-import { createPruning } from './pruning.js';
 import { createRates } from './rates.js';
 import { createCounting, type LimitCounting } from './service.js';
 import { createLimitStore } from './store.js';

@@ -2,7 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type AttributeOptions, mapTypes, type OptionInput } from '../attribute-types.js';
-import type { Listing } from '../listing.js';
+import type { Listing } from '../listing/index.js';
 import { shownAttributeOf } from '../relations/relation.js';
 import { indexOf, pathOf } from '../schema.js';
 import type { WordBuilds } from '../service/fulltext.js';

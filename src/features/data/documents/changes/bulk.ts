@@ -14,9 +14,10 @@ import { printDocument } from '../serializer.js';
 import type { DocumentInput, GivenDocument } from '../service.js';
 import type { DocumentStore } from '../store.js';
 import { changedValues, charactersOf, timesOf } from '../structure.js';
-import { type Changes, recordDeletion, recordUpdate } from './index.js';
+import type { Changes } from './index.js';
 import { valuesOf } from './operated.js';
 import { type Operators, operated, operatorsOf, unoperated } from './operators/index.js';
+import { recordDeletion, recordUpdate } from './record.js';
 import type { RowWrites } from './rows.js';
 
 /** Changes of many documents within a unit, for server keys: all of them or none. */

@@ -12,14 +12,14 @@ import { createByteCount, type Release } from '../relations/removal.js';
 import { takeRelations } from '../relations/values.js';
 import type { Relate } from '../relations/writes.js';
 import { toDocument } from '../row.js';
-import { printDocument } from '../serializer.js';
 import type { DocumentInput, Increment, Precondition } from '../service.js';
 import type { DocumentStore, NewDocument } from '../store.js';
-import { changedValues, charactersOf, creationOf, documentResource, keysOf, newValues, timesOf } from '../structure.js';
+import { changedValues, charactersOf, newValues, timesOf } from '../structure.js';
 import type { Compute } from './computed.js';
 import { createCurrent } from './current.js';
 import { incrementOf } from './increments.js';
 import { operatedDocument, operatedNew } from './operated.js';
+import { creationRecorder, recordDeletion, recordUpdate } from './record.js';
 import type { RowWrites } from './rows.js';
 
 /** What of a document is to change. */
@@ -67,9 +67,6 @@ export interface Changes {
     precondition: Precondition,
   ): Promise<StoredDocument>;
 }
-
-/** What a statement may carry on both databases, with room to spare. */
-const maxValues = 20_000;
 
 interface ChangeDeps {
   readonly rowWrites: RowWrites;
@@ -227,23 +224,13 @@ async function insertRows(
   collection: Collection,
   documents: readonly NewDocument[],
 ): Promise<StoredDocument[]> {
-  const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
-  const sequences = new Map<string, string>();
-  const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
-  for (let at = 0; at < inserts.length; at += most) {
-    const some = inserts.slice(at, at + most);
-    for (const row of await rowWrites.insert(unit, collection, some)) sequences.set(String(row.id), String(row.seq));
-  }
+  const inserted = await rowWrites.insert(unit, collection, documents);
+  const record = creationRecorder(collection);
   const written: StoredDocument[] = [];
-  for (const { document: inserted } of inserts) {
-    const sequence = sequences.get(inserted.id);
-    if (sequence === undefined) throw await conflict(unit, store, collection, inserted.id);
-    const document = { ...inserted, sequence };
-    unit.record('documentCreated', {
-      resource: documentResource(collection, inserted.id),
-      payload: creationOf(collection),
-      announce: printDocument(document).join(''),
-    });
+  for (const { id } of documents) {
+    const document = inserted.get(id);
+    if (document === undefined) throw await conflict(unit, store, collection, id);
+    record(unit, document);
     written.push(document);
   }
   for (const document of documents) await document.relate?.(unit);
@@ -263,28 +250,4 @@ async function erase(
   const document = toDocument(collection, row);
   recordDeletion(unit, collection, document);
   return document;
-}
-
-/** Leaves the event and the audit row of an update. */
-export function recordUpdate(
-  unit: Unit,
-  collection: Collection,
-  document: StoredDocument,
-  attributes: Iterable<number>,
-  permissions: boolean,
-): void {
-  unit.record('documentUpdated', {
-    resource: documentResource(collection, document.id),
-    payload: { attributes: keysOf(collection, attributes), permissions },
-    announce: printDocument(document).join(''),
-  });
-}
-
-/** Leaves the event and the audit row of a deletion. */
-export function recordDeletion(unit: Unit, collection: Collection, document: StoredDocument): void {
-  unit.record('documentDeleted', {
-    resource: documentResource(collection, document.id),
-    payload: { attributes: [], permissions: false },
-    announce: printDocument(document).join(''),
-  });
 }

@@ -65,7 +65,9 @@ export function createScans(
         const { projectId, databaseId, id: collectionId } = collection;
         return [
           {
-            ...{ projectId, databaseId, collectionId },
+            projectId,
+            databaseId,
+            collectionId,
             list: describeShape(shape, collection),
             count: lists,
             averageMs: Math.round(totalMs / lists),

@@ -12,15 +12,14 @@ import {
   InvalidValue,
 } from '../../databases/index.js';
 import type { Changes } from '../changes/index.js';
+import { creationRecorder } from '../changes/record.js';
 import type { RowWrites } from '../changes/rows.js';
 import type { AuditContext, Collections, Where } from '../collections.js';
 import type { StoredDocument } from '../document.js';
 import { conflict, wireNow } from '../errors.js';
 import { toDocument } from '../row.js';
-import { printDocument } from '../serializer.js';
 import type { GivenDocument } from '../service.js';
 import type { DocumentStore, NewDocument } from '../store.js';
-import { creationOf, documentResource } from '../structure.js';
 
 /** A document of another place. */
 export interface ImportedDocument extends GivenDocument {
@@ -55,8 +54,6 @@ interface Transfer {
 
 /** The operator may do what a server key with every scope may. */
 const operator: ServerKey = { kind: 'key', id: '', name: 'operator', scopes: ['all'], expire: null };
-/** What a statement may carry on both databases, with room to spare. */
-const maxValues = 20_000;
 
 /** Creates the transfer of documents. */
 export function createTransfer(
@@ -86,21 +83,14 @@ export function createTransfer(
     collection: Collection,
     documents: readonly NewDocument[],
   ): Promise<Set<string>> => {
-    const inserts = documents.map((document) => store.insertRow(collection, document, wireNow(unit)));
-    const most = Math.max(1, Math.floor(maxValues / (collection.attributes.length + 10)));
-    const sequences = new Map<string, string>();
-    for (let at = 0; at < inserts.length; at += most)
-      for (const row of await rowWrites.insert(unit, collection, inserts.slice(at, at + most)))
-        sequences.set(String(row.id), String(row.seq));
-    const payload = creationOf(collection);
-    for (const { document } of inserts) {
-      const sequence = sequences.get(document.id);
-      if (sequence === undefined) continue;
-      const announce = printDocument({ ...document, sequence }).join('');
-      unit.record('documentCreated', { resource: documentResource(collection, document.id), payload, announce });
+    const written = await rowWrites.insert(unit, collection, documents);
+    const record = creationRecorder(collection);
+    for (const { id } of documents) {
+      const document = written.get(id);
+      if (document !== undefined) record(unit, document);
     }
-    for (const document of documents) if (sequences.has(document.id)) await document.relate?.(unit);
-    return new Set(sequences.keys());
+    for (const document of documents) if (written.has(document.id)) await document.relate?.(unit);
+    return new Set(written.keys());
   };
   const change = async (unit: Unit, where: Where, collection: Collection, given: GivenDocument): Promise<Imported> => {
     const { updatedAt } = await changes.upsert(unit, where, collection, given.id, {

@@ -67,8 +67,15 @@ export function createContentWriter(
       await db.work(by, (unit) =>
         unit.run(
           statements.insertObject({
-            ...{ key, projectId: project.id, bucketKey: bucket.key, fileId: null, number },
-            ...{ size: 0, storedSize: 0, state: 'writing', changedAt: unit.now },
+            key,
+            projectId: project.id,
+            bucketKey: bucket.key,
+            fileId: null,
+            number,
+            size: 0,
+            storedSize: 0,
+            state: 'writing',
+            changedAt: unit.now,
           }),
         ),
       );

@@ -29,7 +29,10 @@ export function createFileTokensPart(
     actor,
     request,
   }: Pick<Call<(typeof fileTokensApi)['get']>, 'project' | 'actor' | 'request'>): Omit<Where, 'bucketId'> => ({
-    ...{ project, actor, reading: request.reading, room: request.answer },
+    project,
+    actor,
+    reading: request.reading,
+    room: request.answer,
   });
   return {
     tokens,

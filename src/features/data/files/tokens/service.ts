@@ -90,8 +90,14 @@ export function createFileTokens(
         const { count } = (await unit.one(store.count(bucket.key, file.id))) ?? {};
         if (Number(count) >= fileLimits.tokens) throw new Failure('token_limit_exceeded');
         const token: FileTokenRow = {
-          ...{ projectId: where.project.id, id: random.id(), bucketKey: bucket.key, bucketId: bucket.id },
-          ...{ fileId: file.id, expire: endOf(expire), createdAt: unit.now, accessedAt: null },
+          projectId: where.project.id,
+          id: random.id(),
+          bucketKey: bucket.key,
+          bucketId: bucket.id,
+          fileId: file.id,
+          expire: endOf(expire),
+          createdAt: unit.now,
+          accessedAt: null,
         };
         await unit.run(store.insert(token));
         unit.record('fileTokenCreated', recordOf(token));

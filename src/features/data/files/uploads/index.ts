@@ -73,8 +73,12 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
       await buckets.reserve(unit, where.project, bucket, { files: 1, bytes: part.size });
       const file: FileRow = {
         ...newRow(unit, arrival, fresh),
-        ...{ mimeType: part.mimeType, signature: part.md5, digest: part.sha256 },
-        ...{ sizeOriginal: part.size, sizeActual: part.storedSize, completedAt: unit.now },
+        mimeType: part.mimeType,
+        signature: part.md5,
+        digest: part.sha256,
+        sizeOriginal: part.size,
+        sizeActual: part.storedSize,
+        completedAt: unit.now,
       };
       await insert(unit, statements, file);
       await store(unit, statements, file, part);
@@ -93,7 +97,9 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
     await buckets.reserve(unit, where.project, bucket, { files: 1, bytes: chunk.size });
     const file = {
       ...newRow(unit, arrival, fresh),
-      ...{ sizeOriginal: chunk.size, chunksTotal: chunksOf(chunk.size), chunksUploaded: 0 },
+      sizeOriginal: chunk.size,
+      chunksTotal: chunksOf(chunk.size),
+      chunksUploaded: 0,
     };
     await insert(unit, statements, file);
     return file;
@@ -115,8 +121,10 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
       if (file.completedAt !== null || isThere !== undefined) return { file, isUsed: false };
       await store(unit, statements, file, part);
       const change = {
-        ...{ chunksUploaded: file.chunksUploaded + 1, sizeActual: file.sizeActual + part.storedSize },
-        ...{ updatedAt: unit.now, ...(number === 0 ? { mimeType: part.mimeType } : {}) },
+        chunksUploaded: file.chunksUploaded + 1,
+        sizeActual: file.sizeActual + part.storedSize,
+        updatedAt: unit.now,
+        ...(number === 0 ? { mimeType: part.mimeType } : {}),
       };
       await unit.run(statements.update(bucket.key, file.id, change));
       const changed = { ...file, ...change };
@@ -166,10 +174,7 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
       const { part, name } = received;
       let isAdded = false;
       try {
-        if (chunk !== undefined && part.size !== chunk.end - chunk.start + 1)
-          throw new Failure('storage_invalid_content_range', {
-            message: 'The chunk has fewer bytes than Content-Range says.',
-          });
+        demandWhole(chunk, part);
         const { fileId, permissions } = parseFields(filesApi.create.body, fields);
         const fresh = {
           id: before?.id ?? (fileId === uniqueId ? random.id() : fileId),
@@ -268,13 +273,34 @@ function arrivalOf(where: Where, bucket: Bucket, upload: Upload): Arrival {
   return { bucket, creator: creatorOf(where.actor), chunk, gzip: bucket.compression === 'gzip' && isSmall };
 }
 
+function demandWhole(chunk: ChunkRange | undefined, { size }: WrittenPart): void {
+  if (chunk !== undefined && size !== chunk.end - chunk.start + 1)
+    throw new Failure('storage_invalid_content_range', {
+      message: 'The chunk has fewer bytes than Content-Range says.',
+    });
+}
+
 /** A file of which nothing is there yet; `id` is made already where the caller has chosen none. */
 function newRow({ now }: Unit, { bucket, creator, gzip }: Arrival, { id, name, permissions }: NewFile): FileRow {
   return {
-    ...{ bucketKey: bucket.key, id, projectId: bucket.projectId },
-    ...{ name, permissions, creator, mimeType: '', signature: '', digest: '', sizeOriginal: 0, sizeActual: 0 },
-    ...{ chunksTotal: 1, chunksUploaded: 1, compression: gzip ? 'gzip' : 'none', encryption: bucket.encryption },
-    ...{ createdAt: now, updatedAt: now, completedAt: null },
+    bucketKey: bucket.key,
+    id,
+    projectId: bucket.projectId,
+    name,
+    permissions,
+    creator,
+    mimeType: '',
+    signature: '',
+    digest: '',
+    sizeOriginal: 0,
+    sizeActual: 0,
+    chunksTotal: 1,
+    chunksUploaded: 1,
+    compression: gzip ? 'gzip' : 'none',
+    encryption: bucket.encryption,
+    createdAt: now,
+    updatedAt: now,
+    completedAt: null,
   };
 }
 

@@ -5,7 +5,13 @@ import { phrase } from '../phrase.js';
 import { createLoginRequest } from '../request.js';
 import { emailCodeApi } from './api.js';
 
-const secret: SentSecret = { purpose: 'email-code', contact: 'email', form: 'code', lifeSeconds: secretLife.code };
+const secret: SentSecret<'email-code'> = {
+  purpose: 'email-code',
+  message: 'email-code',
+  contact: 'email',
+  form: 'code',
+  lifeSeconds: secretLife.code,
+};
 
 /** Login by a code that is mailed. */
 export const emailCode: LoginMethod = {
@@ -19,10 +25,7 @@ export const emailCode: LoginMethod = {
     return implement(emailCodeApi, {
       request: (call) => {
         const words = call.body.phrase ? phrase(runtime.random) : '';
-        return request(call, call.body.email, words, (unit, addressee, issued) => {
-          const variables = { code: issued.secret, phrase: words };
-          toolkit.courier.send(unit, call.project, { ...addressee, message: 'email-code', variables });
-        });
+        return request(call, call.body.email, words, (issued) => ({ code: issued.secret, phrase: words }));
       },
     });
   },

@@ -8,7 +8,13 @@ import { createLoginRequest } from '../request.js';
 import { magicUrlApi } from './api.js';
 
 const provider = 'magic-url';
-const secret: SentSecret = { purpose: 'magic-link', contact: 'email', form: 'link', lifeSeconds: secretLife.magicLink };
+const secret: SentSecret<'magic-link'> = {
+  purpose: 'magic-link',
+  message: 'magic-link',
+  contact: 'email',
+  form: 'link',
+  lifeSeconds: secretLife.magicLink,
+};
 
 /** Login by a link that is mailed. Following the link changes nothing: mail scanners do that too, so a page has to post the secret. */
 export const magicUrl: LoginMethod = {
@@ -19,7 +25,7 @@ export const magicUrl: LoginMethod = {
   secret,
   operations: (runtime, toolkit) => {
     const { random, config } = runtime;
-    const { courier, projects, redeem } = toolkit;
+    const { projects, redeem } = toolkit;
     const request = createLoginRequest(runtime, toolkit, secret);
     const ownPage = addressBelow(config.baseUrl, 'auth/link');
     return implement(magicUrlApi, {
@@ -27,10 +33,10 @@ export const magicUrl: LoginMethod = {
         const { project, body } = call;
         const words = body.phrase ? phrase(random) : '';
         const address = body.url === '' ? ownPage : projects.demandOwnUrl(project, body.url);
-        return request(call, body.email, words, (unit, addressee, issued) => {
-          const variables = { link: redemptionLink(address, project, issued), phrase: words };
-          courier.send(unit, project, { ...addressee, message: 'magic-link', variables });
-        });
+        return request(call, body.email, words, (issued) => ({
+          link: redemptionLink(address, project, issued),
+          phrase: words,
+        }));
       },
       login: (call) => redeem(call, provider, [secret.purpose]),
     });

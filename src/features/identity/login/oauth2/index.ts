@@ -21,6 +21,8 @@ type Returned = Call<(typeof oauth2Api)['callback']>['query'];
 /** Login by an identity provider that speaks OAuth2 or OpenID Connect. Its sessions have the key of the provider as theirs. */
 export const oauth2: LoginMethod = {
   provider: 'oauth2',
+  // The last one stands in the path of its callbacks where others have the key of a provider.
+  reserved: ['oidc', 'callback'],
   login: 'login.oauth2',
   factor,
   alerts: true,

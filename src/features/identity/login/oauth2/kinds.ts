@@ -26,9 +26,11 @@ export function createOAuth2Kinds(runtime: Pick<Runtime, 'egress' | 'clock' | 'c
       if (before[name] !== after[name])
         throw invalid(`The ${name} cannot change, as it decides who the users are. Add another provider.`);
   };
+  const logins = { login: 'login.oauth2', startPath: 'account/sessions/oauth2' } as const;
   return [
     {
       kind: 'oauth2',
+      ...logins,
       keys: new Set(Object.keys(builtIns)),
       parse: (key, config) => {
         const parsed = parse(config);
@@ -45,6 +47,7 @@ export function createOAuth2Kinds(runtime: Pick<Runtime, 'egress' | 'clock' | 'c
     },
     {
       kind: 'oidc',
+      ...logins,
       parse: (_, config) => {
         const parsed = parse(config);
         if (parsed.issuer === undefined) throw invalid('An OpenID Connect provider needs its issuer.');

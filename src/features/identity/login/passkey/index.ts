@@ -10,6 +10,7 @@ import { createPasskeyLogin, passkeyLogin } from './method.js';
 /** Login by a passkey, of a named address or of whatever user the device has. */
 export const passkey: LoginMethod = {
   ...passkeyLogin,
+  reserved: ['webauthn'],
   login: 'login.passkey',
   alerts: true,
   operations: (runtime, toolkit) => {

@@ -13,6 +13,7 @@ const factor = 'password';
 /** Login by e-mail address and password. Unknown address, no password and wrong password are one and the same answer, in the same time. */
 export const password: LoginMethod = {
   provider,
+  reserved: [factor],
   login: 'login.password',
   factor,
   alerts: true,

@@ -6,7 +6,13 @@ import { createLoginRequest } from '../request.js';
 import { phoneCodeApi } from './api.js';
 
 const provider = 'phone';
-const secret: SentSecret = { purpose: 'phone-code', contact: 'phone', form: 'code', lifeSeconds: secretLife.code };
+const secret: SentSecret<'phone-code'> = {
+  purpose: 'phone-code',
+  message: 'phone-code',
+  contact: 'phone',
+  form: 'code',
+  lifeSeconds: secretLife.code,
+};
 
 /** Login by a code that is sent by SMS, where the installation has a gateway. */
 export const phoneCode: LoginMethod = {
@@ -20,10 +26,7 @@ export const phoneCode: LoginMethod = {
     return implement(phoneCodeApi, {
       request: (call) => {
         if (runtime.config.smsUrl === undefined) throw new Failure('general_phone_disabled');
-        return request(call, call.body.phone, '', (unit, addressee, issued) => {
-          const variables = { code: issued.secret };
-          toolkit.courier.send(unit, call.project, { ...addressee, message: 'phone-code', variables });
-        });
+        return request(call, call.body.phone, '', (issued) => ({ code: issued.secret }));
       },
       login: (call) => toolkit.redeem(call, provider, [secret.purpose]),
     });

@@ -46,6 +46,8 @@ export function createSamlKind(runtime: Pick<Runtime, 'egress' | 'clock' | 'conf
 
   return {
     kind: 'saml',
+    login: 'login.saml',
+    startPath: 'account/sessions/saml',
     prepare: async ({ metadata, ...config }) => {
       if (typeof metadata === 'string') return { metadataUrl: undefined, ...(await readMetadata(metadata)), ...config };
       if (typeof config.metadataUrl !== 'string') return config;

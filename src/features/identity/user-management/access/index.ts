@@ -21,11 +21,13 @@ interface Deps {
   readonly tokens: Tokens;
   readonly activity: ActivityLog;
   readonly identities: Identities;
+  /** What tokens that log a user in are issued for. */
+  readonly tokenPurpose: string;
 }
 
 /** How server keys let users in and put them out. */
 export function createAccess({ db, random }: Pick<Runtime, 'db' | 'random'>, deps: Deps) {
-  const { users, sessions, secrets, userChanges, tokens, activity, identities } = deps;
+  const { users, sessions, secrets, userChanges, tokens, activity, identities, tokenPurpose } = deps;
   /** The session a token is made of: the newest, the one that is named, or none. */
   const sessionFor = async (project: Project, userId: string, id: string): Promise<Session | null> => {
     if (id === '') return null;
@@ -73,12 +75,14 @@ export function createAccess({ db, random }: Pick<Runtime, 'db' | 'random'>, dep
         const account = await userChanges.lockById(unit, project, params.userId);
         if (!account.status) throw new Failure('user_blocked');
         unit.record('accountTokenCreated', {
-          ...{ resource: `users/${account.id}`, userId: account.id, payload: { userId: account.id } },
+          resource: `users/${account.id}`,
+          userId: account.id,
+          payload: { userId: account.id },
         });
         // Several may be open at once, for several devices: each is a subject of its own.
         const subject = `${account.id}/${random.id()}`;
         const form = { length: body.length };
-        const wanted = { purpose: 'server-token', subject, userId: account.id, recipient: '', form } as const;
+        const wanted = { purpose: tokenPurpose, subject, userId: account.id, recipient: '', form } as const;
         return secrets.issue(unit, project, { ...wanted, lifeSeconds: body.expire });
       });
       return toToken(issued, issued.secret);

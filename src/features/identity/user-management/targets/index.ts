@@ -5,7 +5,7 @@ import { emailAddress, phoneNumber, uniqueId } from '#src/contract/shapes.js';
 import type { Target, UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Lists, listRequestOf, readList } from '../../../../platform/list-query/index.js';
+import { type Lists, listRequestOf } from '../../../../platform/list-query/index.js';
 import { toTarget, type UserChanges, type Users } from '../../users/index.js';
 import type { OfUser } from '../keys.js';
 import { targetsApi } from './api.js';
@@ -38,9 +38,7 @@ export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 
       const { id } = await users.get(db, project.id, params.userId);
       const listing = { rows: store.ofUser(project.id, id), select: store.packed(), fields: targetFields };
       const listRequest = listRequestOf({ query, request });
-      const page = await readList(db, listRequest, (snapshot, maxBytes) =>
-        lists.page(snapshot, listing, listRequest, maxBytes),
-      );
+      const page = await lists.read(db, listing, listRequest);
       return { total: page.total, targets: page.rows.map((row) => toTarget(id, JSON.parse(String(row.packed)))) };
     },
     create: (call) =>

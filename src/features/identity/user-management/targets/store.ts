@@ -1,12 +1,10 @@
 import type { Sql } from '#src/platform/db/query.js';
-import type { ListField } from '../../../../platform/list-query/index.js';
+import { commonFields, type ListField } from '../../../../platform/list-query/index.js';
 import { userTable } from '../../users/index.js';
 
 /** What queries of lists of targets may speak of. */
 export const targetFields = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
-  $updatedAt: { column: 'updated_at', type: 'instant' },
+  ...commonFields,
   userId: { column: 'user_id', type: 'text' },
   providerId: { column: 'provider_id', type: 'text', nullable: true },
   providerType: { column: 'provider_type', type: 'text' },

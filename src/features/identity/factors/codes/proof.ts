@@ -3,9 +3,9 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import { keyedDigest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Limits, proofKey } from '../../installation/index.js';
+import { type Limits, proofKey } from '../../../installation/index.js';
+import { type AuthenticatorRow, authenticators, type FactorStore, recoveryCodes, sealedSeeds } from '../store.js';
 import { readRecoveryCode } from './recovery-codes.js';
-import { type AuthenticatorRow, authenticators, type FactorStore, recoveryCodes, sealedSeeds } from './store.js';
 import type { Totp } from './totp.js';
 
 /** A second factor that is proved by a code which nobody sends. */

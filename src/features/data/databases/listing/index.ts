@@ -2,24 +2,23 @@ import { mapLook } from '#src/contract/answer-room.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
-  type ItemFields,
+  commonFields,
   type ListField,
   type ListQueries,
   type ListRequest,
   type Lists,
   readList,
-} from '../../../platform/list-query/index.js';
-import type { Relation } from './relations/model.js';
-import { shownAttributes } from './relations/relation.js';
-import type { Attribute, Collection, Index } from './schema.js';
-import type { Databases } from './service.js';
-import { collections, createDatabaseStore, type DatabaseRow, databases } from './store.js';
-import { toAttribute, toIndex } from './view.js';
+} from '../../../../platform/list-query/index.js';
+import type { Relation } from '../relations/model.js';
+import { shownAttributes } from '../relations/relation.js';
+import type { Attribute, Collection, Index } from '../schema.js';
+import type { Databases } from '../service.js';
+import { collections, createDatabaseStore, type DatabaseRow, databases } from '../store.js';
+import { toAttribute, toIndex } from '../view.js';
+import { type ItemFields, pageOfItems } from './items.js';
 
 const common = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
-  $updatedAt: { column: 'updated_at', type: 'instant' },
+  ...commonFields,
   name: { column: 'name', type: 'text' },
   enabled: { column: 'enabled', type: 'boolean' },
 } as const satisfies Readonly<Record<string, ListField>>;
@@ -65,9 +64,7 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
   return {
     databases: async (project: Project, request: ListRequest): Promise<{ total: number; databases: DatabaseRow[] }> => {
       const listing = { rows: store.rows(project.id), select: store.columns(), fields: common, search };
-      const { total, rows } = await readList(db, request, (snapshot, maxBytes) =>
-        lists.page(snapshot, listing, request, maxBytes),
-      );
+      const { total, rows } = await lists.read(db, listing, request);
       return { total, databases: rows.map((row) => databases.decode(row)) };
     },
     /** Throws Failure `database_not_found`. */
@@ -91,13 +88,13 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
         fields: attributeFields,
         valuesOf: (one: Attribute | Relation) => valuesOf(toAttribute(one), one),
       };
-      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, list, request));
+      return db.snapshot((snapshot) => pageOfItems({ sql, lists }, snapshot, list, request));
     },
     /** Throws Failure `collection_not_found`. */
     indexes: async (project: Project, at: InCollection, request: ListQueries) => {
       const { indexes: items } = await found(project, at);
       const list = { items, fields: indexFields, valuesOf: (one: Index) => valuesOf(toIndex(one), one) };
-      return db.snapshot((snapshot) => lists.pageOfItems(snapshot, list, request));
+      return db.snapshot((snapshot) => pageOfItems({ sql, lists }, snapshot, list, request));
     },
   };
 }
