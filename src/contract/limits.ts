@@ -147,6 +147,7 @@ export const queryBounds = {
   defaultLimit: 25,
   depth: 10,
   search: 256,
+  searches: 10,
 } as const;
 
 /** Bounds of the schema of a collection; Postgres has at most 1600 columns in a table, counting dropped ones. */

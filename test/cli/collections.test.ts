@@ -126,6 +126,34 @@ test('what commands make a running server knows at once, and shows as they do', 
   assert.equal((await rest('/databases/blog')).enabled, false);
 });
 
+test('relationships of every kind are made by command, and are in the description of the API at once', async () => {
+  await place.json(['database', 'create', 'Related', '--project', 'shop', '--id', 'related']);
+  const at = ['--project', 'shop', '--database', 'related'];
+  for (const id of ['things', 'people']) await place.json(['collection', 'create', id, ...at, '--id', id]);
+  const schemas = async () => {
+    const { components } = (await rest('/openapi.json')) as { components: { schemas: Record<string, Json> } };
+    const keys = (id: string) => Object.keys((components.schemas[`Data.related.${id}`]?.properties ?? {}) as Json);
+    return { things: keys('things'), people: keys('people') };
+  };
+  for (const [kind, onDelete] of [
+    ['oneToOne', 'restrict'],
+    ['oneToMany', 'cascade'],
+    ['manyToOne', 'setNull'],
+    ['manyToMany', 'setNull'],
+  ] as const) {
+    const relation = ['--type', 'relationship', '--related', 'people', '--relation', kind, '--two-way', `of-${kind}`];
+    const made = await place.json<Json>([
+      ...['collection', 'add-attribute', 'things', kind, ...at, ...relation, '--on-delete', onDelete],
+    ]);
+    const { relatedCollection, relationType, twoWay, twoWayKey, side } = made;
+    const seen = [relatedCollection, relationType, twoWay, twoWayKey, made.onDelete, side];
+    assert.deepEqual(seen, ['people', kind, true, `of-${kind}`, onDelete, 'parent']);
+    assert.deepEqual(await rest(`/databases/related/collections/things/attributes/${kind}`), made);
+    const { things, people } = await schemas();
+    assert.ok(things.includes(kind) && people.includes(`of-${kind}`), `${kind}: ${things} ${people}`);
+  }
+});
+
 test('the audit log names the operator', async () => {
   const rows = await place.sql(
     "select action, actor_kind, actor_id from audit_entries where action like 'collection%' or action like 'index%'",

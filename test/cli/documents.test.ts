@@ -255,6 +255,24 @@ test(`${many} lines beside a server, killed in between, in constant memory and a
   assert.equal(await server.ended, 0);
 });
 
+test('members of other services that are not imported are named', async () => {
+  const known = { $sequence: '7', $collectionId: 'x', $databaseId: 'y', $tableId: 'z', $permissions: [] };
+  const given = [
+    { $id: 'f1', ...known, n: 1 },
+    { $id: 'f2', $tenant: 4, '$\u001b[1m': 1, n: 2 },
+  ];
+  const quiet = await imported(['-', ...of('third')], lines(given.slice(0, 1)));
+  assert.deepEqual(quiet.counts, { created: 1, updated: 0, unchanged: 0, failed: 0 });
+  const told = await imported(['-', '--upsert', ...of('third')], lines(given));
+  const counts = { created: 1, updated: 0, unchanged: 1, failed: 0 };
+  assert.deepEqual(told.counts, { ...counts, ignored: ['$tenant', '$\u001b[1m'] });
+  const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`$m${at}`, at]));
+  const { out } = await place.svc(['document', 'import', '-', ...of('third')], {
+    input: lines([many, given[1] ?? {}]),
+  });
+  assert.match(out, /Not imported: \$m0, .*\$m19\.\n$/);
+});
+
 test('an import takes texts as they are, also those that look like operators', async () => {
   const file = lines([{ $id: 'planted', text: '{"method":"stringConcat","values":["more"]}' }]);
   writeFileSync(fileAt('planted.ndjson'), file);

@@ -29,6 +29,13 @@ const made = await collection({
     host: { type: 'ip' },
     state: { type: 'enum', elements: ['new', 'done'] },
     tags: { type: 'string', size: 20, array: true },
+    code: { type: 'varchar', size: 20 },
+    body: { type: 'text' },
+    story: { type: 'mediumtext' },
+    scroll: { type: 'longtext' },
+    big: { type: 'bigint' },
+    prices: { type: 'float', array: true },
+    flags: { type: 'boolean', array: true },
   },
 });
 const documents = made.documents as '/documents';
@@ -96,6 +103,10 @@ test('a program compiles against the served document and the types for an SDK, a
     const { data: made } = await create({ title: 'a', state: 'new', tags: ['x'] });
     if (made === undefined) throw new Error('refused');
     export const read = made.title.length + (made.count ?? 0);
+    export const texts = [made.due, made.mail, made.page, made.host, made.code, made.body, made.story, made.scroll].map(
+      (text) => text?.toUpperCase(),
+    );
+    export const others = [made.open === true, made.big, made.price?.toFixed(), made.prices?.[0]?.toFixed(), made.flags?.[0] === true];
     const params = { path: { documentId: made.$id } };
     await client.PATCH('${documents}/{documentId}', { params, body: { data: { count: 2 } } });
     const { data: list } = await client.GET('${documents}', { params: { query: {} } });
@@ -111,6 +122,9 @@ test('a program compiles against the served document and the types for an SDK, a
     "await create({ title: 'a', titel: 'b' });",
     'await create({ count: 1 });',
     "await create({ title: 'a', state: 'old' });",
+    "await create({ title: 'a', prices: ['1'] });",
+    "await create({ title: 'a', body: 1 });",
+    'made.flags?.[0]?.length;',
     'made.count.toFixed();',
     'made.titel;',
   ];

@@ -32,6 +32,8 @@ export interface Rules {
   /** Whether `notEqual` finds nulls. */
   readonly nullDiffers: boolean;
   finds(method: string, text: string, part: string): boolean;
+  /** Whether a text has the words that are looked for. */
+  hasWords(words: ReadonlySet<string>, wanted: ReadonlySet<string>): boolean;
   has(list: readonly Scalar[], value: Scalar): boolean;
   within(fromLow: number, fromHigh: number): boolean;
   /** Which values `equal` accepts. */
@@ -62,6 +64,12 @@ export function findsText(method: string, text: string, part: string): boolean {
   return method === 'endsWith' ? text.endsWith(part) : text.includes(part);
 }
 
+/** The different words of a text, whose letters have lost their case and whose characters are composed. */
+function wordsOf(text: string): ReadonlySet<string> {
+  const plain = text.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC').replaceAll('ς', 'σ');
+  return new Set(plain.split(/[^\p{L}\p{M}\p{N}]+/u).filter((word) => word !== ''));
+}
+
 /** The language as it is decided. */
 export const decided: Rules = {
   compare,
@@ -69,6 +77,7 @@ export const decided: Rules = {
   nullDiffers: false,
   finds: (method, text, part) => findsText(method, lowerAscii(text), lowerAscii(part)),
   has: (list, value) => list.includes(value),
+  hasWords: (words, wanted) => wanted.size > 0 && [...wanted].every((word) => words.has(word)),
   within: (fromLow, fromHigh) => fromLow >= 0 && fromHigh <= 0,
   accepted: (values) => values,
   tieDescending: (first) => (first?.key === '$createdAt' || first?.key === '$updatedAt') && first.descending,
@@ -92,9 +101,16 @@ export function createEvaluator(
     if (method === 'or') return nested.some((inner) => matches(row, inner));
     const value = row[attribute] ?? null;
     if (method === 'isNull' || method === 'isNotNull') return (value === null) === (method === 'isNull');
+    if (method === 'search' || method === 'notSearch') {
+      const found = rules.hasWords(wordsOf(String(value ?? '')), wordsOf(String(values[0])));
+      return found === (method === 'search');
+    }
     if (value === null) return method === 'notEqual' && rules.nullDiffers;
     const given = values.map((one) => typed(attribute, one));
-    if (typeof value === 'object') return given.some((one) => rules.has(value, one));
+    if (typeof value === 'object') {
+      const list = value.map((one) => typed(attribute, one));
+      return given.some((one) => rules.has(list, one));
+    }
     if (['startsWith', 'endsWith', 'contains'].includes(method))
       return given.some((part) => rules.finds(method, String(value), String(part)));
     if (method === 'equal') return rules.accepted(given).some((one) => rules.compare(value, one) === 0);
@@ -140,7 +156,7 @@ export function createEvaluator(
 
     const selects = queries
       .filter(({ method }) => method === 'select')
-      .flatMap(({ values = [] }) => values.map(String));
+      .flatMap(({ values = [] }) => values.map((value) => String(value).replace(/\..*/, '')));
     const keys = selects.length === 0 || selects.includes('*') ? null : selects.filter((key) => !key.startsWith('$'));
     const exact = total === 'exact' || filters.length === 0;
     const counted = exact ? matching.length : rules.count(matching.length, totalLimit);

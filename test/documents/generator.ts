@@ -1,12 +1,12 @@
 // Random queries over the collection of `rows.ts`, most of them near to what is there.
 import type { Row, Total, WireQuery } from './evaluator.js';
 import type { Random } from './random.js';
-import { attributes, aValue, type Key } from './rows.js';
+import { attributes, authors, aValue, type Key, searched } from './rows.js';
 
 const keys = Object.keys(attributes) as Key[];
 const arrays = keys.filter((key) => 'array' in attributes[key]);
 const scalars = keys.filter((key) => !arrays.includes(key));
-const texts = ['title', 'word', 'mail', 'site', 'address', 'kind', 'name', 'body'] as const;
+const texts = ['title', 'word', 'mail', 'site', 'address', 'kind', 'name', 'body', 'story', 'scroll'] as const;
 const system = ['$id', '$sequence', '$createdAt', '$updatedAt'] as const;
 const comparisons = ['notEqual', 'lessThan', 'lessThanEqual', 'greaterThan', 'greaterThanEqual'];
 
@@ -28,7 +28,7 @@ export function createGenerator(random: Random, rows: readonly Row[]) {
     if (known === null || (own !== undefined && random.chance(0.2)))
       return own === undefined ? known : aValue(random, own);
     if (typeof known === 'bigint' && random.chance(0.3)) return within64(known + BigInt(random.below(3) - 1));
-    if (key === 'at') return asWritten(String(known));
+    if (key === 'at' || key === 'moments') return asWritten(String(known));
     return known;
   };
   const asWritten = (instant: string): string => {
@@ -50,12 +50,35 @@ export function createGenerator(random: Random, rows: readonly Row[]) {
     return random.chance(0.1) ? turned + random.pick(['%', '_', '!', '\\', '']) : turned;
   };
 
+  /** Words of texts, most of them of one text, in another order, case and form; sometimes none. */
+  const search = (): WireQuery => {
+    const attribute = random.pick(searched);
+    const found = String(value(attribute)).match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+    const asked = found.filter(() => random.chance(0.7)).reverse();
+    if (random.chance(0.15)) asked.push(random.pick(['ada', 'nowhere', 'ΩMEGA', 'SS', 'é']));
+    const form = random.pick(['NFC', 'NFD'] as const);
+    const text = asked
+      .map((word) => (random.chance(0.3) ? swapCase(word) : word).normalize(form))
+      .join(random.pick([' ', '-', '%']));
+    return { method: random.pick(['search', 'notSearch']), attribute, values: [text] };
+  };
+  /** Conditions on the one document that another is related to. */
+  const related = (): WireQuery => {
+    const attribute = 'author';
+    const method = random.pick(['equal', 'notEqual', 'isNull', 'isNotNull']);
+    if (method.startsWith('is')) return { method, attribute };
+    const one = () => random.pick([...authors, 'nobody']);
+    return { method, attribute, values: method === 'equal' ? some(3, one) : [one()] };
+  };
+
   const filter = (depth: number): WireQuery => {
     if (depth < 3 && random.chance(0.2)) {
       const values = [filter(depth + 1), ...some(2, () => filter(depth + 1))];
       return { method: random.pick(['and', 'or']), values };
     }
     const attribute = random.chance(0.1) ? random.pick(system) : random.pick(scalars);
+    if (random.chance(0.1)) return related();
+    if (random.chance(0.12)) return search();
     const kind = random.below(10);
     if (kind === 0) return { method: random.pick(['isNull', 'isNotNull']), attribute: random.pick(keys) };
     if (kind <= 2)
@@ -83,7 +106,7 @@ export function createGenerator(random: Random, rows: readonly Row[]) {
     method: 'select',
     values: random.chance(0.1)
       ? ['*']
-      : [...new Set(some(4, () => random.pick<string>([...keys, '$id', '$createdAt'])))],
+      : [...new Set(some(4, () => random.pick<string>([...keys, 'author.name', '$id', '$createdAt'])))],
   });
 
   return (): Asked => {

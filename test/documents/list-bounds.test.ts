@@ -21,12 +21,15 @@ const collection = await aCollection({
   },
 });
 
+(await key.post(collection.indexes, { key: 'words', type: 'fulltext', attributes: ['text'] })).expect(202);
+
 const equal = (count: number) => ({
   method: 'equal',
   attribute: 'text',
   values: Array.from({ length: count }, (_, at) => `v${at}`),
 });
 const digits = { method: 'equal', attribute: 'whole', values: Array(500).fill(1) };
+const search = { method: 'search', attribute: 'text', values: ['word'] };
 const isNull = { method: 'isNull', attribute: 'text' };
 const both = (method: string, values: readonly unknown[]) => ({ method, values });
 const over: Readonly<Record<string, readonly unknown[]>> = {
@@ -40,6 +43,13 @@ const over: Readonly<Record<string, readonly unknown[]>> = {
       'or',
       Array.from({ length: 51 }, () => isNull),
     ),
+  ],
+  'searches within and and or': [
+    both(
+      'and',
+      Array.from({ length: 5 }, () => search),
+    ),
+    both('or', [search, ...Array.from({ length: 5 }, () => ({ ...search, method: 'notSearch' }))]),
   ],
   '4 x 500 values': Array.from({ length: 4 }, () => digits),
 };

@@ -192,13 +192,20 @@ test('only what the SDKs print is an operator; a create stores every text as it 
     '{"method":"toggle","values":{}}',
     '{"values":[]}',
     '["toggle"]',
-    `{"method":"toggle","values":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
   ];
   const path = await aDocument({ long: Operator.toggle() });
   assert.equal((await key.get(path)).body.long, Operator.toggle());
   for (const text of texts)
     assert.equal((await key.patch(path, { data: { long: text } })).expect(200).body.long, text, text.slice(0, 50));
-  (await key.patch(path, { data: { long: Operator.toggle() } })).refused(400, 'document_invalid_structure');
+  const nested = [
+    '{"method":"stringConcat","values":[{"a":1}]}',
+    '{"method":"stringConcat","values":[["a",["b"]]]}',
+    `{"method":"toggle","values":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
+  ];
+  for (const text of [Operator.toggle(), ...nested]) {
+    (await key.patch(path, { data: { long: text } })).refused(400, 'document_invalid_structure');
+    (await key.put(path, { data: { long: text } })).refused(400, 'document_invalid_structure');
+  }
   const [tags] = [[Operator.toggle().slice(0, 9)]];
   assert.deepEqual((await key.patch(path, { data: { tags } })).expect(200).body.tags, tags);
 });

@@ -8,7 +8,7 @@ import { runSql } from '../harness/database.js';
 import { createEvaluator, decided, type Evaluation, findsText, type Row, type Rules, type Value } from './evaluator.js';
 import { type Asked, createGenerator } from './generator.js';
 import { createRandom, seed } from './random.js';
-import { aDocument, attributes } from './rows.js';
+import { aDocument, attributes, authors, searched } from './rows.js';
 import { aBackend, inParallel, queryString } from './setup.js';
 
 const connections = 12;
@@ -21,18 +21,28 @@ const { key } = backend;
 const rows: Row[] = [];
 /** What was asked and answered. */
 const answered: { readonly asked: Asked; readonly shown: string }[] = [];
-const data = { datetimes: ['at', '$createdAt', '$updatedAt'], totalLimit };
+const data = { datetimes: ['at', 'moments', '$createdAt', '$updatedAt'], totalLimit };
+const whole = ['count', 'rank', 'big', '$sequence'];
 
 /** A document of an answer in the forms of the evaluator. */
 function toRow(printed: unknown): Row {
   const row: Record<string, Value> = {};
   for (const [name, value] of Object.entries(printed as Record<string, Value>)) {
-    if (['count', 'rank', '$sequence'].includes(name)) row[name] = value === null ? null : BigInt(String(value));
+    if (whole.includes(name)) row[name] = value === null ? null : BigInt(String(value));
     else if (name === 'numbers') row[name] = Array.isArray(value) ? value.map((one) => BigInt(String(one))) : value;
     else if (name === 'ratio') row[name] = value === null ? null : Number(value);
+    else if (name === 'ratios') row[name] = Array.isArray(value) ? value.map(Number) : value;
+    else if (name === 'author' && typeof value === 'object' && value !== null) row[name] = authorOf(value);
     else if (!['$permissions', '$collectionId', '$databaseId'].includes(name)) row[name] = value;
   }
   return row;
+}
+
+/** The id of a related document that a selection shows, whose name is its id. */
+function authorOf(shown: object): string {
+  const { $id, name } = shown as Readonly<Record<string, string>>;
+  assert.equal(name, $id);
+  return String($id);
 }
 
 const alwaysShown = ['$id', '$sequence', '$createdAt', '$updatedAt'];
@@ -102,10 +112,18 @@ before(async () => {
     ['by-count', ['count'], ['ASC']],
   ] as const)
     (await key.post(collection.indexes, { key: name, type: 'key', attributes: keys, orders })).expect(202);
+  for (const name of searched)
+    (await key.post(collection.indexes, { key: `words-${name}`, type: 'fulltext', attributes: [name] })).expect(202);
+  const related = await backend.collection({ attributes: { name: { type: 'string', size: 10 } } });
+  for (const documentId of authors)
+    (await key.post(related.documents, { documentId, data: { name: documentId } })).expect(201);
+  const relationship = { relatedCollectionId: related.id, type: 'manyToOne', key: 'author' };
+  (await key.post(`${collection.attributes}/relationship`, relationship)).expect(202);
   for (let at = 0; at < 120; at++) {
     // Ids in another order than rows, and often the same instant for several.
     const documentId = `${random.pick(['a', 'B', 'b', 'Z'])}${random.below(2 ** 31)}-${at}`;
-    const body = printJson({ documentId, data: aDocument(random) });
+    const author = random.chance(0.2) ? null : random.pick(authors);
+    const body = printJson({ documentId, data: { ...aDocument(random), author } });
     rows.push(toRow(parseJson((await key.post(collection.documents, body)).expect(201).text)));
     if (random.chance(0.3)) target.clock.advance(random.below(5000));
   }
@@ -163,6 +181,10 @@ const mistakes: Record<string, Partial<Rules>> = {
   'only the first of several values counts': { accepted: (values) => values.slice(0, 1) },
   'arrays contain parts of elements': {
     has: (list, value) => list.some((one) => String(one).includes(String(value))),
+  },
+  'one word of several is enough': { hasWords: (words, wanted) => [...wanted].some((word) => words.has(word)) },
+  'a search without words finds everything': {
+    hasWords: (words, wanted) => [...wanted].every((word) => words.has(word)),
   },
   'the tie-break follows every leading order': { tieDescending: (first) => first?.descending === true },
   'the tie-break is always ascending': { tieDescending: () => false },

@@ -1,6 +1,8 @@
 // Relationships between documents: their attributes, writes from both sides, and what a deletion does.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Operator } from 'node-appwrite';
+import { relationLimits } from '#src/contract/limits.js';
 import { startAppliance } from '../harness/appliance.js';
 import { recordedBy } from '../harness/database.js';
 import { aBackend, type TestCollection } from './setup.js';
@@ -179,6 +181,60 @@ test('nested documents are created and changed, each with its event and its audi
     'document_invalid_structure',
   );
   (await key.get(`${parents.documents}/q`)).refused(404, 'document_not_found');
+});
+
+test('an operator in a nested document that is named begins with the default where it is not there, also in a transaction', async () => {
+  const attributes = { name: text, n: { type: 'integer', default: 5 } };
+  const parents = await backend.collection({ attributes });
+  const children = await backend.collection({ attributes });
+  const relationship = { relatedCollectionId: children.id, type: 'oneToMany', key: 'kids' };
+  (await key.post(`${parents.attributes}/relationship`, relationship)).expect(202);
+  await create(parents, 'p');
+  const kid = { $id: 'k', name: Operator.stringConcat('x'), n: Operator.increment(1) };
+  for (const expected of [
+    ['x', 6],
+    ['xx', 7],
+  ]) {
+    (await change(parents, 'p', { kids: [kid] })).expect(200);
+    const { name, n } = await shown(children, 'k');
+    assert.deepEqual([name, n], expected);
+  }
+  // What was staged as a change of a document that is then gone is its creation, as for every document that is named.
+  const transactionId = (await key.post('/databases/transactions', {})).expect(201).string('$id');
+  (await key.patch(`${parents.documents}/p`, { data: { kids: [kid] }, transactionId })).expect(200);
+  (await remove(children, 'k')).expect(204);
+  (await key.patch(`/databases/transactions/${transactionId}`, { commit: true })).expect(200);
+  const { name, n } = await shown(children, 'k');
+  assert.deepEqual([name, n], ['x', 6]);
+  // One without a name is new, and its texts are as they are.
+  const plain = await create(parents, 'q', { kids: [{ name: Operator.toggle() }] });
+  const [only = ''] = (await has(parents, String(plain.$id), 'kids')) as string[];
+  assert.equal((await shown(children, only)).name, Operator.toggle());
+});
+
+test('the ids of a value and the relationships that a read follows are bounded', async () => {
+  const people = await backend.collection({ attributes: { name: text } });
+  for (const [one, other] of [
+    ['knows', 'known'],
+    ['likes', 'liked'],
+  ]) {
+    const both = { relatedCollectionId: people.id, type: 'manyToMany', twoWay: true, key: one, twoWayKey: other };
+    (await key.post(`${people.attributes}/relationship`, both)).expect(202);
+  }
+  await create(people, 'p');
+  const ids = (count: number) => Array.from({ length: count }, (_, at) => `none${at}`);
+  const refusal = await change(people, 'p', { knows: ids(relationLimits.linked + 1) });
+  assert.match(String(refusal.refused(400, 'relationship_value_invalid').body.message), /at most 1000 documents/);
+  const within = await change(people, 'p', { knows: ids(relationLimits.linked) });
+  assert.match(String(within.refused(400, 'relationship_value_invalid').body.message), /no document "none0"/);
+  const names = ['knows', 'known', 'likes', 'liked'];
+  const paths = names.flatMap((name) => names.map((next) => `${name}.${next}`));
+  const populate = (some: readonly string[]) => some.map((path, at) => `populate[${at}]=${path}`).join('&');
+  assert.equal(names.length + paths.length, relationLimits.followed);
+  (await key.get(`${people.documents}/p?${populate(paths)}`)).expect(200);
+  const beyond = [...paths, 'knows.known.knows'];
+  (await key.get(`${people.documents}/p?${populate(beyond)}`)).refused(400, 'general_query_invalid');
+  (await key.get(`${people.documents}?${populate(beyond)}`)).refused(400, 'general_query_invalid');
 });
 
 test('levels and numbers of nested documents are bounded', async () => {

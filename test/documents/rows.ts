@@ -18,11 +18,20 @@ export const attributes = {
   numbers: { type: 'integer', array: true },
   name: { type: 'varchar', size: 32 },
   body: { type: 'text' },
+  story: { type: 'mediumtext' },
+  scroll: { type: 'longtext' },
   big: { type: 'bigint' },
   lines: { type: 'text', array: true },
+  ratios: { type: 'float', array: true },
+  moments: { type: 'datetime', array: true },
+  bits: { type: 'boolean', array: true },
 } as const;
 /** The key of one of them. */
 export type Key = keyof typeof attributes;
+/** The attributes that are texts of words, and have an index of them. */
+export const searched = ['title', 'name', 'body', 'scroll'] as const;
+/** The ids of the documents that `author` relates to. */
+export const authors: readonly string[] = ['ann', 'Ann', 'bob', 'zoe'];
 
 const words = [
   ...['Ada', 'ada', 'ADA', 'Émile', 'émile', 'E\u0301mile', 'e\u0301', 'straße', 'STRASSE', 'İstanbul', 'ıstanbul'],
@@ -83,8 +92,18 @@ export function aValue(random: Random, key: Key): string | number | bigint | boo
     case 'title':
       return random.chance(0.5) ? random.pick(words) : `${random.pick(words)}${random.pick(words)}`;
     case 'name':
-    case 'body':
       return random.pick(words);
+    case 'body':
+    case 'story':
+    case 'scroll':
+      // Several words, some of them twice, so that searches find a part of the documents.
+      return Array.from({ length: 1 + random.below(3) }, () => random.pick(words)).join(random.pick([' ', ', ', '_']));
+    case 'ratios':
+      return random.pick(doubles);
+    case 'moments':
+      return `${random.pick(instants)}+00:00`;
+    case 'bits':
+      return random.chance(0.5);
     case 'big':
       return random.pick(wholes);
     case 'lines':

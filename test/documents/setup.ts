@@ -12,7 +12,7 @@ export interface AttributeGiven {
 }
 
 /** What a test says of a collection. */
-interface CollectionGiven {
+export interface CollectionGiven {
   readonly permissions?: readonly string[];
   readonly documentSecurity?: boolean;
   readonly enabled?: boolean;

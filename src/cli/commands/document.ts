@@ -105,6 +105,7 @@ const importDocuments = command({
     const progress = createProgress(output);
     const report = await reportOf(call, progress);
     const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+    const foreign = new Set<string>();
     const refuse = async (line: number, id: string | undefined, type: string, message: string) => {
       counts.failed += 1;
       await report.add({ line, ...(id === undefined ? {} : { id }), type, message });
@@ -131,6 +132,8 @@ const importDocuments = command({
     for await (const record of documentRecords(chunks, format, attributes, bodySizes.documents)) {
       bytes += record.bytes;
       const parsed = record.value === undefined ? undefined : imported(record.value);
+      for (const name of Object.keys(record.value ?? {}))
+        if (isForeign(name) && foreign.size < maxForeign) foreign.add(name.slice(0, 40));
       if (record.problem !== undefined) await refuse(record.line, undefined, 'line_invalid', record.problem);
       else if (typeof parsed === 'string') await refuse(record.line, undefined, 'general_argument_invalid', parsed);
       else if (parsed !== undefined) waiting.push({ line: record.line, document: parsed });
@@ -140,9 +143,11 @@ const importDocuments = command({
     progress.clear();
     await report.end();
     const { created, updated, unchanged, failed } = counts;
+    const ignored = [...foreign];
+    const left = ignored.length === 0 ? '' : ` Not imported: ${ignored.map(visible).join(', ')}.`;
     return {
-      value: counts,
-      text: `${created} documents created, ${updated} updated, ${unchanged} unchanged, ${failed} refused.`,
+      value: ignored.length === 0 ? counts : { ...counts, ignored },
+      text: `${created} documents created, ${updated} updated, ${unchanged} unchanged, ${failed} refused.${left}`,
       exitCode: failed === 0 ? 0 : 1,
     };
   },
@@ -157,6 +162,16 @@ const line = z.looseObject({
   $createdAt: z.string().nullish(),
   $updatedAt: z.string().nullish(),
 });
+
+/** Members that an export has and an import does not need: the new place decides them. */
+const ofPlace = ['$sequence', '$collectionId', '$databaseId', '$tableId'];
+/** Names of members that are told; a file may have any number. */
+const maxForeign = 20;
+
+/** Whether a member is for the service, which does not know it. */
+function isForeign(name: string): boolean {
+  return name.startsWith('$') && !Object.hasOwn(line.shape, name) && !ofPlace.includes(name);
+}
 
 /** The document of a line, or why it is none. Members of other places, such as the sequence, are dropped by the service. */
 function imported(value: Readonly<Record<string, unknown>>): ImportedDocument | string {

@@ -1,5 +1,6 @@
 import { castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { Sql } from '#src/platform/db/query.js';
+import { printJson } from '#src/platform/json.js';
 import { bind, type Fragment, join } from './fragment.js';
 import { fulltextSearch } from './fulltext.js';
 import type { Comparison, Condition, TextMatch } from './parse.js';
@@ -77,6 +78,15 @@ export function createCompiler<F>(
     const given = valueList({ dialect, list }, columns.kindOf(field), values);
     return { sql: `${column} ${dialect === 'sqlite' ? 'in' : '= any'} (${given.sql})`, values: given.values };
   };
+  /** SQLite does not read every double from text as the number that it is, so those in lists are compared as they are printed. */
+  const printedIn = (values: readonly unknown[]): Fragment => {
+    const given = valueList(
+      { dialect, list },
+      'text',
+      values.map((value) => printJson(value)),
+    );
+    return { sql: `element.value in (${given.sql})`, values: given.values };
+  };
   const match = (column: string, patterns: readonly string[]): Fragment => {
     if (patterns.length === 1) return { sql: `${column} ${like} ? escape '!'`, values: patterns };
     const given = valueList({ dialect, list }, 'text', patterns);
@@ -86,9 +96,11 @@ export function createCompiler<F>(
     const column = columns.equal(field);
     // Without `limit 1` SQLite 3.51 and later turn EXISTS into a join, and an OFFSET then counts a row once for each element it matches.
     if (dialect === 'sqlite') {
-      const given = oneOf('element.value', field, values);
+      const isDouble = columns.kindOf(field) === 'double';
+      const given = isDouble ? printedIn(values) : oneOf('element.value', field, values);
+      const elements = `json_each(${isDouble ? printedElements(column) : column})`;
       return {
-        sql: `exists (select 1 from json_each(${column}) as element where ${given.sql} limit 1)`,
+        sql: `exists (select 1 from ${elements} as element where ${given.sql} limit 1)`,
         values: given.values,
       };
     }
@@ -97,6 +109,11 @@ export function createCompiler<F>(
     return { sql: `exists (select 1 from ${from} where ${given.sql})`, values: given.values };
   };
   return condition;
+}
+
+/** A list of numbers in SQLite as a list of their texts. */
+function printedElements(column: string): string {
+  return `'["' || replace(substr(${column}, 2, length(${column}) - 2), ',', '","') || '"]'`;
 }
 
 function pattern(method: TextMatch, value: string): string {

@@ -120,6 +120,7 @@ const withoutValues = ['and', 'or', 'limit', 'offset', 'cursorAfter', 'cursorBef
 function createCount(requested: number) {
   let queries = 0;
   let values = 0;
+  let wordSearches = 0;
   const demand = (total: number, max: number, what: string) => {
     if (total > max)
       throw new Failure('general_query_limit_exceeded', {
@@ -134,6 +135,8 @@ function createCount(requested: number) {
     values: ({ method, values: given }: WireQuery) => {
       if (withoutValues.includes(method)) return;
       const [text] = given;
+      if (isOneOf(searches, method)) wordSearches += 1;
+      demand(wordSearches, queryBounds.searches, 'searches for words');
       values += isOneOf(searches, method) && typeof text === 'string' ? partsOf(text) : given.length;
       demand(values, queryBounds.values, 'values');
     },

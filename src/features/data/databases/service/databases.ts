@@ -24,6 +24,11 @@ export function createDatabases(deps: SchemaDeps): DatabaseService {
       await unit.one(store.holdNumbers());
       const { count } = (await unit.one(store.countDatabases(projectId))) ?? {};
       if (Number(count) >= schemaLimits.databases) throw new Failure('database_limit_exceeded');
+      // Its routes would be those of the transactions.
+      if (input.id === 'transactions')
+        throw new Failure('general_argument_invalid', {
+          message: 'Invalid `databaseId` param: must not be transactions',
+        });
       const id = input.id === uniqueId ? random.id() : input.id;
       const row = { projectId, id, name: input.name, enabled: input.enabled, createdAt: unit.now, updatedAt: unit.now };
       if ((await unit.one(store.insert(row))) === undefined) throw new Failure('database_already_exists');

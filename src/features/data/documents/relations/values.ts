@@ -11,6 +11,8 @@ type Data = Readonly<Record<string, unknown>>;
 export interface Target {
   readonly id: string;
   readonly input: DocumentInput | undefined;
+  /** Whether the request names it, so that it may be there: operators change it then, or begin with the defaults. */
+  readonly isNamed: boolean;
 }
 
 /** The documents that a relationship is to have. */
@@ -58,7 +60,7 @@ function targetsOf(relation: Relation, value: unknown, newId: () => string): Tar
 
 function targetOf({ key }: Relation, value: unknown, newId: () => string): Target {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return nestedOf(key, value as Data, newId);
-  return { id: idOf(key, value), input: undefined };
+  return { id: idOf(key, value), input: undefined, isNamed: true };
 }
 
 /** A document with nothing but its id is only linked. */
@@ -66,8 +68,9 @@ function nestedOf(key: string, { $id = uniqueId, $permissions, ...data }: Data, 
   const id = $id === uniqueId ? newId() : idOf(key, $id);
   const given = permissionList.nullish().safeParse($permissions);
   if (!given.success) throw invalidRelation(`"${key}" has permissions that are not valid.`);
-  const isLink = $id !== uniqueId && Object.keys(data).every((name) => name.startsWith('$'));
-  return { id, input: isLink ? undefined : { data, permissions: given.data ?? undefined } };
+  const isNamed = $id !== uniqueId;
+  const isLink = isNamed && Object.keys(data).every((name) => name.startsWith('$'));
+  return { id, input: isLink ? undefined : { data, permissions: given.data ?? undefined }, isNamed };
 }
 
 function idOf(key: string, value: unknown): string {

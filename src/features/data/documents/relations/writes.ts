@@ -3,9 +3,10 @@ import { bulkLimits, relationLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { type Collection, type Databases, isFromOne, isToOne, type Relation } from '../../databases/index.js';
+import { operatedNew } from '../changes/operated.js';
 import type { Where } from '../collections.js';
 import type { StoredDocument } from '../document.js';
-import { absent, SchemaChanged } from '../errors.js';
+import { absent, SchemaChanged, wireNow } from '../errors.js';
 import type { DocumentInput } from '../service.js';
 import type { DocumentStore, NewDocument } from '../store.js';
 import type { LinkStore } from './link-store.js';
@@ -58,10 +59,16 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
       throw invalidRelation(`a request can write ${relationLimits.nested} documents below its own.`);
     if (!isOpen) throw new Failure('user_unauthorized');
     const input: DocumentInput = { ...target.input, nesting };
+    const create = () => {
+      const sent = input.data ?? {};
+      const moment = { now: wireNow(unit), room: nesting.left.bytes };
+      const data = target.isNamed ? operatedNew(collection, sent, moment) : sent;
+      return changes.insert(unit, collection, changes.prepare(where, collection, target.id, { ...input, data }));
+    };
     const isThere = (await unit.one(store.permissions(collection, target.id))) !== undefined;
     const written = isThere
       ? await changes.update(unit, where, collection, target.id, input).catch(hideAbsence)
-      : await changes.insert(unit, collection, changes.prepare(where, collection, target.id, input));
+      : await create();
     nesting.left.bytes -= Buffer.byteLength(written.data);
     if (nesting.left.bytes < 0)
       throw invalidRelation(`the documents would have more than ${bulkLimits.bytes} bytes together.`);

@@ -28,13 +28,16 @@ export type Apply = (value: unknown, moment: Moment) => unknown;
 
 /**
  * The operator that a text stands for: an object of nothing but `method` and `values`, as the SDKs print it. Undefined for every other value,
- * which is then meant as it is.
+ * which is then meant as it is. Throws Failure `document_invalid_structure` where its values are no single ones or lists of them.
  */
 export function readOperator(value: unknown): Operator | undefined {
   if (typeof value !== 'string' || !/^\s*\{/.test(value) || !value.includes('"method"')) return undefined;
   try {
     // Only what is flat is read exactly: that takes a level of the stack for each level of the text.
-    return isOperator(JSON.parse(value)) ? withValues(parseJson(value) as Operator) : undefined;
+    const given: unknown = JSON.parse(value);
+    if (!isOperator(given)) return undefined;
+    if (given.values?.every(isFlat) === false) throw nested(given.method);
+    return withValues(parseJson(value) as Operator);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -48,15 +51,17 @@ export function misuse({ key }: Attribute, { method }: Operator, reason: string)
   });
 }
 
-function isOperator(value: unknown): boolean {
+function nested(method: string): Failure {
+  return new Failure('document_invalid_structure', {
+    message: `Invalid document structure: the operator ${method} takes single values and lists of them.`,
+  });
+}
+
+function isOperator(value: unknown): value is Pick<Operator, 'method'> & Partial<Operator> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { method, values = [], ...others } = value as Partial<Operator>;
   return (
-    typeof method === 'string' &&
-    methods.includes(method) &&
-    Array.isArray(values) &&
-    values.every(isFlat) &&
-    Object.keys(others).length === 0
+    typeof method === 'string' && methods.includes(method) && Array.isArray(values) && Object.keys(others).length === 0
   );
 }
 
