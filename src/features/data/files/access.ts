@@ -55,7 +55,14 @@ export function creatorOf(actor: WireActor): string {
   return actor.kind === 'guest' ? 'guest' : `${actor.kind}:${actor.id}`;
 }
 
+const ofUsers = 'user:';
+
 /** The creator of a user's files. */
 export function userCreator(userId: string): string {
-  return `user:${userId}`;
+  return `${ofUsers}${userId}`;
+}
+
+/** The user who is the creator; undefined for server keys and guests. */
+export function creatingUser(creator: string): string | undefined {
+  return creator.startsWith(ofUsers) ? creator.slice(ofUsers.length) : undefined;
 }

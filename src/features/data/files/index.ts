@@ -57,7 +57,7 @@ export function createFilesFeature(
     ...createUploads(runtime, { buckets, statements, writer, reader, bucketOf, idempotency }),
     ...createWrites(runtime, { buckets, statements, bucketIn, idempotency }),
   };
-  const { jobs, emptyProject } = createFileJobs(runtime, { buckets, bucketStore, statements, previews });
+  const { jobs, emptyProject, removeBytes } = createFileJobs(runtime, { buckets, bucketStore, statements, previews });
   const where = ({ project, actor, params, request }: FileCall): Where => ({
     ...{ project, actor, bucketId: params.bucketId, reading: request.reading, room: request.answer },
   });
@@ -86,6 +86,7 @@ export function createFilesFeature(
   return {
     files,
     emptyProject,
+    removeBytes,
     check: createFileCheck(runtime, statements),
     readers: createFileReaders(runtime, buckets, statements),
     operations: [...operations, ...part.operations],
