@@ -181,11 +181,23 @@ module.exports = {
       { path: packages('sharp') },
     ),
     rule(
+      'busboy-only-in-upload',
+      'One file reads forms with files; features are given the bytes.',
+      { pathNot: '^src/http/upload[.]ts$' },
+      { path: packages('@fastify/busboy') },
+    ),
+    rule(
+      'file-type-only-in-media-type',
+      'What bytes are is decided once.',
+      { pathNot: '^src/platform/media-type[.]ts$' },
+      { path: packages('file-type') },
+    ),
+    rule(
       'loaded-when-needed',
       'Most starts can do without them; by import(), or by require() within a unit of work, they cost time and memory only where they are used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'openid-client', 'otplib', '@simplewebauthn', 'sharp')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/file-store/s3|^src/platform/images/pipeline|^src/features/identity/login/saml/protocol/index|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'openid-client', 'otplib', '@simplewebauthn', 'sharp', '@fastify/busboy', 'file-type')}|^src/platform/foreign-hashes/verify|^src/graphql/engine|^src/platform/egress-client|^src/platform/file-store/s3|^src/platform/images/pipeline|^src/features/identity/login/saml/protocol/index|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         // `require` is for what is first needed inside a unit of work, where nothing can be waited for.
         dependencyTypesNot: ['type-only', 'type-import', 'require'],

@@ -127,7 +127,7 @@ export const errorCatalog = {
   storage_file_type_unsupported: { status: 400, message: 'The bucket does not take files with this extension.' },
   storage_image_resolution_exceeded: {
     status: 400,
-    message: 'The image has more pixels or bytes than can be shown in another form.',
+    message: 'The image has more pixels or bytes, or a longer side, than can be shown in another form.',
   },
   storage_invalid_appwrite_id: { status: 400, message: 'The id of the upload in the header is not valid.' },
   storage_invalid_content_range: {

@@ -190,8 +190,9 @@ export const subscribableEvents = [
 /** The word by which a webhook subscribes to every one of them. */
 export const everyEvent = '*';
 
-/** Events that only the feed, its stream and sockets carry; none of them is a change of its own in the audit log. */
+/** Events that only the feed, its stream and sockets carry. */
 export const feedOnlyEvents = [
+  'fileUpdated',
   'accountUpdated',
   'teamCreated',
   'teamUpdated',
@@ -212,10 +213,12 @@ export type FeedEvent = (typeof feedEvents)[number];
 
 /**
  * The users who may read an event, apart from server keys, who may read all: those with one of the ids, or the members of a team, and of a
- * membership also the user whose it is. Events of documents have none: permissions decide.
+ * membership also the user whose it is. Events of documents and files have no such users: permissions decide. Those of a user's files name the
+ * user, with whom they are erased.
  */
 export type Audience =
   | { readonly users: readonly string[] }
+  | { readonly creator: string }
   | {
       readonly team: string;
       readonly user?: string;

@@ -62,9 +62,12 @@ export function createFeatures(runtime: Runtime) {
     recorded: events.recorded,
   });
   const data = createData(runtime, { projects, idempotency, lists });
-  identity.erasure.withFiles(async (by, projectId, userId) => {
-    await data.forgetUser(by, projectId, userId);
-    return data.files.eraseOf(by, projectId, userId);
+  identity.erasure.withFiles({
+    erase: async (by, projectId, userId) => {
+      await data.forgetUser(by, projectId, userId);
+      return data.files.eraseOf(by, projectId, userId);
+    },
+    removeBytes: data.removeBytes,
   });
   const streams = createEventStreams(runtime, {
     projects,

@@ -9,6 +9,7 @@ export const eventPayloads: Readonly<Record<FeedEvent, z.ZodType>> = {
   documentDeleted: documentShape,
   fileCreated: fileShape,
   fileDeleted: fileShape,
+  fileUpdated: fileShape,
   sessionCreated: sessionShape,
   sessionDeleted: sessionShape,
   accountUpdated: userShape,

@@ -1,14 +1,13 @@
 // `svc user erase`: a marker in every field of a person is found nowhere afterwards, in no table, no free page and no log.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { aLoggedInUser, aPerson, aServerKey, logIn, signUpBody } from '../harness/actors.js';
-import { databaseUnderTest, type TestAppliance } from '../harness/appliance.js';
+import type { TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { rowsOf, runSql } from '../harness/database.js';
-import { tablesOf } from '../harness/platform.js';
 import { type Receiver, startReceiver } from '../harness/receiver.js';
 import { aWebhook, called, eventually, startOpen } from '../webhooks/setup.js';
+import { stored } from './setup.js';
 
 const mark = 'zqxmarker';
 const phone = '+15559876543';
@@ -20,21 +19,6 @@ const by = (target: TestAppliance) => ({
   actor: { kind: 'operator', id: 'cli' },
   requestId: 'erase',
 });
-
-/** Everything that is stored, as text: the bytes of the file and its log, or every row of every table. */
-async function stored(target: TestAppliance): Promise<string> {
-  if (databaseUnderTest === 'sqlite') {
-    const file = target.databaseUrl.slice('sqlite:'.length);
-    return [file, `${file}-wal`]
-      .filter((path) => existsSync(path))
-      .map((path) => readFileSync(path, 'latin1'))
-      .join('\n')
-      .toLowerCase();
-  }
-  const tables = [...(await tablesOf(target.appliance.runtime)).keys()];
-  const rows = await Promise.all(tables.map(async (table) => JSON.stringify(await rowsOf(target, table))));
-  return rows.join('\n').toLowerCase();
-}
 
 const foundIn = (text: string) => markers.filter((marker) => text.includes(marker));
 

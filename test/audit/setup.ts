@@ -1,7 +1,9 @@
 // An installation with a sealed audit log, and somebody who changes it by SQL with the rights of the owner of the database.
+import { existsSync, readFileSync } from 'node:fs';
 import { aLoggedInUser } from '../harness/actors.js';
 import { databaseUnderTest, startAppliance, type TestAppliance } from '../harness/appliance.js';
-import { runSql } from '../harness/database.js';
+import { rowsOf, runSql } from '../harness/database.js';
+import { tablesOf } from '../harness/platform.js';
 
 /** Starts a server with entries of a few users in its log, all sealed. */
 export async function startSealed(settings: Readonly<Record<string, string>> = {}): Promise<TestAppliance> {
@@ -29,4 +31,19 @@ export async function tamper(target: TestAppliance, ...statements: readonly stri
   ] as const;
   for (const [name, table] of names) await runSql(target, `drop trigger if exists ${onTable(name ?? '', table ?? '')}`);
   for (const statement of statements) await runSql(target, statement);
+}
+
+/** Everything that is stored, as text: the bytes of the file and its log, or every row of every table. */
+export async function stored(target: TestAppliance): Promise<string> {
+  if (databaseUnderTest === 'sqlite') {
+    const file = target.databaseUrl.slice('sqlite:'.length);
+    return [file, `${file}-wal`]
+      .filter((path) => existsSync(path))
+      .map((path) => readFileSync(path, 'latin1'))
+      .join('\n')
+      .toLowerCase();
+  }
+  const tables = [...(await tablesOf(target.appliance.runtime)).keys()];
+  const rows = await Promise.all(tables.map(async (table) => JSON.stringify(await rowsOf(target, table))));
+  return rows.join('\n').toLowerCase();
 }

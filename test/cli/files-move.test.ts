@@ -1,6 +1,6 @@
 // `svc files move` and the check of S3 settings, as an operator runs them.
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { install } from '../harness/cli.js';
@@ -56,4 +56,39 @@ test('files move copies to S3, switches the settings, and goes on after the rest
   assert.equal(wrong.code, 7);
   assert.match(wrong.err, /SVC_FILES_URL names a store that cannot be used: the service does not know the key id/);
   assert.match((await place.svc(['config', 'show'])).out, /SVC_FILES_SECRET +\*{3}\n/);
+});
+
+test('what root copies belongs to whom the data directory does', {
+  skip: process.getuid?.() !== 0 && 'needs root',
+}, async () => {
+  const other = await install();
+  after(() => other.dispose());
+  const data = join(other.dir, 'data');
+  mkdirSync(join(data, 'files/p/q'), { recursive: true });
+  writeFileSync(join(data, 'files/p/q/a'), 'text');
+  chownSync(data, 12_345, 23_456);
+  await other.json(['files', 'move', '--to', `file:${join(other.dir, 'new/place')}`]);
+  for (const path of ['new', 'new/place', 'new/place/p/q', 'new/place/p/q/a']) {
+    const { uid, gid } = statSync(join(other.dir, path));
+    assert.deepEqual([uid, gid], [12_345, 23_456], path);
+  }
+});
+
+test('config check looks whether a directory of files can be used, and makes nothing', async () => {
+  const other = await install();
+  after(() => other.dispose());
+  const checked = (directory: string) =>
+    other.svc(['config', 'check'], { env: { SVC_FILES_URL: `file:${directory}` } });
+  assert.equal((await checked(join(other.dir, 'not/there'))).code, 0);
+  assert.ok(!existsSync(join(other.dir, 'not')));
+  writeFileSync(join(other.dir, 'plain'), '');
+  for (const [directory, message] of [
+    [join(other.dir, 'plain'), /SVC_FILES_URL names a store that cannot be used: .*plain is no directory/],
+    [join(other.dir, 'plain/below'), /plain is no directory/],
+    ...(process.getuid?.() === 0 ? [] : [['/proc/files', /cannot be written to/] as const]),
+  ] as const) {
+    const { code, err } = await checked(directory);
+    assert.equal(code, 7, directory);
+    assert.match(err, message);
+  }
 });

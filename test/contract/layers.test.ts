@@ -28,6 +28,8 @@ const confined = [
     'openid-client',
     '@aws-sdk/client-s3',
     'sharp',
+    '@fastify/busboy',
+    'file-type',
   ],
 ];
 
@@ -97,6 +99,8 @@ const violations: [string, string, string][] = [
   ['s3-only-in-file-store', 'features/planted/s3', "export const later = () => import('@aws-sdk/client-s3');"],
   ['s3-only-in-file-store', 'platform/planted/s3', "import type { S3Client } from '@aws-sdk/client-s3';"],
   ['sharp-only-in-images', 'features/planted/sharp', "export const later = () => import('sharp');"],
+  ['busboy-only-in-upload', 'features/planted/form', "export const later = () => import('@fastify/busboy');"],
+  ['file-type-only-in-media-type', 'features/planted/kind', "export const later = () => import('file-type');"],
   ['loaded-when-needed', 'platform/planted/s3-store', "import '#src/platform/file-store/s3.js';"],
   ['loaded-when-needed', 'platform/planted/pipeline', "import '#src/platform/images/pipeline.js';"],
   ['mail-only-in-mailer', 'features/planted/mail', "export const later = () => import('nodemailer');"],

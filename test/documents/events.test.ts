@@ -41,6 +41,15 @@ test('each change leaves one event and one audit row, over REST and GraphQL', as
   }
 });
 
+test('each increment and decrement leaves one event and one audit row', async () => {
+  const { documents } = await aCollection({ permissions: open, attributes });
+  (await ada.client.post(documents, { documentId: 'one', data: { n: 1 } })).expect(201);
+  for (const step of ['increment', 'decrement']) {
+    const act = async () => void (await ada.client.patch(`${documents}/one/n/${step}`, { value: 2 })).expect(200);
+    assert.deepEqual((await recordedBy(target, act)).recorded, one('documentUpdated'));
+  }
+});
+
 test('an event carries the document as the answer shows it; an audit row only which attributes were given', async () => {
   const { documents } = await aCollection({ permissions: open, attributes });
   const big = '{"documentId":"one","data":{"secret":"hush \\"é😀","n":9223372036854775807}}';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { aLoggedInUser, type LoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
-import { type Client, createClient } from '../harness/client.js';
+import { createClient } from '../harness/client.js';
 import { aFileBackend, someBytes, upload } from './setup.js';
 
 const target = await startAppliance();
@@ -15,43 +15,6 @@ let bob: LoggedInUser;
 before(async () => {
   ada = await aLoggedInUser(target);
   bob = await aLoggedInUser(target);
-});
-
-/** What a caller is answered by get, list, view and download. */
-async function seen(client: Client, files: string, id: string): Promise<(number | string)[]> {
-  const [one, list, view, download] = [
-    await client.get(`${files}/${id}`),
-    await client.get(files),
-    await client.get(`${files}/${id}/view`),
-    await client.get(`${files}/${id}/download`),
-  ];
-  return [
-    one.status,
-    list.status === 200 ? `${list.list('files').length} of ${list.body.total}` : list.status,
-    view.status,
-    download.status,
-  ];
-}
-
-test('permissions of bucket and file decide alike in get, list, view and download', async () => {
-  const rows = [
-    // bucket, fileSecurity, file → guest, Ada, Bob
-    [[], false, ['read("any")'], [404, 401, 404, 404], [404, 401, 404, 404], [404, 401, 404, 404]],
-    [['read("any")'], false, [], [200, '1 of 1', 200, 200], [200, '1 of 1', 200, 200], [200, '1 of 1', 200, 200]],
-    [['read("users")'], false, [], [404, 401, 404, 404], [200, '1 of 1', 200, 200], [200, '1 of 1', 200, 200]],
-    [[], true, ['ADA'], [404, '0 of 0', 404, 404], [200, '1 of 1', 200, 200], [404, '0 of 0', 404, 404]],
-    [[], true, ['read("guests")'], [200, '1 of 1', 200, 200], [404, '0 of 0', 404, 404], [404, '0 of 0', 404, 404]],
-    [['read("users")'], true, [], [404, '0 of 0', 404, 404], [200, '1 of 1', 200, 200], [200, '1 of 1', 200, 200]],
-  ] as const;
-  for (const [ofBucket, fileSecurity, ofFile, ...expected] of rows) {
-    const files = await bucket({ permissions: ofBucket, fileSecurity });
-    const permissions = ofFile.map((one) => (one === 'ADA' ? `read("user:${ada.id}")` : one));
-    (await upload(key, files, 'text', { fileId: 'one', permissions })).expect(201);
-    const what = JSON.stringify([ofBucket, fileSecurity, permissions]);
-    for (const [at, client] of [guest, ada.client, bob.client].entries())
-      assert.deepEqual(await seen(client, files, 'one'), expected[at], `${what} caller ${at}`);
-    assert.deepEqual(await seen(key, files, 'one'), [200, '1 of 1', 200, 200]);
-  }
 });
 
 test('creating, changing and deleting need their own rights, and nobody grants roles of others', async () => {

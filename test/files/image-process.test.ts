@@ -128,6 +128,17 @@ test('the process knows no secret, and one that is killed costs its own preview 
   assert.equal((await preview('small')).status, 200);
 });
 
+test('a process that hangs is ended, and who waits behind it is served soon', { skip }, async () => {
+  assert.equal((await preview('small')).status, 200);
+  const child = await theChild();
+  process.kill(child, 'SIGSTOP');
+  const started = performance.now();
+  const statuses = (await Promise.all([preview('png'), preview('small')])).map(({ status }) => status);
+  assert.deepEqual(statuses.sort(), [200, 503]);
+  assert.ok(performance.now() - started < 15_000);
+  await until(() => !isAlive(child), 'the process is still there');
+});
+
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   test(`the process ends with the server (${signal})`, { skip }, async () => {
     const asking = preview('png').catch(() => undefined);

@@ -173,6 +173,12 @@ test('what is no image, what is hostile and what is asked wrongly is a clear err
   for (const [bytes, fileName] of unsupported)
     (await preview(bytes, fileName)).refused(400, 'storage_file_type_unsupported');
   (await preview(bomb, 'bomb.png')).refused(400, 'storage_image_resolution_exceeded');
+  // Fewer pixels than the limit, in one line.
+  const line = await sharp({ create: { width: 66_000, height: 1, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  const { body } = (await preview(line, 'line.png')).refused(400, 'storage_image_resolution_exceeded');
+  assert.match(String(body.message), /a longer side/);
   const wrong = [
     'width=4001',
     'height=-1',

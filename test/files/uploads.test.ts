@@ -1,16 +1,19 @@
 // How files come in, whole and in chunks, and what is left of those that do not.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileLimits } from '#src/contract/limits.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
-import { recordedBy, rowsOf } from '../harness/database.js';
+import { recordedBy, rowsOf, runSql } from '../harness/database.js';
 import { changeSettings } from '../harness/project.js';
 import { aFileBackend, chunkBytes, someBytes, upload, uploadChunk } from './setup.js';
 
-const target = await startAppliance();
+const target = await startAppliance({ settings: { SVC_TRUSTED_PROXIES: '127.0.0.0/8' } });
 const { key, secret, bucket } = await aFileBackend(target);
 const { runtime, features } = target.appliance;
 const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'test' }, requestId: 'test' };
@@ -184,6 +187,51 @@ test('parallel uploads never pass the quota of a project, and what is deleted gi
   const next = await bucket();
   (await upload(key, next, someBytes(900))).expect(201);
   await changeSettings(target, { 'files.maxBytes': 10_000_000_000 });
+});
+
+test('an upload in chunks is finished by whoever began it, guests by their address', async () => {
+  const files = await bucket({ permissions: ['create("any")', 'read("any")'] });
+  const [ada, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
+  const guestAt = (ip: string) => createClient(target, { headers: { 'X-Forwarded-For': ip } });
+  const callers = [ada.client, bob.client, key, guestAt('198.51.100.1'), guestAt('198.51.100.2')];
+  const two = whole.subarray(0, chunkBytes + 5);
+  for (const [at, owner] of callers.entries()) {
+    const fileId = `of-${at}`;
+    (await uploadChunk(owner, files, two, 0, { fileId })).expect(201);
+    for (const other of callers.filter((client) => client !== owner)) {
+      const goesOn = await uploadChunk(other, files, two, 1, { fileId, headers: { 'X-Service-Id': fileId } });
+      goesOn.refused(404, 'storage_file_not_found');
+      (await uploadChunk(other, files, two, 1, { fileId })).refused(409, 'storage_file_already_exists');
+      (await upload(other, files, 'text', { fileId })).refused(409, 'storage_file_already_exists');
+    }
+    const last = () => uploadChunk(owner, files, two, 1, { fileId, headers: { 'X-Service-Id': fileId } });
+    assert.equal((await last()).expect(201).body.chunksUploaded, 2);
+    // The answer was lost, and the client asks again.
+    (await last()).expect(201);
+    assert.ok((await bytesOf(files, fileId)).equals(two));
+  }
+  const creators = (await rowsOf(target, 'files')).map(({ creator }) => String(creator));
+  assert.ok(!creators.join().includes('198.51.100'));
+});
+
+test('what a killed process has left half-written goes with its row', async () => {
+  await swept();
+  const fileKey = `${target.project.id}/b/aa/left.0`;
+  const directory = join(runtime.config.dataDir, 'files', target.project.id, 'b/aa');
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'left.0.incoming'), 'half of it');
+  const at = new Date(target.clock.now()).toISOString();
+  await runSql(
+    target,
+    `insert into file_objects (key, project_id, bucket_key, number, size, stored_size, state, changed_at)
+      values (?, ?, 'b', 0, 0, 0, 'writing', ?)`,
+    [fileKey, target.project.id, at],
+  );
+  await features.jobs.run('files.sweep');
+  assert.ok(existsSync(join(directory, 'left.0.incoming')), 'it may still be written');
+  target.clock.advance(fileLimits.writingSeconds * 1000 + 1000);
+  await swept();
+  assert.ok(!existsSync(directory));
 });
 
 test('objects in the store and rows in the database are compared both ways', async () => {

@@ -1,9 +1,13 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parseFilesUrl } from '#src/platform/config/files-url.js';
 import { ConfigError } from '#src/platform/config/load.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
+import { errorCode } from '#src/platform/files.js';
 import { command } from '../command.js';
 import { maskUrl } from '../database-url.js';
 import { columns } from '../table.js';
@@ -34,7 +38,7 @@ const show = command({
 const check = command({
   path: 'config check',
   summary:
-    'Checks the settings, the files that they name, and whether an S3 service stores files. Exit code 7, with all problems, if any is invalid',
+    'Checks the settings, the files that they name, and whether the file stores can be used. Exit code 7, with all problems, if any is invalid',
   examples: ['svc config check', 'svc config check --json'],
   needs: 'config',
   run: async ({ loaded: { config, file } }) => {
@@ -50,19 +54,38 @@ const check = command({
 /** `svc config …` */
 export const configCommands = [show, check];
 
-/** Why a configured S3 service does not store objects. A directory is left to `serve`: it may be of another user, and is made when needed. */
+/** Why a configured store does not take files. Nothing is left behind: a directory that is not there yet is made by the service. */
 async function filesProblems(config: Config): Promise<string[]> {
   const problems: string[] = [];
   for (const [key, url] of [
     ['SVC_FILES_URL', config.filesUrl],
     ['SVC_FILES_FROM', config.filesFrom],
   ] as const) {
-    if (url === undefined || !url.reveal().startsWith('s3:')) continue;
-    const store = openFileStoreAt(url, config, { log: { error: () => {}, warn: () => {} } });
-    const reason = await probeFileStore(store).finally(() => store.close());
+    const location = url && parseFilesUrl(url.reveal());
+    if (location === undefined) continue;
+    const reason =
+      location.kind === 'disk' ? directoryProblem(resolve(location.directory)) : await serviceProblem(url, config);
     if (reason !== undefined) problems.push(`${key} names a store that cannot be used: ${reason}`);
   }
   return problems;
+}
+
+async function serviceProblem(url: Secret | undefined, config: Config): Promise<string | undefined> {
+  const store = openFileStoreAt(url, config, { log: { error: () => {}, warn: () => {} } });
+  return probeFileStore(store).finally(() => store.close());
+}
+
+/** Why this user cannot make files in a directory, or the directory itself in the next one above that exists. */
+function directoryProblem(directory: string): string | undefined {
+  let at = directory;
+  while (!existsSync(at) && at !== dirname(at)) at = dirname(at);
+  try {
+    if (!statSync(at).isDirectory()) return `${at} is no directory`;
+    accessSync(at, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return `${at} cannot be written to (${errorCode(error)})`;
+  }
 }
 
 /** The text of a value as it may be shown; null where the setting is unset. */

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { problemsBetween } from '#src/platform/config/cross-field.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
@@ -7,6 +8,7 @@ import {
   copyObjects,
   type FileStore,
   FileStoreError,
+  type Owner,
   openFileStoreAt,
   probeFileStore,
 } from '#src/platform/file-store/index.js';
@@ -53,9 +55,8 @@ const move = command({
     const candidate: Config = { ...config, filesUrl: new Secret(move.to), filesFrom: new Secret(move.from) };
     const [problem] = problemsBetween(candidate);
     if (problem !== undefined) throw usageError(problem, 'correct --to, or the settings of the S3 service');
-    const [source, target] = [candidate.filesFrom, candidate.filesUrl].map((url) =>
-      openFileStoreAt(url, config, runtime),
-    );
+    const deps = { log: runtime.log, owner: ownerOf(config.dataDir) };
+    const [source, target] = [candidate.filesFrom, candidate.filesUrl].map((url) => openFileStoreAt(url, config, deps));
     if (source === undefined || target === undefined) throw new TypeError('two stores were opened');
     const isSwitched =
       file !== null &&
@@ -117,6 +118,13 @@ function moveOf(to: string | undefined, { filesUrl, filesFrom, dataDir }: Config
   if (absolute(to) === current)
     throw usageError('The files are in this store already.', 'name another one with --to URL');
   return { from: current, to: absolute(to) };
+}
+
+/** Whose the data directory is, where the superuser runs the command: the service has to read and remove what is copied. */
+function ownerOf(dataDir: string): Owner | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const { uid, gid } = statSync(resolve(dataDir));
+  return { uid, gid };
 }
 
 /** A directory is meant from where the command runs, not from where the service does. */

@@ -34,6 +34,7 @@ export function createData(
     buckets: ofBuckets.buckets,
     files: ofFiles.files,
     checkFiles: ofFiles.check,
+    removeBytes: ofFiles.removeBytes,
     fileReaders: ofFiles.readers,
     scans: documents.scans,
     transfer: documents.transfer,

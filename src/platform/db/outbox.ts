@@ -29,6 +29,8 @@ export interface Recorded<E extends EventName> {
   readonly announce?: string;
   /** The user whose personal values the payload holds, if any. */
   readonly userId?: string;
+  /** Who may read the event, where that is not this user. */
+  readonly audience?: Audience | undefined;
   /** Who does it, where a unit does the work of several. */
   readonly by?: AuditContext;
 }
@@ -47,13 +49,14 @@ export interface RecordedChange {
   readonly now: Instant;
 }
 
-/** An event without an audit row of its own. */
+/** An event of the feed only. */
 export interface Announcement {
   /** Path of what it is about, such as `teams/5f…`. */
   readonly resource: string;
   /** What the event carries, as JSON text. */
   readonly data: string;
-  readonly audience: Audience;
+  /** Absent where the permissions of a document or file decide. */
+  readonly audience?: Audience | undefined;
 }
 
 /** Turns what units of work leave behind into rows. */

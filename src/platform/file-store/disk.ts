@@ -1,5 +1,5 @@
 import { constants, createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, opendir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { chown, type FileHandle, mkdir, open, opendir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorCode } from '../files.js';
 import { demandKey } from './keys.js';
@@ -10,17 +10,25 @@ const unfinished = '.incoming';
 /** A directory may be removed between its creation and the rename into it. */
 const attempts = 5;
 
+/** Whose the files and directories are that a process of the superuser makes. */
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
 /** Objects as files below a directory, a directory for each segment of a key but the last. */
-export function createDiskStore(root: string): FileStore {
+export function createDiskStore(root: string, owner?: Owner): FileStore {
   const pathOf = (key: string): string => {
     demandKey(key);
     return join(root, key);
   };
   const open0600 = async (path: string): Promise<FileHandle> => {
     for (let count = 1; ; count++) {
-      await makeDirectory(dirname(path));
+      await makeDirectory(dirname(path), owner);
       try {
-        return await open(path, 'w', 0o600);
+        const file = await open(path, 'w', 0o600);
+        if (owner !== undefined) await file.chown(owner.uid, owner.gid);
+        return file;
       } catch (error) {
         if (errorCode(error) !== 'ENOENT' || count === attempts) throw error;
       }
@@ -93,10 +101,13 @@ export function createDiskStore(root: string): FileStore {
 }
 
 /** Creates a directory, and its parents, durably. */
-async function makeDirectory(directory: string): Promise<void> {
+async function makeDirectory(directory: string, owner: Owner | undefined): Promise<void> {
   const first = await mkdir(directory, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
-  for (let at = directory; at.length >= first.length; at = dirname(at)) await syncDirectory(dirname(at));
+  for (let at = directory; at.length >= first.length; at = dirname(at)) {
+    if (owner !== undefined) await chown(at, owner.uid, owner.gid);
+    await syncDirectory(dirname(at));
+  }
 }
 
 async function syncDirectory(directory: string): Promise<void> {

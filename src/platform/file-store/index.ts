@@ -3,17 +3,21 @@ import { type FilesLocation, parseFilesUrl } from '../config/files-url.js';
 import type { Config } from '../config/schema.js';
 import type { Secret } from '../config/secret.js';
 import { lazy } from '../lazy.js';
-import { createDiskStore } from './disk.js';
+import { createDiskStore, type Owner } from './disk.js';
 import { createMovingStore } from './moving.js';
 import type { S3Deps } from './s3.js';
 import type { FileStore } from './store.js';
 
 export { type CopyProgress, copyObjects } from './copy.js';
+export type { Owner } from './disk.js';
 export { probeFileStore } from './probe.js';
 export { type FileStore, FileStoreError, ObjectNotFoundError } from './store.js';
 
 type FilesConfig = Pick<Config, 'filesUrl' | 'filesFrom' | 'filesKeyId' | 'filesSecret' | 'dataDir'>;
-type Deps = Pick<S3Deps, 'log'>;
+interface Deps extends Pick<S3Deps, 'log'> {
+  /** Whose new files are, where it is not the user of this process. */
+  readonly owner?: Owner | undefined;
+}
 
 /** Opens the configured store; nothing is created or connected before the first use. */
 export function openFileStore(config: FilesConfig, deps: Deps): FileStore {
@@ -29,11 +33,13 @@ export function openFileStoreAt(url: Secret | undefined, config: FilesConfig, de
     kind: 'disk',
     directory: resolve(config.dataDir, 'files'),
   };
-  if (location.kind === 'disk') return createDiskStore(resolve(location.directory));
+  if (location.kind === 'disk') return createDiskStore(resolve(location.directory), deps.owner);
   const { filesKeyId: keyId, filesSecret: secret } = config;
   if (keyId === undefined || secret === undefined) throw new TypeError('no key of the S3 service is configured');
   const directory = resolve(config.dataDir);
-  return deferred(async () => (await import('./s3.js')).createS3Store({ location, keyId, secret, directory, ...deps }));
+  return deferred(async () =>
+    (await import('./s3.js')).createS3Store({ location, keyId, secret, directory, log: deps.log }),
+  );
 }
 
 /** A store that is opened at its first use. */

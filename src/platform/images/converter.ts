@@ -8,8 +8,9 @@ import { type ConvertedImage, type ImageAnswer, ImageRefused, type ImageRequest 
 
 /** Bytes of an image that is read. */
 const maxBytes = 32 * 1024 * 1024;
-/** A conversion that takes longer is ended together with its process. */
+/** A conversion that takes longer is ended together with its process, and so is a process that gives no sign of life for `silentMs`. */
 const longestMs = 30_000;
+const silentMs = 5000;
 /** A process without work ends after this time, and at once where it has kept more memory than this. */
 const idle = { ms: 10_000, residentBytes: 192 * 1024 * 1024 };
 const retrySeconds = 5;
@@ -76,6 +77,10 @@ function start() {
   const next = createFrameReader(stdout);
   const ended = once(child, 'close').catch(() => {});
   let isAsked = false;
+  let isUp = false;
+  child.once('message', () => {
+    isUp = true;
+  });
   const read = async (): Promise<Buffer> => {
     const frame = await next().catch(() => undefined);
     if (frame === undefined)
@@ -108,21 +113,29 @@ function start() {
     },
     ask: async (pieces: AsyncIterable<Uint8Array>, request: ImageRequest) => {
       isAsked = true;
-      await send(pieces, request);
-      let isLate = false;
-      const timer = setTimeout(() => {
-        isLate = true;
-        child.kill('SIGKILL');
-      }, longestMs);
+      const kill = () => child.kill('SIGKILL');
+      const late = setTimeout(kill, longestMs);
+      // A process that has just been started says nothing for a while.
+      let silent: NodeJS.Timeout | undefined;
+      const hear = () => {
+        clearTimeout(silent);
+        // In two steps: what has arrived while this process was busy is heard between them.
+        silent = setTimeout(() => {
+          silent = setTimeout(kill, 100);
+        }, silentMs);
+      };
+      if (isUp) hear();
+      child.on('message', hear);
       try {
+        await send(pieces, request);
         const answer: ImageAnswer = JSON.parse((await read()).toString());
         const bytes = await read();
         isAsked = false;
         return { answer, bytes };
-      } catch (error) {
-        throw isLate ? new ImageRefused('too-large', { cause: error }) : error;
       } finally {
-        clearTimeout(timer);
+        clearTimeout(late);
+        clearTimeout(silent);
+        child.off('message', hear);
       }
     },
   };

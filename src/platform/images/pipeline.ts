@@ -12,6 +12,8 @@ const maxPixels: Readonly<Record<string, number>> = {
   gif: 16_000_000,
   heif: 12_000_000,
 };
+/** Pixels of the longest side: beyond it no format but PNG and AVIF can hold an image, and cropping one leads to sides that libvips refuses. */
+const maxSourceSide = 65_535;
 /** The loaders of these formats; no other code of libvips sees bytes of callers, above all not those of SVG, PDF and TIFF. */
 const loaders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((name) => `VipsForeignLoad${name}`);
 /** Seconds for which a step of the work may take. */
@@ -58,7 +60,7 @@ async function describe(bytes: Buffer): Promise<{ format: ImageFormat; maxPixels
   const { format, width, height } = await sharp(bytes, { limitInputPixels: false, pages: 1 }).metadata();
   const limit = maxPixels[format];
   if (limit === undefined) throw new ImageRefused('unsupported');
-  if (width * height > limit) throw new ImageRefused('too-large');
+  if (width * height > limit || Math.max(width, height) > maxSourceSide) throw new ImageRefused('too-large');
   // AVIF takes seconds to write, so it is made where it is asked for only.
   return { format: format === 'heif' ? 'webp' : (format as ImageFormat), maxPixels: limit };
 }
@@ -140,5 +142,7 @@ function encode(image: Sharp, { quality }: ImageRequest, format: ImageFormat): S
 
 /** Sharp tells its errors by their words only. What takes too long is too large, too. */
 function reasonOf(error: unknown): ImageRefused['reason'] {
-  return error instanceof Error && /pixel limit|timeout|too large/i.test(error.message) ? 'too-large' : 'unsupported';
+  return error instanceof Error && /pixel limit|timeout|too large|out of range/i.test(error.message)
+    ? 'too-large'
+    : 'unsupported';
 }

@@ -5,6 +5,8 @@ import { type ImageAnswer, ImageRefused, type ImageRequest } from './image.js';
 
 /** Of the process: the machine serves everybody else first. */
 const niceness = 10;
+/** How often it gives a sign of life while it works: decoding is done by other threads. */
+const beatMs = 500;
 
 yieldToOthers();
 // The service ends it when it ends itself, and lets what is under way finish before.
@@ -21,6 +23,8 @@ async function work(): Promise<void> {
   for (;;) {
     const request = await next();
     if (request === undefined) return;
+    signOfLife();
+    const beat = setInterval(signOfLife, beatMs);
     const pieces: Buffer[] = [];
     for (let piece = await next(); piece?.length !== 0; piece = await next()) {
       if (piece === undefined) return;
@@ -30,7 +34,13 @@ async function work(): Promise<void> {
     pieces.length = 0;
     await writeFrame(process.stdout, Buffer.from(JSON.stringify(answer)));
     await writeFrame(process.stdout, bytes);
+    clearInterval(beat);
   }
+}
+
+/** The service may be gone already; then this process ends too. */
+function signOfLife(): void {
+  if (process.connected) process.send?.(0, () => {});
 }
 
 async function answerTo(bytes: Buffer, request: ImageRequest): Promise<ImageAnswer & { readonly bytes: Buffer }> {

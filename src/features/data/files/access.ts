@@ -4,6 +4,7 @@ import { Failure } from '#src/contract/errors.js';
 import { allows, type PermissionAction, rolesOf } from '#src/contract/permissions.js';
 import type { Project } from '#src/contract/project.js';
 import type { Reading } from '#src/contract/reading.js';
+import { keyedDigest } from '#src/platform/digest.js';
 import type { Bucket } from '../buckets/index.js';
 import type { FileRow } from './store.js';
 
@@ -50,12 +51,19 @@ export function demandReadable(where: Where, bucket: Bucket, file: FileRow): voi
   if (!isAllowed(where, bucket, file, 'read')) throw new Failure('user_unauthorized');
 }
 
-/** Who an upload belongs to: nobody else goes on with it. */
-export function creatorOf(actor: WireActor): string {
-  return actor.kind === 'guest' ? 'guest' : `${actor.kind}:${actor.id}`;
+/** Who an upload belongs to: nobody else goes on with it. Guests are told apart by their addresses, which are stored as digests with the key only. */
+export function creatorOf({ actor, reading }: Pick<Where, 'actor' | 'reading'>, key: Buffer): string {
+  return actor.kind === 'guest' ? `guest:${keyedDigest(key, reading.account)}` : `${actor.kind}:${actor.id}`;
 }
+
+const ofUsers = 'user:';
 
 /** The creator of a user's files. */
 export function userCreator(userId: string): string {
-  return `user:${userId}`;
+  return `${ofUsers}${userId}`;
+}
+
+/** The user who is the creator; undefined for server keys and guests. */
+export function creatingUser(creator: string): string | undefined {
+  return creator.startsWith(ofUsers) ? creator.slice(ofUsers.length) : undefined;
 }

@@ -57,7 +57,7 @@ export function createFilesFeature(
     ...createUploads(runtime, { buckets, statements, writer, reader, bucketOf, idempotency }),
     ...createWrites(runtime, { buckets, statements, bucketIn, idempotency }),
   };
-  const { jobs, emptyProject } = createFileJobs(runtime, { buckets, bucketStore, statements, previews });
+  const { jobs, emptyProject, removeBytes } = createFileJobs(runtime, { buckets, bucketStore, statements, previews });
   const where = ({ project, actor, params, request }: FileCall): Where => ({
     project,
     actor,
@@ -90,6 +90,7 @@ export function createFilesFeature(
   return {
     files,
     emptyProject,
+    removeBytes,
     check: createFileCheck(runtime, statements),
     readers: createFileReaders(runtime, buckets, statements),
     operations: [...operations, ...part.operations],

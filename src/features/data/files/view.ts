@@ -50,6 +50,11 @@ export function fileReply(bucket: Pick<Bucket, 'id'>, file: FileRow): RawJson {
   return new RawJson(printJson(toFile(bucket, file)));
 }
 
+/** How the text of every answer with this file begins, and of none with another. */
+export function beginOf({ id }: Pick<Bucket, 'id'>, file: Pick<FileRow, 'id'>): string {
+  return `${printJson({ $id: file.id, bucketId: id }).slice(0, -1)},`;
+}
+
 /** A file without whatever its name and its bytes say. */
 export function withoutContent(file: FileRow): FileRow {
   return { ...file, name: '', signature: '', mimeType: '', sizeOriginal: 0, sizeActual: 0 };

@@ -9,7 +9,7 @@ import { demandExtension, safeName } from './names.js';
 import { recordOf } from './record.js';
 import type { Files } from './service.js';
 import { type FileRow, type FileStatements, files } from './store.js';
-import { fileReply, withoutContent } from './view.js';
+import { beginOf, fileReply, withoutContent } from './view.js';
 
 interface Deps {
   readonly buckets: Buckets;
@@ -56,8 +56,9 @@ export function createWrites(
         };
         await unit.run(statements.update(bucket.key, id, change));
         const changed = { ...file, ...change };
-        const { resource, payload } = recordOf(bucket, changed);
+        const { resource, payload, announce, audience } = recordOf(bucket, changed);
         unit.record('fileUpdated', { resource, payload });
+        unit.announce('fileUpdated', { resource, data: announce, audience });
         // The right to change is none to read.
         const shown = isAllowed(where, bucket, changed, 'read') ? changed : withoutContent(changed);
         const answer = fileReply(bucket, shown);
@@ -78,11 +79,15 @@ export function createWrites(
         const rows = await db.work(by, async (unit) => {
           await buckets.hold(unit, projectId);
           const found = await unit.all(statements.ofCreator(projectId, userCreator(userId), erasedAtOnce));
+          const printed: string[] = [];
           for (const row of found) {
             const bucket = { key: String(row.bucket_key), id: String(row.bucket_id) };
             const file = await unit.one(statements.lock(bucket.key, String(row.id)));
-            if (file !== undefined) await removeFile(unit, projectId, bucket, files.decode(file));
+            if (file === undefined) continue;
+            await removeFile(unit, projectId, bucket, files.decode(file));
+            printed.push(beginOf(bucket, files.decode(file)));
           }
+          await idempotency.forgetAnswers(unit, projectId, printed);
           return found.length;
         });
         erased += rows;

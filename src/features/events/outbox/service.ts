@@ -60,22 +60,34 @@ export function createRecorder({
   return {
     record: (change, append) => {
       const { event, recorded, by, now } = change;
-      const { resource, userId, announce } = recorded;
+      const { resource, userId, audience, announce } = recorded;
       const checked = check(event, recorded.payload);
       if (events[event].announced) {
         const data = announce ?? JSON.stringify(checked.data);
-        append(appendedEvents, [random.id(), by.projectId, event, now, data, resource, audienceOf(userId)]);
+        append(appendedEvents, [
+          random.id(),
+          by.projectId,
+          event,
+          now,
+          data,
+          resource,
+          printed(audience ?? audienceOf(userId)),
+        ]);
       }
       audit(change, checked, append);
     },
     announce: (event, { resource, data, audience }, { projectId }, now, append) =>
-      append(appendedEvents, [random.id(), projectId, event, now, data, resource, JSON.stringify(audience)]),
+      append(appendedEvents, [random.id(), projectId, event, now, data, resource, printed(audience)]),
   };
 }
 
-/** What concerns a user is for this user; who may read a document its permissions say. */
-function audienceOf(userId: string | undefined): string | null {
-  return userId === undefined ? null : JSON.stringify({ users: [userId] } satisfies Audience);
+/** What concerns a user is for this user; who may read a document or file its permissions say. */
+function audienceOf(userId: string | undefined): Audience | undefined {
+  return userId === undefined ? undefined : { users: [userId] };
+}
+
+function printed(audience: Audience | undefined): string | null {
+  return audience === undefined ? null : JSON.stringify(audience);
 }
 
 /** A payload that agrees with its schema. */

@@ -149,8 +149,9 @@ export function createReaders(
     of: async (project: Project, events: readonly ReadableEvent[]): Promise<readonly Shown[]> => {
       const ofItems = await items(project, events);
       return events.map((event) => {
-        if (event.audience === null) return ofItems.get(event) ?? nobody;
-        return toAudience(project, event, JSON.parse(event.audience));
+        const audience: Audience | undefined = event.audience === null ? undefined : JSON.parse(event.audience);
+        const isOfItem = audience === undefined || 'creator' in audience;
+        return isOfItem ? (ofItems.get(event) ?? nobody) : toAudience(project, event, audience);
       });
     },
   };
@@ -166,7 +167,11 @@ function permissionsOf(data: string): readonly string[] {
 }
 
 /** What an event shows to its audience. What happened to other members before a reader has joined is not for this reader. */
-function toAudience(project: Project, { data, createdAt }: ReadableEvent, audience: Audience): Shown {
+function toAudience(
+  project: Project,
+  { data, createdAt }: ReadableEvent,
+  audience: Exclude<Audience, { readonly creator: string }>,
+): Shown {
   if ('users' in audience) return (reader) => (audience.users.includes(reader?.id ?? '') ? data : undefined);
   const { team, user, shown } = audience;
   return (reader) => {

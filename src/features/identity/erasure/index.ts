@@ -45,8 +45,13 @@ interface Erased {
   readonly files: number;
 }
 
-/** Deletes what another wing keeps of a person; returns how many things. */
-type ErasureStep = (by: AuditContext, projectId: string, userId: string) => Promise<number>;
+/** Deletes the files of a person. */
+interface FileErasure {
+  /** Deletes the files; returns how many there were. */
+  erase(by: AuditContext, projectId: string, userId: string): Promise<number>;
+  /** Removes the bytes of deleted files. Throws Failure where the file store does not let it. */
+  removeBytes(): Promise<void>;
+}
 
 interface ErasureDeps {
   readonly users: Users;
@@ -81,18 +86,18 @@ export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>,
     for (const value of new Set(all)) if (!(await isAnothers(value))) own.push(value);
     return own;
   };
-  const eraseEvents = async (by: AuditContext, named: readonly string[]): Promise<number> => {
+  const eraseEvents = async (by: AuditContext, userId: string, contacts: readonly string[]): Promise<number> => {
     for (const until = clock.monotonic() + responseWaitMs; ; ) {
-      const { events, isUnderWay } = await recorded.events.run(by, named);
+      const { events, isUnderWay } = await recorded.events.run(by, userId, contacts);
       if (!isUnderWay || clock.monotonic() > until) return events;
       await sleep(lookMs);
     }
   };
-  let eraseFiles: ErasureStep = async () => 0;
+  let files: FileErasure = { erase: async () => 0, removeBytes: async () => {} };
   return {
     /** Registers what deletes the files of a person. */
-    withFiles: (step: ErasureStep): void => {
-      eraseFiles = step;
+    withFiles: (given: FileErasure): void => {
+      files = given;
     },
     /**
      * The user with this id or address, or the id of the one who was deleted with it. Throws Failure `user_not_found`, and
@@ -132,10 +137,12 @@ export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>,
         if (user !== undefined) await userChanges.remove(unit, project, user);
         unit.record('accountErased', { resource: `users/${userId}`, payload: { userId } });
       });
-      const files = await eraseFiles(by, project.id, userId);
-      const events = await eraseEvents(by, [userId, ...contacts]);
+      const erasedFiles = await files.erase(by, project.id, userId);
+      const events = await eraseEvents(by, userId, contacts);
       const values = await recorded.subjects.ofUser(by, userId);
-      return { userId, messages, auditValues: ofContacts + values, events, files };
+      // Last, as the store may be away: everything else is erased then, and a job removes the bytes later.
+      await files.removeBytes();
+      return { userId, messages, auditValues: ofContacts + values, events, files: erasedFiles };
     },
     /** Leaves nothing of it in free pages of the database. */
     scrub: (): Promise<void> => driver.scrub(touched),

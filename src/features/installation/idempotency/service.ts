@@ -39,6 +39,8 @@ export interface Idempotency {
   keep(unit: Unit, request: IdempotentRequest | undefined, status: number, answer: unknown): Promise<void>;
   /** Deletes what a user was answered. */
   forgetUser(unit: Unit, projectId: string, userId: string): Promise<void>;
+  /** Deletes what server keys were answered in texts that begin with one of these. */
+  forgetAnswers(unit: Unit, projectId: string, begins: readonly string[]): Promise<void>;
 }
 
 const hourMs = 3_600_000;
@@ -135,6 +137,9 @@ export function createIdempotency(
     keep,
     forgetUser: async (unit, projectId, userId) => {
       await unit.run(store.forget(projectId, `user:${userId}`));
+    },
+    forgetAnswers: async (unit, projectId, begins) => {
+      if (begins.length > 0) await unit.run(store.forgetAnswers(projectId, begins));
     },
     once: async (by, { projectId, caller, operation, key, content, status }, run) => {
       const hash = hashOf([projectId, caller, operation, key]);

@@ -34,6 +34,8 @@ export interface IdempotencyStore {
   release(hash: string, claim: string): Query;
   /** Deletes what a caller was answered. */
   forget(projectId: string, caller: string): Query;
+  /** Deletes what server keys were answered in texts that begin with one of these. */
+  forgetAnswers(projectId: string, begins: readonly string[]): Query;
   /** How many requests a project has, and their bytes. */
   usage(projectId: string): Query;
   prune(madeBefore: number, limit: number): Query;
@@ -76,6 +78,13 @@ export function createIdempotencyStore(sql: Sql): IdempotencyStore {
         knex(name)
           .where({ [columns.projectId]: projectId, caller })
           .delete(),
+      ),
+    forgetAnswers: (projectId, begins) =>
+      sql.text(
+        `delete from ${name} where project_id = ? and caller like 'key:%' and exists (select 1 from
+          ${sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements_text(?::json)'} as given
+          where substr(answer, 1, length(given.value)) = given.value)`,
+        [projectId, JSON.stringify(begins)],
       ),
     release: (hash, claim) => sql.compile(knex(name).where({ hash, claim }).whereNull('status').delete()),
     usage: (projectId) =>

@@ -1,6 +1,8 @@
+import { Failure } from '#src/contract/errors.js';
 import { fileLimits, jobLimits } from '#src/contract/limits.js';
 import { instantOf } from '#src/platform/clock.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
+import { FileStoreError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
 import type { BucketStore, Buckets } from '../../buckets/index.js';
@@ -92,6 +94,18 @@ export function createFileJobs(
   ];
   return {
     jobs,
+    /** Removes the bytes of deleted files now. Throws Failure `general_unavailable` where the store does not let it. */
+    removeBytes: async (): Promise<void> => {
+      try {
+        await removeObjects('removed', new AbortController().signal);
+      } catch (error) {
+        if (!(error instanceof FileStoreError)) throw error;
+        throw new Failure('general_unavailable', {
+          message: 'The file store does not answer. The bytes of deleted files are removed when it does.',
+          cause: error,
+        });
+      }
+    },
     /** Removes the files of a project, in several transactions. */
     emptyProject: async (by: AuditContext, projectId: string): Promise<void> => {
       for (const { key } of await db.all(bucketStore.ofProject(projectId))) await emptyBucket(by, String(key));

@@ -67,6 +67,8 @@ export function createPreviews(
     if (kept !== undefined) return unpack(kept);
     const image = await convert(call, file, request);
     await cache.set(group, key, sealBuffer(secret, pack(image)));
+    // The file was deleted meanwhile: nobody would remove this any more.
+    if ((await db.all(statements.parts(file.bucketKey, file.id))).length === 0) await cache.forget(group);
     return image;
   };
   const shared = async (

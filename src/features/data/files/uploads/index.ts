@@ -50,7 +50,8 @@ interface NewFile {
 const formBytes = 1_048_576;
 
 /** Takes files in. Bytes are durable before a row names them. */
-export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, deps: Deps) {
+export function createUploads({ db, random, sealing }: Pick<Runtime, 'db' | 'random' | 'sealing'>, deps: Deps) {
+  const creatorKey = sealing.derive('upload-creators');
   const { buckets, statements, writer, reader, bucketOf, idempotency } = deps;
   const find = async (bucket: Bucket, id: string): Promise<FileRow | undefined> => {
     const row = await db.one(statements.find({ bucketKey: bucket.key, id }));
@@ -166,7 +167,7 @@ export function createUploads({ db, random }: Pick<Runtime, 'db' | 'random'>, de
 
   return {
     upload: async (where: Where, by: AuditContext, upload: Upload, once?: CarryOutOnce): Promise<RawJson> => {
-      const arrival = arrivalOf(where, await bucketOf(where), upload);
+      const arrival = arrivalOf(where, await bucketOf(where), upload, creatorKey);
       const { bucket, chunk } = arrival;
       await demandFit(where, arrival, upload);
       const before = await continued(find, arrival, upload);
@@ -266,11 +267,11 @@ async function insert(unit: Unit, statements: FileStatements, row: FileRow): Pro
 }
 
 /** What a request carries. Throws Failure `user_unauthorized`. */
-function arrivalOf(where: Where, bucket: Bucket, upload: Upload): Arrival {
+function arrivalOf(where: Where, bucket: Bucket, upload: Upload, creatorKey: Buffer): Arrival {
   if (!grants(where, bucket, 'create')) throw new Failure('user_unauthorized');
   const { chunk, bodyBytes = Number.POSITIVE_INFINITY } = upload;
   const isSmall = chunk !== undefined || bodyBytes <= fileLimits.compressedBytes;
-  return { bucket, creator: creatorOf(where.actor), chunk, gzip: bucket.compression === 'gzip' && isSmall };
+  return { bucket, creator: creatorOf(where, creatorKey), chunk, gzip: bucket.compression === 'gzip' && isSmall };
 }
 
 function demandWhole(chunk: ChunkRange | undefined, { size }: WrittenPart): void {

@@ -1,3 +1,4 @@
+import type { Audience } from '#src/contract/events.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import type { Reader } from '#src/platform/db/unit.js';
@@ -6,7 +7,7 @@ import type { Runtime } from '#src/platform/index.js';
 /** Events that are looked through in one statement. */
 const window = 5000;
 /** Members of an event that are ids; they stay, as subscribers know the resource by them. */
-const ids = ['$id', 'userId', 'teamId'] as const;
+const ids = ['$id', 'userId', 'teamId', 'bucketId'] as const;
 
 /** SQL that takes persons out of events and what was sent of them. */
 function createErasureStore(sql: Sql) {
@@ -24,12 +25,21 @@ function createErasureStore(sql: Sql) {
   return {
     windowEnd: (after: string): Query =>
       sql.text(`select id from events where id > ? order by id limit 1 offset ${window - 1}`, [after]),
-    /** Events of a project between two ids whose data hold one of the texts. What documents and files hold is not about their owner. */
-    holding: (projectId: string, texts: readonly string[], after: string, end: string | undefined): Query =>
+    /**
+     * Events of a project between two ids whose data hold one of the texts, and those of files that a user has made. What documents hold, and
+     * files of others, is not about the user.
+     */
+    holding: (
+      projectId: string,
+      { texts, creator }: { texts: readonly string[]; creator: string },
+      after: string,
+      end: string | undefined,
+    ): Query =>
       sql.text(
         `select id, data from events where id > ?${end === undefined ? '' : ' and id <= ?'} and project_id = ?
-          and type not like 'document%' and type not like 'file%' and (${texts.map(() => holds).join(' or ')})`,
-        [after, ...(end === undefined ? [] : [end]), projectId, ...texts],
+          and type not like 'document%' and (case when type like 'file%' then audience = ?
+            else ${texts.map(() => holds).join(' or ')} end)`,
+        [after, ...(end === undefined ? [] : [end]), projectId, creator, ...texts],
       ),
     /** Without an audience only server keys read them. */
     replaceEvents: (values: readonly (readonly [string, string])[]): Query =>
@@ -69,17 +79,22 @@ export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
   const isUnderWay = async (reader: Reader, eventIds: readonly string[]): Promise<boolean> =>
     (await reader.all(store.deliveries(eventIds))).some(({ state }) => state === 'delivering');
   return {
-    /** Erases every event that names one of them; returns how many, and of which a delivery is under way, whose response is still to come. */
+    /**
+     * Erases every event that names the user or one of the contacts, and those of the user's files; returns how many, and of which a delivery is
+     * under way, whose response is still to come.
+     */
     run: async (
       by: AuditContext,
-      named: readonly string[],
+      userId: string,
+      contacts: readonly string[],
     ): Promise<{ readonly events: number; readonly isUnderWay: boolean }> => {
-      const texts = named.map((value) => JSON.stringify(value));
+      const texts = [userId, ...contacts].map((value) => JSON.stringify(value));
+      const creator = JSON.stringify({ creator: userId } satisfies Audience);
       let [events, waits] = [0, false];
       for (let after = ''; ; ) {
         const end = await db.one(store.windowEnd(after));
         const last = end && String(end.id);
-        const found = await db.all(store.holding(by.projectId ?? '', texts, after, last));
+        const found = await db.all(store.holding(by.projectId ?? '', { texts, creator }, after, last));
         const rows = found.map(({ id, data }) => ({ id: String(id), data: String(data) }));
         if (rows.length > 0) {
           await eraseSome(by, rows);
