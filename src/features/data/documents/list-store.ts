@@ -80,7 +80,8 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
         readersTable(collection.number),
         dialect === 'sqlite' ? 'json_each(?) as granted' : 'unnest(cast(? as text[])) as granted(value)',
       ];
-      const ofRole = `select count(*) from (select 1 from ${readers} where role = granted.value limit ${upTo}) as counted`;
+      // In the order of its key, as Postgres would read the whole table for a role that few documents name where most name another.
+      const ofRole = `select count(*) from (select 1 from ${readers} where role = granted.value order by seq limit ${upTo}) as counted`;
       const last = `(select max(seq) from ${documentTable(collection.number)})`;
       return sql.text(
         `select granted.value as role, case when granted.value = '' then coalesce(${last}, 0) else (${ofRole}) end as count from ${each}`,
