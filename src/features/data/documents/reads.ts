@@ -53,7 +53,7 @@ export function createReads(
     const unfiltered = request.conditions.length === 0 && visibility === 'everything';
     return total === 'exact' || unfiltered || config.totalLimit === 0 ? 'exact' : config.totalLimit;
   };
-  const placeOf = createPlaces(runtime, store.places);
+  const cursorPlace = createPlaces(runtime, store.places);
   const pageOf = (where: Where, collection: Collection, request: DocumentQuery, page: ListPage) => {
     const shared = store.sharedList(collection, request, page);
     return shared === undefined
@@ -85,7 +85,7 @@ export function createReads(
     return (maxBytes: number, snapshot?: Reader, select = request.select): Promise<Look<PageText>> => {
       const read = async (watched: Where) => {
         // The page goes on from where the document was a moment before; it is of one state with its total.
-        const cursor = await placeOf(snapshot, watched, collection, parsed);
+        const cursor = await cursorPlace(snapshot, watched, collection, parsed);
         const page = { visibility, route, cursor, count, maxBytes, form };
         if (snapshot === undefined) return pageOf(watched, collection, request, page);
         return snapshot.one(store.list(collection, { ...request, select }, page));

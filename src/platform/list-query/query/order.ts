@@ -48,22 +48,22 @@ function boundOf(first: OrderColumn | undefined, value: Value, reversed: boolean
   if (first === undefined || value === null) return [];
   const falls = first.descending !== reversed;
   if (falls && first.nullable) return [];
-  return [{ sql: `${first.column} ${falls ? '<=' : '>='} ${placeOf(first)}`, values: [value] }];
+  return [{ sql: `${first.column} ${falls ? '<=' : '>='} ${placeholderOf(first)}`, values: [value] }];
 }
 
-const placeOf = ({ place = '?' }: OrderColumn): string => place;
+const placeholderOf = ({ place = '?' }: OrderColumn): string => place;
 
 function same(one: OrderColumn, value: Value): Fragment {
   if (value === null) return { sql: `${one.column} is null`, values: [] };
-  return { sql: `${one.column} = ${placeOf(one)}`, values: [value] };
+  return { sql: `${one.column} = ${placeholderOf(one)}`, values: [value] };
 }
 
 function above(one: OrderColumn, value: Value): Fragment {
   if (value === null) return { sql: `${one.column} is not null`, values: [] };
-  return { sql: `${one.column} > ${placeOf(one)}`, values: [value] };
+  return { sql: `${one.column} > ${placeholderOf(one)}`, values: [value] };
 }
 
 function below(one: OrderColumn, value: Value): Fragment | undefined {
   if (value === null) return undefined;
-  return { sql: `(${one.column} < ${placeOf(one)} or ${one.column} is null)`, values: [value] };
+  return { sql: `(${one.column} < ${placeholderOf(one)} or ${one.column} is null)`, values: [value] };
 }

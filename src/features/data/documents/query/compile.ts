@@ -25,15 +25,15 @@ export function orderColumns(orders: readonly Order<Field>[], dialect: DialectNa
     column: columnOf(field),
     descending,
     nullable: field.kind === 'attribute',
-    place: placeOf(dialect, kindOf(field)),
+    place: placeholderOf(dialect, kindOf(field)),
   }));
   if (columns.some(({ column }) => column === 'seq')) return columns;
   const descending = leadsWithTime ? first.descending : false;
-  return [...columns, { column: 'seq', descending, nullable: false, place: placeOf(dialect, 'integer') }];
+  return [...columns, { column: 'seq', descending, nullable: false, place: placeholderOf(dialect, 'integer') }];
 }
 
 /** Postgres is told the type of a value, as it may come out of a table of values. */
-function placeOf(dialect: DialectName, kind: ElementKind): string {
+function placeholderOf(dialect: DialectName, kind: ElementKind): string {
   return dialect === 'sqlite' || kind === 'text' ? '?' : `cast(? as ${castTypes[kind]})`;
 }
 
