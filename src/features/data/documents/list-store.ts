@@ -1,9 +1,9 @@
 import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { SharedQuery } from '#src/platform/db/shared-read.js';
-import { type Fragment, join, type Order, orderBy } from '../../../platform/list-query/index.js';
+import { afterCursor, type Fragment, join, type Order, orderBy } from '../../../platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
-import { createCompiler, orderColumns } from './query/compile.js';
+import { createCompiler, isShortOrder, orderColumns } from './query/compile.js';
 import { type CountUpTo, createPageStatements } from './query/page.js';
 import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from './query/parse.js';
 import { createSources, fewRoles, type Route, type Visibility } from './query/sources.js';
@@ -29,8 +29,8 @@ export interface ListPage {
 export interface ListStore {
   /** How many documents each role may read, up to a number, and as the empty role the last sequence of the collection. */
   readerCounts(collection: Collection, roles: readonly string[], upTo: number): Query;
-  /** What a cursor's document has in the columns of an order; 64-bit numbers as text, since drivers round them. */
-  cursor(collection: Collection, id: string, orders: readonly Order<Field>[], visibility: Visibility): Query;
+  /** What documents have in the columns of an order, from `c0` on, with ids and permissions; 64-bit numbers as text, since drivers round them. */
+  places(collection: Collection, ids: readonly string[], orders: readonly Order<Field>[]): Query;
   /** Ids and sizes of the documents that a query matches, in its order, locked until the end of the unit. */
   matching(collection: Collection, request: DocumentQuery, limit: number): Query;
   /** A page of a list and its total. */
@@ -39,7 +39,7 @@ export interface ListStore {
    * The same for lists that share statements; undefined where the values decide how Postgres should go about it, and where SQLite would
    * take a list of values apart for each row, as it stands in a column then.
    */
-  sharedList(collection: Collection, request: DocumentQuery, page: Omit<ListPage, 'cursor'>): SharedQuery | undefined;
+  sharedList(collection: Collection, request: DocumentQuery, page: ListPage): SharedQuery | undefined;
 }
 
 /** Creates the SQL over pages of lists. */
@@ -49,6 +49,8 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
   const pages = createPageStatements(sql);
   const cache = new WeakMap<DocumentQuery, Map<string, SharedList>>();
   const sourceOf = createSources(sql);
+  const beyond = ({ orders, cursor }: DocumentQuery, place: readonly Value[]): Fragment =>
+    afterCursor(orderColumns(orders, dialect), place, cursor?.before === true);
   const pageOf = (collection: Collection, request: DocumentQuery, page: ListPage) => {
     const { visibility, route, cursor, count, maxBytes, form } = page;
     const serializer = serializerOf(collection);
@@ -60,7 +62,7 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     return {
       collection,
       request,
-      cursor,
+      afterCursor: cursor === null ? null : beyond(request, cursor),
       count,
       source: sourceOf(collection, visibility, route),
       conditions: request.conditions.map(condition),
@@ -78,30 +80,32 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
         readersTable(collection.number),
         dialect === 'sqlite' ? 'json_each(?) as granted' : 'unnest(cast(? as text[])) as granted(value)',
       ];
-      const ofRole = `select count(*) from (select 1 from ${readers} where role = granted.value limit ${upTo}) as counted`;
+      // In the order of its key, as Postgres would read the whole table for a role that few documents name where most name another.
+      const ofRole = `select count(*) from (select 1 from ${readers} where role = granted.value order by seq limit ${upTo}) as counted`;
       const last = `(select max(seq) from ${documentTable(collection.number)})`;
       return sql.text(
         `select granted.value as role, case when granted.value = '' then coalesce(${last}, 0) else (${ofRole}) end as count from ${each}`,
         [sql.list(roles)],
       );
     },
-    cursor: (collection, id, orders, visibility) => {
-      const columns = orderColumns(orders).map(({ column }, at) => {
+    places: (collection, ids, orders) => {
+      const columns = orderColumns(orders, dialect).map(({ column }, at) => {
         const field = orders[at]?.field;
         // The tie-break is `seq`.
         const isWhole = field === undefined || typeOf(field).column === 'integer';
         return `${isWhole ? `cast(${column} as text)` : column} as c${at}`;
       });
-      const { filter: visible } = sourceOf(collection, visibility, visibility === 'everything' ? 'all' : 'walk');
-      const filter = join([{ sql: 'id = ?', values: [id] }, ...(visible === undefined ? [] : [visible])], ' and ');
-      const text = `select ${columns.join(', ')} from ${documentTable(collection.number)} where ${filter.sql}`;
-      return sql.text(text, filter.values);
+      const oneOf = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
+      return sql.text(
+        `select id, permissions, ${columns.join(', ')} from ${documentTable(collection.number)} where id ${oneOf}`,
+        [sql.list(ids)],
+      );
     },
     matching: (collection, request, limit) => {
       const { sql: bytes, values } = serializerOf(collection).bytes(null);
       const filter = join(request.conditions.map(condition), ' and ');
       const where = request.conditions.length === 0 ? '' : ` where ${filter.sql}`;
-      const order = orderBy(orderColumns(request.orders), dialect, false);
+      const order = orderBy(orderColumns(request.orders, dialect), dialect, false);
       const lock = dialect === 'postgres' ? ' for update' : '';
       return sql.text(
         `select id, ${bytes} as bytes from ${documentTable(collection.number)}${where} order by ${order} limit ? offset ?${lock}`,
@@ -111,41 +115,54 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     list: (collection, request, page) => pages.alone(pageOf(collection, request, page)),
     sharedList: (collection, request, page) => {
       if (!request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues)) return undefined;
-      const { visibility, route, count, form, maxBytes } = page;
+      const { visibility, route, cursor, count, form, maxBytes } = page;
+      if (cursor !== null && !isShortOrder(request.orders)) return undefined;
       if (dialect === 'sqlite' && route === 'walk' && visibility.length > fewRoles) return undefined;
       const shared = cache.get(request) ?? new Map<string, SharedList>();
       cache.set(request, shared);
-      const key = `${route} ${count} ${form}`;
+      // What comes after a null is another condition.
+      const nulls = cursor?.map((value) => (value === null ? 'n' : 'v')).join('') ?? '';
+      const key = `${route} ${count} ${form} ${nulls}`;
       let list = shared.get(key);
       if (list === undefined) {
         list = sharedBy((roles) => {
           const ofRoles = visibility === 'everything' ? visibility : roles;
-          return pages.shared(pageOf(collection, request, { ...page, visibility: ofRoles, cursor: null }));
+          return pages.shared(pageOf(collection, request, { ...page, visibility: ofRoles }));
         });
         shared.set(key, list);
       }
-      return withOwn(list, maxBytes, visibility === 'everything' ? '' : sql.list(visibility));
+      const place = cursor === null ? [] : beyond(request, cursor).values;
+      return withOwn(list, maxBytes, visibility === 'everything' ? '' : sql.list(visibility), place);
     },
   };
 }
 
-/** A statement that lists of other callers share, and which of its values are the caller's: the bound of the answer, and the roles. */
+/** A statement that lists of other callers share, and which of its values are the caller's: the bound of the answer, the roles and the cursor. */
 interface SharedList {
   readonly query: SharedQuery;
   readonly maxBytesAt: number;
+  readonly cursorAt: number;
   readonly rolesAt: readonly number[];
 }
 
 /** The roles stand where two statements of different roles differ. */
-function sharedBy(make: (roles: readonly string[]) => SharedQuery & { readonly maxBytesAt: number }): SharedList {
+function sharedBy(
+  make: (roles: readonly string[]) => SharedQuery & { readonly maxBytesAt: number; readonly cursorAt: number },
+): SharedList {
   const [query, other] = [make(['one']), make(['other'])];
   const rolesAt = query.own.flatMap((value, at) => (value === other.own[at] ? [] : [at]));
-  return { query, maxBytesAt: query.maxBytesAt, rolesAt };
+  return { query, maxBytesAt: query.maxBytesAt, cursorAt: query.cursorAt, rolesAt };
 }
 
-function withOwn({ query, maxBytesAt, rolesAt }: SharedList, maxBytes: number, roles: string): SharedQuery {
+function withOwn(
+  { query, maxBytesAt, cursorAt, rolesAt }: SharedList,
+  maxBytes: number,
+  roles: string,
+  place: readonly Value[],
+): SharedQuery {
   const own = [...query.own];
   own[maxBytesAt] = maxBytes;
   for (const at of rolesAt) own[at] = roles;
+  for (const [at, value] of place.entries()) own[cursorAt + at] = value;
   return { ...query, own };
 }

@@ -2,12 +2,10 @@ import type { Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import type { Loader } from '#src/platform/db/batch.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import type { Value } from '#src/platform/db/query.js';
 import { createSharedRead } from '#src/platform/db/shared-read.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { bind } from '../../../platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
 import { grants, isReadable, visibilityOf } from './access.js';
 import type { Collections, Where } from './collections.js';
@@ -15,7 +13,8 @@ import type { DocumentPage, StoredDocument } from './document.js';
 import { demandCurrent } from './errors.js';
 import type { ListPage, PageForm } from './list-store.js';
 import type { CountUpTo } from './query/page.js';
-import { createListParser, type DocumentQuery, parseQueries } from './query/parse.js';
+import { createListParser, type DocumentQuery, type ParsedList, parseQueries } from './query/parse.js';
+import { createPlaces } from './query/places.js';
 import { createReaderCounts } from './query/reader-counts.js';
 import { type Route, routeOf, type Visibility } from './query/sources.js';
 import { createRelatedReads } from './relations/reads.js';
@@ -54,19 +53,12 @@ export function createReads(
     const unfiltered = request.conditions.length === 0 && visibility === 'everything';
     return total === 'exact' || unfiltered || config.totalLimit === 0 ? 'exact' : config.totalLimit;
   };
-  type FirstPage = Omit<ListPage, 'cursor'>;
-  const firstPage = (where: Where, collection: Collection, request: DocumentQuery, page: FirstPage) => {
+  const cursorPlace = createPlaces(runtime, store.places);
+  const pageOf = (where: Where, collection: Collection, request: DocumentQuery, page: ListPage) => {
     const shared = store.sharedList(collection, request, page);
     return shared === undefined
-      ? db.lists(where.reading).one(store.list(collection, request, { ...page, cursor: null }))
+      ? db.lists(where.reading).one(store.list(collection, request, page))
       : sharedRead(shared, where.reading);
-  };
-  const pageOf = async (reader: Reader, collection: Collection, request: DocumentQuery, page: FirstPage) => {
-    if (request.cursor === null) return reader.one(store.list(collection, request, { ...page, cursor: null }));
-    const found = await reader.one(store.cursor(collection, request.cursor.id, request.orders, page.visibility));
-    if (found === undefined) throw new Failure('general_cursor_not_found');
-    const cursor: Value[] = Object.keys(found).map((name) => bind(found[name]));
-    return reader.one(store.list(collection, request, { ...page, cursor }));
   };
   const chooseRoute = async (
     where: Where,
@@ -81,21 +73,22 @@ export function createReads(
   const pageReader = async (
     where: Where,
     collection: Collection,
-    request: DocumentQuery,
+    parsed: ParsedList,
     visibility: Visibility,
     total: 'exact' | boolean,
     form: PageForm,
   ) => {
+    const { query: request } = parsed;
     const count = countUpTo(request, visibility, total);
     const route = await chooseRoute(where, collection, request, visibility);
-    const isFirst = request.cursor === null;
     /** Within a snapshot of the caller where there is one. */
     return (maxBytes: number, snapshot?: Reader, select = request.select): Promise<Look<PageText>> => {
-      const page = { visibility, route, count, maxBytes, form };
-      const read = (watched: Where) => {
-        if (snapshot !== undefined) return pageOf(snapshot, collection, { ...request, select }, page);
-        if (isFirst) return firstPage(watched, collection, request, page);
-        return db.lists(watched.reading).snapshot((reader) => pageOf(reader, collection, request, page));
+      const read = async (watched: Where) => {
+        // The page goes on from where the document was a moment before; it is of one state with its total.
+        const cursor = await cursorPlace(snapshot, watched, collection, parsed);
+        const page = { visibility, route, cursor, count, maxBytes, form };
+        if (snapshot === undefined) return pageOf(watched, collection, request, page);
+        return snapshot.one(store.list(collection, { ...request, select }, page));
       };
       const look = async (): Promise<Look<PageText>> => {
         const row = await watch(where, collection, request, async (watched) => {
@@ -118,12 +111,13 @@ export function createReads(
     form: PageForm,
   ): Promise<PageText | DocumentPage> => {
     const visibility = visibilityOf(where, collection);
-    const request = parseList(queries, collection);
+    const parsed = parseList(queries, collection);
+    const { query: request } = parsed;
     if (request.paths.length + populate.length === 0) {
-      const look = await pageReader(where, collection, request, visibility, total, form);
+      const look = await pageReader(where, collection, parsed, visibility, total, form);
       return where.room.read((maxBytes) => look(maxBytes));
     }
-    const look = await pageReader(where, collection, request, visibility, total, 'values');
+    const look = await pageReader(where, collection, parsed, visibility, total, 'values');
     return related.list(where, collection, { ...request, populate }, (reader, select, maxBytes) =>
       look(maxBytes, reader, select),
     );

@@ -6,6 +6,8 @@ export interface OrderColumn {
   readonly column: string;
   readonly descending: boolean;
   readonly nullable: boolean;
+  /** Where a value that is compared with it stands, perhaps with a cast; `?` where absent. */
+  readonly place?: string;
 }
 
 /** ORDER BY, nulls first ascending and last descending on both databases. */
@@ -27,11 +29,10 @@ export function orderBy(columns: readonly OrderColumn[], dialect: DialectName, r
 export function afterCursor(columns: readonly OrderColumn[], at: readonly Value[], reversed: boolean): Fragment {
   const branches: Fragment[] = [];
   for (let depth = 0; depth < columns.length; depth++) {
-    const equal = columns.slice(0, depth).map(({ column }, index) => same(column, at[index] ?? null));
+    const equal = columns.slice(0, depth).map((column, index) => same(column, at[index] ?? null));
     const last = columns[depth];
     if (last === undefined) continue;
-    const beyond =
-      last.descending !== reversed ? below(last.column, at[depth] ?? null) : above(last.column, at[depth] ?? null);
+    const beyond = last.descending !== reversed ? below(last, at[depth] ?? null) : above(last, at[depth] ?? null);
     if (beyond !== undefined) branches.push(join([...equal, beyond], ' and '));
   }
   if (branches.length === 0) return { sql: '1 = 0', values: [] };
@@ -47,17 +48,22 @@ function boundOf(first: OrderColumn | undefined, value: Value, reversed: boolean
   if (first === undefined || value === null) return [];
   const falls = first.descending !== reversed;
   if (falls && first.nullable) return [];
-  return [{ sql: `${first.column} ${falls ? '<=' : '>='} ?`, values: [value] }];
+  return [{ sql: `${first.column} ${falls ? '<=' : '>='} ${placeholderOf(first)}`, values: [value] }];
 }
 
-function same(column: string, value: Value): Fragment {
-  return value === null ? { sql: `${column} is null`, values: [] } : { sql: `${column} = ?`, values: [value] };
+const placeholderOf = ({ place = '?' }: OrderColumn): string => place;
+
+function same(one: OrderColumn, value: Value): Fragment {
+  if (value === null) return { sql: `${one.column} is null`, values: [] };
+  return { sql: `${one.column} = ${placeholderOf(one)}`, values: [value] };
 }
 
-function above(column: string, value: Value): Fragment {
-  return value === null ? { sql: `${column} is not null`, values: [] } : { sql: `${column} > ?`, values: [value] };
+function above(one: OrderColumn, value: Value): Fragment {
+  if (value === null) return { sql: `${one.column} is not null`, values: [] };
+  return { sql: `${one.column} > ${placeholderOf(one)}`, values: [value] };
 }
 
-function below(column: string, value: Value): Fragment | undefined {
-  return value === null ? undefined : { sql: `(${column} < ? or ${column} is null)`, values: [value] };
+function below(one: OrderColumn, value: Value): Fragment | undefined {
+  if (value === null) return undefined;
+  return { sql: `(${one.column} < ${placeholderOf(one)} or ${one.column} is null)`, values: [value] };
 }

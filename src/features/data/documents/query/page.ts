@@ -1,7 +1,7 @@
 import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { type SharedQuery, sharedColumn } from '#src/platform/db/shared-read.js';
-import { afterCursor, type Fragment, join, orderBy } from '../../../../platform/list-query/index.js';
+import { type Fragment, join, orderBy } from '../../../../platform/list-query/index.js';
 import type { Collection } from '../../databases/index.js';
 import { orderColumns } from './compile.js';
 import { type DocumentQuery, type Field, isEquality } from './parse.js';
@@ -17,8 +17,8 @@ interface Page {
   readonly source: Source;
   /** What every document of the list fulfils besides. */
   readonly conditions: readonly Fragment[];
-  /** Where the cursor's document stands in the order. */
-  readonly cursor: readonly Value[] | null;
+  /** What comes after the cursor's document in the order. */
+  readonly afterCursor: Fragment | null;
   readonly count: CountUpTo;
   /** A document, printed. */
   readonly document: Fragment;
@@ -47,13 +47,13 @@ export function createPageStatements(sql: Sql) {
   const { dialect } = sql;
 
   const found = (page: Page, matching: Fragment | undefined, { put, putOwn }: Places): string => {
-    const { request, cursor } = page;
-    const columns = orderColumns(request.orders);
+    const { request, afterCursor } = page;
+    const columns = orderColumns(request.orders, dialect);
     const before = request.cursor?.before === true;
     const from = putOwn(page.source.from);
     const conditions = [
       ...(matching === undefined ? [] : [putOwn(matching)]),
-      ...(cursor === null ? [] : [put(afterCursor(columns, cursor, before))]),
+      ...(afterCursor === null ? [] : [putOwn(afterCursor)]),
     ];
     const where = conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
     const once = page.source.repeats ? ` group by ${columns.map(({ column }) => column).join(', ')}` : '';
@@ -65,7 +65,7 @@ export function createPageStatements(sql: Sql) {
    * for the length of each document would read each twice. SQLite's limit for the length of a text ends what is far beyond.
    */
   const printedBySqlite = (page: Page, matching: Fragment | undefined, places: Places): string => {
-    const again = ` order by ${orderBy(orderColumns(page.request.orders), dialect, false)}`;
+    const again = ` order by ${orderBy(orderColumns(page.request.orders, dialect), dialect, false)}`;
     const maxBytes = places.putOwn(page.maxBytes);
     const document = `select ${places.put(page.document)} as document`;
     // A cross join keeps the order of its left side, so only a page read backwards has to be sorted again.
@@ -81,7 +81,7 @@ export function createPageStatements(sql: Sql) {
    * as values out of line are costly. Of rows that are printed anew the lengths are not known before, so the text itself is measured, too.
    */
   const printedByPostgres = (page: Page, matching: Fragment | undefined, places: Places): string => {
-    const again = ` order by ${orderBy(orderColumns(page.request.orders), dialect, false)}`;
+    const again = ` order by ${orderBy(orderColumns(page.request.orders, dialect), dialect, false)}`;
     const document = `case when bytes <= most then ${places.put(page.document)} end as document`;
     // Long values are not fetched for their lengths, nor to be carried along.
     const measured = `sum(${places.put(page.bytes)}) over () as bytes, ${places.putOwn(page.maxBytes)} as most`;
@@ -116,18 +116,20 @@ export function createPageStatements(sql: Sql) {
       const text = columnsOf(page, { put, putOwn: put });
       return { ...sql.text(`select ${text}`, values), allText: true };
     },
-    /** For calls that ask the same of different values, without a cursor; `mostAt` is where the bytes stand among a call's own values. */
-    shared: (page: Page): SharedQuery & { readonly maxBytesAt: number } => {
+    /** For calls that ask the same of different values, with where the bytes and the cursor stand among a call's own. */
+    shared: (page: Page): SharedQuery & { readonly maxBytesAt: number; readonly cursorAt: number } => {
       const { put, values } = createPlaces();
       const own = createOwnPlaces();
       const columns = columnsOf(page, { put, putOwn: own.put });
       const maxBytesAt = own.positionOf(page.maxBytes);
+      const cursorAt = page.afterCursor === null ? -1 : own.positionOf(page.afterCursor);
       return {
         columns,
         values,
         places: own.places,
         own: own.values,
-        maxBytesAt: maxBytesAt,
+        maxBytesAt,
+        cursorAt,
         key: `${columns} ${JSON.stringify(values)}`,
       };
     },
@@ -135,9 +137,9 @@ export function createPageStatements(sql: Sql) {
 }
 
 /** Whether an index holds exactly the documents that match, in the order of the list, and the page is near its begin. */
-function isIndexed({ collection, request, cursor, source }: Page): boolean {
+function isIndexed({ collection, request, afterCursor, source }: Page): boolean {
   const { conditions, orders, offset } = request;
-  if (cursor !== null || offset > nearBegin || source.repeats) return false;
+  if (afterCursor !== null || offset > nearBegin || source.repeats) return false;
   if (orders.length === 0) return conditions.length === 0;
   const fixed = new Set(conditions.map((one) => (isEquality(one) ? keyOf(one.field) : undefined)));
   return collection.indexes.some(

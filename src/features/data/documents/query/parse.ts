@@ -7,6 +7,7 @@ import {
   createQueryParser,
   type ListQuery,
   oneText,
+  readQuery,
   type Vocabulary,
 } from '../../../../platform/list-query/index.js';
 import {
@@ -82,10 +83,16 @@ const bytesOf = (collection: Collection) => 4096 + 600 * collection.attributes.l
 /** Longer lists hold many values and hardly come again. */
 const maxKeyLength = 4096;
 
+/** A list with the id of its cursor's document, which is no part of the query: lists that go on from other documents are the same query. */
+export interface ParsedList {
+  readonly query: DocumentQuery;
+  readonly cursorId: string | null;
+}
+
 /** The same for lists, which repeat: what was parsed is kept for as long as the schema of the collection stays as it is. */
-export function createListParser(): typeof parseQueries {
+export function createListParser(): (texts: readonly string[], collection: Collection) => ParsedList {
   const cache = new Lru<{ readonly collection: Collection; readonly query: DocumentQuery }>(cacheBounds);
-  return (texts, collection) => {
+  const parse = (texts: readonly string[], collection: Collection): DocumentQuery => {
     // No query that can be parsed has a NUL, so texts of another number or with other bounds have another key.
     const key = `${collection.number} ${texts.length} ${texts.join('\0')}`;
     const before = cache.get(key);
@@ -94,6 +101,20 @@ export function createListParser(): typeof parseQueries {
     if (key.length <= maxKeyLength) cache.set(key, { collection, query }, 4 * key.length + bytesOf(collection));
     return query;
   };
+  return (texts, collection) => {
+    const at = texts.findIndex((text) => text.includes('"cursor'));
+    const cursor = at === -1 ? undefined : cursorOf(texts[at] ?? '');
+    if (cursor !== undefined) return { query: parse(texts.with(at, cursor.general), collection), cursorId: cursor.id };
+    const query = parse(texts, collection);
+    return { query, cursorId: query.cursor?.id ?? null };
+  };
+}
+
+/** The id in a query that may be a cursor, and the text of a query with the same method that is the same for all ids. */
+function cursorOf(text: string): { readonly id: string; readonly general: string } | undefined {
+  const { method, values } = readQuery(text, invalid);
+  if (method !== 'cursorAfter' && method !== 'cursorBefore') return undefined;
+  return { id: oneText(values, method, invalid), general: JSON.stringify({ method, values: [''] }) };
 }
 
 /** Whether a selection names related documents: those of one relationship, or attributes of them. */

@@ -80,16 +80,25 @@ export function createSources(sql: Pick<Sql, 'dialect' | 'list'>) {
     const [table, readers] = [documentTable(collection.number), readersTable(collection.number)];
     const values = [sql.list(roles)];
     const readable = `select distinct seq from ${readers} where role ${isOneOf}`;
+    // In the order of its key: Postgres takes every role for one that the average document names, and would read the whole table for one that few do.
+    const ofRole = (columns: string, rest = '') =>
+      `select ${columns} from ${readers} where role = granted.value order by seq ${rest}`;
+    const byRole = (columns: string, rest = '') => `${eachRole} cross join lateral (${ofRole(columns, rest)}) as named`;
     const total = (upTo: number | 'exact'): Fragment => {
       if (upTo === 'exact') return { sql: `(select count(*) from (${readable}) as readable)`, values };
-      const few = `(select count(*) from (${readable} limit ${upTo}) as readable)`;
+      const distinct = dialect === 'sqlite' ? readable : `select distinct seq from ${byRole('seq', `limit ${upTo}`)}`;
+      const few = `(select count(*) from (${distinct} limit ${upTo}) as readable)`;
       if (route !== 'walk') return { sql: few, values };
       // One role alone may have that many: then nothing has to be kept apart.
-      const many = `exists (select 1 from ${eachRole} where (select 1 from ${readers} where role = granted.value limit 1 offset ${upTo - 1}) = 1)`;
+      const many = `exists (select 1 from ${eachRole} where (${ofRole('1', `limit 1 offset ${upTo - 1}`)}) = 1)`;
       return { sql: `(case when ${many} then ${upTo} else ${few} end)`, values: [...values, ...values] };
     };
-    if (route === 'readers')
+    if (route === 'readers' && dialect === 'sqlite')
       return { from: { sql: readers, values: [] }, filter: { sql: `role ${isOneOf}`, values }, repeats: true, total };
+    if (route === 'readers') {
+      const from = { sql: `(select seq, created_at from ${byRole('seq, created_at')}) as readers`, values };
+      return { from, filter: undefined, repeats: true, total };
+    }
     if (route === 'walk') {
       // `offset 0` keeps Postgres, and `limit 1` SQLite, from making a join of it: that would read all readers, or count a document twice.
       const named =
@@ -103,7 +112,7 @@ export function createSources(sql: Pick<Sql, 'dialect' | 'list'>) {
       const from = `(select distinct seq as readable from ${readers} where role ${isOneOf}) as readers cross join ${table} on seq = readable`;
       return { from: { sql: from, values }, filter: undefined, repeats: false, total };
     }
-    const filter = { sql: `seq = any(array(select seq from ${readers} where role ${isOneOf}))`, values };
+    const filter = { sql: `seq = any(array(select seq from ${byRole('seq')}))`, values };
     return { from: { sql: table, values: [] }, filter, repeats: false, total };
   };
   return (collection: Collection, visibility: Visibility, route: Route): Source =>
