@@ -224,6 +224,7 @@ const channels: [string[], string, Standing[], 'password' | 'none', Outcome][] =
   [['phone'], 'phone', ['phone'], 'none', 'enough'],
   [['phone'], 'phone', ['email', 'phone'], 'none', 'lacking'],
   [['email', 'oauth2'], 'google', ['email'], 'none', 'lacking'],
+  [['email', 'saml'], 'acme', ['email'], 'none', 'lacking'],
   [['server'], 'server', ['totp', 'email', 'phone'], 'password', 'enough'],
 ];
 

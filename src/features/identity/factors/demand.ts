@@ -22,9 +22,12 @@ interface FirstFactor {
   readonly otp?: string | undefined;
 }
 
+/** Factors of logins by an identity provider: what it says of an address is no code to that mailbox. */
+const ofProviders = ['oauth2', 'saml'];
+
 /** The one that a login has used up, since it came that way itself: two codes to one mailbox are one factor. */
 export function channelOf(factors: readonly string[]): SecondFactor | undefined {
-  if (factors.includes('oauth2')) return undefined;
+  if (factors.some((factor) => ofProviders.includes(factor))) return undefined;
   if (factors.includes('phone')) return 'phone';
   return factors.includes('email') ? 'email' : undefined;
 }
