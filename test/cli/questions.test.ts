@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { type Installation, install } from '../harness/cli.js';
 import { atTerminal } from '../harness/pty.js';
+import { freePort } from '../harness/terminal.js';
 
 let place: Installation;
 before(async () => {
@@ -53,12 +54,15 @@ test('a moderate question takes y, a severe one the name', async () => {
   assert.equal((await atTerminal(place, severe, [['Type shop to confirm', 'shop\r']])).code, 0);
 });
 
-/** The questions of `svc init` in their order, short enough for one line of a narrow terminal, with an answer to each. */
-const questions: readonly (readonly [question: string, answer: string])[] = [
+/**
+ * The questions of `svc init` in their order, short enough for one line of a narrow terminal, with an answer to each. Each run has a port of
+ * its own: for a moment, a port that one looks at is taken for another.
+ */
+const questionsOf = (port: number): readonly (readonly [question: string, answer: string])[] => [
   ['Directory of all data', '\r'],
   ['Database', 'postgres://svc@127.0.0.1:1/svc\r'],
   ['Password of the database', 'geheim\r'],
-  ['Port to listen on', '\r'],
+  ['Port to listen on', `${port}\r`],
   ['Public address', '\r'],
   ['Name of a first', 'My app\r'],
 ];
@@ -67,14 +71,16 @@ test('Ctrl-C and Ctrl-D at each question of init end it, at every width, with no
   const empty = await install({ init: false });
   after(() => empty.dispose());
   const { SVC_PORT: _, SVC_DATA_DIR: __, SVC_DATABASE_URL: ___, ...env } = empty.env;
+  const dialogues = await Promise.all([0, 1].map(async () => questionsOf(await freePort())));
+  const [questions = []] = dialogues;
   for (const [at, [question]] of questions.entries()) {
     const ends = [
       ['\u0003', [50, 80, 120][at % 3]],
       ['\u0004', [120, 50, 80][at % 3]],
     ] as const;
     await Promise.all(
-      ends.map(async ([key, columns]) => {
-        const dialogue = [...questions.slice(0, at), [question, key] as const];
+      ends.map(async ([key, columns], which) => {
+        const dialogue = [...(dialogues[which] ?? []).slice(0, at), [question, key] as const];
         const { code, out } = await atTerminal({ ...empty, env }, ['init'], dialogue, columns);
         assert.equal(code, 130, `${question} ${JSON.stringify(key)} ${columns}: ${out}`);
         assert.match(out.replace(/\s+/g, ' '), /Interrupted; nothing was changed\./);
