@@ -1,10 +1,12 @@
 // A server is killed while 2000 documents are created: what the socket of the published web SDK missed is in the feed, and both together hold
-// every event once. On Postgres a second server goes on meanwhile, and its sockets miss nothing.
+// every event once, in Node.js and in Chromium. On Postgres a second server goes on meanwhile, and its sockets miss nothing.
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'appwrite';
+import { servePage } from '../browser/page.js';
 import { databaseUnderTest } from '../harness/appliance.js';
+import { openChromium } from '../harness/browser.js';
 import { install } from '../harness/cli.js';
 import { freePort } from '../harness/terminal.js';
 import { actAsBrowser } from './as-browser.js';
@@ -18,6 +20,9 @@ interface Told {
   readonly document: string;
 }
 
+/** What a subscribed SDK has been told so far, across connections that are lost. */
+type Listener = () => Promise<readonly Told[]>;
+
 const place = await install();
 after(() => place.dispose());
 place.env.SVC_RATE_LIMIT = 'off';
@@ -27,7 +32,7 @@ const { secret } = await place.json<{ secret: string }>([
   ...['apikey', 'create', '--project', 'shop', '--name', 'k', '--scopes', 'all'],
 ]);
 const port = { SVC_PORT: String(await freePort()) };
-const victim = await place.serve([], port);
+let victim = await place.serve([], port);
 const { url } = victim;
 const urls = databaseUnderTest === 'postgres' ? [url, (await place.serve()).url] : [url];
 actAsBrowser();
@@ -40,8 +45,8 @@ const made = await fetch(`${url}/databases/d/collections`, {
 });
 assert.equal(made.status, 201, await made.text());
 
-/** Subscribes the SDK at a server, and collects what it is told, across connections that are lost. */
-async function listen(at: string): Promise<Told[]> {
+/** Subscribes the SDK in this process. */
+function listen(at: string): Listener {
   const told: Told[] = [];
   const client = new Client().setEndpoint(at).setProject('shop');
   const end = client.subscribe<{ $id: string }>(channel, (event) => {
@@ -49,19 +54,36 @@ async function listen(at: string): Promise<Told[]> {
     told.push({ id, document: payload.$id });
   });
   after(end);
-  // The SDK does not say when it is subscribed: being told of a document does.
-  await heardOf(told);
-  return told;
+  return async () => [...told];
 }
 
-/** Creates documents until one of them is told. */
-async function heardOf(told: readonly Told[]): Promise<void> {
-  const before = told.length;
-  for (let tries = 0; told.length === before && tries < 100; tries++) {
+/** Subscribes the SDK on pages of Chromium. */
+async function inChromium(t: TestContext): Promise<((at: string) => Promise<Listener>) | undefined> {
+  const chromium = await openChromium(t);
+  if (chromium === undefined) return undefined;
+  t.after(() => chromium.close());
+  return async (at) => {
+    const site = await servePage(at.replace('127.0.0.1', 'localhost'), 'shop');
+    t.after(() => site.close());
+    const page = await chromium.newPage();
+    await page.goto(`http://localhost:${site.port}/`);
+    await page.evaluate(
+      `globalThis.told = []; client.subscribe('${channel}', ({ id, payload }) => told.push({ id, document: payload.$id })); undefined`,
+    );
+    return async () => (await page.evaluate('told')) as Told[];
+  };
+}
+
+/** Creates documents until one of them is told: the SDK does not say when it is subscribed. */
+async function heardOf(listener: Listener): Promise<void> {
+  const before = (await listener()).length;
+  let told = before;
+  for (let tries = 0; told === before && tries < 100; tries++) {
     await create(url, 'unique()');
     await sleep(250);
+    told = (await listener()).length;
   }
-  assert.ok(told.length > before);
+  assert.ok(told > before);
 }
 
 /** Everything that the feed has after an event, or from the beginning; at least so many events, or what has come in half a minute. */
@@ -105,42 +127,54 @@ async function create(at: string, documentId: string): Promise<number | undefine
 }
 
 /** Creates documents one after the other at a server; one whose answer is lost is asked for again under its id. */
-async function write(from: number): Promise<void> {
+async function write(run: string, from: number): Promise<void> {
   for (let at = from; at < changes; at += writers)
     for (;;) {
-      const status = await create(urls[from % urls.length] ?? url, `n${at}`);
+      const status = await create(urls[from % urls.length] ?? url, `${run}${at}`);
       if (status === 201 || status === 409) break;
       await sleep(100);
     }
 }
 
-const counted = (told: readonly Told[]) => told.filter(({ document }) => /^n\d+$/.test(document));
 const assertNoneTwice = (told: readonly Told[]) => assert.equal(new Set(told.map(({ id }) => id)).size, told.length);
 
-test('socket and feed together hold each of 2000 events once', async () => {
-  const [own, ...others] = await Promise.all(urls.map(listen));
+async function assertNothingLost(run: string, listenAt: (at: string) => Promise<Listener> | Listener): Promise<void> {
+  const counted = (told: readonly Told[]) =>
+    told.filter(({ document }) => document.startsWith(run) && /^\d+$/.test(document.slice(run.length)));
+  const [own, ...others] = await Promise.all(urls.map(listenAt));
   assert.ok(own);
-  const writing = Promise.all(Array.from({ length: writers }, (_, at) => write(at)));
-  while (counted(own).length < changes / 4) await sleep(20);
+  for (const listener of [own, ...others]) await heardOf(listener);
+  const writing = Promise.all(Array.from({ length: writers }, (_, at) => write(run, at)));
+  while (counted(await own()).length < changes / 4) await sleep(20);
   victim.signal('SIGKILL');
   await victim.ended;
   await sleep(200);
-  const before = [...own];
+  const before = await own();
   assert.ok(counted(before).length < changes, `${before.length}`);
-  await place.serve([], port);
+  victim = await place.serve([], port);
   await writing;
   await heardOf(own);
   const gap = await feedAfter(before.at(-1)?.id, changes - counted(before).length);
-  for (const told of [own, ...others]) assertNoneTwice(told);
+  const told = await own();
+  assertNoneTwice(told);
   assertNoneTwice(gap);
-  const all = new Map(counted([...own, ...gap]).map((one) => [one.id, one.document]));
+  const all = new Map(counted([...told, ...gap]).map((one) => [one.id, one.document]));
   assert.equal(all.size, changes);
   assert.equal(new Set(all.values()).size, changes);
   // The feed has the whole gap, so whatever the new socket was told is in it.
   const known = new Set(gap.map(({ id }) => id));
-  assert.ok(own.slice(before.length).every(({ id }) => known.has(id)));
-  for (const told of others) {
-    for (let tries = 0; counted(told).length < changes && tries < 300; tries++) await sleep(100);
-    assert.deepEqual(new Map(counted(told).map((one) => [one.id, one.document])), all);
+  assert.ok(told.slice(before.length).every(({ id }) => known.has(id)));
+  for (const listener of others) {
+    for (let tries = 0; counted(await listener()).length < changes && tries < 300; tries++) await sleep(100);
+    const heard = await listener();
+    assertNoneTwice(heard);
+    assert.deepEqual(new Map(counted(heard).map((one) => [one.id, one.document])), all);
   }
+}
+
+test('socket and feed together hold each of 2000 events once', () => assertNothingLost('n', listen));
+
+test('in Chromium, socket and feed together hold each of 2000 events once', async (t) => {
+  const listenAt = await inChromium(t);
+  if (listenAt !== undefined) await assertNothingLost('c', listenAt);
 });
