@@ -33,6 +33,7 @@ export async function measureAgainst(scenario: Scenario, stage: Stage, other: St
         return residentMebibytes(server.pid);
       });
     case 'ceiling':
+    case 'files':
     case 'deliveries':
     case 'delivery-interference':
       return [];

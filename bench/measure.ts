@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask, type RunningServer, stopChild } from './child.js';
 import { measureDeliveries, measureDeliveryInterference } from './deliveries.js';
+import { measureFiles } from './files.js';
 import type { HashPlan, HashResult } from './hash-rate.js';
 import type { LoadGroup, LoadResult } from './load-plan.js';
 import { type Options, usualSize } from './options.js';
@@ -40,6 +41,8 @@ export function measure(scenario: Scenario, stage: Stage, database: Database, op
       return measureDeliveries(scenario, stage, database, options);
     case 'delivery-interference':
       return measureDeliveryInterference(scenario, stage, options);
+    case 'files':
+      return measureFiles(scenario, stage, options);
     case 'cold-start':
       return measureColdStart(scenario, stage);
     case 'idle-memory':

@@ -9,6 +9,7 @@ export const projectRoot = fileURLToPath(new URL('..', import.meta.url));
 /** The processes that run beside the servers, as plain JavaScript: a loader would count as start-up time and memory. */
 export interface Programs {
   readonly bare: string;
+  readonly bareFiles: string;
   readonly load: string;
   readonly hashRate: string;
   readonly receiver: string;
@@ -16,6 +17,7 @@ export interface Programs {
 }
 
 const bare = new URL('./bare.ts', import.meta.url);
+const bareFiles = new URL('./bare-files.ts', import.meta.url);
 const load = new URL('./load.ts', import.meta.url);
 const hashRate = new URL('./hash-rate.ts', import.meta.url);
 const receiver = new URL('./receiver.ts', import.meta.url);
@@ -37,6 +39,7 @@ export function compilePrograms(directory: string): Programs {
   shared.forEach(compiled);
   return {
     bare: compiled(bare),
+    bareFiles: compiled(bareFiles),
     load: compiled(load),
     hashRate: compiled(hashRate),
     receiver: compiled(receiver),

@@ -83,6 +83,19 @@ export interface DeliveryInterferenceScenario {
   readonly target: { readonly reads: number; readonly p95: number };
 }
 
+/** Files that come or go, held against Node's own streams. */
+export interface FileScenario {
+  readonly kind: 'files';
+  readonly name: string;
+  readonly direction: 'download' | 'upload';
+  /** Bytes of a file, and how many of them a round moves. */
+  readonly bytes: number;
+  readonly times: number;
+  readonly connections: number;
+  /** The least share of the bytes per CPU-second. */
+  readonly target: number;
+}
+
 /** From starting the process to its first ready answer, held against bare Koa. */
 export interface ColdStartScenario {
   readonly kind: 'cold-start';
@@ -109,5 +122,6 @@ export type Scenario =
   | InterferenceScenario
   | DeliveryScenario
   | DeliveryInterferenceScenario
+  | FileScenario
   | ColdStartScenario
   | IdleMemoryScenario;

@@ -103,6 +103,23 @@ export const scenarios: readonly Scenario[] = [
     connections: 32,
     target: { reads: 0.7, p95: 2000 },
   },
+  ...(
+    [
+      ['download of 1 MB', 'download', 1_000_000, 1000],
+      ['download of 100 MB', 'download', 100_000_000, 10],
+      ['upload of 1 MB', 'upload', 1_000_000, 300],
+    ] as const
+  ).map(
+    ([name, direction, bytes, times]): Scenario => ({
+      kind: 'files',
+      name,
+      direction,
+      bytes,
+      times,
+      connections: 4,
+      target: 0.6,
+    }),
+  ),
   { kind: 'cold-start', name: 'cold start', runs: 5, target: 4 },
   { kind: 'idle-memory', name: 'idle memory', settleSeconds: 2, targetMebibytes: 120 },
 ];

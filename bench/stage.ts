@@ -84,6 +84,19 @@ export class Stage {
     return startServer([this.programs.bare, String(port), file], { cwd: this.directory, env, port });
   }
 
+  /** Starts the least program that sends these bytes as a file, and writes files. */
+  async startBareFiles(bytes: Buffer): Promise<RunningServer> {
+    const port = await freePort();
+    const file = join(this.directory, 'file.bin');
+    writeFileSync(file, bytes);
+    const env = plainEnvironment();
+    return startServer([this.programs.bareFiles, String(port), file, this.directory], {
+      cwd: this.directory,
+      env,
+      port,
+    });
+  }
+
   /** Starts the least program that creates documents, on a database of its own or on tables of its own in Postgres. */
   async startLeastCreate(): Promise<RunningServer> {
     const port = await freePort();

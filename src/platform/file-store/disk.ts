@@ -7,6 +7,8 @@ import { type FileStore, FileStoreError, ObjectNotFoundError, type StoredObject 
 
 /** How the file of an object is called while it is written; it is renamed when it is on the disk. */
 const unfinished = '.incoming';
+/** Bytes that are read or written at once: each call waits for a thread. */
+const pieceBytes = 262_144;
 /** A directory may be removed between its creation and the rename into it. */
 const attempts = 5;
 
@@ -63,9 +65,9 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
       const file = await reported(() => open0600(incoming));
       try {
         let size = 0;
-        for await (const chunk of bytes) {
-          await reported(() => writeAll(file, chunk));
-          size += chunk.length;
+        for await (const piece of inPieces(bytes)) {
+          await reported(() => writeAll(file, piece));
+          size += piece.length;
         }
         await reported(async () => {
           await file.sync();
@@ -84,7 +86,7 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
     read: async (key, range) => {
       const path = pathOf(key);
       const file = await reported(() => open(path, constants.O_RDONLY), key);
-      return createReadStream(path, { fd: file, ...range });
+      return createReadStream(path, { fd: file, highWaterMark: pieceBytes, ...range });
     },
     size: async (key) => (await statOf(pathOf(key)))?.size,
     remove: async (key) => {
@@ -119,8 +121,21 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+async function* inPieces(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of bytes) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size < pieceBytes) continue;
+    yield Buffer.concat(chunks.splice(0));
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(chunks);
+}
+
+async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
+  for (let at = 0; at < piece.length; ) at += (await file.write(piece, at)).bytesWritten;
 }
 
 async function statOf(path: string): Promise<{ readonly size: number; readonly mtimeMs: number } | undefined> {

@@ -62,6 +62,7 @@ export function createContentReader(
     if (first === undefined) throw await missing(file);
     // What cannot be read is noticed before the response begins.
     const opened = await openPart(project, file, first.part, first.start, first.end);
+    if (rest.length === 0) return opened;
     return (async function* () {
       yield* opened;
       for (const next of rest) yield* await openPart(project, file, next.part, next.start, next.end);
@@ -70,7 +71,8 @@ export function createContentReader(
   return {
     open: async (project, file, start, end) => {
       try {
-        return Readable.from(await iterate(project, file, start, end), { objectMode: false });
+        const bytes = await iterate(project, file, start, end);
+        return bytes instanceof Readable ? bytes : Readable.from(bytes, { objectMode: false });
       } catch (error) {
         throw await asFailure(error, file);
       }
