@@ -61,8 +61,8 @@ export const transactionLimits = {
   ofCaller: 100,
   ofProject: 1000,
   projectBytes: 268_435_456,
-  /** Operations that count as one more call of the rate limit: each call of a transaction carries out all that were staged before. */
-  operationsPerCall: 10,
+  /** Operations, or documents that they change, that count as one more call of the rate limit: each call carries out all that were staged before. */
+  changesPerCall: 10,
   /** Seconds that a transaction is open. */
   minSeconds: 60,
   maxSeconds: 3600,

@@ -1,7 +1,8 @@
 import { unescape as decodePercent } from 'node:querystring';
 import { z } from 'zod';
+import { Failure } from '#src/contract/errors.js';
 
-/** Reads the query of a request as its operation declares it. */
+/** Reads the query of a request as its operation declares it. Throws Failure where a parameter has a NUL character, which Postgres does not store. */
 export type QueryReader = (search: string) => Record<string, string | string[]>;
 
 /** A parameter that is declared as a list and stands once is a list of one, as OpenAPI's `form` style with `explode` has it. */
@@ -9,12 +10,21 @@ export function createQueryReader(declared: z.ZodObject | undefined): QueryReade
   const lists = Object.entries(declared?.shape ?? {}).flatMap(([name, schema]) => (isList(schema) ? [name] : []));
   return (search) => {
     const query = parseQuery(search);
+    if (search.includes('%00')) refuseNul(query);
     for (const name of lists) {
       const value = query[name];
       if (typeof value === 'string') query[name] = [value];
     }
     return query;
   };
+}
+
+function refuseNul(query: Readonly<Record<string, string | string[]>>): void {
+  for (const [name, value] of Object.entries(query))
+    if ([value].flat().some((text) => text.includes('\0')))
+      throw new Failure('general_argument_invalid', {
+        message: `Invalid \`${name.replaceAll('\0', '')}\` param: must not have NUL characters.`,
+      });
 }
 
 /** Whether a schema is one of a list, with a default or without. */

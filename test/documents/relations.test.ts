@@ -376,3 +376,19 @@ test('what a collection is related to goes with it', async () => {
   assert.ok(!('kids' in (await shown(parents, 'p'))));
   (await remove(parents, 'p')).expect(204);
 });
+
+test('an object with nothing but its id is linked, and one with permissions changes them', async () => {
+  const { parents, children } = await related('oneToOne');
+  await create(children, 'c', { name: 'C' });
+  const permissionsOf = async () => (await shown(children, 'c')).$permissions;
+  const before = await permissionsOf();
+  const { value, recorded } = await recordedBy(target, () => create(parents, 'p', { kids: { $id: 'c' } }));
+  assert.equal(value.$id, 'p');
+  assert.deepEqual([await permissionsOf(), recorded.events.length], [before, 1]);
+  (await change(parents, 'p', { kids: { $id: 'c', $permissions: ['read("any")'] } })).expect(200);
+  assert.deepEqual(await permissionsOf(), ['read("any")']);
+  assert.equal((await shown(children, 'c')).name, 'C');
+  (await change(parents, 'p', { kids: { $id: 'c', $permissions: [] } })).expect(200);
+  assert.deepEqual(await permissionsOf(), []);
+  assert.equal(await has(parents, 'p', 'kids'), 'c');
+});

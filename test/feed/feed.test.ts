@@ -206,7 +206,17 @@ test('what happens in another project is not in the feed', async () => {
 });
 
 test('what cannot be read is refused, and nothing is left out silently', async () => {
-  for (const query of ['cursor=x', 'cursor=-1', 'limit=0', 'limit=1001', 'wait=31', 'types=nothing', 'resource=/users'])
+  for (const query of [
+    'cursor=x',
+    'cursor=-1',
+    'limit=0',
+    'limit=1001',
+    'wait=31',
+    'types=nothing',
+    'resource=/users',
+    'resource=%00',
+    'lastEventId=a%00',
+  ])
     (await key.get(`/events?${query}`)).refused(400, 'general_argument_invalid');
   (await key.get('/events?cursor=999999')).refused(400, 'general_cursor_not_found');
   const { client: other } = await aServerKey(target, { scopes: ['documents.read'] });

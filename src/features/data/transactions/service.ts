@@ -106,8 +106,9 @@ export function createTransactions(
         );
         return transaction;
       }),
-    read: (caller, id, operationId, call) =>
-      readInRoom(caller.request.answer, (room) =>
+    read: async (caller, id, operationId, call) => {
+      charge(caller, await getOpen(db, caller, id));
+      return readInRoom(caller.request.answer, (room) =>
         retried(async () => {
           const transaction = await getOpen(db, caller, id);
           return db.rehearse(auditContextOf(caller), async (unit) => {
@@ -116,11 +117,11 @@ export function createTransactions(
             return replay.read(operationId, call);
           });
         }),
-      ),
+      );
+    },
     commit: async (caller, id, keep) => {
       const by = auditContextOf(caller);
-      const { operations: count } = await getOpen(db, caller, id);
-      charge(caller, count);
+      charge(caller, await getOpen(db, caller, id));
       try {
         return await retried(() =>
           db.work(by, async (unit) => {
@@ -173,6 +174,7 @@ function newTransaction(
     owner,
     status: 'pending',
     operations: 0,
+    documents: 0,
     bytes: 0,
     createdAt: now,
     updatedAt: now,

@@ -13,6 +13,7 @@ export const transactions = table('transactions', {
   owner: text,
   status: word<(typeof statuses)[number]>(),
   operations: integer,
+  documents: integer,
   bytes: bigint,
   createdAt: instant,
   updatedAt: instant,

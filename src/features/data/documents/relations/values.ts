@@ -63,13 +63,14 @@ function targetOf({ key }: Relation, value: unknown, newId: () => string): Targe
   return { id: idOf(key, value), input: undefined, isNamed: true };
 }
 
-/** A document with nothing but its id is only linked. */
+/** A document of which neither attributes nor permissions are given is only linked. */
 function nestedOf(key: string, { $id = uniqueId, $permissions, ...data }: Data, newId: () => string): Target {
   const id = $id === uniqueId ? newId() : idOf(key, $id);
   const given = permissionList.nullish().safeParse($permissions);
   if (!given.success) throw invalidRelation(`"${key}" has permissions that are not valid.`);
   const isNamed = $id !== uniqueId;
-  const isLink = isNamed && Object.keys(data).every((name) => name.startsWith('$'));
+  const hasNone = $permissions === undefined && Object.keys(data).every((name) => name.startsWith('$'));
+  const isLink = isNamed && hasNone;
   return { id, input: isLink ? undefined : { data, permissions: given.data ?? undefined }, isNamed };
 }
 

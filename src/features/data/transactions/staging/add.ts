@@ -10,9 +10,12 @@ import { type Caller, named, type StagedCall } from './calls.js';
 import { createReplay, type Replay, type Staged } from './replay.js';
 import type { States } from './states.js';
 
-/** Counts what a request of a transaction carries out again as calls of the rate limit. */
-export function charge({ request }: Caller, operations: number): void {
-  request.charge(Math.ceil(operations / transactionLimits.operationsPerCall) - 1);
+/** Counts what a request of a transaction carries out again as calls of the rate limit: one document may be written with many others. */
+export function charge(
+  { request }: Caller,
+  { operations, documents }: Pick<Transaction, 'operations' | 'documents'>,
+): void {
+  request.charge(Math.max(0, Math.ceil(Math.max(operations, documents) / transactionLimits.changesPerCall) - 1));
 }
 
 /** Creates what adds calls to a transaction. */
@@ -44,8 +47,8 @@ export function createAdding(
       throw tooLarge(`A transaction has at most ${transactionLimits.operations} operations.`);
     if (transaction.bytes + bytes > transactionLimits.bytes)
       throw tooLarge(`The operations of a transaction have at most ${transactionLimits.bytes} bytes.`);
-    charge(caller, count);
-    const { bases, rehearsed } = await db.rehearse(by, async (unit) => {
+    charge(caller, { operations: count, documents: transaction.documents });
+    const { bases, rehearsed, documents } = await db.rehearse(by, async (unit) => {
       const before = await stagedIn(unit, transaction);
       const replay = createReplay(within, unit, caller);
       const known = before.map(({ call }) => call);
@@ -54,11 +57,13 @@ export function createAdding(
         const base = () => replay.baseOf(call, [...known, ...calls.slice(0, at)]);
         found.push(await (isListed ? named(before.length + at, call, base) : base()));
       }
-      return { bases: found, rehearsed: await rehearse(replay, before) };
+      const result = await rehearse(replay, before);
+      return { bases: found, rehearsed: result, documents: replay.changed() };
     });
     return db.work(by, async (unit) => {
       await demandRoom(unit, transaction, bytes);
-      const next = await advance(unit, transaction, { operations: count, bytes: transaction.bytes + bytes });
+      const change = { operations: count, documents, bytes: transaction.bytes + bytes };
+      const next = await advance(unit, transaction, change);
       await unit.run(
         store.stage(
           calls.map((call, at) => ({

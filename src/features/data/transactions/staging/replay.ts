@@ -44,6 +44,8 @@ export interface Replay {
   read(operationId: string, call: Pick<Call, 'params' | 'query'>): Promise<unknown>;
   /** Throws FailedOperation where a document is no more what it was when an operation on it was staged. */
   demandUnchanged(staged: readonly Staged[]): Promise<void>;
+  /** How many documents were changed so far. */
+  changed(): number;
   /** The state of the document of a call; null where the call makes it, where it is about several, or where one before was about the same. */
   baseOf(call: StagedCall, before: readonly StagedCall[]): Promise<string | null>;
 }
@@ -55,7 +57,8 @@ export function createReplay(
   caller: Caller,
   room: AnswerRoom = roomOf(transactionLimits.documentBytes),
 ): Replay {
-  const { operations, tagOf } = within(bounded(unit));
+  const counted = bounded(unit);
+  const { operations, tagOf } = within(counted.unit);
   const facts = factsOf(caller, room);
   const { project, actor } = caller;
   const one: Replay['one'] = async ({ action, params, body }, ifMatch) => {
@@ -79,6 +82,7 @@ export function createReplay(
   };
   return {
     one,
+    changed: counted.documents,
     all: async (staged) => {
       for (const [position, { call }] of staged.entries()) await named(position, call, () => one(call));
     },
@@ -134,10 +138,10 @@ function roomOf(maxBytes: number): AnswerRoom & { readonly taken: () => number }
 }
 
 /** A unit that refuses to change more documents than a transaction may. */
-function bounded(unit: Unit): Unit {
+function bounded(unit: Unit): { readonly unit: Unit; readonly documents: () => number } {
   let documents = 0;
   let bytes = 0;
-  return {
+  const inner: Unit = {
     ...unit,
     record: (event, recorded) => {
       documents += 1;
@@ -149,6 +153,7 @@ function bounded(unit: Unit): Unit {
       unit.record(event, recorded);
     },
   };
+  return { unit: inner, documents: () => documents };
 }
 
 function isSameDocument(one: StagedCall, other: StagedCall): boolean {

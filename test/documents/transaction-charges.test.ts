@@ -1,0 +1,42 @@
+// What a request of a transaction costs: each carries out again what was staged before, in a unit of work that others wait for.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aServerKey } from '../harness/actors.js';
+import { startAppliance } from '../harness/appliance.js';
+import type { Answer } from '../harness/client.js';
+import { aBackend } from './setup.js';
+
+// Calls become available again so slowly that none does meanwhile.
+const target = await startAppliance({ settings: { SVC_RATE_LIMITS: 'data=600/36000' } });
+const { collection } = await aBackend(target);
+const { client } = await aServerKey(target);
+const transactions = '/databases/transactions';
+
+/** How many calls a request counts as. */
+async function costOf(act: () => Promise<Answer>, status = 200): Promise<number> {
+  const before = Number((await client.get('/databases')).headers.get('X-RateLimit-Remaining'));
+  return before - Number((await act()).expect(status).headers.get('X-RateLimit-Remaining'));
+}
+
+test('whoever names a transaction pays for all documents that it changes, by reads too', async () => {
+  const { documents } = await collection({ attributes: { n: { type: 'integer' } } });
+  const id = (await client.post(transactions, {})).expect(201).string('$id');
+  const many = Array.from({ length: 95 }, (_, n) => ({ $id: `p${n}`, n }));
+  (await client.post(documents, { documents: many, transactionId: id })).expect(201);
+  const within = `?transactionId=${id}`;
+  assert.equal(await costOf(() => client.get(`${documents}/p1${within}`)), 10);
+  assert.equal(await costOf(() => client.get(`${documents}${within}`)), 10);
+  assert.equal(await costOf(() => client.patch(`${documents}/p1`, { data: { n: 1 }, transactionId: id })), 10);
+  assert.equal(await costOf(() => client.patch(`${transactions}/${id}`, { commit: true })), 10);
+  assert.equal(await costOf(() => client.get(`${documents}/p1`)), 1);
+});
+
+test('documents that are written below others count as well', async () => {
+  const [parents, children] = [await collection(), await collection({ attributes: { n: { type: 'integer' } } })];
+  const relation = { relatedCollectionId: children.id, type: 'manyToMany', key: 'children' };
+  (await client.post(`${parents.attributes}/relationship`, relation)).expect(202);
+  const id = (await client.post(transactions, {})).expect(201).string('$id');
+  const data = { children: Array.from({ length: 49 }, (_, n) => ({ n })) };
+  (await client.post(parents.documents, { documentId: 'p', data, transactionId: id })).expect(201);
+  assert.equal(await costOf(() => client.get(`${parents.documents}/p?transactionId=${id}`)), 5);
+});
