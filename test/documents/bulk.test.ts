@@ -179,3 +179,19 @@ test('queries in the address are refused: there they would say nothing, and ever
   }
   assert.deepEqual(await numbers(documents), [0, 1, 2]);
 });
+
+test('a mistyped member is refused: without queries every document would be meant', async () => {
+  const { documents } = await aPlace();
+  (await key.post(documents, { documents: many(3, 'a') })).expect(201);
+  const mine = [query('equal', 'n', 1)];
+  const tables = documents
+    .replace('/databases/', '/tablesdb/')
+    .replace('/collections/', '/tables/')
+    .replace(/documents$/, 'rows');
+  for (const path of [documents, tables]) {
+    const wrong = await key.request('DELETE', path, { querys: mine });
+    assert.match(wrong.refused(400, 'general_argument_invalid').string('message'), /querys/);
+    (await key.patch(path, { data: { n: 9 }, filter: mine })).refused(400, 'general_argument_invalid');
+  }
+  assert.deepEqual(await numbers(documents), [0, 1, 2]);
+});

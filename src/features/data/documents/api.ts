@@ -105,6 +105,7 @@ const matching = z
   .max(queryBounds.queries)
   .default([])
   .meta({ description: 'Queries of the documents; all of them where there is none' });
+// Where a member is mistyped, all documents would match: those bodies take no others.
 const echoed = { entries: 1, bytes: bulkLimits.bytes * 2 } as const;
 const bulk = {
   ...write,
@@ -189,7 +190,7 @@ export const documentsApi = declare({
     id: 'documents.updateAll',
     method: 'PATCH',
     summary: 'Changes the documents that match queries, all or none.',
-    body: z.object({
+    body: z.strictObject({
       data: z.looseObject({ $permissions: permissions }),
       queries: matching,
       ...inTransaction,
@@ -219,7 +220,7 @@ export const documentsApi = declare({
     id: 'documents.deleteAll',
     method: 'DELETE',
     summary: 'Deletes the documents that match queries, all or none.',
-    body: z.object({ queries: matching, ...inTransaction }),
+    body: z.strictObject({ queries: matching, ...inTransaction }),
     reply: rawJson(documentList),
     bound: echoed,
     errors: [...absent, ...queryErrors, 'general_bad_request'],
