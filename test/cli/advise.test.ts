@@ -35,10 +35,10 @@ before(async () => {
 });
 after(() => place.dispose());
 
-/** The shortest of five lists of one author, by rank, in milliseconds. */
-async function listMs(): Promise<number> {
+/** The shortest of some lists of one author, by rank, in milliseconds. */
+async function listMs(rounds: number): Promise<number> {
   const times: number[] = [];
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < rounds; round++) {
     const queries = [
       { method: 'equal', attribute: 'author', values: [`author${round}`] },
       { method: 'orderDesc', attribute: 'rank' },
@@ -58,7 +58,7 @@ async function listMs(): Promise<number> {
 test('advise names the index that a slow query lacks, and its command makes the query fast', async () => {
   const sentence = 'No slow query lacks an index, as far as the servers have noticed.\n';
   assert.equal((await place.svc(['collection', 'advise'])).out, sentence);
-  const slow = await listMs();
+  const slow = await listMs(5);
   let scans: Json[] = [];
   for (const end = performance.now() + 30_000; scans.length === 0 && performance.now() < end; await sleep(1000))
     ({ scans } = await place.json<{ scans: Json[] }>(['collection', 'advise', 'posts', ...scope]));
@@ -71,7 +71,8 @@ test('advise names the index that a slow query lacks, and its command makes the 
 
   const { code, err } = await place.shell(command);
   assert.equal(code, 0, err);
-  const fast = await listMs();
+  // Short ones are delayed more by whatever else the machine does.
+  const fast = await listMs(30);
   assert.ok(fast * 5 < slow, `${slow} ms, then ${fast} ms`);
   assert.equal((await place.svc(['collection', 'advise', ...scope])).out, sentence);
 });
