@@ -158,7 +158,17 @@ test('init says where it cannot write, and writes where --config and SVC_CONFIG 
   assert.equal((await svc(['project', 'list', '--config', 'etc/a.env'])).code, 0);
   const missing = await svc(['project', 'list', '--config', 'etc/b.env']);
   assert.equal(missing.code, 7);
-  assert.match(missing.err, /does not exist\. Create it with svc init/);
+  for (const [env, setting] of [
+    [{ SVC_DATA_DIR: 'other' }, 'SVC_DATA_DIR'],
+    [{ SVC_DATABASE_URL: 'sqlite:other.db' }, 'SVC_DATABASE_URL'],
+  ] as const) {
+    const absent = await svc(['project', 'list', '--config', 'etc/a.env'], { env });
+    const isFile = setting === 'SVC_DATABASE_URL' || process.env.SVC_TEST_DATABASE !== 'postgres';
+    assert.equal(absent.code, isFile ? 7 : 0, absent.err);
+    if (isFile)
+      assert.match(absent.err, new RegExp(`no database at .*Is ${setting} right\\?\\nnext: correct ${setting}`));
+  }
+  assert.match(missing.err, /does not exist\.\n.*svc --config etc\/b\.env init/);
 });
 
 test('the schema is planned, applied, taken back and applied again', async () => {
