@@ -6,7 +6,7 @@ import type { CommandResult } from '../command-result.js';
 import { CommandError, usageError } from '../exit.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
 import { pairs } from '../table.js';
-import { type Attribute, attributeRow, collectionOf, databaseOption } from './collection-view.js';
+import { type Attribute, attributeRow, collectionOf, databaseOption, indexedOf } from './collection-view.js';
 
 const collectionArgument = { name: 'COLLECTION', summary: 'id of the collection', values: 'collection' } as const;
 const types = typeNames.map((name) => ({ ...attributeTypes[name], create: newAttributesApi[name] }));
@@ -146,7 +146,7 @@ const addIndex = command({
       text: pairs([
         ['key', value.key],
         ['type', value.type],
-        ['attributes', value.attributes.join(', ')],
+        ['attributes', indexedOf(value)],
         ['status', value.status],
       ]),
     };
