@@ -71,7 +71,17 @@ function installedPath(from, wanted) {
 
 /** Everything of this repository that runs, with its documentation. */
 function copyProduct(top) {
-  for (const path of ['bin', 'dist', 'migrations', 'templates', 'docs', 'README.md', 'LICENSE', 'package.json'])
+  for (const path of [
+    'bin',
+    'dist',
+    'migrations',
+    'templates',
+    'docs',
+    'README.md',
+    'src/README.md',
+    'LICENSE',
+    'package.json',
+  ])
     cpSync(join(root, path), join(top, path), { recursive: true, filter: (file) => !file.endsWith('.complete') });
   symlinkSync('bin/svc', join(top, 'svc'));
   // What `svc version` prints.

@@ -63,8 +63,17 @@ const byStatus: Readonly<Record<number, Outcome>> = {
   503: 'unreachable',
 };
 
-/** Messages and next steps for operators, where those of the catalog are for API clients. P, D, ID and the like are placeholders. */
-const operatorHints: Partial<Record<ErrorType, { readonly message?: string; readonly fix: string }>> = {
+/** What operators are told, where the catalog has it for API clients. */
+interface OperatorHint {
+  readonly message?: string;
+  /** What to do next. P, D, ID and the like are placeholders. */
+  readonly fix: string;
+  /** How the command ends, where the status of the catalog says something else. */
+  readonly outcome?: Outcome;
+}
+
+const otherOwner: OperatorHint = { fix: 'svc team add TEAM OTHER_USER --project P --roles owner', outcome: 'conflict' };
+const operatorHints: Partial<Record<ErrorType, OperatorHint>> = {
   project_not_found: { message: 'There is no such project.', fix: 'svc project list' },
   project_already_exists: { fix: 'choose another --id, or look at it with svc project show ID' },
   platform_not_found: { fix: 'svc platform list --project P' },
@@ -79,7 +88,7 @@ const operatorHints: Partial<Record<ErrorType, { readonly message?: string; read
   team_not_found: { fix: 'svc team list --project P' },
   team_already_exists: { fix: 'choose another --id, or look at it with svc team show TEAM --project P' },
   membership_already_confirmed: { fix: 'svc team members TEAM --project P' },
-  membership_deletion_prohibited: { fix: 'svc team add TEAM USER --project P --roles owner' },
+  membership_deletion_prohibited: otherOwner,
   database_not_found: { fix: 'svc database list --project P' },
   database_already_exists: { fix: 'choose another --id, or look at it with svc database show ID --project P' },
   collection_not_found: { fix: 'svc collection list --project P --database D' },
@@ -105,7 +114,7 @@ const operatorHints: Partial<Record<ErrorType, { readonly message?: string; read
   database_limit_exceeded: { fix: 'remove a database first: svc database list --project P' },
   index_limit_exceeded: { fix: 'remove an index first: svc collection show ID --project P --database D' },
   membership_not_found: { fix: 'svc team members TEAM --project P' },
-  membership_downgrade_prohibited: { fix: 'svc team add TEAM USER --project P --roles owner' },
+  membership_downgrade_prohibited: otherOwner,
   team_limit_exceeded: { fix: 'remove the user from a team first: svc team remove TEAM USER --project P' },
   user_email_already_exists: { fix: 'svc user list --project P --search ADDRESS' },
   user_phone_already_exists: { fix: 'svc user list --project P --search NUMBER' },
@@ -119,8 +128,13 @@ function withIds(fix: string, given: Readonly<Record<string, string | undefined>
   return fix.replace(/(?<![\w-])[A-Z]+(?![\w-])/g, (placeholder) => {
     const value = given[placeholder];
     if (value === undefined) return placeholder;
-    return /^[\w.@:+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+    return shellWord(value);
   });
+}
+
+/** A text as one word of a command line. */
+export function shellWord(text: string): string {
+  return /^[\w.@:+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** Maps any error of a command to the exit code and the message that are printed. Texts of the database are never printed. */
@@ -143,7 +157,7 @@ export function explain(
   if (error instanceof Failure) {
     const own = operatorHints[error.type];
     return {
-      exitCode: exitCodes[byStatus[error.status] ?? 'failed'],
+      exitCode: exitCodes[own?.outcome ?? byStatus[error.status] ?? 'failed'],
       type: error.type,
       message: own?.message ?? error.message,
       fix:

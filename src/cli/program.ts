@@ -20,6 +20,7 @@ const groups: Readonly<Record<string, string>> = {
   team: 'Manages the teams of a project',
   database: 'Manages the databases of a project',
   collection: 'Manages collections with their attributes and indexes',
+  document: 'Exports and imports the documents of a collection',
   bucket: 'Manages the buckets of a project',
   files: 'Moves and checks the stored files of the installation',
   events: 'Follows the events of a project',

@@ -1,12 +1,6 @@
 import { resolve } from 'node:path';
 import { type Appliance, createAppliance } from '#src/appliance.js';
-import {
-  ConfigError,
-  defaultFiles,
-  isInstallationInReach,
-  type LoadedConfig,
-  loadConfig,
-} from '#src/platform/config/load.js';
+import { defaultFiles, isInstallationInReach, type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
@@ -17,7 +11,7 @@ import { createRuntime, type Runtime } from '#src/platform/index.js';
 import type { ApplianceCall, Call, Command } from './command.js';
 import type { CommandResult } from './command-result.js';
 import { prepareDirectories } from './directories.js';
-import { CommandError } from './exit.js';
+import { CommandError, shellWord } from './exit.js';
 
 /** Opens what a command needs, runs it, and closes everything again. */
 export async function runCommand(command: Command, call: Call): Promise<CommandResult | undefined> {
@@ -54,7 +48,12 @@ export function load(
 ): LoadedConfig {
   const named = configFile ?? (environment.SVC_CONFIG || undefined);
   if (named !== undefined && isAbsent(named))
-    throw new ConfigError([`The configuration file ${resolve(named)} does not exist. Create it with svc init`]);
+    throw new CommandError(
+      'unusable',
+      'configuration_invalid',
+      `The configuration file ${resolve(named)} does not exist.`,
+      `correct the path, or make an installation with svc --config ${shellWord(named)} init`,
+    );
   if (!isInstallationInReach({ environment, file: configFile }))
     throw new CommandError(
       'unusable',
@@ -83,7 +82,12 @@ async function withAppliance<T>(
 /** Throws where the SQLite file does not exist: it would be created, and an empty database hides that the path is wrong. */
 export function requireDatabase(config: Config): void {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
-  if (file !== null && isAbsent(file)) throw schemaError(`There is no database at ${resolve(file)}.`, 'svc init');
+  if (file === null || !isAbsent(file)) return;
+  const setting = resolve(file) === resolve(config.dataDir, 'svc.db') ? 'SVC_DATA_DIR' : 'SVC_DATABASE_URL';
+  throw schemaError(
+    `There is no database at ${resolve(file)}. Is ${setting} right?`,
+    `correct ${setting}, or make a new database with svc init`,
+  );
 }
 
 /** A database that does not exist yet is looked at as an empty one, so that looking creates nothing. */

@@ -13,13 +13,14 @@ const endOfLife: Readonly<Record<string, string>> = {
 };
 
 /** Tells the log what starts, on what, and which settings are not for production. */
-export async function reportStart({ runtime }: Appliance): Promise<void> {
+export async function reportStart({ runtime }: Appliance, unknownNames: readonly string[]): Promise<void> {
   const { log, driver, config, clock } = runtime;
   const node = process.versions.node;
   log.info('serve.starting', { version: version(), node, database: await driver.describe(), pid: process.pid });
   const ends = endOfLife[node.split('.')[0] ?? ''];
   if (ends !== undefined && Date.parse(ends) < clock.now())
     log.warn('node.end-of-life', { node, since: ends, next: 'install a supported version of Node.js' });
+  if (unknownNames.length > 0) log.warn('config.unknown-names', { names: unknownNames.join(', ') });
   const warn = (setting: string, meaning: string) => log.warn('config.not-for-production', { setting, meaning });
   if (config.rateLimit === 'off') warn('SVC_RATE_LIMIT', 'passwords can be guessed without a limit');
   if (config.tokensInResponse === 'any' && !isOnLocalhost(config.baseUrl))

@@ -13,6 +13,9 @@ export function credentialHeaders(aliases: readonly string[]): CredentialHeaders
   return { project: names('project'), session: names('session'), key: names('key'), jwt: names('jwt') };
 }
 
+/** The header that names the project of a request, as messages write it. */
+export const projectHeader = `X-${brand}-Project`;
+
 /** Names of the header by which SDKs ask for a language. */
 export function localeHeaders(aliases: readonly string[]): readonly string[] {
   return [brand, ...aliases].map((word) => `x-${word}-locale`.toLowerCase());

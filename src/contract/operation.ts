@@ -1,3 +1,4 @@
+import './problems.js';
 import type { z } from 'zod';
 import {
   type Actor,
@@ -339,11 +340,12 @@ function parse(schema: z.ZodType, value: unknown): unknown {
   if (result.success) return result.data;
   const problems = result.error.issues.slice(0, 10).map((issue) => {
     const path = issue.path.join('.');
-    if (path === '') return issue.message;
+    if (path === '') return /^[a-z]/.test(issue.message) ? `The request ${issue.message}.` : issue.message;
     const absent = valueAt(value, issue.path) === undefined;
     return absent ? `Param "${path}" is not optional.` : `Invalid \`${path}\` param: ${issue.message}`;
   });
-  throw new Failure('general_argument_invalid', { message: problems.join(' ') });
+  const sentences = problems.map((problem, at) => (at < problems.length - 1 ? problem.replace(/\.$/, '') : problem));
+  throw new Failure('general_argument_invalid', { message: sentences.join('; ') });
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

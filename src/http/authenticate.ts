@@ -1,6 +1,6 @@
 import type { User, WireActor } from '#src/contract/actor.js';
 import { type ErrorType, Failure } from '#src/contract/errors.js';
-import { type CredentialHeaders, credentialHeaders } from '#src/contract/headers.js';
+import { type CredentialHeaders, credentialHeaders, projectHeader } from '#src/contract/headers.js';
 import { actingOn } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Features } from '#src/features/index.js';
@@ -26,6 +26,8 @@ const unknownCredentials: ReadonlySet<ErrorType> = new Set([
   'project_key_expired',
   'user_jwt_invalid',
 ]);
+
+const projectMissing = `The request names no project. Send the header ${projectHeader}.`;
 
 /** Finds the project and the actor of a request, which presents one of key, session and JWT at most. */
 export function createAuthentication(
@@ -97,12 +99,12 @@ export function createAuthentication(
     /** The project of the request; `?project=` serves URLs that a browser opens. Throws Failure `project_not_found`. */
     project: async (context: RequestContext): Promise<Project> => {
       const { ctx, params, operation } = context;
-      const id =
-        operation?.declaration.project === 'path' || operation?.declaration.project === 'callback'
-          ? (params.projectId ?? [ctx.query.project].flat()[0])
-          : (header(context, 'project') ?? [ctx.query.project].flat()[0]);
+      const isInAddress = operation?.declaration.project === 'path' || operation?.declaration.project === 'callback';
+      const named = isInAddress ? params.projectId : header(context, 'project');
+      const id = named ?? [ctx.query.project].flat()[0];
       try {
-        if (id === undefined || id === '') throw new Failure('project_not_found');
+        if (id === undefined || id === '')
+          throw new Failure('project_not_found', isInAddress ? {} : { message: projectMissing });
         return await projects.current(id);
       } catch (error) {
         countRefusal(context, error);

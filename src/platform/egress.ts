@@ -27,7 +27,8 @@ export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
   const judge = (url: string): string | undefined => {
     if (!URL.canParse(url)) return 'it is not a URL';
     const { protocol, username, password, hash, hostname, port } = new URL(url);
-    if (protocol !== 'https:' && !(options.allowInsecure && protocol === 'http:')) return insecure;
+    if (options.allowInsecure ? !/^https?:$/.test(protocol) : protocol !== 'https:')
+      return options.allowInsecure ? 'only https and http are allowed' : insecure;
     if (username !== '' || password !== '') return 'it must not hold a user name or password';
     if (hash !== '') return 'it must not hold a fragment';
     if (!isPlainlyWritten(url)) return 'it must not hold a backslash, white space, or a host that is encoded';

@@ -151,7 +151,9 @@ test('a person is erased beside a server that runs, once the name is given', asy
   const value = await place.json<Json>([...erase, '--confirm', 'eve@mail.example']);
   assert.deepEqual([value.$id, value.erased], ['eve', true]);
   assert.equal((await place.svc(erase)).code, 3);
-  assert.equal((await place.svc(['user', 'erase', 'eve', '--project', 'shop', '--confirm', 'eve'])).code, 0);
+  const again = await place.json<Json>(['user', 'erase', 'eve', '--project', 'shop', '--confirm', 'eve']);
+  const { files, messages, events, auditValues } = again;
+  assert.deepEqual([files, messages, events, auditValues], [0, 0, 0, 0], 'what was erased before does not count');
   if (!isPostgres) {
     for (const name of readdirSync(join(place.dir, 'data')))
       assert.ok(!readFileSync(join(place.dir, 'data', name), 'latin1').includes('eve@mail.example'), name);

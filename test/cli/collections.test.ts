@@ -200,6 +200,9 @@ test('mistakes end with the code that scripts expect, and a next step', async ()
     assert.deepEqual([error.type, run.out], [type, ''], args.join(' '));
     assert.ok(error.message !== '' && error.fix !== '');
   }
+  const held = await place.svc(['collection', 'remove-attribute', 'posts', 'title', ...scope, '--yes']);
+  assert.match(held.err, /The index one uses it\./);
+  assert.match(held.err, /^next: svc collection remove-index posts one --project shop --database blog$/m);
 });
 
 test('the GraphQL schema is printed as it is served, and what is deleted is gone', async () => {

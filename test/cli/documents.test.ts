@@ -181,6 +181,14 @@ test('a line that cannot be written is told with its number, and the others are 
   const plain = await place.svc(['document', 'import', '-', ...of('bulk')], { input: '{"$id":"ok1"}\n' });
   assert.equal(plain.code, 1);
   assert.match(plain.err, /^line 1 \(ok1\): document_already_exists: /m);
+  assert.match(plain.err, /^next: .*--upsert/m);
+  const misfits = lines(Array.from({ length: 12 }, (_, at) => ({ $id: `m${at}`, none: at })));
+  const capped = await place.svc(['document', 'import', '-', ...of('bulk')], { input: `${misfits}no json\n` });
+  assert.equal(capped.err.match(/^line \d+ \(m\d+\): document_invalid_structure: /gm)?.length, 10);
+  assert.match(capped.err, /^and 2 more like it: document_invalid_structure$/m);
+  assert.match(capped.err, /^line 13: line_invalid: /m);
+  assert.match(capped.err, /^next: svc collection add-attribute bulk none --project \S+ --database db --type TYPE$/m);
+  assert.equal((await report(misfits)).told.length, 12);
   const other = await place.svc(['document', 'import', '-', '--format', 'csv', ...of('bulk')], { input: 'nope\n1\n' });
   assert.equal(other.code, 2);
   assert.equal((await place.svc(['document', 'import', 'none.csv', ...of('bulk')])).code, 3);

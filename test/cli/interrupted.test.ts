@@ -63,7 +63,10 @@ const questions = (): readonly (readonly [args: readonly string[], question: str
     ['collection', 'remove-attribute', 'posts', 'title', ...inBlog],
     'Remove the attribute title of posts with its values? (y/N)',
   ],
-  [['migrate', 'down'], `permanently deletes the data it holds. Type ${place.database} to confirm:`],
+  [
+    ['migrate', 'down'],
+    `permanently deletes the data it holds. Is the server stopped? Type ${place.database} to confirm:`,
+  ],
   [['keys', 'revoke', kid], 'and with it every JWT that it has signed? (y/N)'],
   [['provider', 'remove', 'google', ...inShop], 'by which 0 identities of users log in? (y/N)'],
   [['webhook', 'remove', 'orders', ...inShop], 'Remove the webhook Orders (orders) with its deliveries? (y/N)'],

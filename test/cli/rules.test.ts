@@ -101,7 +101,8 @@ test('secrets are masked where settings are shown, and stay out of the process l
     ['config', 'check', '--verbose'],
   ]) {
     const { code, out, err } = await place.svc(args, { env });
-    assert.equal(code, 0);
+    // Nobody serves a database there, which the check says.
+    assert.equal(code, args.includes('check') ? 6 : 0);
     assert.ok(!(out + err).includes(key) && !(out + err).includes('verborgen'), args.join(' '));
   }
   const { out } = await place.svc(['config', 'show'], { env });

@@ -33,10 +33,22 @@ test('it takes authenticator and codes, and the next login needs the password al
 
   const reset = ['user', 'reset-mfa', 'ada@example.com', '--project', 'shop'];
   assert.match((await place.svc(['user', 'show', 'ada', '--project', 'shop'])).out, /second factor +on/);
+  assert.match((await place.svc(['user', 'show', 'ada', '--project', 'shop'])).out, /e-mail +\S+ \(not verified\)/);
+  assert.match((await place.svc(['user', 'list', '--project', 'shop'])).out, /VERIFIED.*\nada +\S+ +no /);
+  assert.match((await place.svc(['--help'])).out, /document +Exports and imports the documents/);
   assert.equal((await place.svc(reset)).code, 4);
   assert.equal((await call('POST', '/account/sessions/email', person)).status, 401);
   assert.equal((await place.svc(['user', 'reset-mfa', 'bob', '--project', 'shop', '--yes'])).code, 3);
+  const mails = async () =>
+    (await place.json<{ mails: { message: string }[] }>(['mail', 'list', '--limit', '100'])).mails.map(
+      ({ message }) => message,
+    );
+  const before = await mails();
   assert.deepEqual((await place.json<{ $id: string; mfa: boolean }>([...reset, '--yes'])).mfa, false);
+  assert.deepEqual(await mails(), ['factor-removed', ...before]);
+  const mail = (await place.svc(['mail', 'show', '--last'])).out;
+  assert.doesNotMatch(mail, /mfa|totp|Factor:/i);
+  assert.match(mail, /^sent +no; it is kept here$/m);
 
   assert.equal((await call('GET', '/account/mfa/factors', undefined, pending)).status, 401);
   assert.equal((await call('POST', '/account/sessions/email', person)).status, 201);

@@ -158,7 +158,17 @@ test('init says where it cannot write, and writes where --config and SVC_CONFIG 
   assert.equal((await svc(['project', 'list', '--config', 'etc/a.env'])).code, 0);
   const missing = await svc(['project', 'list', '--config', 'etc/b.env']);
   assert.equal(missing.code, 7);
-  assert.match(missing.err, /does not exist\. Create it with svc init/);
+  for (const [env, setting] of [
+    [{ SVC_DATA_DIR: 'other' }, 'SVC_DATA_DIR'],
+    [{ SVC_DATABASE_URL: 'sqlite:other.db' }, 'SVC_DATABASE_URL'],
+  ] as const) {
+    const absent = await svc(['project', 'list', '--config', 'etc/a.env'], { env });
+    const isFile = setting === 'SVC_DATABASE_URL' || process.env.SVC_TEST_DATABASE !== 'postgres';
+    assert.equal(absent.code, isFile ? 7 : 0, absent.err);
+    if (isFile)
+      assert.match(absent.err, new RegExp(`no database at .*Is ${setting} right\\?\\nnext: correct ${setting}`));
+  }
+  assert.match(missing.err, /does not exist\.\n.*svc --config etc\/b\.env init/);
 });
 
 test('the schema is planned, applied, taken back and applied again', async () => {
@@ -200,6 +210,39 @@ test('the schema is planned, applied, taken back and applied again', async () =>
   const mistyped = await svc(['config', 'check']);
   assert.equal(mistyped.code, 7);
   assert.match(mistyped.err, /SVC_PROT .*did you mean SVC_PORT/);
+});
+
+test('config check says what the database says, warns of names that are no settings, and wants the texts it is told of', async () => {
+  const { svc, serve } = await fresh();
+  const check = (env: Record<string, string>, ...flags: string[]) => svc(['config', 'check', ...flags], { env });
+  const fine = await check({ SVC_TEST_ANYTHING: '1', SVC_CONFIG: '' });
+  assert.deepEqual([fine.code, fine.err], [0, '']);
+  const mistyped = { SVC_PRT: '1', SVC_UNLIKE_ALL_OTHERS_THERE_ARE: '1' };
+  const warned = await check(mistyped);
+  assert.equal(warned.code, 0);
+  assert.match(warned.err, /SVC_PRT \(did you mean SVC_PORT\?\), which is no setting/);
+  assert.match(warned.err, /SVC_UNLIKE_ALL_OTHERS_THERE_ARE, which is no setting/);
+  assert.equal(JSON.parse((await check(mistyped, '--json')).out).warnings.length, 2);
+  const server = await serve([], mistyped);
+  server.signal('SIGTERM');
+  await server.ended;
+  assert.equal(server.log().match(/config\.unknown-names/g)?.length, 1);
+  assert.match(server.log(), /SVC_PRT \(did you mean SVC_PORT\?\)/);
+
+  const away = await check({ SVC_DATABASE_URL: 'postgres://svc:geheim@127.0.0.1:1/svc' });
+  assert.equal(away.code, 6);
+  assert.match(away.err, /No database server listens there \(ECONNREFUSED\)/);
+  const both = await check({
+    SVC_DATABASE_URL: 'postgres://svc:geheim@127.0.0.1:1/svc',
+    SVC_TEMPLATES_DIR: 'not/there',
+  });
+  assert.equal(both.code, 7);
+  assert.match(both.err, /SVC_TEMPLATES_DIR names no directory: .*not\/there/);
+  assert.match(both.err, /SVC_DATABASE_URL: No database server listens there/);
+  assert.doesNotMatch(both.err, /geheim/);
+  const absent = await check({ SVC_DATABASE_URL: 'sqlite:none.db' });
+  assert.equal(absent.code, 0);
+  assert.match(absent.err, /There is no database at .*none\.db yet/);
 });
 
 test('settings that cannot be read, and a database that may not be looked at, are no missing ones', async () => {

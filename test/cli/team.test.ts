@@ -83,7 +83,7 @@ test('mistakes end with the code that scripts expect, and a next step', async ()
     [2, 'general_argument_invalid', ['team', 'create', 'Bad', ...scope, '--id', '_bad']],
     [2, 'general_argument_invalid', ['team', 'create', '', ...scope]],
     [2, 'general_argument_invalid', ['team', 'add', 'crew', 'bob', ...scope, '--roles', 'a/b']],
-    [2, 'membership_deletion_prohibited', ['team', 'remove', 'crew', 'ada', ...scope]],
+    [5, 'membership_deletion_prohibited', ['team', 'remove', 'crew', 'ada', ...scope]],
     [3, 'project_not_found', ['team', 'list', '--project', 'none']],
     [3, 'team_not_found', ['team', 'show', 'none', ...scope]],
     [3, 'team_not_found', ['team', 'add', 'none', 'bob', ...scope]],
@@ -100,6 +100,8 @@ test('mistakes end with the code that scripts expect, and a next step', async ()
     assert.deepEqual([error.type, run.out], [type, ''], args.join(' '));
     assert.ok(error.message !== '' && error.fix !== '');
   }
+  const last = await place.svc(['team', 'remove', 'crew', 'ada', ...scope]);
+  assert.match(last.err, /^next: svc team add crew OTHER_USER .*--roles owner$/m);
 });
 
 test('a team that has lost its owner is named by the list, with what gives it another one', async () => {

@@ -136,6 +136,9 @@ test('a webhook is added, shown, changed, tested, replayed and removed', async (
 
   const rotated = await place.json<Json>(['webhook', 'rotate-secret', 'orders', ...scope, '--overlap', '2h']);
   assert.notEqual(rotated.secret, secret);
+  const shown = await place.svc(['webhook', 'rotate-secret', 'orders', ...scope]);
+  const [, until24h = ''] = /^old one signs until +(\S+)$/m.exec(shown.out) ?? [];
+  assert.ok(Math.abs(Date.parse(until24h) - Date.now() - 86_400_000) < 60_000, shown.out);
   const off = await place.json<Json>(['webhook', 'update', 'orders', ...scope, '--enabled', 'off', '--events', '*']);
   assert.deepEqual([off.enabled, off.events], [false, ['*']]);
   const before = receiver.calls.length;

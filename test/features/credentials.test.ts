@@ -118,6 +118,12 @@ for (const [name, query, headers, status] of projects) {
   });
 }
 
+test('a request that names no project is told the header', async () => {
+  const answer = await bare.get('/account');
+  answer.refused(404, 'project_not_found');
+  assert.match(answer.text, /The request names no project\. Send the header X-Service-Project\./);
+});
+
 test('the aliases are a setting, and may be none', async () => {
   const own = await target.startSibling({ settings: { SVC_HEADER_ALIASES: 'Acme,Other' } });
   const client = createClient(own, { project: null });

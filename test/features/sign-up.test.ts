@@ -44,8 +44,12 @@ const scenarios: Scenario[] = [
     ['an address with a line break', { email: 'ada@mail.example\r\nBcc: all@mail.example' }, /email/],
     ['an address that is too long', { email: `${'a'.repeat(310)}@mail.example` }, /email/],
     ['an address in a list', { email: ['ada@mail.example'] }, /email/],
-    ['a name of 129 characters', { name: 'n'.repeat(129) }, /name/],
-    ['everything wrong at once', { userId: '', email: 'x', name: 1 }, /userId.*email.*name/],
+    ['a name of 129 characters', { name: 'n'.repeat(129) }, /`name` param: must have at most 128 characters/],
+    [
+      'everything wrong at once',
+      { userId: '', email: 'x', name: 1 },
+      /userId.*; .*email.*; .*name. param: must be a text$/,
+    ],
   ].map(
     ([name, given, message]) =>
       ({

@@ -44,8 +44,10 @@ test('the commands work in the order of the page', async () => {
       '"views":1',
       '"total":1,"documents":[{"$id":"hello"',
     ],
-    ...[`2 [ "Dora's post: 1152921504606846976", 'Hello: 1' ]`, '{"data":{"documentList":{"total":2,"documents":['],
+    ...[`2 [ "Frida's post: 1152921504606846976", 'Hello: 1' ]`, '{"data":{"documentList":{"total":2,"documents":['],
   ])
     assert.ok(out.includes(expected), `${expected} is not in:\n${out}`);
+  const again = await place.shell(`KEY=${secret} node posts.mjs`);
+  assert.match(again.out, /^3 \[/, again.err);
   assert.ok(!out.includes('"errors"') && !out.includes('"code":'), out);
 });

@@ -1,11 +1,12 @@
+import { Failure } from '#src/contract/errors.js';
 import { attributesApi, attributeTypes, newAttributesApi, relationsApi, typeNames } from '#src/features/index.js';
 import { parseJson } from '#src/platform/json.js';
 import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
-import { usageError } from '../exit.js';
+import { CommandError, usageError } from '../exit.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
 import { pairs } from '../table.js';
-import { type Attribute, attributeRow, collectionOf, databaseOption } from './collection-view.js';
+import { type Attribute, attributeRow, collectionOf, databaseOption, indexedOf } from './collection-view.js';
 
 const collectionArgument = { name: 'COLLECTION', summary: 'id of the collection', values: 'collection' } as const;
 const types = typeNames.map((name) => ({ ...attributeTypes[name], create: newAttributesApi[name] }));
@@ -95,7 +96,9 @@ const removeAttribute = command({
     const params = { ...collectionOf(call, 'COLLECTION'), key: call.args.argument('KEY') };
     const { key } = await invokeAsOperator(call, attributesApi.get, { params });
     await call.prompts.confirm(`Remove the attribute ${key} of ${params.collectionId} with its values?`);
-    await invokeAsOperator(call, attributesApi.delete, { params });
+    await invokeAsOperator(call, attributesApi.delete, { params }).catch(async (error: unknown) => {
+      throw (await indexInTheWay(call, key, error)) ?? error;
+    });
     return { value: { key, removed: true }, text: `Attribute ${key} is removed.` };
   },
 });
@@ -143,7 +146,7 @@ const addIndex = command({
       text: pairs([
         ['key', value.key],
         ['type', value.type],
-        ['attributes', value.attributes.join(', ')],
+        ['attributes', indexedOf(value)],
         ['status', value.status],
       ]),
     };
@@ -195,6 +198,19 @@ async function addRelationship(call: ApplianceCall): Promise<CommandResult> {
   };
   const params = collectionOf(call, 'COLLECTION');
   return shownAttribute(await invokeAsOperator(call, relationsApi.create, { params, body }));
+}
+
+/** What is told where an index uses an attribute that is to be removed: the command that removes that index. */
+async function indexInTheWay(call: ApplianceCall, key: string, error: unknown): Promise<CommandError | undefined> {
+  if (!(error instanceof Failure) || error.type !== 'index_dependency') return undefined;
+  const params = collectionOf(call, 'COLLECTION');
+  const { indexes } = await invokeAsOperator(call, attributesApi.listIndexes, { params });
+  const index = indexes.find(({ attributes }) => attributes.includes(key));
+  if (index === undefined) return undefined;
+  const { databaseId, collectionId } = params;
+  const scope = `--project ${call.args.required('--project')} --database ${databaseId}`;
+  const next = `svc collection remove-index ${collectionId} ${index.key} ${scope}`;
+  return new CommandError('conflict', error.type, error.message, next);
 }
 
 function typedValue(args: ParsedArgs, flag: `--${string}`, kind: Type['column']): unknown {

@@ -50,10 +50,7 @@ export function shownCollection(collection: Collection, size?: CollectionSize): 
       : [
           columns(
             ['INDEX', 'TYPE', 'ATTRIBUTES'],
-            indexes.map(({ key, type, attributes: of, orders }) => [
-              ...[key, type],
-              of.map((name, at) => (orders[at] === 'DESC' ? `${name} descending` : name)).join(', '),
-            ]),
+            indexes.map((index) => [index.key, index.type, indexedOf(index)]),
           ),
         ]),
   ];
@@ -82,4 +79,12 @@ export function attributeRow(attribute: Attribute): readonly string[] {
     attribute.default === null ? '' : printJson(attribute.default),
     bounds.filter((bound) => bound !== '').join(' '),
   ];
+}
+
+/** The attributes of an index, with those that it sorts descending. */
+export function indexedOf({
+  attributes,
+  orders,
+}: Pick<Collection['indexes'][number], 'attributes' | 'orders'>): string {
+  return attributes.map((name, at) => (orders[at] === 'DESC' ? `${name} descending` : name)).join(', ');
 }

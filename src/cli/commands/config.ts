@@ -6,10 +6,14 @@ import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
+import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
-import { errorCode } from '#src/platform/files.js';
+import { errorCode, isAbsent } from '#src/platform/files.js';
+import { createRuntime } from '#src/platform/index.js';
 import { command } from '../command.js';
 import { maskUrl } from '../database-url.js';
+import { explain } from '../exit.js';
 import { columns } from '../table.js';
 
 const show = command({
@@ -38,14 +42,21 @@ const show = command({
 const check = command({
   path: 'config check',
   summary:
-    'Checks the settings, the files that they name, and whether the file stores can be used. Exit code 7, with all problems, if any is invalid',
+    'Checks the settings, the files that they name, and whether the database and the file stores can be used. Exit code 7, with all problems, if any is invalid',
   examples: ['svc config check', 'svc config check --json'],
   needs: 'config',
-  run: async ({ loaded: { config, file } }) => {
-    const problems = [...tlsFileProblems(config), ...(await filesProblems(config))];
-    if (problems.length > 0) throw new ConfigError(problems);
+  run: async ({ loaded: { config, file, unknownNames }, output }) => {
+    const warnings = unknownNames.map((name) => `The environment has ${name}, which is no setting`);
+    const problems = [...tlsFileProblems(config), ...templatesProblems(config), ...(await filesProblems(config))];
+    const refusal = await databaseRefusal(config, warnings);
+    for (const warning of warnings) output.note(`${warning}.`);
+    if (problems.length > 0) {
+      if (refusal !== undefined) problems.push(`SVC_DATABASE_URL: ${explain(refusal).message}`);
+      throw new ConfigError(problems);
+    }
+    if (refusal !== undefined) throw refusal;
     return {
-      value: { ok: true, file },
+      value: { ok: true, file, ...(warnings.length === 0 ? {} : { warnings }) },
       text: `The settings are valid (${file ?? 'environment and defaults only'}).`,
     };
   },
@@ -53,6 +64,28 @@ const check = command({
 
 /** `svc config …` */
 export const configCommands = [show, check];
+
+/** What the database says to a connection, within the time limit of connections; undefined where it answers. An absent file is not made. */
+async function databaseRefusal(config: Config, warnings: string[]): Promise<DatabaseError | undefined> {
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  if (file !== null && isAbsent(file)) {
+    warnings.push(`There is no database at ${resolve(file)} yet; svc init makes one`);
+    return undefined;
+  }
+  try {
+    const runtime = await createRuntime(config, { writeLog: () => {} });
+    await runtime.driver.ping().finally(() => runtime.close());
+    return undefined;
+  } catch (error) {
+    if (error instanceof DatabaseError) return error;
+    throw error;
+  }
+}
+
+function templatesProblems({ templatesDir }: Config): string[] {
+  if (templatesDir === undefined || statSync(templatesDir, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return [`SVC_TEMPLATES_DIR names no directory: ${resolve(templatesDir)}`];
+}
 
 /** Why a configured store does not take files. Nothing is left behind: a directory that is not there yet is made by the service. */
 async function filesProblems(config: Config): Promise<string[]> {

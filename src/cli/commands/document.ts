@@ -6,7 +6,7 @@ import { Failure } from '#src/contract/errors.js';
 import { bodySizes } from '#src/contract/limits.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { newId, uniqueId } from '#src/contract/shapes.js';
-import { visible, visibleJson } from '#src/contract/visible.js';
+import { visible } from '#src/contract/visible.js';
 import { type ImportedDocument, printDocument, type TransferPlace } from '#src/features/index.js';
 import { parseJson } from '#src/platform/json.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
@@ -17,7 +17,8 @@ import {
   documentFormats,
   documentRecords,
 } from '../document-records/index.js';
-import { CommandError, usageError } from '../exit.js';
+import { createRefusedTexts, type RefusedLine, refusedAsJson } from '../document-records/refused-lines.js';
+import { CommandError, shellWord, usageError } from '../exit.js';
 import { createProgress, type Progress } from '../progress.js';
 import { writeOut } from '../stream.js';
 import { databaseOption } from './collection-view.js';
@@ -106,6 +107,7 @@ const importDocuments = command({
     const report = await reportOf(call, progress);
     const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
     const foreign = new Set<string>();
+    let advice: string | undefined;
     const refuse = async (line: number, id: string | undefined, type: string, message: string) => {
       counts.failed += 1;
       await report.add({ line, ...(id === undefined ? {} : { id }), type, message });
@@ -124,7 +126,10 @@ const importDocuments = command({
       for (const [at, outcome] of outcomes.entries()) {
         const one = given[at];
         if (!(outcome instanceof Failure)) counts[outcome] += 1;
-        else if (one !== undefined) await refuse(one.line, one.document.id, outcome.type, outcome.message);
+        else if (one !== undefined) {
+          advice ??= adviceFor(call, outcome.type, one.document, attributes);
+          await refuse(one.line, one.document.id, outcome.type, outcome.message);
+        }
       }
       const lines = counts.created + counts.updated + counts.unchanged + counts.failed;
       progress.show(`${lines} documents, ${counts.failed} refused`, size === undefined ? undefined : done / size);
@@ -149,6 +154,7 @@ const importDocuments = command({
       value: ignored.length === 0 ? counts : { ...counts, ignored },
       text: `${created} documents created, ${updated} updated, ${unchanged} unchanged, ${failed} refused.${left}`,
       exitCode: failed === 0 ? 0 : 1,
+      ...(advice === undefined ? {} : { next: advice }),
     };
   },
 });
@@ -202,6 +208,24 @@ function formatOf({ args }: ApplianceCall, file: string): DocumentFormat {
   return given ?? (/\.csv$/i.test(file) ? 'csv' : 'ndjson');
 }
 
+/** What lets the next run write a document that was refused; undefined where only the file can be corrected. */
+function adviceFor(
+  { args }: ApplianceCall,
+  type: string,
+  { data }: ImportedDocument,
+  attributes: readonly { readonly key: string }[],
+): string | undefined {
+  if (type === 'document_already_exists')
+    return 'run it again with --upsert to change the documents whose ids are taken';
+  if (type !== 'document_invalid_structure') return undefined;
+  const unknown = Object.keys(data ?? {}).find(
+    (key) => !key.startsWith('$') && !attributes.some((one) => one.key === key),
+  );
+  if (unknown === undefined) return undefined;
+  const scope = `--project ${args.required('--project')} --database ${args.required('--database')}`;
+  return `svc collection add-attribute ${args.required('--collection')} ${shellWord(unknown)} ${scope} --type TYPE`;
+}
+
 /** A file or stdin, with its size where that is known. */
 function source(file: string): [AsyncIterable<Buffer>, number | undefined] {
   if (file === '-') return [process.stdin, undefined];
@@ -217,27 +241,23 @@ function source(file: string): [AsyncIterable<Buffer>, number | undefined] {
   return [createReadStream(file), found.size];
 }
 
-interface Refused {
-  readonly line: number;
-  readonly id?: string;
-  readonly type: string;
-  readonly message: string;
-}
-
 /** Where refused lines are told: a file, or stderr. */
 async function reportOf({ args, output }: ApplianceCall, progress: Progress) {
   const file = args.text('--report');
   const target = file === undefined ? undefined : await opened(createWriteStream(file, { mode: 0o600 }), file);
+  const texts = createRefusedTexts();
+  const tell = async (text: string): Promise<void> => {
+    if (text === '') return;
+    progress.clear();
+    if (!process.stderr.write(text)) await once(process.stderr, 'drain');
+  };
   return {
-    add: async (refused: Refused): Promise<void> => {
-      const json = `${visibleJson(JSON.stringify(refused))}\n`;
-      if (target !== undefined) return append(target, json);
-      progress.clear();
-      const { line: at, id, type, message } = refused;
-      const text = `line ${at}${id === undefined ? '' : ` (${visible(id)})`}: ${type}: ${visible(message)}\n`;
-      if (!process.stderr.write(output.json ? json : text)) await once(process.stderr, 'drain');
+    add: async (refused: RefusedLine): Promise<void> => {
+      if (target !== undefined) return append(target, refusedAsJson(refused));
+      await tell(output.json ? refusedAsJson(refused) : texts.textOf(refused));
     },
     end: async (): Promise<void> => {
+      await tell(texts.rest());
       target?.end();
       if (target !== undefined) await finished(target);
     },

@@ -65,7 +65,7 @@ function shown(mail: ShownMail): CommandResult {
     ['to', mail.to],
     ...(mail.subject === '' ? [] : [['subject', mail.subject] as const]),
     ['state', stateOf(mail)],
-    ['sent', mail.sentAt ?? 'no'],
+    ['sent', mail.state === 'kept' ? 'no; it is kept here' : (mail.sentAt ?? 'no')],
   ]);
   return { value: mail, text: Lines.parts([head, Lines.text(mail.text.trimEnd() || 'The text is no longer stored.')]) };
 }

@@ -69,7 +69,7 @@ const down = command({
     }
     if (last === undefined) return { value: rest(before), text: 'There is no step to revert.' };
     const name = databaseName(loaded.config.databaseUrl.reveal());
-    const question = `This reverts ${last.name} in the database ${name} and permanently deletes the data it holds.`;
+    const question = `This reverts ${last.name} in the database ${name} and permanently deletes the data it holds. Is the server stopped?`;
     await prompts.confirmByName(question, [name], args.text('--confirm'));
     const changed = await migrator.down();
     return {

@@ -54,7 +54,7 @@ export const serveCommand = command({
     let listener: Listener;
     try {
       await prepare(appliance, mode);
-      await reportStart(appliance);
+      await reportStart(appliance, loaded.unknownNames);
       listener = await listen(appliance, loaded);
     } catch (error) {
       await appliance.close();

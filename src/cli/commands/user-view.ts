@@ -45,14 +45,18 @@ export function statusOf({ status }: UserRecord): string {
   return status ? 'active' : 'blocked';
 }
 
+function contactOf(contact: string | null, isVerified: boolean): string {
+  return contact === null ? '' : `${contact} (${isVerified ? 'verified' : 'not verified'})`;
+}
+
 /** A user as an answer. */
 export function shownUser(account: UserRecord): CommandResult {
   return {
     value: toUser(account),
     text: pairs([
       ['id', account.id],
-      ['e-mail', account.email ?? ''],
-      ['phone', account.phone ?? ''],
+      ['e-mail', contactOf(account.email, account.emailVerification)],
+      ['phone', contactOf(account.phone, account.phoneVerification)],
       ['name', account.name],
       ['labels', account.labels.join(', ')],
       ['status', statusOf(account)],

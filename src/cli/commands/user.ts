@@ -72,8 +72,11 @@ const list = command({
     return {
       value: { total, users: users.map(toUser) },
       text: columns(
-        ['ID', 'E-MAIL', 'NAME', 'STATUS', 'CREATED'],
-        users.map((user) => [user.id, user.email ?? '', user.name, statusOf(user), user.createdAt]),
+        ['ID', 'E-MAIL', 'VERIFIED', 'NAME', 'STATUS', 'CREATED'],
+        users.map((user) => [
+          ...[user.id, user.email ?? '', user.emailVerification ? 'yes' : 'no', user.name, statusOf(user)],
+          user.createdAt,
+        ]),
       ),
     };
   },

@@ -1,6 +1,7 @@
 import { subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
 import { webhooksApi } from '#src/features/index.js';
+import { instantOf } from '#src/platform/clock.js';
 import { command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { duration, timeOrAge, valid, wholeNumber } from '../input.js';
@@ -133,9 +134,11 @@ const rotate = command({
       params: { webhookId: call.args.argument('ID') },
       body,
     });
+    const seconds = body.overlap ?? webhookLimits.overlapSeconds;
     const text = pairs([
       ['id', value.$id],
       ['secret', value.secret],
+      ['old one signs until', seconds === 0 ? 'now' : instantOf(Date.parse(value.$updatedAt) + seconds * 1000)],
     ]);
     return { value, text, next: 'keep the secret; it cannot be shown again' };
   },

@@ -14,6 +14,8 @@ export interface LoadedConfig {
   readonly origins: Readonly<Record<keyof Config, Origin>>;
   /** The configuration file that was read; null where there is none. */
   readonly file: string | null;
+  /** Names of the environment that look like settings and are none, each with the setting that was probably meant. */
+  readonly unknownNames: readonly string[];
 }
 
 /** The configuration cannot be used; lists every problem at once. The process exits with 7. */
@@ -94,7 +96,20 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   );
   if (problems.length > 0) throw new ConfigError(problems);
   // Built from the same table that defines the type; the loop above cannot be typed name by name.
-  return { config: Object.freeze(values) as Config, origins: origins as LoadedConfig['origins'], file };
+  const unknownNames = unknownNamesIn(options.environment);
+  return { config: Object.freeze(values) as Config, origins: origins as LoadedConfig['origins'], file, unknownNames };
+}
+
+/** No problems: other programs share the environment. */
+function unknownNamesIn(environment: LoadOptions['environment']): string[] {
+  const settingNames = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
+  return Object.keys(environment)
+    .filter((name) => /^SVC_(?!TEST_|CONFIG$)/.test(name) && !settingNames.includes(name))
+    .sort()
+    .map((name) => {
+      const meant = similar(name, settingNames);
+      return meant === undefined ? name : `${name} (did you mean ${meant}?)`;
+    });
 }
 
 /** With a file there is an installation already, and `svc init` makes no second key for it. */

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import '#src/contract/problems.js';
 import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
 import { logLevels } from '../log.js';
 import { parseFilesUrl } from './files-url.js';

@@ -87,8 +87,10 @@ export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>,
     return own;
   };
   const eraseEvents = async (by: AuditContext, userId: string, contacts: readonly string[]): Promise<number> => {
+    let events = 0;
     for (const until = clock.monotonic() + responseWaitMs; ; ) {
-      const { events, isUnderWay } = await recorded.events.run(by, userId, contacts);
+      const { events: found, isUnderWay } = await recorded.events.run(by, userId, contacts);
+      events += found;
       if (!isUnderWay || clock.monotonic() > until) return events;
       await sleep(lookMs);
     }

@@ -115,10 +115,6 @@ export function createFactors(
     /** How many recovery codes are left; undefined where the user never had any. */
     recoveryCodesLeft: (reader: Reader, project: Project, account: UserRecord): Promise<number | undefined> =>
       proof.codesLeft(reader, project, account.id),
-    removeRecoveryCodes: async (unit: Unit, project: Project, account: UserRecord): Promise<void> => {
-      if ((await unit.run(store.removeCodes(project.id, account.id))) === 0) return;
-      unit.record('recoveryCodesDeleted', recorded(account));
-    },
     /** Removes every second factor and turns it off, without a mail; false where there was none. */
     removeAll: async (unit: Unit, project: Project, account: UserRecord): Promise<boolean> => {
       const { resource, userId, payload } = recorded(account);

@@ -3,7 +3,6 @@ import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { type Limits, proofKey } from '../../installation/index.js';
 import type { Factors } from '../factors/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
@@ -12,18 +11,17 @@ interface Deps {
   readonly users: Users;
   readonly factors: Factors;
   readonly sessions: Sessions;
-  readonly limits: Limits;
 }
 
 /** Changes of a user's second factors; each ends the logins that wait for a factor. */
-export function createSecondFactorService({ users, factors, sessions, limits }: Deps) {
+export function createSecondFactorService({ users, factors, sessions }: Deps) {
   /** Turns the second factor on or off. */
   const turn = async (unit: Unit, project: Project, account: UserRecord, mfa: boolean): Promise<UserRecord> => {
     if (account.mfa === mfa) return account;
     const changed = await users.update(unit, project.id, account, { mfa });
     const userId = account.id;
     unit.record(mfa ? 'mfaEnabled' : 'mfaDisabled', { resource: `users/${userId}`, userId, payload: { userId } });
-    if (!mfa) factors.notify(unit, project, account, 'factor-removed', 'mfa');
+    if (!mfa) factors.notify(unit, project, account, 'factor-removed', '');
     await sessions.dropPending(unit, project, userId);
     return changed;
   };
@@ -80,11 +78,11 @@ export function createSecondFactorService({ users, factors, sessions, limits }: 
     },
     /** Takes every second factor of our own from a user who has lost them, and turns the second factor off. */
     reset: async (unit: Unit, project: Project, account: UserRecord): Promise<UserRecord> => {
-      await factors.removeTotp(unit, project, account);
-      await factors.removeRecoveryCodes(unit, project, account);
-      await limits.forgive(unit, 'mfa', { account: proofKey(account.id) });
+      const isChanged = await factors.removeAll(unit, project, account);
+      // One mail for all of it.
+      if (isChanged) factors.notify(unit, project, account, 'factor-removed', '');
       await sessions.dropPending(unit, project, account.id);
-      return turn(unit, project, account, false);
+      return (await users.lockById(unit, project.id, account.id)) ?? account;
     },
   };
 }

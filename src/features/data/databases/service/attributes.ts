@@ -62,7 +62,9 @@ export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionR
       const relation = relationOf(collection, key);
       if (relation !== undefined) return removeRelation(unit, deps, collection, relation);
       const attribute = attributeOf(collection, key);
-      if (collection.indexes.some(({ attributes }) => attributes.includes(key))) throw new Failure('index_dependency');
+      const index = collection.indexes.find(({ attributes }) => attributes.includes(key));
+      if (index !== undefined)
+        throw new Failure('index_dependency', { message: `The index ${index.key} uses it. Remove the index first.` });
       await unit.run(ddl.dropColumn(collection.number, attribute.number));
       await change(unit, collection, { attributes: collection.attributes.filter((one) => one !== attribute) });
       unit.record('attributeDeleted', recordOfPart(collection, 'attributes', key));

@@ -80,7 +80,7 @@ export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
     (await reader.all(store.deliveries(eventIds))).some(({ state }) => state === 'delivering');
   return {
     /**
-     * Erases every event that names the user or one of the contacts, and those of the user's files; returns how many, and of which a delivery is
+     * Erases every event that names the user or one of the contacts, and those of the user's files; returns how many were not erased before, and whether a delivery is
      * under way, whose response is still to come.
      */
     run: async (
@@ -101,7 +101,7 @@ export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
           const eventIds = rows.map(({ id }) => id);
           if (await isUnderWay(db, eventIds)) waits = true;
         }
-        events += rows.length;
+        events += rows.filter(({ data }) => JSON.parse(data).erased !== true).length;
         if (last === undefined) return { events, isUnderWay: waits };
         after = last;
       }
