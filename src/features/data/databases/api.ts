@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { schemaLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, displayName, newId, required } from '#src/contract/shapes.js';
@@ -10,6 +11,11 @@ const name = required(displayName);
 const ofDatabase = z.object({ databaseId: customId });
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
 const collections = '/databases/:databaseId/collections';
+const madeLater = z
+  .array(z.unknown())
+  .max(schemaLimits.attributes)
+  .nullish()
+  .meta({ description: 'Nothing but an empty list: they are created by calls of their own' });
 
 /** Databases and collections, for server keys. */
 export const databasesApi = declare({
@@ -89,10 +95,17 @@ export const databasesApi = declare({
       permissions: permissionList.nullish().transform((list) => list ?? []),
       documentSecurity: z.boolean().default(false),
       enabled: z.boolean().default(true),
+      attributes: madeLater,
+      indexes: madeLater,
     }),
     status: 201,
     reply: json(collectionShape),
-    errors: ['database_not_found', 'collection_already_exists', 'collection_limit_exceeded'],
+    errors: [
+      'database_not_found',
+      'collection_already_exists',
+      'collection_limit_exceeded',
+      'general_feature_unsupported',
+    ],
   },
   listCollections: {
     ...common,

@@ -1,3 +1,4 @@
+import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
 import { createLinkDdl } from '#src/platform/db/link-tables.js';
@@ -87,7 +88,11 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
       await db.work(by, (unit) => databases.removeDatabase(unit, call.project.id, call.params.databaseId));
     },
     createCollection: async (call) => {
-      const { collectionId, ...draft } = call.body;
+      const { collectionId, attributes, indexes, ...draft } = call.body;
+      if (attributes?.length || indexes?.length)
+        throw new Failure('general_feature_unsupported', {
+          message: 'Attributes and indexes cannot be given with a new collection. Create each by its own call.',
+        });
       const path = { projectId: call.project.id, databaseId: call.params.databaseId, collectionId };
       return toCollection(await db.work(auditContextOf(call), (unit) => databases.createCollection(unit, path, draft)));
     },
