@@ -59,7 +59,7 @@ async function passes(database: Database, files: string[]): Promise<boolean> {
 async function run(files: string[], settings: Record<string, string>): Promise<boolean> {
   const flags = ['--import', 'tsx', '--test', '--test-reporter=spec'];
   // One more than there are cores: many files wait for a timer or another process. A file that never ends is a failure.
-  const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=300000'];
+  const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=900000'];
   running = spawn(process.execPath, [...flags, ...limits, ...options, ...files], {
     cwd: root,
     env: { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', ...settings },
