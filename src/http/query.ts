@@ -19,8 +19,8 @@ export function createQueryReader(declared: z.ZodObject | undefined): QueryReade
   };
 }
 
-/** Queries are left to their parser, whose error names the query. */
-function refuseNul({ queries, ...query }: Readonly<Record<string, string | string[]>>): void {
+/** Queries are left to their parser, whose error names the query; no project has such an id. */
+function refuseNul({ queries, project, ...query }: Readonly<Record<string, string | string[]>>): void {
   for (const [name, value] of Object.entries(query))
     if ([value].flat().some((text) => text.includes('\0')))
       throw new Failure('general_argument_invalid', {

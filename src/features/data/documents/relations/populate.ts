@@ -47,7 +47,13 @@ export function createPopulate(reads: LinkReads, collections: Collections): Popu
     if (from === undefined || owners.length === 0) return { following, documents, ofOwner, below: [] };
     const { collection, visibility } = from;
     const most = budget.maxBytes - budget.bytes;
-    const rows = await reader.all(reads.related(relation, collection, owners, visibility, keys, most));
+    const rows = await reader
+      .all(reads.related(relation, collection, owners, visibility, keys, most))
+      .catch((error: unknown) => {
+        // It may name a column that is gone; whoever tries again reads the collection anew.
+        collections.forget(where);
+        throw error;
+      });
     const [first] = rows;
     if (first !== undefined && Number(first.version) !== collection.version) {
       collections.forget(where);
