@@ -22,7 +22,7 @@ test('init asks for what neither flags nor the environment say, and checks the a
       ['Port to listen on', 'abc\r'],
       ['must be a whole number', '\u007f\u007f\u007f8123\r'],
       ['who gets the secrets', 'everybody\r'],
-      ['Invalid', `${'\u007f'.repeat('everybody'.length)}any\r`],
+      ['must be one of', `${'\u007f'.repeat('everybody'.length)}any\r`],
       ['Name of a first project', 'My app\r'],
     ],
   );

@@ -33,6 +33,9 @@ await aWebhook(key, deaf.origin, { enabled: false });
 const foreign = await startReceiver();
 await aWebhook(await aKey(target), foreign.origin, { events: ['fileCreated'] });
 
+/** Every event that there was, when all of them are over. */
+let all: readonly Record<string, unknown>[] = [];
+
 const typesOf = (calls: readonly ReceivedCall[]) => calls.map((call) => String(bodyOf(call).type)).sort();
 
 /** What an act announces, as receivers hear it. */
@@ -347,15 +350,18 @@ test('documents by REST and GraphQL', async () => {
 test('sessions whose time is over: one sessionDeleted each, of their users; those that a block has ended were told before', async () => {
   const sessions = (await rowsOf(target, 'sessions', target.project.id)).filter(({ ended_at }) => ended_at === null);
   assert.ok(sessions.length > 5);
+  // A month later the job that removes old events may run at any time.
+  const old = await rowsOf(target, 'events', target.project.id);
   target.clock.advance(31 * day);
   const announced = await heard(() => target.appliance.features.jobs.tick('sessions.expire'));
   assert.deepEqual(announced, Array(sessions.length).fill('sessionDeleted'));
   const owners = receiver.calls.slice(-sessions.length).map((call) => (bodyOf(call).data as { userId: string }).userId);
   assert.deepEqual(owners.sort(), sessions.map(({ user_id }) => String(user_id)).sort());
+  const ids = new Set(old.map(({ id }) => id));
+  all = [...old, ...(await rowsOf(target, 'events', target.project.id)).filter(({ id }) => !ids.has(id))];
 });
 
 test('in the end everybody has had what they asked for, once, numbered without gaps', async () => {
-  const all = await rowsOf(target, 'events', target.project.id);
   const numbersOf = (rows: readonly Record<string, unknown>[]) =>
     rows.map(({ sequence }) => Number(sequence)).sort((a, b) => a - b);
   assert.deepEqual(
