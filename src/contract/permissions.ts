@@ -62,9 +62,18 @@ export function expandPermissions(permissions: readonly string[], target: 'conta
   return [...new Set(expanded)];
 }
 
+/** Of accounts that requests bring again and again. */
+const rolesOfUsers = new WeakMap<UserRecord, readonly string[]>();
+const guestRoles = ['any', 'guests'] as const;
+
 /** The roles of a caller; server keys need none. */
 export function rolesOf(actor: WireActor): readonly string[] {
-  return actor.kind === 'user' ? rolesOfUser(actor.account) : ['any', 'guests'];
+  if (actor.kind !== 'user') return guestRoles;
+  const before = rolesOfUsers.get(actor.account);
+  if (before !== undefined) return before;
+  const roles = rolesOfUser(actor.account);
+  rolesOfUsers.set(actor.account, roles);
+  return roles;
 }
 
 function rolesOfUser({ id: userId, emailVerification, phoneVerification, labels, memberships }: UserRecord): string[] {

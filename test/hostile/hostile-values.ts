@@ -86,7 +86,8 @@ const numbers: readonly unknown[] = [
   ),
 ];
 
-const others: readonly unknown[] = [null, true, false, [], {}, [[]], [null], [{}], { a: 1 }, [1, 'a', null, true]];
+/** Made anew for each use: what is done to a body changes them, and one that held itself would be printed without end. */
+const others = (): readonly unknown[] => [null, true, false, [], {}, [[]], [null], [{}], { a: 1 }, [1, 'a', null, true]];
 
 /** A text that few think of; rarely a very long one. */
 export function hostileText(random: Random): string {
@@ -105,7 +106,7 @@ export function hostileValue(random: Random): unknown {
   const kind = random.below(10);
   if (kind < 4) return hostileText(random);
   if (kind < 7) return random.pick(numbers);
-  if (kind < 9) return random.pick(others);
+  if (kind < 9) return random.pick(others());
   return hostileStructure(random);
 }
 

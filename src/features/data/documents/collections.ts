@@ -51,17 +51,20 @@ export interface Joined {
 
 /** Lets requests on the documents of a collection share statements. */
 export function joinRequests({ db, sql }: Pick<Runtime, 'db' | 'sql'>, store: DocumentStore, rowWrites: RowWrites) {
-  return (collection: Collection): Joined => ({
-    lookup: createLoader(
-      sql.dialect,
-      async (ids) => {
-        const rows = await db.all(store.byIds(collection, ids));
-        return new Map(rows.map((row) => [String(row.id), row]));
-      },
-      answerLimits.documentsTogether,
-    ),
-    create: createCreation({ db }, store, rowWrites, collection),
-  });
+  return (collection: Collection): Joined => {
+    const byIds = store.byIds(collection);
+    return {
+      lookup: createLoader(
+        sql.dialect,
+        async (ids) => {
+          const rows = await db.all(byIds(ids));
+          return new Map(rows.map((row) => [String(row.id), row]));
+        },
+        answerLimits.documentsTogether,
+      ),
+      create: createCreation({ db }, store, rowWrites, collection),
+    };
+  };
 }
 
 /**

@@ -33,8 +33,8 @@ export interface InsertRow {
  * when the collection has changed since. What reads documents returns `documentColumns` and, as `data`, its attributes as they are printed.
  */
 export interface DocumentStore extends ListStore {
-  /** Documents by id, printed as far as they are small, with their sizes and the version of the schema. */
-  byIds(collection: Collection, ids: readonly string[]): Query;
+  /** Makes reads of documents by id, printed as far as they are small, with their sizes and the version of the schema. */
+  byIds(collection: Collection): (ids: readonly string[]) => Query;
   /** One document of at most so many bytes, perhaps with only some attributes. */
   one(collection: Collection, id: string, select: readonly string[] | null, maxBytes: number): Query;
   /** The row of a new document. */
@@ -94,13 +94,13 @@ export function createDocumentStore(sql: Sql): DocumentStore {
 
   return {
     ...createListStore(sql, serializerOf),
-    byIds: (collection, ids) => {
+    byIds: (collection) => {
       const doc = within(collection, answerLimits.together);
-      const listed = listedIds(sql, ids);
-      return texts({
-        sql: `select ${documentColumns}, ${doc.sql}, cast(${version} as text) as version from ${documentTable(collection.number)} where ${listed.sql}`,
-        values: [...doc.values, collection.number, ...listed.values],
+      const { sql: text, values } = texts({
+        sql: `select ${documentColumns}, ${doc.sql}, cast(${version} as text) as version from ${documentTable(collection.number)} where ${listedIds(sql, []).sql}`,
+        values: [...doc.values, collection.number],
       });
+      return (ids) => ({ sql: text, values: [...values, sql.list(ids)], allText: true });
     },
     permissionsOf: (collection, ids) => {
       const { sql: listed, values } = listedIds(sql, ids);

@@ -4,9 +4,11 @@ import type { Session } from '#src/contract/session.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { instantOf, isRunning, millisecondsOf } from '#src/platform/clock.js';
+import type { Row } from '#src/platform/db/table.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import { digest, equalDigests } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
+import { Lru } from '#src/platform/lru.js';
 import { userTable } from '../users/index.js';
 import { type SessionRow, type SessionStore, sessions } from './store.js';
 import { toSession } from './view.js';
@@ -15,6 +17,16 @@ import { toSession } from './view.js';
 export const secretText = (id: string, random256: string) => `ss_${id}.${random256}`;
 
 const dayMs = 86_400_000;
+
+/** Decoded rows that are kept. */
+const decodedRows = { bytes: 16_777_216, entries: 5000, largest: 262_144 } as const;
+
+/** A session that was decoded, and the texts of its row. */
+interface DecodedRow {
+  readonly sessionText: string;
+  readonly userText: string;
+  readonly stored: StoredSession;
+}
 
 /** A session with its user, as stored. */
 export interface StoredSession {
@@ -43,14 +55,20 @@ export function createSessionReader(
     return idleDays === null || clock.now() - millisecondsOf(session.accessedAt) < idleDays * dayMs;
   };
 
+  const cache = new Lru<DecodedRow>(decodedRows);
+  /** Decodes a row, unless it is the one that was decoded for this session before: most requests find their session as it was. */
+  const decode = (id: string, row: Row): StoredSession => {
+    const [sessionText, userText] = [String(row.session), String(row.user)];
+    const before = cache.get(id);
+    if (before?.sessionText === sessionText && before.userText === userText) return before.stored;
+    const stored = { session: sessions.decode(row, 'session'), account: userTable.decode(row, 'user') };
+    // What was decoded takes about as much again as its texts, twice.
+    cache.set(id, { sessionText, userText, stored }, 4 * (sessionText.length + userText.length));
+    return stored;
+  };
   const load = async (reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSession>> => {
     const rows = await reader.all({ ...store.withUsers({ ids: sql.list(ids) }), allText: true });
-    return new Map(
-      rows.map((row) => [
-        String(row.id),
-        { session: sessions.decode(row, 'session'), account: userTable.decode(row, 'user') },
-      ]),
-    );
+    return new Map(rows.map((row) => [String(row.id), decode(String(row.id), row)]));
   };
 
   /** The session a secret stands for, with its user; undefined where there is none. */

@@ -40,7 +40,7 @@ export function createDocumentsOfUnit(
 ): { readonly documents: Documents; readonly tagOf: DocumentsOfUnit['tagOf'] } {
   const inside = { ...runtime, db: within(unit) };
   const alone = (collection: Collection): Joined => ({
-    lookup: (id) => unit.one(store.byIds(collection, [id])),
+    lookup: (id) => unit.one(store.byIds(collection)([id])),
     create: ({ document }) => changes.insert(unit, collection, document),
   });
   const collections = createCollections(inside, databases, alone);
