@@ -87,7 +87,18 @@ const numbers: readonly unknown[] = [
 ];
 
 /** Made anew for each use: what is done to a body changes them, and one that held itself would be printed without end. */
-const others = (): readonly unknown[] => [null, true, false, [], {}, [[]], [null], [{}], { a: 1 }, [1, 'a', null, true]];
+const others = (): readonly unknown[] => [
+  null,
+  true,
+  false,
+  [],
+  {},
+  [[]],
+  [null],
+  [{}],
+  { a: 1 },
+  [1, 'a', null, true],
+];
 
 /** A text that few think of; rarely a very long one. */
 export function hostileText(random: Random): string {
