@@ -96,18 +96,23 @@ export interface Table<T> {
 
 /** Describes a table by its columns. */
 export function table<T extends object>(name: string, codecs: { readonly [K in keyof T]: Codec<T[K]> }): Table<T> {
-  const entries = Object.entries(codecs) as unknown as [keyof T & string, Codec<unknown>][];
-  const column = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const encodeSome = (value: Partial<T>) =>
-    Object.fromEntries(
-      entries.filter(([key]) => value[key] !== undefined).map(([key, { encode }]) => [column(key), encode(value[key])]),
-    );
+  const entries = (Object.entries(codecs) as unknown as [keyof T & string, Codec<unknown>][]).map(([key, codec]) => ({
+    key,
+    codec,
+    column: key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  }));
+  const encodeSome = (value: Partial<T>) => {
+    const encoded: Record<string, Value> = {};
+    for (const { key, column, codec } of entries)
+      if (value[key] !== undefined) encoded[column] = codec.encode(value[key]);
+    return encoded;
+  };
   return {
     name,
-    columns: Object.fromEntries(entries.map(([key]) => [key, column(key)])) as Table<T>['columns'],
+    columns: Object.fromEntries(entries.map(({ key, column }) => [key, column])) as Table<T>['columns'],
     codecs,
     select: ({ dialect, knex }, as = packed) => {
-      const list = entries.map(([key]) => `${name}.${column(key)}`).join(', ');
+      const list = entries.map(({ column }) => `${name}.${column}`).join(', ');
       return knex.raw(dialect === 'sqlite' ? `json_array(${list}) as ??` : `json_build_array(${list})::text as ??`, [
         as,
       ]);
@@ -115,10 +120,8 @@ export function table<T extends object>(name: string, codecs: { readonly [K in k
     decode: (row, as = packed) => {
       const stored: readonly Value[] = JSON.parse(String(row[as]));
       const value: Record<string, unknown> = {};
-      for (let at = 0; at < entries.length; at++) {
-        const entry = entries[at];
-        if (entry !== undefined) value[entry[0]] = entry[1].decode(stored[at] ?? null);
-      }
+      let at = 0;
+      for (const { key, codec } of entries) value[key] = codec.decode(stored[at++] ?? null);
       return value as T;
     },
     encode: encodeSome,
