@@ -160,6 +160,8 @@ export const schemaLimits = {
   /** Collections that one transaction deletes. */
   droppedAtOnce: 20,
   attributes: 500,
+  /** Attributes that are given with a new collection. */
+  attributesAtOnce: 100,
   /** Relationships that a collection takes part in. */
   relations: 50,
   indexes: 64,

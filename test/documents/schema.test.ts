@@ -247,19 +247,3 @@ test('a database is deleted while its collections are, and while it is by anothe
     (await key.get(path)).refused(404, 'database_not_found');
   }
 });
-
-test('attributes and indexes that are given with a new collection are refused, not forgotten', async () => {
-  const given = [{ key: 'a', type: 'string', size: 10 }];
-  for (const [path, id, attributes] of [
-    [`/databases/${databaseId}/collections`, 'collectionId', 'attributes'],
-    [`/tablesdb/${databaseId}/tables`, 'tableId', 'columns'],
-  ] as const) {
-    const create = (more: object) => key.post(path, { [id]: `with-${attributes}`, name: 'Test', ...more });
-    (await create({ [attributes]: given })).refused(400, 'general_feature_unsupported');
-    (await create({ indexes: [{ key: 'i', type: 'key', attributes: ['a'] }] })).refused(
-      400,
-      'general_feature_unsupported',
-    );
-    (await create({ [attributes]: [], indexes: null })).expect(201);
-  }
-});

@@ -4,6 +4,7 @@ import { declare, empty, json } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, displayName, newId, required } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '../../../platform/list-query/api.js';
+import { givenAttribute, givenErrors, givenIndex } from './attributes/given.js';
 import { collectionShape, databaseShape } from './view.js';
 
 const common = { tag: 'databases', auth: ['key'], limit: 'data' } as const;
@@ -11,11 +12,6 @@ const name = required(displayName);
 const ofDatabase = z.object({ databaseId: customId });
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });
 const collections = '/databases/:databaseId/collections';
-const madeLater = z
-  .array(z.unknown())
-  .max(schemaLimits.attributes)
-  .nullish()
-  .meta({ description: 'Nothing but an empty list: they are created by calls of their own' });
 
 /** Databases and collections, for server keys. */
 export const databasesApi = declare({
@@ -86,7 +82,7 @@ export const databasesApi = declare({
     id: 'databases.createCollection',
     method: 'POST',
     path: collections,
-    summary: 'Creates a collection.',
+    summary: 'Creates a collection, with its first attributes and indexes where they are given.',
     scopes: ['collections.write'],
     params: ofDatabase,
     body: z.object({
@@ -95,17 +91,12 @@ export const databasesApi = declare({
       permissions: permissionList.nullish().transform((list) => list ?? []),
       documentSecurity: z.boolean().default(false),
       enabled: z.boolean().default(true),
-      attributes: madeLater,
-      indexes: madeLater,
+      attributes: z.array(givenAttribute).max(schemaLimits.attributesAtOnce).nullish(),
+      indexes: z.array(givenIndex).max(schemaLimits.indexes).nullish(),
     }),
     status: 201,
     reply: json(collectionShape),
-    errors: [
-      'database_not_found',
-      'collection_already_exists',
-      'collection_limit_exceeded',
-      'general_feature_unsupported',
-    ],
+    errors: ['database_not_found', 'collection_already_exists', 'collection_limit_exceeded', ...givenErrors],
   },
   listCollections: {
     ...common,

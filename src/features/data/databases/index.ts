@@ -1,4 +1,3 @@
-import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
 import { createLinkDdl } from '#src/platform/db/link-tables.js';
@@ -6,11 +5,12 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
 import { databasesApi } from './api.js';
+import { addGiven, givenSchema } from './attributes/given.js';
 import { attributeOperations } from './attributes/index.js';
 import { createListing } from './listing/index.js';
 import { relationOperations } from './relations/index.js';
 import { createRelations } from './relations/service.js';
-import { pathOf } from './schema.js';
+import { fulltextIndexes, pathOf } from './schema.js';
 import { createAttributes } from './service/attributes.js';
 import { createCollections, type SchemaDeps } from './service/collections.js';
 import { createDatabases } from './service/databases.js';
@@ -89,12 +89,17 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
     },
     createCollection: async (call) => {
       const { collectionId, attributes, indexes, ...draft } = call.body;
-      if (attributes?.length || indexes?.length)
-        throw new Failure('general_feature_unsupported', {
-          message: 'Attributes and indexes cannot be given with a new collection. Create each by its own call.',
-        });
+      const schema = await givenSchema(call.actor, { attributes, indexes });
       const path = { projectId: call.project.id, databaseId: call.params.databaseId, collectionId };
-      return toCollection(await db.work(auditContextOf(call), (unit) => databases.createCollection(unit, path, draft)));
+      const created = await db.work(auditContextOf(call), async (unit) => {
+        const { id } = await databases.createCollection(unit, path, draft);
+        await addGiven(unit, databases, { ...path, collectionId: id }, schema);
+        return databases.getCollection(unit, { ...path, collectionId: id });
+      });
+      const fulltext = fulltextIndexes(created);
+      const own = { ...path, collectionId: created.id };
+      for (const { index } of fulltext) await builds.begin(own, index.key);
+      return toCollection(fulltext.length === 0 ? created : await databases.getCollection(db, own));
     },
     listCollections: async ({ project, params, query, request }) => {
       const listRequest = listRequestOf({ query, request });

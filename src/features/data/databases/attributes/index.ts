@@ -1,7 +1,6 @@
-import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type AttributeOptions, mapTypes, type OptionInput } from '../attribute-types.js';
+import { mapTypes } from '../attribute-types.js';
 import type { Listing } from '../listing/index.js';
 import { shownAttributeOf } from '../relations/relation.js';
 import { indexOf, pathOf } from '../schema.js';
@@ -9,6 +8,7 @@ import type { WordBuilds } from '../service/fulltext.js';
 import type { Databases } from '../service.js';
 import { toAttribute, toIndex } from '../view.js';
 import { attributesApi, changedAttributesApi, newAttributesApi } from './api.js';
+import { attributeDraft, indexDraft, optionsOf } from './drafts.js';
 
 type InCollection = Parameters<typeof pathOf>[0];
 type OfPart = InCollection & Parameters<typeof auditContextOf>[0] & { readonly params: { readonly key: string } };
@@ -25,10 +25,7 @@ export function attributeOperations(
     ...implement(
       newAttributesApi,
       mapTypes((type) => async (call) => {
-        const { key, required, array, encrypt, default: value = null, ...options } = call.body;
-        if (encrypt === true)
-          throw new Failure('general_feature_unsupported', { message: 'Single attributes are not encrypted.' });
-        const draft = { key, type, required, array, default: value, ...optionsOf(options) };
+        const draft = attributeDraft(type, call.body);
         return toAttribute(
           await db.work(auditContextOf(call), (unit) => databases.createAttribute(unit, pathOf(call), draft)),
         );
@@ -53,9 +50,7 @@ export function attributeOperations(
       get: async (call) => toAttribute(shownAttributeOf(await collectionOf(call), call.params.key)),
       delete: (call) => remove(call, 'Attribute'),
       createIndex: async (call) => {
-        const { attributes, orders: directions } = call.body;
-        const orders = attributes.map((_, at) => (directions[at]?.toUpperCase() === 'DESC' ? 'DESC' : 'ASC'));
-        const draft = { ...call.body, orders };
+        const draft = indexDraft(call.body);
         const index = await db.work(auditContextOf(call), (unit) => databases.createIndex(unit, pathOf(call), draft));
         return toIndex(index.builtTo === undefined ? index : await builds.begin(pathOf(call), index.key));
       },
@@ -67,13 +62,4 @@ export function attributeOperations(
       deleteIndex: (call) => remove(call, 'Index'),
     }),
   ];
-}
-
-function optionsOf({ size, min, max, elements }: OptionInput): AttributeOptions {
-  return {
-    ...(size === undefined ? {} : { size }),
-    ...(min === undefined || min === null ? {} : { min: String(min) }),
-    ...(max === undefined || max === null ? {} : { max: String(max) }),
-    ...(elements === undefined ? {} : { elements }),
-  };
 }

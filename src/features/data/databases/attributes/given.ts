@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { hasScope, type WireActor } from '#src/contract/actor.js';
+import { type ErrorType, Failure } from '#src/contract/errors.js';
+import { parseFields } from '#src/contract/operation.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import { attributeTypes, typeNames } from '../attribute-types.js';
+import type { CollectionPath } from '../schema.js';
+import type { AttributeDraft, AttributeService, IndexDraft, IndexService } from '../service.js';
+import { attributesApi, newAttributesApi } from './api.js';
+import { attributeDraft, indexDraft } from './drafts.js';
+
+/** The type of an attribute by its name, and by that of its path. */
+const typesByWord = new Map(typeNames.flatMap((name) => [name, attributeTypes[name].path].map((word) => [word, name])));
+const words = [...typesByWord.keys()].join(', ');
+
+/** An attribute that is given with its collection: a type, and what the operation takes that adds an attribute of it. */
+export const givenAttribute = z
+  .looseObject({
+    key: z.string(),
+    type: z.string().meta({ description: `One of ${words}` }),
+    format: z.string().nullish().meta({ description: 'A type that is a format of `string`, such as email' }),
+    required: z.boolean().nullish(),
+  })
+  .meta({ id: 'NewAttribute' });
+/** An index that is given with its collection, as the operation takes it that adds one. */
+export const givenIndex = z.looseObject({ key: z.string(), type: z.string() }).meta({ id: 'NewIndex' });
+/** Why such an attribute or index is refused. */
+export const givenErrors = [
+  'attribute_already_exists',
+  'attribute_default_unsupported',
+  'attribute_limit_exceeded',
+  'attribute_unknown',
+  'attribute_value_invalid',
+  'general_feature_unsupported',
+  'index_already_exists',
+  'index_invalid',
+  'index_limit_exceeded',
+] as const satisfies readonly ErrorType[];
+
+/** What a collection is to have from its beginning. */
+interface GivenSchema {
+  readonly attributes: readonly AttributeDraft[];
+  readonly indexes: readonly IndexDraft[];
+}
+
+interface GivenBody {
+  readonly attributes?: readonly z.output<typeof givenAttribute>[] | null | undefined;
+  readonly indexes?: readonly z.output<typeof givenIndex>[] | null | undefined;
+}
+
+/** Validates attributes and indexes as the operations do that add one. Throws Failure, which names the one that is wrong. */
+export async function givenSchema(actor: WireActor, { attributes, indexes }: GivenBody): Promise<GivenSchema> {
+  demandScope(actor, 'attributes.write', attributes);
+  demandScope(actor, 'indexes.write', indexes);
+  const schema: { attributes: AttributeDraft[]; indexes: IndexDraft[] } = { attributes: [], indexes: [] };
+  for (const given of attributes ?? [])
+    schema.attributes.push(
+      await naming('Attribute', given, () => {
+        const type = typeOf(given);
+        const body = { ...given, required: given.required ?? false };
+        return attributeDraft(type, parseFields(newAttributesApi[type].body, body));
+      }),
+    );
+  for (const given of indexes ?? [])
+    schema.indexes.push(
+      await naming('Index', given, () => {
+        // The newer SDKs say columns here, and attributes in their documentation.
+        const body = { ...given, attributes: given.attributes ?? given.columns };
+        return indexDraft(parseFields(attributesApi.createIndex.body, body));
+      }),
+    );
+  return schema;
+}
+
+/** Adds them to a new collection. Throws Failure, which names the one that cannot be. */
+export async function addGiven(
+  unit: Unit,
+  databases: AttributeService & IndexService,
+  path: CollectionPath,
+  { attributes, indexes }: GivenSchema,
+): Promise<void> {
+  for (const draft of attributes) await naming('Attribute', draft, () => databases.createAttribute(unit, path, draft));
+  for (const draft of indexes) await naming('Index', draft, () => databases.createIndex(unit, path, draft));
+}
+
+function typeOf({ type, format }: z.output<typeof givenAttribute>) {
+  if (type === 'relationship')
+    throw new Failure('general_feature_unsupported', {
+      message: 'A relationship cannot be given with a new collection. Create it by its own call.',
+    });
+  const name = typesByWord.get(type === 'string' && format ? format : type);
+  if (name === undefined)
+    throw new Failure('general_argument_invalid', { message: `Invalid \`type\` param: must be one of ${words}` });
+  return name;
+}
+
+function demandScope(actor: WireActor, scope: 'attributes.write' | 'indexes.write', given: GivenBody['indexes']): void {
+  if (!given?.length || actor.kind !== 'key' || hasScope(actor, scope)) return;
+  throw new Failure('general_unauthorized_scope', { message: `The server key lacks these scopes: ${scope}.` });
+}
+
+/** Names the part that an error is about. */
+async function naming<T>(
+  part: 'Attribute' | 'Index',
+  { key }: { readonly key: string },
+  act: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    throw new Failure(error.type, { message: `${part} ${key}: ${error.message}`, cause: error });
+  }
+}
