@@ -1,12 +1,12 @@
 import type { Runtime } from '#src/platform/index.js';
-import { createLists } from '../platform/list-query/index.js';
+import { createLists } from '#src/platform/list-query/index.js';
 import { createData } from './data/index.js';
 import { createEventStreams, createEvents, sealedInEvents } from './events/index.js';
 import { createIdentity, sealedInIdentity } from './identity/index.js';
 import { toUser } from './identity/users/index.js';
 import { createInstallation, createJobsFeature, sealedInInstallation } from './installation/index.js';
 
-export { searchParameter } from '../platform/list-query/index.js';
+export { searchParameter } from '#src/platform/list-query/index.js';
 export { bucketsApi } from './data/buckets/index.js';
 export type { Attribute, Collection, CollectionSize } from './data/databases/index.js';
 export {

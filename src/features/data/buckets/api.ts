@@ -3,7 +3,7 @@ import { fileLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, displayName, newId, required } from '#src/contract/shapes.js';
-import { listParameters, searchParameter } from '../../../platform/list-query/api.js';
+import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
 import { bucketShape } from './view.js';
 
 const common = { tag: 'storage', auth: ['key'], limit: 'data' } as const;

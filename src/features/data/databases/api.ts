@@ -3,7 +3,7 @@ import { schemaLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, displayName, newId, required } from '#src/contract/shapes.js';
-import { listParameters, searchParameter } from '../../../platform/list-query/api.js';
+import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
 import { givenAttribute, givenErrors, givenIndex } from './attributes/given.js';
 import { collectionShape, databaseShape } from './view.js';
 

@@ -3,7 +3,7 @@ import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
 import { createLinkDdl } from '#src/platform/db/link-tables.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
+import { type Lists, listRequestOf } from '#src/platform/list-query/index.js';
 import { databasesApi } from './api.js';
 import { addGiven, givenSchema } from './attributes/given.js';
 import { attributeOperations } from './attributes/index.js';

@@ -1,7 +1,7 @@
 import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import type { SharedQuery } from '#src/platform/db/shared-read.js';
-import { afterCursor, type Fragment, join, type Order, orderBy } from '../../../platform/list-query/index.js';
+import { afterCursor, type Fragment, join, type Order, orderBy } from '#src/platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
 import { createCompiler, isShortOrder, orderColumns } from './query/compile.js';
 import { type CountUpTo, createPageStatements } from './query/page.js';

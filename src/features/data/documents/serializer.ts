@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Value } from '#src/platform/db/query.js';
-import { bind, type Fragment } from '../../../platform/list-query/index.js';
+import { bind, type Fragment } from '#src/platform/list-query/index.js';
 import { type Attribute, type Collection, columnKind } from '../databases/index.js';
 import type { StoredDocument } from './document.js';
 

@@ -4,7 +4,7 @@ import { attributeColumn, type ColumnKind, castTypes } from '#src/platform/db/co
 import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { bind, type Fragment } from '../../../platform/list-query/index.js';
+import { bind, type Fragment } from '#src/platform/list-query/index.js';
 import { type Collection, columnKind } from '../databases/index.js';
 import { createUpdateStatement, type DocumentChange } from './changes/update-statement.js';
 import type { StoredDocument, StoredValues, Times } from './document.js';

@@ -3,7 +3,7 @@ import { fileLimits } from '#src/contract/limits.js';
 import { declare, empty, file, json, rawJson } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, newId, required, visibleText } from '#src/contract/shapes.js';
-import { listParameters, searchParameter } from '../../../platform/list-query/api.js';
+import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
 import { previewParameters } from './previews/api.js';
 import { fileShape } from './view.js';
 

@@ -3,7 +3,7 @@ import { bodySizes, bulkLimits, transactionLimits } from '#src/contract/limits.j
 import { declare, empty, json, rawJson } from '#src/contract/operation.js';
 import { customId, newId } from '#src/contract/shapes.js';
 import { transactionErrors } from '#src/contract/transaction.js';
-import { listParameters } from '../../../platform/list-query/api.js';
+import { listParameters } from '#src/platform/list-query/api.js';
 import { actions } from './staging/actions.js';
 import { transactionShape } from './view.js';
 

@@ -3,7 +3,7 @@ import { everyEvent, subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, newId, required, uniqueId, visibleText } from '#src/contract/shapes.js';
-import { listParameters } from '../../../platform/list-query/index.js';
+import { listParameters } from '#src/platform/list-query/index.js';
 import { deliveryShape, webhookShape } from './view.js';
 
 const common = { tag: 'webhooks', auth: ['key'], limit: 'data' } as const;

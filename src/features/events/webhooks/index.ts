@@ -1,7 +1,7 @@
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
+import { type Lists, listRequestOf, parsePage } from '#src/platform/list-query/index.js';
 import { createWorker, type Worker } from '#src/platform/worker.js';
-import { type Lists, listRequestOf, parsePage } from '../../../platform/list-query/index.js';
 import type { Projects } from '../../installation/index.js';
 import { webhooksApi } from './api.js';
 import { createDeliveries } from './deliveries/delivery.js';

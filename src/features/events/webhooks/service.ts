@@ -5,7 +5,7 @@ import { uniqueId } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { commonFields, type ListField, type ListRequest, type Lists } from '../../../platform/list-query/index.js';
+import { commonFields, type ListField, type ListRequest, type Lists } from '#src/platform/list-query/index.js';
 import type { EventStore } from './deliveries/event-store.js';
 import { aadOf } from './deliveries/post.js';
 import { demandSecret, newSecret } from './deliveries/signature.js';

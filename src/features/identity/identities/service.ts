@@ -6,7 +6,7 @@ import { noTokens, type ProviderTokens } from '#src/contract/session.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
+import { type ListRequest, type Lists, readList } from '#src/platform/list-query/index.js';
 import type { Courier } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
 import { createIdentityStore, type IdentityRow, identities, identityFields, sealedTokens } from './store.js';

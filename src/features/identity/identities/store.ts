@@ -1,7 +1,7 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, nullable, table, text } from '#src/platform/db/table.js';
+import { commonFields, type ListField } from '#src/platform/list-query/index.js';
 import type { SealedColumn } from '#src/platform/sealing.js';
-import { commonFields, type ListField } from '../../../platform/list-query/index.js';
 
 /** Accounts with identity providers by which users log in. What the providers let the application do is sealed. */
 export const identities = table('identities', {

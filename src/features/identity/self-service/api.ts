@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bodySizes, logPage } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, emailAddress, newId, phoneNumber, required } from '#src/contract/shapes.js';
-import { listParameters } from '../../../platform/list-query/index.js';
+import { listParameters } from '#src/platform/list-query/index.js';
 import { logListShape } from '../../events/index.js';
 import { identityListShape } from '../identities/index.js';
 import { passwordText, preferences, preferencesShape, userShape } from '../users/index.js';

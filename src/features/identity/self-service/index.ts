@@ -7,7 +7,7 @@ import type { UserRecord } from '#src/contract/user.js';
 import { WithSession } from '#src/contract/with-session.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { listRequestOf, parsePage } from '../../../platform/list-query/index.js';
+import { listRequestOf, parsePage } from '#src/platform/list-query/index.js';
 import { type ActivityLog, toLog } from '../../events/index.js';
 import { type Limits, proofKey } from '../../installation/index.js';
 import { type Identities, toIdentity } from '../identities/index.js';

@@ -3,7 +3,7 @@ import { bodySizes, teamLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { teamRole } from '#src/contract/permissions.js';
 import { customId, newId, required, visibleText } from '#src/contract/shapes.js';
-import { listParameters, searchParameter } from '../../../platform/list-query/api.js';
+import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
 import { preferences, preferencesShape } from '../users/index.js';
 import { teamShape } from './view.js';
 

@@ -1,6 +1,6 @@
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Lists } from '../../../platform/list-query/index.js';
+import type { Lists } from '#src/platform/list-query/index.js';
 import type { Courier, Limits, Projects } from '../../installation/index.js';
 import type { Claims } from '../claims/index.js';
 import type { Sessions } from '../sessions/index.js';

@@ -1,6 +1,6 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import { listRequestOf } from '../../../platform/list-query/index.js';
+import { listRequestOf } from '#src/platform/list-query/index.js';
 import { teamsApi } from './api.js';
 import type { Teams } from './service.js';
 import { toTeam } from './view.js';

@@ -6,7 +6,7 @@ import { uniqueId } from '#src/contract/shapes.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
-import type { ListField, ListRequest, Lists } from '../../../platform/list-query/index.js';
+import type { ListField, ListRequest, Lists } from '#src/platform/list-query/index.js';
 import type { Sessions } from '../sessions/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import { announceMembership } from './memberships/announce.js';

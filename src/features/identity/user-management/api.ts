@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
-import { listParameters, searchParameter } from '../../../platform/list-query/index.js';
+import { listParameters, searchParameter } from '#src/platform/list-query/index.js';
 import { labelList, passwordText, preferences, preferencesShape } from '../users/index.js';
 import { managedUserShape } from './view.js';
 

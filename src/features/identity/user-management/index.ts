@@ -3,7 +3,7 @@ import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Lists, listRequestOf } from '../../../platform/list-query/index.js';
+import { type Lists, listRequestOf } from '#src/platform/list-query/index.js';
 import type { ActivityLog } from '../../events/index.js';
 import type { Factors } from '../factors/index.js';
 import type { Identities } from '../identities/index.js';

@@ -7,7 +7,7 @@ import type { Query } from '#src/platform/db/query.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
-import { type ListRequest, type Lists, readList } from '../../../platform/list-query/index.js';
+import { type ListRequest, type Lists, readList } from '#src/platform/list-query/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import { createPasswords, type Passwords } from './passwords/service.js';
 import { isVouching, type NewUser, newTarget, newUser } from './record.js';

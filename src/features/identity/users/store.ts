@@ -2,8 +2,8 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { Target, UserMembership, UserRecord } from '#src/contract/user.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, instant, json, nullable, table, text } from '#src/platform/db/table.js';
+import { commonFields, type ListField } from '#src/platform/list-query/index.js';
 import type { SealedColumn } from '#src/platform/sealing.js';
-import { commonFields, type ListField } from '../../../platform/list-query/index.js';
 
 /** End users. The project is part of every key, so that a query cannot forget it. */
 export const userTable = table<UserRecord & { readonly projectId: string }>('users', {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { schemaLimits } from '#src/contract/limits.js';
 import { type Declaration, declare, empty, json } from '#src/contract/operation.js';
 import { customId, refusedMembers } from '#src/contract/shapes.js';
-import { listParameters } from '../../../../platform/list-query/api.js';
+import { listParameters } from '#src/platform/list-query/api.js';
 import { type AttributeType, attributeTypes, mapTypes } from '../attribute-types.js';
 import { attributeShape, indexShape } from '../view.js';
 

@@ -8,7 +8,7 @@ import {
   type ListRequest,
   type Lists,
   readList,
-} from '../../../../platform/list-query/index.js';
+} from '#src/platform/list-query/index.js';
 import type { Relation } from '../relations/model.js';
 import { shownAttributes } from '../relations/relation.js';
 import type { Attribute, Collection, Index } from '../schema.js';

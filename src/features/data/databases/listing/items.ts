@@ -1,6 +1,6 @@
 import type { Sql } from '#src/platform/db/query.js';
 import type { Reader } from '#src/platform/db/unit.js';
-import { bind, type ListField, type ListQueries, type Lists } from '../../../../platform/list-query/index.js';
+import { bind, type ListField, type ListQueries, type Lists } from '#src/platform/list-query/index.js';
 
 /** Where the position of an item stands in the rows that `itemRows` makes. */
 const itemPosition = 'items.position';

@@ -1,7 +1,7 @@
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
 import type { DialectName } from '#src/platform/db/query.js';
 import type { WholeNumber } from '#src/platform/json.js';
-import type { Fragment } from '../../../../platform/list-query/index.js';
+import type { Fragment } from '#src/platform/list-query/index.js';
 import { type Attribute, columnKind } from '../../databases/index.js';
 
 /** A value that the database computes from the one that the row has, so that of two changes at once none is lost. */

@@ -1,7 +1,7 @@
 import { attributeColumn, type ColumnKind } from '#src/platform/db/collection-ddl.js';
 import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { DialectName, Value } from '#src/platform/db/query.js';
-import { bind, type Fragment } from '../../../../platform/list-query/index.js';
+import { bind, type Fragment } from '#src/platform/list-query/index.js';
 import { type Collection, columnKind } from '../../databases/index.js';
 import type { StoredValues, Times } from '../document.js';
 import { documentColumns } from '../row.js';

@@ -1,11 +1,7 @@
 import { schemaLimits } from '#src/contract/limits.js';
 import { attributeColumn, castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Sql } from '#src/platform/db/query.js';
-import {
-  createCompiler as createListCompiler,
-  type Order,
-  type OrderColumn,
-} from '../../../../platform/list-query/index.js';
+import { createCompiler as createListCompiler, type Order, type OrderColumn } from '#src/platform/list-query/index.js';
 import { type Field, systemFields, typeOf } from './parse.js';
 
 const columnOf = (field: Field): string =>

@@ -1,7 +1,7 @@
 import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { type SharedQuery, sharedColumn } from '#src/platform/db/shared-read.js';
-import { type Fragment, join, orderBy } from '../../../../platform/list-query/index.js';
+import { type Fragment, join, orderBy } from '#src/platform/list-query/index.js';
 import type { Collection } from '../../databases/index.js';
 import { orderColumns } from './compile.js';
 import { type DocumentQuery, type Field, isEquality } from './parse.js';

@@ -1,7 +1,5 @@
 import { Failure } from '#src/contract/errors.js';
 import { documentTable, wordsTable } from '#src/platform/db/collection-tables.js';
-import { Lru } from '#src/platform/lru.js';
-import { splitWords } from '#src/platform/word-splitter.js';
 import {
   type Condition,
   createQueryParser,
@@ -9,7 +7,9 @@ import {
   oneText,
   readQuery,
   type Vocabulary,
-} from '../../../../platform/list-query/index.js';
+} from '#src/platform/list-query/index.js';
+import { Lru } from '#src/platform/lru.js';
+import { splitWords } from '#src/platform/word-splitter.js';
 import {
   type Attribute,
   type AttributeType,

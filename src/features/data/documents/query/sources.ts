@@ -1,6 +1,6 @@
 import { countsTable, documentTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Sql } from '#src/platform/db/query.js';
-import type { Fragment } from '../../../../platform/list-query/index.js';
+import type { Fragment } from '#src/platform/list-query/index.js';
 import { type Collection, currentLayout } from '../../databases/index.js';
 import type { DocumentQuery } from './parse.js';
 import type { ReaderCount } from './reader-counts.js';

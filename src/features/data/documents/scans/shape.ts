@@ -1,5 +1,5 @@
 import { scanLimits } from '#src/contract/limits.js';
-import type { Condition } from '../../../../platform/list-query/index.js';
+import type { Condition } from '#src/platform/list-query/index.js';
 import type { DocumentQuery, Field } from '../query/parse.js';
 
 /** An attribute by its number, which a new key does not change, or a member of every document. */

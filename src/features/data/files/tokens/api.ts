@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
-import { listParameters } from '../../../../platform/list-query/api.js';
+import { listParameters } from '#src/platform/list-query/api.js';
 import { fileTokenShape } from './view.js';
 
 const common = { tag: 'tokens', auth: ['user', 'key'], limit: 'data' } as const;

@@ -1,6 +1,6 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import type { Page } from '../../../../platform/list-query/index.js';
+import type { Page } from '#src/platform/list-query/index.js';
 import { type Attempt, deliveries, deliveryAttempts, type WebhookAddress } from './tables.js';
 
 const columns = Object.values(deliveryAttempts.columns);

@@ -7,7 +7,7 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Page } from '../../../../platform/list-query/index.js';
+import type { Page } from '#src/platform/list-query/index.js';
 import type { Webhook } from '../store.js';
 import { envelopePrefix } from './fan-out.js';
 import type { Post } from './post.js';

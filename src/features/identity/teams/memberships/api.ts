@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, emailAddress, otpText, phoneNumber } from '#src/contract/shapes.js';
-import { listParameters, searchParameter } from '../../../../platform/list-query/api.js';
+import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
 import { teamRoles } from '../api.js';
 import { membershipShape } from './view.js';
 

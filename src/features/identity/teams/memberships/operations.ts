@@ -2,7 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import { WithSession } from '#src/contract/with-session.js';
 import type { Runtime } from '#src/platform/index.js';
-import { listRequestOf } from '../../../../platform/list-query/index.js';
+import { listRequestOf } from '#src/platform/list-query/index.js';
 import type { Projects } from '../../../installation/index.js';
 import type { Caller } from '../service.js';
 import type { Acceptances } from './acceptance.js';

@@ -10,7 +10,7 @@ import {
   type ListRequest,
   type Lists,
   readList,
-} from '../../../../platform/list-query/index.js';
+} from '#src/platform/list-query/index.js';
 import { type Users, userTable } from '../../users/index.js';
 import type { Caller, Teams } from '../service.js';
 import { announceMembership } from './announce.js';

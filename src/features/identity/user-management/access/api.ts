@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bodySizes, logPage, secretLife, userLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
-import { listParameters, searchParameter } from '../../../../platform/list-query/index.js';
+import { listParameters, searchParameter } from '#src/platform/list-query/index.js';
 import { logListShape } from '../../../events/index.js';
 import { identityListShape } from '../../identities/index.js';
 import { tokenShape } from '../../one-time-secrets/index.js';

@@ -4,7 +4,7 @@ import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
 import type { Runtime } from '#src/platform/index.js';
-import { listRequestOf, parsePage } from '../../../../platform/list-query/index.js';
+import { listRequestOf, parsePage } from '#src/platform/list-query/index.js';
 import { type ActivityLog, toLog } from '../../../events/index.js';
 import { type Identities, toIdentity } from '../../identities/index.js';
 import { type OneTimeSecrets, toToken } from '../../one-time-secrets/index.js';

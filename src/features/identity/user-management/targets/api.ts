@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { bodySizes, userLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, displayName, newId, visibleText } from '#src/contract/shapes.js';
-import { listParameters } from '../../../../platform/list-query/index.js';
+import { listParameters } from '#src/platform/list-query/index.js';
 import { targetShape } from '../../users/index.js';
 
 const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account } as const;

@@ -5,7 +5,7 @@ import { emailAddress, phoneNumber, uniqueId } from '#src/contract/shapes.js';
 import type { Target, UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Lists, listRequestOf } from '../../../../platform/list-query/index.js';
+import { type Lists, listRequestOf } from '#src/platform/list-query/index.js';
 import { toTarget, type UserChanges, type Users } from '../../users/index.js';
 import type { OfUser } from '../keys.js';
 import { targetsApi } from './api.js';

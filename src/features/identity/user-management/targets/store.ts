@@ -1,5 +1,5 @@
 import type { Sql } from '#src/platform/db/query.js';
-import { commonFields, type ListField } from '../../../../platform/list-query/index.js';
+import { commonFields, type ListField } from '#src/platform/list-query/index.js';
 import { userTable } from '../../users/index.js';
 
 /** What queries of lists of targets may speak of. */
