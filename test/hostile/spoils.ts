@@ -39,6 +39,9 @@ const inQuery =
 
 const withQuery = (plan: Plan) => plan.operation.query.length > 0;
 
+/** Places of a body that an entry may be repeated to; building a larger one keeps the attack itself busy, and its requests go unanswered. */
+const largestBody = 200_000;
+
 const bodySpoils: Readonly<Record<string, Doer>> = {
   'another value': inBody((place, random) => set(place, hostileValue(random))),
   'another text': inBody((place, random) => set(place, hostileText(random))),
@@ -52,14 +55,19 @@ const bodySpoils: Readonly<Record<string, Doer>> = {
     if (Array.isArray(value)) set(place, value[0]);
   }),
   'no member': inBody(({ holder, at }) => void Reflect.deleteProperty(holder, at)),
-  'an entry many times': inBody((place, random) => {
-    const value = get(place);
-    if (Array.isArray(value))
-      set(
-        place,
-        Array.from({ length: random.pick([2, 26, 101, 1001]) }, () => value[0]),
-      );
-  }),
+  'an entry many times': (plan, random) => {
+    const places = placesOf(plan.body?.value);
+    const lists = places.filter((place) => Array.isArray(get(place)));
+    if (lists.length === 0) return;
+    const [place, length] = [random.pick(lists), random.pick([2, 26, 101, 1001])];
+    // The entries are one value: what is done to one of them is done to all, and lists within lists would become endless.
+    if (places.length * length > largestBody) return;
+    const [first] = get(place) as unknown[];
+    set(
+      place,
+      Array.from({ length }, () => first),
+    );
+  },
   'another id': inBody((place, random, { pool }) => set(place, pool.foreign(random))),
   'an extra member': (plan, random) => {
     if (isObject(plan.body?.value)) plan.body.value[hostileText(random)] = hostileValue(random);
@@ -85,9 +93,10 @@ const querySpoils: Readonly<Record<string, Doer>> = {
   }),
   'a parameter many times': inQuery((plan, at, random) => {
     const [name, value] = plan.query[at] ?? ['', ''];
-    for (let count = random.pick([99, 100, 101, 400]); count > 0; count--) plan.query.push([name, value]);
     // What the head of a request can hold.
-    while (plan.query.join().length > 12_000) plan.query.pop();
+    const room = Math.floor((12_000 - plan.query.join().length) / `${name},${value},`.length);
+    for (let count = Math.min(random.pick([99, 100, 101, 400]), room); count > 0; count--)
+      plan.query.push([name, value]);
   }),
   'another parameter value': inQuery((plan, at, random) => {
     const chosen = plan.query[at];
