@@ -40,10 +40,11 @@ export async function demandChangeable(
   collection: Collection,
   id: string,
   action: 'update' | 'delete',
+  isLocked = true,
 ): Promise<{ readonly mayRead: boolean }> {
   const isGranted = (one: PermissionAction) => grants(where, collection, one);
   if (isGranted(action) && (isGranted('read') || !collection.documentSecurity)) return { mayRead: isGranted('read') };
-  const row = await unit.one(store.permissions(collection, id));
+  const row = await unit.one(store.permissions(collection, id, isLocked));
   const isAllowed = (one: PermissionAction) =>
     isGranted(one) ||
     (collection.documentSecurity && allows(JSON.parse(String(row?.permissions)), one, rolesOf(where.actor)));

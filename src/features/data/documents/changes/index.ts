@@ -8,6 +8,7 @@ import { demandChangeable, grants, isReadable } from '../access.js';
 import type { Where } from '../collections.js';
 import { type StoredDocument, type StoredValues, type Times, withoutAttributes } from '../document.js';
 import { absent, conflict, demandCurrent, outOfBounds, wireNow } from '../errors.js';
+import type { Held, Holds } from '../relations/holds.js';
 import { createByteCount, type Release } from '../relations/removal.js';
 import { takeRelations } from '../relations/values.js';
 import type { Relate } from '../relations/writes.js';
@@ -72,13 +73,14 @@ interface ChangeDeps {
   readonly rowWrites: RowWrites;
   readonly relate: Relate;
   readonly release: Release;
+  readonly holds: Holds;
 }
 
 /** Creates the changes of documents. */
 export function createChanges(
   { random, config }: Pick<Runtime, 'random' | 'config'>,
   store: DocumentStore,
-  { rowWrites, relate, release }: ChangeDeps,
+  { rowWrites, relate, release, holds }: ChangeDeps,
 ): Changes {
   const maxBytes = config.answerMaxBytes;
   /** A document as the caller may see it: the right to change it is none to read it. */
@@ -115,6 +117,19 @@ export function createChanges(
     return visiblePart(where, collection, document);
   };
   const newId = () => random.id();
+  /** Locks what a change of relationships touches, before anything else of it is locked: for callers who may make it. */
+  const hold = async (
+    unit: Unit,
+    collection: Collection,
+    id: string,
+    { data = {}, nesting }: DocumentInput,
+    demand: () => Promise<unknown>,
+  ): Promise<Held | undefined> => {
+    if (collection.relations.length === 0 || nesting !== undefined) return undefined;
+    if (!collection.relations.some(({ key }) => data[key] !== undefined)) return undefined;
+    await demand();
+    return holds.forChange(unit, collection, id, takeRelations(collection, data, newId).relations);
+  };
   /** Makes a change that the caller may make; where the document is given whole, nothing that is required may be missing. */
   const edit = async (
     unit: Unit,
@@ -122,7 +137,11 @@ export function createChanges(
     collection: Collection,
     id: string,
     { data: sent = {}, permissions, ifMatch, nesting, verbatim }: DocumentInput & Precondition,
-    { mayRead, isWhole }: { readonly mayRead: boolean; readonly isWhole: boolean },
+    {
+      mayRead,
+      isWhole,
+      isHeld,
+    }: { readonly mayRead: boolean; readonly isWhole: boolean; readonly isHeld: Held | undefined },
   ): Promise<StoredDocument> => {
     await demandMatch(unit, collection, id, { ifMatch }, mayRead);
     const taken = takeRelations(collection, sent, newId);
@@ -134,7 +153,7 @@ export function createChanges(
     const times = timesOf(where.actor, data);
     const granted = given(where, permissions);
     const input = { where, relations: taken.relations, nesting };
-    const related = await relate(unit, changes, collection, id, input, mayRead);
+    const related = await relate(unit, changes, collection, id, input, mayRead, isHeld);
     return write(unit, where, collection, id, { permissions: granted, values, times, related }, mayRead);
   };
   const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions, nesting }) => {
@@ -147,7 +166,14 @@ export function createChanges(
     const document = { id: id === uniqueId ? newId() : id, permissions: granted, values, times };
     if (taken.relations.every(({ targets }) => targets.length === 0)) return document;
     const input = { where, relations: taken.relations, nesting };
-    return { ...document, relate: (unit) => relate(unit, changes, collection, document.id, input, true) };
+    return {
+      ...document,
+      // What stands below another is locked with that.
+      ...(nesting === undefined
+        ? { hold: (unit) => holds.forChange(unit, collection, document.id, taken.relations) }
+        : {}),
+      relate: (unit) => relate(unit, changes, collection, document.id, input, true),
+    };
   };
   const insertAll: Changes['insertAll'] = (unit, collection, documents) =>
     insertRows(unit, { store, rowWrites }, collection, documents);
@@ -162,22 +188,30 @@ export function createChanges(
     insert,
     insertAll,
     update: async (unit, where, collection, id, input) => {
+      const isHeld = await hold(unit, collection, id, input, () =>
+        demandChangeable(unit, store, where, collection, id, 'update', false),
+      );
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
-      return edit(unit, where, collection, id, input, { mayRead, isWhole: false });
+      return edit(unit, where, collection, id, input, { mayRead, isWhole: false, isHeld });
     },
     upsert: async (unit, where, collection, id, input) => {
       const isAllowed = (permissions: readonly string[], action: 'read' | 'update') =>
         grants(where, collection, action) ||
         (collection.documentSecurity && allows(permissions, action, rolesOf(where.actor)));
+      /** The permissions of the document where it is there. A caller without the right learns nothing of that. */
+      const look = async (isLocked: boolean): Promise<readonly string[] | undefined> => {
+        const row = await unit.one(store.permissions(collection, id, isLocked));
+        if (row !== undefined) demandCurrent(collection, row.version);
+        const held: readonly string[] | undefined = row && JSON.parse(String(row.permissions));
+        if (!(held === undefined ? grants(where, collection, 'create') : isAllowed(held, 'update')))
+          throw new Failure('user_unauthorized');
+        return held;
+      };
+      const isHeld = await hold(unit, collection, id, input, () => look(false));
       for (let attempt = 1; ; attempt++) {
-        const row = await unit.one(store.permissions(collection, id));
-        if (row !== undefined) {
-          demandCurrent(collection, row.version);
-          const held: readonly string[] = JSON.parse(String(row.permissions));
-          // The same answer as for a new document: whether there is one is nothing to learn here.
-          if (!isAllowed(held, 'update')) throw new Failure('user_unauthorized');
-          return edit(unit, where, collection, id, input, { mayRead: isAllowed(held, 'read'), isWhole: true });
-        }
+        const held = await look(true);
+        if (held !== undefined)
+          return edit(unit, where, collection, id, input, { mayRead: isAllowed(held, 'read'), isWhole: true, isHeld });
         if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
         try {
           const sent = input.data ?? {};
@@ -198,6 +232,10 @@ export function createChanges(
       return write(unit, where, collection, id, { computed: new Map([[number, compute]]) }, mayRead);
     },
     remove: async (unit, where, collection, id, precondition) => {
+      if (collection.relations.length > 0) {
+        await demandChangeable(unit, store, where, collection, id, 'delete', false);
+        await holds.forRemoval(unit, collection, id);
+      }
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'delete');
       await demandMatch(unit, collection, id, precondition, mayRead);
       const others = collection.relations.length === 0 ? [] : await release(unit, where, collection, id);
@@ -224,6 +262,7 @@ async function insertRows(
   collection: Collection,
   documents: readonly NewDocument[],
 ): Promise<StoredDocument[]> {
+  for (const document of documents) await document.hold?.(unit);
   const inserted = await rowWrites.insert(unit, collection, documents);
   const record = creationRecorder(collection);
   const written: StoredDocument[] = [];
