@@ -16,7 +16,7 @@ const [parentIds, childIds] = [
   ['p0', 'p1', 'p2'],
   ['c0', 'c1', 'c2', 'c3', 'c4'],
 ];
-const rounds = 8;
+const rounds = 4;
 
 /** How many deadlocks Postgres has ended; a session tells them when it is idle. */
 async function deadlocks(): Promise<number> {
