@@ -153,11 +153,17 @@ function errorOf(type: ErrorType): ErrorType {
   return name in errorCatalog ? (name as ErrorType) : type;
 }
 
-/** The same failure under the new names; a message of its own stays. */
+/** Where a message says a name of the wire: whole in backticks, or as a parameter. Names of columns stand in quotation marks only. */
+const namesInMessages = /(?<=`)[$\w]+(?=`)|(?<=^Param ")[$\w]+(?=")/g;
+
+/** The same failure under the new names; a message of its own stays but for the names of members. */
 function failureOf(error: unknown): unknown {
-  if (!(error instanceof Failure) || errorOf(error.type) === error.type) return error;
-  const { message, retryAfter, headers, members, cause } = error;
-  const own = message === errorCatalog[error.type].message ? {} : { message };
+  if (!(error instanceof Failure)) return error;
+  const { retryAfter, headers, members, cause } = error;
+  const isCatalogs = error.message === errorCatalog[error.type].message;
+  const message = isCatalogs ? error.message : error.message.replace(namesInMessages, renamed);
+  if (errorOf(error.type) === error.type && message === error.message) return error;
+  const own = isCatalogs ? {} : { message };
   return new Failure(errorOf(error.type), {
     ...own,
     ...(retryAfter === undefined ? {} : { retryAfter }),

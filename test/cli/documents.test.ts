@@ -182,6 +182,11 @@ test('a line that cannot be written is told with its number, and the others are 
   assert.equal(plain.code, 1);
   assert.match(plain.err, /^line 1 \(ok1\): document_already_exists: /m);
   assert.match(plain.err, /^next: .*--upsert/m);
+  const nameless = await place.svc(['document', 'import', '-', ...of('bulk')], { input: '{"n":1}\n{"n":"text"}\n' });
+  assert.match(nameless.err, /^line 2: document_invalid_structure: /m);
+  assert.ok(!nameless.err.includes('unique()'), nameless.err);
+  const [untold] = (await report('{"n":"text"}\n')).told;
+  assert.deepEqual([untold.line, Object.keys(untold)], [1, ['line', 'type', 'message']]);
   const misfits = lines(Array.from({ length: 12 }, (_, at) => ({ $id: `m${at}`, none: at })));
   const capped = await place.svc(['document', 'import', '-', ...of('bulk')], { input: `${misfits}no json\n` });
   assert.equal(capped.err.match(/^line \d+ \(m\d+\): document_invalid_structure: /gm)?.length, 10);

@@ -154,6 +154,37 @@ test('a change takes If-Match', async () => {
   );
 });
 
+test('who has no right to a change learns nothing of the state of the document', async () => {
+  const permissions = { read: ['read("users")'], update: ['update("users")'], none: [] };
+  const user = await aLoggedInUser(target);
+  const { client } = user;
+  const stale = ifMatch('"stale"');
+  const increment = { method: 'increment', values: [1] };
+  const requests: readonly (readonly [keyof typeof permissions, string, string, unknown])[] = [
+    ['read', 'PATCH', '/d', { data: { n: 2 } }],
+    ['read', 'PUT', '/d', { data: { n: 2 } }],
+    ['read', 'PUT', '/no-such', { data: { n: 2 } }],
+    ['read', 'PATCH', '/d/n/increment', {}],
+    ['read', 'PATCH', '/d/n/decrement', {}],
+    ['read', 'DELETE', '/d', undefined],
+    ['none', 'PUT', '/d', { data: { n: 2 } }],
+    ['none', 'PUT', '/no-such', { data: { n: 2 } }],
+    // These need the right to read besides, and one gives a right that the caller has not.
+    ['update', 'PATCH', '/d/n/increment', {}],
+    ['update', 'PATCH', '/d', { data: { n: JSON.stringify(increment) } }],
+    ['update', 'PATCH', '/d', { permissions: ['read("user:somebody")'] }],
+  ];
+  for (const [granted, method, path, given] of requests) {
+    const { documents: own } = await aCollection({ permissions: permissions[granted], attributes });
+    (await key.post(own, { documentId: 'd', data: { n: 1 } })).expect(201);
+    (await client.request(method, own + path, given, stale)).refused(401, 'user_unauthorized');
+    const transactionId = (await client.post('/databases/transactions', {})).expect(201).string('$id');
+    const staged = { ...(given as object), transactionId };
+    (await client.request(method, own + path, staged, stale)).refused(401, 'user_unauthorized');
+    (await key.delete(`${own}/d`)).expect(204);
+  }
+});
+
 test('of many changes for one state one is made', async () => {
   const made = (await here.post(documents, { documentId: 'race', data: { n: 0 } })).expect(201);
   const answers = await Promise.all(

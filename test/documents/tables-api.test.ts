@@ -104,6 +104,16 @@ test('rows are the documents of the collection, with the same events and permiss
   await refused(server.incrementRowColumn({ ...row('one'), column: 'none' }), 404, 'column_not_found');
   const wrong = await key.post('/tablesdb/blog/tables/posts/rows', { rowId: '$', data: {} });
   assert.match(wrong.refused(400, 'general_argument_invalid').string('message'), /`rowId`/);
+  const rows = '/tablesdb/blog/tables/posts/rows';
+  const told = async (path: string, body: object) => (await key.post(path, body)).expect(400).string('message');
+  assert.equal(await told(rows, { data: { title: 't' } }), 'Param "rowId" is not optional.');
+  assert.equal(await told(`${old}/documents`, { data: { title: 't' } }), 'Param "documentId" is not optional.');
+  assert.match(
+    await told(rows, { rows: [{ title: 't' }], rowId: 'x' }),
+    /`rows`, or `rowId` with `data` and `permissions`/,
+  );
+  // What the caller calls a column stays what it is.
+  assert.match(await told(rows, { rowId: 'x', data: { title: 't', documentId: 1 } }), /"documentId"/);
   const header = { 'Idempotency-Key': 'row' };
   const repeat = () =>
     key.post('/tablesdb/blog/tables/posts/rows', { rowId: 'unique()', data: { title: 't' } }, header);

@@ -128,7 +128,8 @@ const importDocuments = command({
         if (!(outcome instanceof Failure)) counts[outcome] += 1;
         else if (one !== undefined) {
           advice ??= adviceFor(call, outcome.type, one.document, attributes);
-          await refuse(one.line, one.document.id, outcome.type, outcome.message);
+          const { id } = one.document;
+          await refuse(one.line, id === uniqueId ? undefined : id, outcome.type, outcome.message);
         }
       }
       const lines = counts.created + counts.updated + counts.unchanged + counts.failed;

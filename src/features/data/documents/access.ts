@@ -40,10 +40,11 @@ export async function demandChangeable(
   collection: Collection,
   id: string,
   action: 'update' | 'delete',
+  isLocked = true,
 ): Promise<{ readonly mayRead: boolean }> {
   const isGranted = (one: PermissionAction) => grants(where, collection, one);
   if (isGranted(action) && (isGranted('read') || !collection.documentSecurity)) return { mayRead: isGranted('read') };
-  const row = await unit.one(store.permissions(collection, id));
+  const row = await unit.one(store.permissions(collection, id, isLocked));
   const isAllowed = (one: PermissionAction) =>
     isGranted(one) ||
     (collection.documentSecurity && allows(JSON.parse(String(row?.permissions)), one, rolesOf(where.actor)));
@@ -51,5 +52,30 @@ export async function demandChangeable(
     throw await absent(unit, store, collection);
   demandCurrent(collection, row.version);
   if (!isAllowed(action)) throw new Failure('user_unauthorized');
+  return { mayRead: isAllowed('read') };
+}
+
+/**
+ * Throws unless the caller may change the document or, where there is none, create it: the same refusal for both, so that it does not tell which.
+ * Returns undefined where there is none.
+ */
+export async function demandWritable(
+  unit: Unit,
+  store: DocumentStore,
+  where: Where,
+  collection: Collection,
+  id: string,
+  isLocked = true,
+): Promise<{ readonly mayRead: boolean } | undefined> {
+  const row = await unit.one(store.permissions(collection, id, isLocked));
+  if (row === undefined) {
+    if (!grants(where, collection, 'create')) throw new Failure('user_unauthorized');
+    return undefined;
+  }
+  demandCurrent(collection, row.version);
+  const isAllowed = (one: PermissionAction) =>
+    grants(where, collection, one) ||
+    (collection.documentSecurity && allows(JSON.parse(String(row.permissions)), one, rolesOf(where.actor)));
+  if (!isAllowed('update')) throw new Failure('user_unauthorized');
   return { mayRead: isAllowed('read') };
 }

@@ -7,9 +7,17 @@ import type { DocumentStore } from './store.js';
 
 /** A statement was made for a schema that is no longer the collection's. */
 export class SchemaChanged extends Error {
-  constructor() {
-    super('the schema of a collection has changed');
+  constructor(message = 'the schema of a collection has changed') {
+    super(message);
     this.name = 'SchemaChanged';
+  }
+}
+
+/** A document was related to others while a unit waited for locks: it begins anew, as after a change of the schema. */
+export class LinksChanged extends SchemaChanged {
+  constructor() {
+    super('the links of a document have changed');
+    this.name = 'LinksChanged';
   }
 }
 

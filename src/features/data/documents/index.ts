@@ -11,6 +11,7 @@ import { createRowWrites } from './changes/rows.js';
 import { createCollections, joinRequests, type Where } from './collections.js';
 import { createDocumentReaders } from './readers/index.js';
 import { createReads } from './reads.js';
+import { createHolds } from './relations/holds.js';
 import { createLinkStore } from './relations/link-store.js';
 import { createRelease } from './relations/removal.js';
 import { createRelate } from './relations/writes.js';
@@ -42,7 +43,11 @@ export function createDocumentsFeature(
   const scans = createScans(runtime, databases);
   const links = createLinkStore(runtime.sql);
   const relationDeps = { databases, store, links };
-  const relations = { relate: createRelate(relationDeps), release: createRelease(relationDeps) };
+  const relations = {
+    relate: createRelate(relationDeps),
+    release: createRelease(relationDeps),
+    holds: createHolds(links),
+  };
   const rowWrites = createRowWrites(runtime.sql, store);
   const changes = createChanges(runtime, store, { rowWrites, ...relations });
   const bulk = createBulkChanges(store, rowWrites, changes);

@@ -18,6 +18,8 @@ export interface NewDocument {
   readonly permissions: readonly string[];
   readonly values: StoredValues;
   readonly times: Times;
+  /** Locks those that it is to be related to, before it is there. */
+  readonly hold?: (unit: Unit) => Promise<unknown>;
   /** Relates it to others once it is there, where it is to be. */
   readonly relate?: (unit: Unit) => Promise<unknown>;
 }
@@ -41,8 +43,8 @@ export interface DocumentStore extends ListStore {
   insertRow(collection: Collection, document: NewDocument, now: string): InsertRow;
   /** For `RowWrites` only, which knows the words of the row, too. Returns id and sequence of those that were written: none where the schema has changed, and not those of which a unique value is taken. */
   insertRows(collection: Collection, rows: readonly InsertRow[]): Query;
-  /** The permissions of a document that is about to change, locked until the end of the unit. */
-  permissions(collection: Collection, id: string): Query;
+  /** The permissions of a document that is about to change, locked until the end of the unit unless they are only looked at. */
+  permissions(collection: Collection, id: string, isLocked?: boolean): Query;
   /** Some attributes of documents as they are printed, as `data`, locked until the end of the unit, with the version of the schema. */
   values(collection: Collection, ids: readonly string[], keys: readonly string[]): Query;
   /** The permissions of documents by id. */
@@ -161,9 +163,9 @@ export function createDocumentStore(sql: Sql): DocumentStore {
         values: [schemaHash, ...given.values, ...current.values],
       });
     },
-    permissions: (collection, id) =>
+    permissions: (collection, id, isLocked = true) =>
       query({
-        sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' ? ' for update' : ''}`,
+        sql: `select permissions, ${version} as version from ${documentTable(collection.number)} where id = ?${dialect === 'postgres' && isLocked ? ' for update' : ''}`,
         values: [collection.number, id],
       }),
     updateRows: (collection, ids, change) => query(update(collection, namedIds(sql, ids), change)),

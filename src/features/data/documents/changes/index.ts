@@ -1,13 +1,14 @@
 import { Failure } from '#src/contract/errors.js';
-import { allows, defaultPermissions, demandOwnRoles, expandPermissions, rolesOf } from '#src/contract/permissions.js';
+import { defaultPermissions, demandOwnRoles, expandPermissions } from '#src/contract/permissions.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection } from '../../databases/index.js';
-import { demandChangeable, grants, isReadable } from '../access.js';
+import { demandChangeable, demandWritable, grants, isReadable } from '../access.js';
 import type { Where } from '../collections.js';
 import { type StoredDocument, type StoredValues, type Times, withoutAttributes } from '../document.js';
-import { absent, conflict, demandCurrent, outOfBounds, wireNow } from '../errors.js';
+import { absent, conflict, outOfBounds, wireNow } from '../errors.js';
+import type { Held, Holds } from '../relations/holds.js';
 import { createByteCount, type Release } from '../relations/removal.js';
 import { takeRelations } from '../relations/values.js';
 import type { Relate } from '../relations/writes.js';
@@ -19,6 +20,7 @@ import type { Compute } from './computed.js';
 import { createCurrent } from './current.js';
 import { incrementOf } from './increments.js';
 import { operatedDocument, operatedNew } from './operated.js';
+import { operatorsOf } from './operators/index.js';
 import { creationRecorder, recordDeletion, recordUpdate } from './record.js';
 import type { RowWrites } from './rows.js';
 
@@ -72,13 +74,14 @@ interface ChangeDeps {
   readonly rowWrites: RowWrites;
   readonly relate: Relate;
   readonly release: Release;
+  readonly holds: Holds;
 }
 
 /** Creates the changes of documents. */
 export function createChanges(
   { random, config }: Pick<Runtime, 'random' | 'config'>,
   store: DocumentStore,
-  { rowWrites, relate, release }: ChangeDeps,
+  { rowWrites, relate, release, holds }: ChangeDeps,
 ): Changes {
   const maxBytes = config.answerMaxBytes;
   /** A document as the caller may see it: the right to change it is none to read it. */
@@ -122,19 +125,25 @@ export function createChanges(
     collection: Collection,
     id: string,
     { data: sent = {}, permissions, ifMatch, nesting, verbatim }: DocumentInput & Precondition,
-    { mayRead, isWhole }: { readonly mayRead: boolean; readonly isWhole: boolean },
+    {
+      mayRead,
+      isWhole,
+      isHeld,
+    }: { readonly mayRead: boolean; readonly isWhole: boolean; readonly isHeld: Held | undefined },
   ): Promise<StoredDocument> => {
-    await demandMatch(unit, collection, id, { ifMatch }, mayRead);
     const taken = takeRelations(collection, sent, newId);
+    const granted = given(where, permissions);
+    // What the caller has no right to is refused whatever state the document is in.
+    if (!mayRead && !verbatim && operatorsOf(collection, taken.data).size > 0) throw new Failure('user_unauthorized');
+    await demandMatch(unit, collection, id, { ifMatch }, mayRead);
     const data = verbatim
       ? taken.data
       : await operatedDocument(unit, store, collection, id, taken.data, { mayRead, room: maxBytes });
     if (isWhole) newValues(collection, data);
     const values = changedValues(collection, data);
     const times = timesOf(where.actor, data);
-    const granted = given(where, permissions);
     const input = { where, relations: taken.relations, nesting };
-    const related = await relate(unit, changes, collection, id, input, mayRead);
+    const related = await relate(unit, changes, collection, id, input, mayRead, isHeld);
     return write(unit, where, collection, id, { permissions: granted, values, times, related }, mayRead);
   };
   const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions, nesting }) => {
@@ -147,7 +156,11 @@ export function createChanges(
     const document = { id: id === uniqueId ? newId() : id, permissions: granted, values, times };
     if (taken.relations.every(({ targets }) => targets.length === 0)) return document;
     const input = { where, relations: taken.relations, nesting };
-    return { ...document, relate: (unit) => relate(unit, changes, collection, document.id, input, true) };
+    return {
+      ...document,
+      hold: (unit) => hold(unit, holds, collection, document.id, { data, nesting }, async () => {}),
+      relate: (unit) => relate(unit, changes, collection, document.id, input, true),
+    };
   };
   const insertAll: Changes['insertAll'] = (unit, collection, documents) =>
     insertRows(unit, { store, rowWrites }, collection, documents);
@@ -162,22 +175,18 @@ export function createChanges(
     insert,
     insertAll,
     update: async (unit, where, collection, id, input) => {
+      const isHeld = await hold(unit, holds, collection, id, input, () =>
+        demandChangeable(unit, store, where, collection, id, 'update', false),
+      );
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
-      return edit(unit, where, collection, id, input, { mayRead, isWhole: false });
+      return edit(unit, where, collection, id, input, { mayRead, isWhole: false, isHeld });
     },
     upsert: async (unit, where, collection, id, input) => {
-      const isAllowed = (permissions: readonly string[], action: 'read' | 'update') =>
-        grants(where, collection, action) ||
-        (collection.documentSecurity && allows(permissions, action, rolesOf(where.actor)));
+      const demand = (isLocked: boolean) => demandWritable(unit, store, where, collection, id, isLocked);
+      const isHeld = await hold(unit, holds, collection, id, input, () => demand(false));
       for (let attempt = 1; ; attempt++) {
-        const row = await unit.one(store.permissions(collection, id));
-        if (row !== undefined) {
-          demandCurrent(collection, row.version);
-          const held: readonly string[] = JSON.parse(String(row.permissions));
-          // The same answer as for a new document: whether there is one is nothing to learn here.
-          if (!isAllowed(held, 'update')) throw new Failure('user_unauthorized');
-          return edit(unit, where, collection, id, input, { mayRead: isAllowed(held, 'read'), isWhole: true });
-        }
+        const there = await demand(true);
+        if (there !== undefined) return edit(unit, where, collection, id, input, { ...there, isWhole: true, isHeld });
         if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
         try {
           const sent = input.data ?? {};
@@ -191,13 +200,17 @@ export function createChanges(
     },
     increment: async (unit, where, collection, id, increment) => {
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
-      await demandMatch(unit, collection, id, increment, mayRead);
-      const { number, compute } = incrementOf(collection, increment);
       // Whether a bound is reached, of the caller or of the attribute, tells the value.
       if (!mayRead) throw new Failure('user_unauthorized');
+      await demandMatch(unit, collection, id, increment, mayRead);
+      const { number, compute } = incrementOf(collection, increment);
       return write(unit, where, collection, id, { computed: new Map([[number, compute]]) }, mayRead);
     },
     remove: async (unit, where, collection, id, precondition) => {
+      if (collection.relations.length > 0) {
+        await demandChangeable(unit, store, where, collection, id, 'delete', false);
+        await holds.forRemoval(unit, collection, id);
+      }
       const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'delete');
       await demandMatch(unit, collection, id, precondition, mayRead);
       const others = collection.relations.length === 0 ? [] : await release(unit, where, collection, id);
@@ -208,6 +221,24 @@ export function createChanges(
     },
   };
   return changes;
+}
+
+/** Locks what a change of relationships touches, before anything else of it is locked, for a caller who may make it. */
+async function hold(
+  unit: Unit,
+  holds: Holds,
+  collection: Collection,
+  id: string,
+  { data = {}, nesting }: DocumentInput,
+  demand: () => Promise<unknown>,
+): Promise<Held | undefined> {
+  // What stands below another is locked with that.
+  if (nesting !== undefined || !collection.relations.some(({ key }) => data[key] !== undefined)) return undefined;
+  await demand();
+  let made = 0;
+  // New documents are not locked: no id of one has a space.
+  const { relations } = takeRelations(collection, data, () => ` ${made++}`);
+  return holds.forChange(unit, collection, id, relations);
 }
 
 /** What could not be answered whole is not kept. */
@@ -224,6 +255,7 @@ async function insertRows(
   collection: Collection,
   documents: readonly NewDocument[],
 ): Promise<StoredDocument[]> {
+  for (const document of documents) await document.hold?.(unit);
   const inserted = await rowWrites.insert(unit, collection, documents);
   const record = creationRecorder(collection);
   const written: StoredDocument[] = [];

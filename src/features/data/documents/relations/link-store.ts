@@ -13,6 +13,14 @@ export function createLinkStore(sql: Sql) {
   const text = dialect === 'sqlite' ? '?' : 'cast(? as text)';
   const serializerOf = createSerializers(dialect);
   return {
+    /** Whether several units write at a time, so that documents are locked. */
+    locks: dialect === 'postgres',
+    /** Locks documents in the order of their ids until the end of the unit; for what only has to stay, links can be written beside it. */
+    lock: (collection: number, ids: readonly string[], isWritten: boolean): Query =>
+      sql.text(
+        `select id from ${documentTable(collection)} where id ${isOneOf} order by id for ${isWritten ? 'update' : 'key share'}`,
+        [sql.list(ids)],
+      ),
     /** The documents that one is related to, as `id`. */
     relatedTo: (relation: Relation, id: string, limit: number): Query =>
       sql.text(

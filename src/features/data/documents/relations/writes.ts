@@ -9,6 +9,7 @@ import type { StoredDocument } from '../document.js';
 import { absent, SchemaChanged, wireNow } from '../errors.js';
 import type { DocumentInput } from '../service.js';
 import type { DocumentStore, NewDocument } from '../store.js';
+import type { Held } from './holds.js';
 import type { LinkStore } from './link-store.js';
 import type { Nesting } from './nesting.js';
 import { grantedOf, type Related, readRelated } from './related.js';
@@ -37,7 +38,8 @@ export interface RelationDeps {
 
 /**
  * Relates a document, which is there and locked, to others, and writes those that the request gives first. Returns the numbers of the
- * relationships that are others now. `mayRead` tells whether the caller knows what the document was related to.
+ * relationships that are others now. `mayRead` tells whether the caller knows what the document was related to; `isHeld` which documents are
+ * locked for it.
  */
 export type Relate = (
   unit: Unit,
@@ -46,6 +48,7 @@ export type Relate = (
   id: string,
   input: RelatedInput,
   mayRead: boolean,
+  isHeld?: Held,
 ) => Promise<number[]>;
 
 /** Creates what relates documents within a unit. */
@@ -101,6 +104,7 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
     related: Related,
     id: string,
     mayRead: boolean,
+    isHeld: Held | undefined,
   ): Promise<boolean> => {
     const rows = await unit.all(links.relatedTo(relation, id, relationLimits.unlinked + 1));
     if (rows.length > relationLimits.unlinked)
@@ -108,7 +112,9 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
     const before = new Set(rows.map((row) => String(row.id)));
     const wanted = new Set(targets.map((target) => target.id));
     const added = [...wanted].filter((one) => !before.has(one));
-    const unwanted = [...before].filter((one) => !wanted.has(one));
+    // What was related while this unit waited for its locks is related after it, too: as if that had come later.
+    const isOurs = (one: string) => !isFromOne(relation) || (isHeld?.(relation.related.number, one) ?? true);
+    const unwanted = [...before].filter((one) => !wanted.has(one) && isOurs(one));
     // Of several, those that the caller cannot see stay: it cannot have left them out on purpose.
     const removed = isToOne(relation) ? unwanted : [...(await grantedOf(unit, store, related, unwanted, 'read'))];
     const looked = targets.filter((one) => one.input === undefined && !(mayRead && before.has(one.id)));
@@ -134,7 +140,7 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
     return added.length + removed.length > 0;
   };
 
-  return async (unit, changes, collection, id, { where, relations, nesting }, mayRead) => {
+  return async (unit, changes, collection, id, { where, relations, nesting }, mayRead, isHeld) => {
     if (relations.length === 0) return [];
     if ((await unit.one(store.permissions(collection, id))) === undefined) throw await absent(unit, store, collection);
     const left = nesting?.left ?? { documents: relationLimits.nested, bytes: bulkLimits.bytes };
@@ -144,7 +150,7 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
       const related = await readRelated(databases, unit, where, value.relation);
       for (const target of value.targets)
         if (target.input !== undefined) await write(unit, changes, related, target, below);
-      if (await set(unit, value, related, id, mayRead)) changed.push(value.relation.number);
+      if (await set(unit, value, related, id, mayRead, isHeld)) changed.push(value.relation.number);
     }
     return changed;
   };

@@ -1,0 +1,86 @@
+import { relationLimits } from '#src/contract/limits.js';
+import type { Unit } from '#src/platform/db/unit.js';
+import { type Collection, isFromOne, isToOne, type Relation } from '../../databases/index.js';
+import { LinksChanged } from '../errors.js';
+import type { LinkStore } from './link-store.js';
+import type { RelationValue } from './values.js';
+
+/** Whether a document of the collection with a number is locked for the relationships of another. */
+export type Held = (collection: number, id: string) => boolean;
+
+/** Locks of what a change of relationships touches. */
+export interface Holds {
+  /** Before a document is created or changed: itself, and those that it is related to and will be. */
+  forChange(
+    unit: Unit,
+    collection: Collection,
+    id: string,
+    relations: readonly RelationValue[],
+  ): Promise<Held | undefined>;
+  /** Before a document is deleted: itself, and those that show it. */
+  forRemoval(unit: Unit, collection: Collection, id: string): Promise<void>;
+}
+
+/** Documents of a collection that are locked: whether their rows are written, or only have to stay. */
+interface Wanted {
+  readonly ids: Set<string>;
+  isWritten: boolean;
+}
+
+/**
+ * Creates the locks of documents that are related to each other. Of two units that change the same links from their two sides each would lock its
+ * own document and wait for that of the other; so both lock all of them first, by the number of the collection and the id. Nobody writes a link
+ * without a lock of both its documents. SQLite has one writer at a time, and needs none of it.
+ */
+export function createHolds(links: LinkStore): Holds {
+  const partners = async (unit: Unit, relation: Relation, id: string): Promise<string[]> =>
+    (await unit.all(links.relatedTo(relation, id, relationLimits.unlinked + 1))).map((row) => String(row.id));
+  const lock = async (unit: Unit, wanted: ReadonlyMap<number, Wanted>) => {
+    const inOrder = [...wanted].sort(([one], [other]) => one - other);
+    for (const [number, { ids, isWritten }] of inOrder) await unit.all(links.lock(number, [...ids], isWritten));
+    return (number: number, id: string) => wanted.get(number)?.ids.has(id) === true;
+  };
+  /** Links that came while the unit waited for the locks: it cannot lock their documents now, out of the order. */
+  const demandHeld = async (unit: Unit, relations: readonly Relation[], id: string, isHeld: Held) => {
+    for (const relation of relations)
+      if ((await partners(unit, relation, id)).some((one) => !isHeld(relation.related.number, one)))
+        throw new LinksChanged();
+  };
+  return {
+    forChange: async (unit, collection, id, values) => {
+      if (!links.locks || values.length === 0) return undefined;
+      const wanted = ownOnly(collection, id);
+      for (const { relation, targets } of values) {
+        const named = targets.flatMap((target) => (target.isNamed ? target.id : []));
+        // Documents that show none of it are not written; links to them only need them to stay.
+        const before = isFromOne(relation) ? await partners(unit, relation, id) : [];
+        const isWritten = isFromOne(relation) || targets.some(({ input }) => input !== undefined);
+        add(wanted, relation.related.number, [...named, ...before], isWritten);
+      }
+      const isHeld = await lock(unit, wanted);
+      // Of several, those that came meanwhile stay.
+      const single = values.map(({ relation }) => relation).filter((one) => isToOne(one) && isFromOne(one));
+      await demandHeld(unit, single, id, isHeld);
+      return isHeld;
+    },
+    forRemoval: async (unit, collection, id) => {
+      const showing = collection.relations.filter(isFromOne);
+      if (!links.locks || showing.length === 0) return;
+      const wanted = ownOnly(collection, id);
+      for (const relation of showing) add(wanted, relation.related.number, await partners(unit, relation, id), true);
+      await demandHeld(unit, showing, id, await lock(unit, wanted));
+    },
+  };
+}
+
+function ownOnly({ number }: Collection, id: string): Map<number, Wanted> {
+  return new Map([[number, { ids: new Set([id]), isWritten: true }]]);
+}
+
+function add(wanted: Map<number, Wanted>, number: number, ids: readonly string[], isWritten: boolean): void {
+  if (ids.length === 0) return;
+  const known = wanted.get(number) ?? { ids: new Set<string>(), isWritten: false };
+  for (const id of ids) known.ids.add(id);
+  known.isWritten ||= isWritten;
+  wanted.set(number, known);
+}

@@ -1,0 +1,136 @@
+// Many writers of the same links, from both sides, over two processes: none waits for another that waits for it, and both sides agree afterwards.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aServerKey } from '../harness/actors.js';
+import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
+import { createClient } from '../harness/client.js';
+import { runSql } from '../harness/database.js';
+import { aBackend, type TestCollection } from './setup.js';
+
+const here = await startAppliance();
+const there = await here.startSibling();
+const { key, collection } = await aBackend(here);
+const { secret } = await aServerKey(here);
+const clients = [createClient(here, { key: secret }), createClient(there, { key: secret })];
+const [parentIds, childIds] = [
+  ['p0', 'p1', 'p2'],
+  ['c0', 'c1', 'c2', 'c3', 'c4'],
+];
+const rounds = 4;
+
+/** How many deadlocks Postgres has ended; a session tells them when it is idle. */
+async function deadlocks(): Promise<number> {
+  if (databaseUnderTest === 'sqlite') return 0;
+  await runSql(here, 'select pg_stat_force_next_flush()');
+  const [row] = await runSql(
+    here,
+    'select cast(deadlocks as text) as count from pg_stat_database where datname = current_database()',
+  );
+  return Number(row?.count);
+}
+
+async function linked(of: TestCollection, id: string, name: string): Promise<string[]> {
+  const select = encodeURIComponent(JSON.stringify({ method: 'select', values: [`${name}.$id`] }));
+  const value: unknown = (await key.get(`${of.documents}/${id}?queries[0]=${select}`)).expect(200).body[name];
+  const ids = (Array.isArray(value) ? value : value === null ? [] : [value]) as { readonly $id: string }[];
+  return ids.map(({ $id }) => $id).sort();
+}
+
+/** Each round changes everything of one side and, at the same time, of the other. */
+async function race(
+  parents: TestCollection,
+  children: TestCollection,
+  { toOne, fromOne }: { readonly toOne: boolean; readonly fromOne: boolean },
+): Promise<number[]> {
+  const some = (ids: readonly string[], round: number, at: number) =>
+    ids.filter((_, index) => (index * 7 + round * 3 + at) % 2 === 0).sort(() => (at % 2 === 0 ? 1 : -1));
+  const statuses: number[] = [];
+  const change = async (of: TestCollection, id: string, data: object, at: number) => {
+    const answer = await clients[at % 2]?.patch(`${of.documents}/${id}`, { data: { ...data, n: at } });
+    statuses.push(answer?.status ?? 0);
+  };
+  for (let round = 0; round < rounds; round++) {
+    const jobs: Promise<void>[] = [];
+    for (const [at, id] of parentIds.entries()) {
+      const kids = some(childIds, round, at);
+      jobs.push(change(parents, id, { kids: toOne ? (kids[0] ?? null) : kids }, at + round));
+    }
+    for (const [at, id] of childIds.entries()) {
+      const moms = some(parentIds, round, at);
+      jobs.push(change(children, id, { moms: fromOne ? (moms[0] ?? null) : moms }, at + round));
+    }
+    await Promise.all(jobs);
+  }
+  return statuses;
+}
+
+const types = [
+  ['oneToOne', true, true],
+  ['oneToMany', false, true],
+  ['manyToOne', true, false],
+  ['manyToMany', false, false],
+] as const;
+
+for (const isOwn of [false, true])
+  test(`writers from both sides of each kind of relationship${isOwn ? ' of a collection with itself' : ''}`, async () => {
+    for (const [type, toOne, fromOne] of types) {
+      const attributes = { n: { type: 'integer' } };
+      const parents = await collection({ attributes });
+      const children = isOwn ? parents : await collection({ attributes });
+      const both = { type, twoWay: true, key: 'kids', twoWayKey: 'moms' };
+      (await key.post(`${parents.attributes}/relationship`, { relatedCollectionId: children.id, ...both })).expect(202);
+      for (const id of parentIds) (await key.post(parents.documents, { documentId: id, data: {} })).expect(201);
+      for (const id of childIds) (await key.post(children.documents, { documentId: id, data: {} })).expect(201);
+
+      const before = await deadlocks();
+      const statuses = await race(parents, children, { toOne, fromOne });
+      assert.equal((await deadlocks()) - before, 0, type);
+      // A document that is related to another one already is refused where each has one at most.
+      const expected = toOne && fromOne ? [200, 409] : [200];
+      assert.deepEqual(
+        [...new Set(statuses)].filter((status) => !expected.includes(status)),
+        [],
+        type,
+      );
+
+      const pairs: string[][] = [[], []];
+      for (const id of parentIds) for (const one of await linked(parents, id, 'kids')) pairs[0]?.push(`${id} ${one}`);
+      for (const id of childIds) {
+        const moms = await linked(children, id, 'moms');
+        for (const one of moms) pairs[1]?.push(`${one} ${id}`);
+        // What the document shows is what it is linked to.
+        if (fromOne) assert.equal((await key.get(`${children.documents}/${id}`)).body.moms, moms[0] ?? null, type);
+      }
+      if (toOne)
+        for (const id of parentIds) {
+          const shown = (await key.get(`${parents.documents}/${id}`)).body.kids;
+          assert.equal(shown, (await linked(parents, id, 'kids'))[0] ?? null, type);
+        }
+      assert.deepEqual(pairs[0]?.sort(), pairs[1]?.sort(), type);
+    }
+  });
+
+test('documents are deleted beside writers of their links, without deadlocks', async () => {
+  const attributes = { n: { type: 'integer' } };
+  const [parents, children] = [await collection({ attributes }), await collection({ attributes })];
+  const both = { type: 'oneToMany', twoWay: true, key: 'kids', twoWayKey: 'moms', onDelete: 'setNull' };
+  (await key.post(`${parents.attributes}/relationship`, { relatedCollectionId: children.id, ...both })).expect(202);
+  for (const id of childIds) (await key.post(children.documents, { documentId: id, data: {} })).expect(201);
+  const before = await deadlocks();
+  for (let round = 0; round < rounds; round++) {
+    (await key.put(`${parents.documents}/p`, { data: { kids: childIds } })).expect(200);
+    const answers = await Promise.all([
+      clients[0]?.delete(`${parents.documents}/p`),
+      ...childIds.map((id, at) =>
+        clients[at % 2]?.patch(`${children.documents}/${id}`, { data: { moms: at % 2 === 0 ? null : 'p', n: round } }),
+      ),
+    ]);
+    assert.ok(
+      answers.every((answer) => [200, 204, 400].includes(answer?.status ?? 0)),
+      answers.map((answer) => answer?.status).join(),
+    );
+    for (const id of childIds) assert.deepEqual(await linked(children, id, 'moms'), []);
+    for (const id of childIds) assert.equal((await key.get(`${children.documents}/${id}`)).body.moms, null);
+  }
+  assert.equal((await deadlocks()) - before, 0);
+});
