@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { messageNames, messages, sampleVariables } from '#src/features/installation/courier/messages.js';
+import { factorName } from '#src/features/installation/courier/texts/factor-names.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { recordedBy, runSql } from '../harness/database.js';
 import { startMailServer } from '../harness/mail-server.js';
@@ -64,8 +65,9 @@ test('every mail says what it is about, in each language, as text and as HTML', 
       const what = `${message} ${locale}`;
       assert.doesNotMatch(`${mail.subject}${text}${html}`, /\{\{|\}\}/, what);
       assert.ok(mail.subject && html.includes(`<html lang="${locale}">`), what);
-      for (const [name, value] of Object.entries(values)) {
+      for (const [name, given] of Object.entries(values)) {
         if (name === 'at') continue;
+        const value = name === 'factor' ? factorName(given, locale) : given;
         assert.ok(text.includes(value), `${what}: ${name} in the text`);
         assert.ok(html.includes(value.replaceAll('&', '&amp;')), `${what}: ${name} in the HTML`);
       }

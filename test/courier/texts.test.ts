@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeF
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
+import { secondFactors } from '#src/features/identity/factors/index.js';
 import { createTexts, lintTexts, messageNames } from '#src/features/installation/courier/index.js';
 import { messages, sampleVariables } from '#src/features/installation/courier/messages.js';
 import { createTemplates, type Fault } from '#src/platform/templates.js';
@@ -57,6 +58,30 @@ test('a file of the installation replaces one of svc, and only that one', async 
     html,
   );
 });
+
+for (const [locale, label, words] of [
+  ['en', 'Factor', ['authenticator app', 'code by e-mail', 'code by text message', 'recovery codes', 'passkey']],
+  ['de-AT', 'Faktor', ['Authenticator-App', 'Code per E-Mail', 'Code per SMS', 'Wiederherstellungscodes', 'Passkey']],
+  [
+    'es',
+    'Factor',
+    [
+      ...['aplicación de autenticación', 'código por correo electrónico', 'código por SMS'],
+      ...['códigos de recuperación', 'llave de acceso'],
+    ],
+  ],
+] as const)
+  test(`a second factor is called what people call it, in ${locale}`, async () => {
+    for (const message of ['factor-added', 'factor-removed'] as const) {
+      for (const [position, factor] of [...secondFactors, 'passkey'].entries()) {
+        const { text, html } = await texts.compose(message, locale, { ...values, factor });
+        assert.ok(text.includes(`\n${label}: ${words[position]}\n`), text);
+        assert.ok(html.includes(`>${words[position]}</td>`), html);
+      }
+      const { text } = await texts.compose(message, locale, { ...values, factor: '' });
+      assert.doesNotMatch(text, /Fa[ck]tor:/);
+    }
+  });
 
 test('a folder is a language, and one that lacks a file is none for that message', async () => {
   cpSync(join(root, 'templates/emails/en'), join(own, 'emails/fr'), { recursive: true });

@@ -11,6 +11,11 @@ export type ElementKind = 'text' | 'integer' | 'double' | 'boolean';
 /** The column of an attribute. */
 export const attributeColumn = (number: number): string => `a_${number}`;
 const indexName = (collection: number, index: number): string => `i_${collection}_${index}`;
+/** What a `DatabaseError` may call an index over columns: by its name, or by the columns. */
+export const indexNames = (collection: number, index: number, attributes: readonly number[]): readonly string[] => [
+  indexName(collection, index),
+  attributes.map((number) => `${documentTable(collection)}.${attributeColumn(number)}`).join(', '),
+];
 
 /** What a value of some kind is cast to where Postgres cannot tell. */
 export const castTypes = {

@@ -21,13 +21,16 @@ export class DatabaseError extends Error {
   readonly code: string;
   /** A sentence for the client, after the message of the catalog; may say nothing that the client did not send. */
   readonly advice: string | undefined;
+  /** Which index refused a value, as far as the database says: its name (Postgres), or its columns with their table (SQLite). */
+  readonly index: string | undefined;
 
-  constructor(kind: DatabaseErrorKind, code: string, advice?: string) {
+  constructor(kind: DatabaseErrorKind, code: string, { advice, index }: { advice?: string; index?: string } = {}) {
     super(`database error ${code} (${kind})`);
     this.name = 'DatabaseError';
     this.kind = kind;
     this.code = code;
     this.advice = advice;
+    this.index = index;
   }
 }
 
@@ -58,12 +61,22 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code) ? code : 'unknown';
 }
 
+function indexIn(error: unknown, form: RegExp): { index?: string } {
+  const index = error instanceof Error ? form.exec(error.message)?.[1] : undefined;
+  return index === undefined ? {} : { index };
+}
+
+function constraintOf(error: unknown): { index?: string } {
+  const name = error instanceof Error && 'constraint' in error ? error.constraint : undefined;
+  return typeof name === 'string' ? { index: name } : {};
+}
+
 /** Maps an error of sqlite3. */
 export function fromSqlite(error: unknown): DatabaseError {
   const code = codeOf(error);
   // sqlite3 has no extended codes; the message of a constraint names its kind before any identifier.
   const unique = code === 'SQLITE_CONSTRAINT' && error instanceof Error && /UNIQUE|PRIMARY KEY/.test(error.message);
-  if (unique) return new DatabaseError('unique', code);
+  if (unique) return new DatabaseError('unique', code, indexIn(error, /constraint failed: ([\w., ]+)$/));
   if (code === 'SQLITE_TOOBIG') return new DatabaseError('tooLong', code);
   if (['SQLITE_BUSY', 'SQLITE_LOCKED', 'SQLITE_PROTOCOL'].includes(code)) return new DatabaseError('conflict', code);
   if (code === 'SQLITE_INTERRUPT') return new DatabaseError('timeout', code);
@@ -81,12 +94,12 @@ const endedConnection = ['25P03', '25P04'];
 export function fromPostgres(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const code = codeOf(error);
-  if (code === '23505') return new DatabaseError('unique', code);
+  if (code === '23505') return new DatabaseError('unique', code, constraintOf(error));
   if (code === '40001' || code === '40P01' || code === '55P03') return new DatabaseError('conflict', code);
   if (code === '57014') return new DatabaseError('timeout', code);
   if (code === '25006' || code === '53100') return new DatabaseError('notWritable', code);
   // A value does not fit an index; a table has had as many columns as it may, those dropped included.
-  if (code === '54000') return new DatabaseError('tooLong', code);
+  if (code === '54000') return new DatabaseError('tooLong', code, indexIn(error, / for index "(\w+)"/));
   if (code === '54011') return new DatabaseError('tooManyColumns', code);
   const isAway = awayClasses.includes(code.slice(0, 2)) || endedConnection.includes(code);
   if (!isSqlState(code) || isAway) return new DatabaseError('unavailable', code);

@@ -43,6 +43,7 @@ export {
   fulltextIndexes,
   type Index,
   indexProblem,
+  quoted,
 } from './schema.js';
 export type { CollectionSize, Databases } from './service.js';
 export { collections } from './store.js';

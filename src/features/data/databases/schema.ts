@@ -101,6 +101,7 @@ export function fulltextIndexes(
 
 /** Why there can be no index over these attributes; undefined where there can be one. */
 export function indexProblem(attributes: readonly Attribute[], type: Index['type']): string | undefined {
+  const keysOf = (isMeant: (attribute: Attribute) => boolean) => attributes.filter(isMeant).map(({ key }) => key);
   const characters = attributes.reduce(
     (sum, { type, size = attributeTypes[type].characters ?? 0, array }) => sum + (array ? 0 : size),
     0,
@@ -108,23 +109,31 @@ export function indexProblem(attributes: readonly Attribute[], type: Index['type
   if (type === 'fulltext') return fulltextProblem(attributes);
   if (attributes.length === 0 || attributes.length > schemaLimits.indexedAttributes)
     return `An index has 1 to ${schemaLimits.indexedAttributes} attributes.`;
-  if (attributes.some(({ type }) => type === 'relationship')) return 'A relationship has an index of its own.';
-  if (new Set(attributes).size < attributes.length) return 'An attribute stands twice in the index.';
+  if (attributes.some(({ type }) => type === 'relationship'))
+    return `${quoted(keysOf(({ type }) => type === 'relationship'))} is a relationship, which has an index of its own.`;
+  const twice = attributes.find((one, position) => attributes.indexOf(one) < position);
+  if (twice !== undefined) return `"${twice.key}" stands twice in it.`;
   if (characters > schemaLimits.indexedCharacters)
-    return `The attributes of an index may have ${schemaLimits.indexedCharacters} characters together.`;
-  if (type === 'unique' && attributes.some(({ array }) => array)) return 'An array cannot be unique.';
+    return `${quoted(keysOf(({ array }) => !array))} may have ${characters} characters together, and an index holds ${schemaLimits.indexedCharacters}.`;
+  if (type === 'unique' && attributes.some(({ array }) => array))
+    return `${quoted(keysOf(({ array }) => array))} is an array, which cannot be unique.`;
   return undefined;
 }
 
 function fulltextProblem([attribute, ...others]: readonly Attribute[]): string | undefined {
   if (attribute === undefined || others.length > 0) return 'A fulltext index has one attribute, which `search` names.';
   if (attribute.array || !attributeTypes[attribute.type].isSearchable)
-    return `A fulltext index holds text, and ${attribute.key} is none.`;
+    return `A fulltext index holds text, and "${attribute.key}" is none.`;
   return undefined;
+}
+
+/** Keys as a message names them. */
+export function quoted(keys: readonly string[]): string {
+  return keys.map((key) => `"${key}"`).join(', ');
 }
 
 function partOf<P extends Attribute | Index>(parts: readonly P[], key: string, missing: ErrorType): P {
   const found = parts.find((part) => part.key === key);
-  if (found === undefined) throw new Failure(missing);
+  if (found === undefined) throw new Failure(missing, { message: `There is no "${key}".` });
   return found;
 }

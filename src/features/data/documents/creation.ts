@@ -39,7 +39,7 @@ export function createCreation(
     db.work(creations[0].by, async (unit) => {
       const documents = creations.map(({ document }) => document);
       const written = await rowWrites.insert(unit, collection, documents);
-      if (written.size === 0) throw await conflict(unit, store, collection, creations[0].document.id);
+      if (written.size === 0) throw await conflict(unit, store, collection, creations[0].document);
       return creations.map(({ by, document: { id } }) => {
         const document = written.get(id);
         if (document !== undefined) record(unit, document, by);

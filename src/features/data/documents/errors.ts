@@ -1,8 +1,10 @@
 import { Failure } from '#src/contract/errors.js';
 import { toWireInstant } from '#src/contract/shapes.js';
+import { indexNames } from '#src/platform/db/collection-ddl.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { Collection } from '../databases/index.js';
+import { type Attribute, type Collection, type Index, quoted } from '../databases/index.js';
+import type { StoredValues } from './document.js';
 import type { DocumentStore } from './store.js';
 
 /** A statement was made for a schema that is no longer the collection's. */
@@ -41,35 +43,67 @@ export async function conflict(
   unit: Unit,
   store: DocumentStore,
   collection: Collection,
-  id: string,
+  { id, values }: { readonly id: string; readonly values: StoredValues },
 ): Promise<Failure | SchemaChanged> {
   const failure = await absent(unit, store, collection);
   if (failure instanceof SchemaChanged) return failure;
-  const taken = (await unit.one(store.exists(collection, id))) !== undefined;
-  return new Failure(taken ? 'document_already_exists' : 'document_unique_constraint_violation');
+  if ((await unit.one(store.exists(collection, id))) !== undefined) return new Failure('document_already_exists');
+  for (const index of collection.indexes.filter(({ type }) => type === 'unique')) {
+    const held = attributesOf(collection, index).map(({ number }) => values.get(number) ?? null);
+    if (held.includes(null)) continue;
+    if ((await unit.one(store.holds(collection, attributesOf(collection, index), held))) !== undefined)
+      return notUnique(index);
+  }
+  return notUnique(undefined);
 }
 
-/** Runs a change of values; what indexes refuse becomes a refusal. */
-export async function mapConstraintErrors<T>(change: () => Promise<T>): Promise<T> {
+/** Runs a change of values; what indexes refuse becomes a refusal that names the index. `computed` are those that the database computes. */
+export async function mapConstraintErrors<T>(
+  collection: Collection,
+  change: () => Promise<T>,
+  computed: readonly number[] = [],
+): Promise<T> {
   try {
     return await change();
   } catch (error) {
-    if (error instanceof DatabaseError && error.kind === 'unique')
-      throw new Failure('document_unique_constraint_violation');
-    if (error instanceof DatabaseError && error.kind === 'tooLong')
+    if (!(error instanceof DatabaseError)) throw error;
+    const index = collection.indexes.find((one) => isNamed(collection, one, error.index));
+    if (error.kind === 'unique') throw notUnique(index);
+    if (error.kind === 'tooLong')
       throw new Failure('document_invalid_structure', {
-        message: 'Invalid document structure: a value is too long for an index.',
+        message: `Invalid document structure: a value is too long for ${index === undefined ? 'an index' : described(index)}.`,
       });
     // A number beyond what Postgres stores.
-    if (error instanceof DatabaseError && error.code === '22003') throw new Failure('attribute_limit_exceeded');
+    if (error.code === '22003')
+      throw outOfBounds(collection.attributes.find(({ number }) => computed.includes(number)));
     throw error;
   }
 }
 
-/** The refusal of a number that would leave its bounds. */
-export function outOfBounds(): Failure {
+const attributesOf = ({ attributes }: Collection, index: Index): Attribute[] =>
+  index.attributes.flatMap((key) => attributes.filter((one) => one.key === key));
+
+function isNamed(collection: Collection, index: Index, name: string | undefined): boolean {
+  const numbers = attributesOf(collection, index).map(({ number }) => number);
+  return name !== undefined && indexNames(collection.number, index.number, numbers).includes(name);
+}
+
+const described = ({ key, attributes }: Index): string => `the index "${key}" over ${quoted(attributes)}`;
+
+function notUnique(index: Index | undefined): Failure {
+  const type = 'document_unique_constraint_violation';
+  if (index === undefined) return new Failure(type);
+  return new Failure(type, { message: `These values are taken already in ${described(index)}, which is unique.` });
+}
+
+/** The refusal of a number that would leave its bounds; it names the attribute and the bounds that the schema gives it. */
+export function outOfBounds(attribute: Pick<Attribute, 'key' | 'min' | 'max'> | undefined): Failure {
+  const { key, min, max } = attribute ?? {};
+  const bounds = [...(min === undefined ? [] : [`min ${min}`]), ...(max === undefined ? [] : [`max ${max}`])];
+  const ofWhich = key === undefined ? '' : ` of "${key}"`;
+  const listed = bounds.length === 0 ? '' : ` (${bounds.join(', ')})`;
   return new Failure('attribute_limit_exceeded', {
-    message: 'The new value would be out of the bounds of the attribute or of the request.',
+    message: `The new value${ofWhich} would be out of its bounds${listed} or of those of the request.`,
   });
 }
 

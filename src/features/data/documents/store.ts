@@ -5,7 +5,7 @@ import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { bind, type Fragment } from '#src/platform/list-query/index.js';
-import { type Collection, columnKind } from '../databases/index.js';
+import { type Attribute, type Collection, columnKind } from '../databases/index.js';
 import { createUpdateStatement, type DocumentChange } from './changes/update-statement.js';
 import type { StoredDocument, StoredValues, Times } from './document.js';
 import { createListStore, type ListStore } from './list-store.js';
@@ -61,6 +61,8 @@ export interface DocumentStore extends ListStore {
   between(collection: Collection, after: number, to: number): Query;
   /** Whether an id is taken, which decides the error of a conflict. */
   exists(collection: Collection, id: string): Query;
+  /** Whether a document has these values in attributes that have no arrays. */
+  holds(collection: Collection, attributes: readonly Attribute[], values: readonly unknown[]): Query;
   /** The version of the schema. */
   version(collection: Collection): Query;
 }
@@ -191,6 +193,13 @@ export function createDocumentStore(sql: Sql): DocumentStore {
     ...createBatchReads(query, serializerOf),
     exists: (collection, id) =>
       query({ sql: `select 1 as one from ${documentTable(collection.number)} where id = ?`, values: [id] }),
+    holds: (collection, attributes, values) => {
+      const equal = attributes.map((one) => `${attributeColumn(one.number)} = ${placeholder(columnKind(one))}`);
+      return query({
+        sql: `select 1 as one from ${documentTable(collection.number)} where ${equal.join(' and ')} limit 1`,
+        values: values.map(bind),
+      });
+    },
     version: (collection) => query({ sql: `select ${version} as version`, values: [collection.number] }),
   };
 }

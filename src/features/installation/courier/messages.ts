@@ -88,7 +88,7 @@ export const sampleVariables: Readonly<Record<VariableName, string>> = {
   client: 'Firefox',
   system: 'Linux',
   ip: '203.0.113.7',
-  factor: 'TOTP',
+  factor: 'totp',
   provider: 'Google',
   account: 'anna@example.com',
   at: '2026-01-31T12:00:00.000Z',

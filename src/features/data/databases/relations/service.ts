@@ -10,6 +10,7 @@ import {
   demandRoom,
   recordOfPart,
   type SchemaDeps,
+  tooManyColumns,
 } from '../service/collections.js';
 import type { RelationDraft, RelationService } from '../service.js';
 import type { Relation } from './model.js';
@@ -38,7 +39,7 @@ export function createRelations(deps: SchemaDeps, { lock, change }: CollectionRo
     demandRoom({ ...collection, attributes, relations }, 'attribute_limit_exceeded');
     if (isShownAsColumn)
       for (const statement of links.addColumn(collection.number, relation.number))
-        await runColumn(() => unit.run(statement));
+        await runColumn(relation.key, () => unit.run(statement));
     return change(unit, collection, { attributes, relations, lastPart: relation.number });
   };
 
@@ -48,7 +49,8 @@ export function createRelations(deps: SchemaDeps, { lock, change }: CollectionRo
       const isOwn = first.number === other.number;
       demandFreeKey(first, draft.key);
       if (draft.twoWay) demandFreeKey(other, draft.twoWayKey);
-      if (isOwn && draft.key === draft.twoWayKey) throw new Failure('attribute_already_exists');
+      if (isOwn && draft.key === draft.twoWayKey)
+        throw new Failure('attribute_already_exists', { message: `Both sides have the key "${draft.key}".` });
       const link = { collection: first.number, attribute: first.lastPart + 1 };
       const sideOf = (side: LinkSide, own: Collection, key: string): Relation => {
         const [related, relatedKey] = side === 'parent' ? [other, draft.twoWayKey] : [first, draft.key];
@@ -69,7 +71,7 @@ export function createRelations(deps: SchemaDeps, { lock, change }: CollectionRo
       const parent = sideOf('parent', first, draft.key);
       const changed = await add(unit, first, parent);
       const own = isOwn ? changed : other;
-      if (own.relations.length >= schemaLimits.relations) throw new Failure('attribute_limit_exceeded');
+      if (own.relations.length >= schemaLimits.relations) throw tooManySides(own);
       await add(unit, own, sideOf('child', own, draft.twoWayKey));
       for (const statement of links.create(link, other.number, singleSides(draft.type))) await unit.run(statement);
       unit.record('attributeCreated', recordOfPart(first, 'attributes', draft.key));
@@ -107,17 +109,22 @@ function changedSide(one: Relation, before: Relation, after: Relation): Relation
   return { ...one, onDelete, updatedAt, related: { ...one.related, key: after.key } };
 }
 
+function tooManySides({ id }: Collection): Failure {
+  return new Failure('attribute_limit_exceeded', {
+    message: `"${id}" takes part in ${schemaLimits.relations} relationships already, the most that there may be.`,
+  });
+}
+
 /** What a document shows of the one that it is linked to: its id. */
 function columnOf({ number, key, createdAt, updatedAt }: Relation): Attribute {
   return { number, key, type: 'relationship', required: false, array: false, default: null, createdAt, updatedAt };
 }
 
-async function runColumn(run: () => Promise<unknown>): Promise<void> {
+async function runColumn(key: string, run: () => Promise<unknown>): Promise<void> {
   try {
     await run();
   } catch (error) {
-    if (error instanceof DatabaseError && error.kind === 'tooManyColumns')
-      throw new Failure('attribute_limit_exceeded');
+    if (error instanceof DatabaseError && error.kind === 'tooManyColumns') throw tooManyColumns(key);
     throw error;
   }
 }

@@ -6,7 +6,14 @@ import { relationOf } from '../relations/relation.js';
 import { removeRelation } from '../relations/removal.js';
 import { type Attribute, attributeOf, type Collection, columnKind } from '../schema.js';
 import type { AttributeService } from '../service.js';
-import { type CollectionRows, demandFreeKey, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
+import {
+  type CollectionRows,
+  demandFreeKey,
+  demandRoom,
+  recordOfPart,
+  type SchemaDeps,
+  tooManyColumns,
+} from './collections.js';
 
 /** Attributes: columns of the documents of a collection. */
 export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionRows): AttributeService {
@@ -15,7 +22,10 @@ export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionR
   const demandShort = async (unit: Unit, { number }: Collection, attribute: Attribute, size: number): Promise<void> => {
     for (const statement of ddl.lockWrites(number)) await unit.run(statement);
     const longer = await unit.one(ddl.longer(number, attribute.number, columnKind(attribute) === 'list', size));
-    if (longer !== undefined) throw new Failure('attribute_invalid_resize');
+    if (longer !== undefined)
+      throw new Failure('attribute_invalid_resize', {
+        message: `A stored value of "${attribute.key}" is longer than ${size} characters.`,
+      });
   };
   return {
     createAttribute: async (unit, path, draft) => {
@@ -29,8 +39,7 @@ export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionR
       try {
         await unit.run(ddl.addColumn(collection.number, number, columnKind(attribute)));
       } catch (error) {
-        if (error instanceof DatabaseError && error.kind === 'tooManyColumns')
-          throw new Failure('attribute_limit_exceeded');
+        if (error instanceof DatabaseError && error.kind === 'tooManyColumns') throw tooManyColumns(key);
         throw error;
       }
       await change(unit, collection, { attributes, lastPart: number });
@@ -40,7 +49,8 @@ export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionR
     updateAttribute: async (unit, path, key, input) => {
       const collection = await lock(unit, path);
       const before = attributeOf(collection, key);
-      if (before.type !== input.type) throw new Failure('attribute_type_invalid');
+      if (before.type !== input.type)
+        throw new Failure('attribute_type_invalid', { message: `"${key}" is of the type ${before.type}.` });
       const after = withDefault({ ...before, ...input, updatedAt: unit.now });
       if (after.key !== key) demandFreeKey(collection, after.key, false);
       if (after.size !== undefined && after.size < (before.size ?? 0))
@@ -64,7 +74,9 @@ export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionR
       const attribute = attributeOf(collection, key);
       const index = collection.indexes.find(({ attributes }) => attributes.includes(key));
       if (index !== undefined)
-        throw new Failure('index_dependency', { message: `The index ${index.key} uses it. Remove the index first.` });
+        throw new Failure('index_dependency', {
+          message: `The index "${index.key}" uses "${key}". Remove the index first.`,
+        });
       await unit.run(ddl.dropColumn(collection.number, attribute.number));
       await change(unit, collection, { attributes: collection.attributes.filter((one) => one !== attribute) });
       unit.record('attributeDeleted', recordOfPart(collection, 'attributes', key));
@@ -74,18 +86,22 @@ export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionR
 
 /** Throws Failure where the bounds or the default are not possible; otherwise the attribute with the default in its stored form. */
 function withDefault(attribute: Attribute): Attribute {
-  const { number = Number, parse } = attributeTypes[attribute.type];
+  const { key, type } = attribute;
+  const { number = Number, parse } = attributeTypes[type];
   const [min, max] = [attribute.min, attribute.max].map((text) => (text === undefined ? undefined : number(text)));
   if (min !== undefined && max !== undefined && min > max)
-    throw new Failure('attribute_value_invalid', { message: 'The smallest value is larger than the largest.' });
+    throw new Failure('attribute_value_invalid', { message: `The "min" of "${key}" is larger than its "max".` });
   // A bound is a value without bounds.
   if ([min, max].some((bound) => bound !== undefined && parse(bound, {}) instanceof InvalidValue))
-    throw new Failure('attribute_value_invalid', { message: 'A whole number has at most 64 bits.' });
+    throw new Failure('attribute_value_invalid', { message: `A bound of "${key}" has more than 64 bits.` });
   if (attribute.default === null) return attribute;
-  if (attribute.required || attribute.array) throw new Failure('attribute_default_unsupported');
+  if (attribute.required || attribute.array)
+    throw new Failure('attribute_default_unsupported', {
+      message: `"${key}" cannot have a default, as it is ${attribute.required ? 'required' : 'an array'}.`,
+    });
   const stored = toStored(attribute, attribute.default);
   if (stored instanceof InvalidValue)
-    throw new Failure('attribute_value_invalid', { message: `The default ${stored.reason}.` });
+    throw new Failure('attribute_value_invalid', { message: `The default of "${key}" ${stored.reason}.` });
   // Kept as JSON in the collection's row, where a number of 64 bits would not be exact.
   return { ...attribute, default: typeof stored === 'bigint' ? String(stored) : stored };
 }

@@ -36,8 +36,19 @@ export function demandRoom(
 /** Throws Failure where an attribute of that key cannot be added: it is there, or there are as many as there may be. */
 export function demandFreeKey(collection: Collection, key: string, isAdded = true): void {
   const shown = shownAttributes(collection);
-  if (shown.some((other) => other.key === key)) throw new Failure('attribute_already_exists');
-  if (isAdded && shown.length >= schemaLimits.attributes) throw new Failure('attribute_limit_exceeded');
+  if (shown.some((other) => other.key === key))
+    throw new Failure('attribute_already_exists', { message: `The key "${key}" is taken already.` });
+  if (isAdded && shown.length >= schemaLimits.attributes)
+    throw new Failure('attribute_limit_exceeded', {
+      message: `"${key}" cannot be added to "${collection.id}", which has ${schemaLimits.attributes} already, the most that it may have.`,
+    });
+}
+
+/** The refusal of a column that the database does not add: it counts those that were removed. */
+export function tooManyColumns(key: string): Failure {
+  return new Failure('attribute_limit_exceeded', {
+    message: `"${key}" cannot be added: the database counts those that were removed, and allows no more.`,
+  });
 }
 
 const fulltextNumbers = ({ indexes }: Collection): number[] =>

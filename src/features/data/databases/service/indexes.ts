@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { type Attribute, type Collection, type Index, indexOf, indexProblem } from '../schema.js';
+import { type Attribute, type Collection, type Index, indexOf, indexProblem, quoted } from '../schema.js';
 import type { IndexDraft, IndexService } from '../service.js';
 import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
 
@@ -10,8 +10,12 @@ export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionR
   return {
     createIndex: async (unit, path, draft) => {
       const collection = await lock(unit, path);
-      if (collection.indexes.some(({ key }) => key === draft.key)) throw new Failure('index_already_exists');
-      if (collection.indexes.length >= schemaLimits.indexes) throw new Failure('index_limit_exceeded');
+      if (collection.indexes.some(({ key }) => key === draft.key))
+        throw new Failure('index_already_exists', { message: `There is an index "${draft.key}" already.` });
+      if (collection.indexes.length >= schemaLimits.indexes)
+        throw new Failure('index_limit_exceeded', {
+          message: `The index "${draft.key}" cannot be added: there are ${schemaLimits.indexes} already, the most that there may be.`,
+        });
       const columns = indexedAttributes(collection, draft);
       const number = collection.lastPart + 1;
       const isFulltext = draft.type === 'fulltext';
@@ -36,10 +40,7 @@ export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionR
       } catch (error) {
         if (!(error instanceof DatabaseError) || (error.kind !== 'unique' && error.kind !== 'tooLong')) throw error;
         throw new Failure('index_invalid', {
-          message:
-            error.kind === 'unique'
-              ? 'Documents have equal values in these attributes, so they cannot be unique.'
-              : 'Documents have values in these attributes that are too long for an index.',
+          message: `The index "${draft.key}" cannot be made: stored values of ${quoted(draft.attributes)} are ${error.kind === 'unique' ? 'equal, so they cannot be unique' : 'too long for an index'}.`,
         });
       }
       await change(unit, collection, { indexes, lastPart: number });
@@ -61,24 +62,25 @@ export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionR
 }
 
 /** The text of an attribute is split once for each fulltext index over it, with every write. */
-function demandFulltextRoom({ indexes }: Collection, { attributes: [key] }: IndexDraft): void {
+function demandFulltextRoom({ indexes }: Collection, { key: name, attributes: [key] }: IndexDraft): void {
   const others = indexes.filter(({ type }) => type === 'fulltext');
   if (others.length >= schemaLimits.fulltextIndexes)
     throw new Failure('index_limit_exceeded', {
-      message: `A collection has at most ${schemaLimits.fulltextIndexes} fulltext indexes.`,
+      message: `The index "${name}" cannot be added: there are at most ${schemaLimits.fulltextIndexes} fulltext indexes.`,
     });
-  if (key !== undefined && others.some(({ attributes }) => attributes.includes(key)))
-    throw new Failure('index_invalid', { message: `The attribute ${key} has a fulltext index.` });
+  const other = others.find(({ attributes }) => key !== undefined && attributes.includes(key));
+  if (other !== undefined)
+    throw new Failure('index_invalid', { message: `"${key}" has a fulltext index already, "${other.key}".` });
 }
 
-function indexedAttributes(collection: Collection, { attributes, type }: IndexDraft): Attribute[] {
+function indexedAttributes(collection: Collection, { key: name, attributes, type }: IndexDraft): Attribute[] {
   const found = attributes.map((key) => {
     const attribute = collection.attributes.find((one) => one.key === key);
-    if (attribute === undefined)
-      throw new Failure('attribute_unknown', { message: `The collection has no attribute ${key}.` });
+    if (attribute === undefined) throw new Failure('attribute_unknown', { message: `There is no "${key}" to index.` });
     return attribute;
   });
   const problem = indexProblem(found, type);
-  if (problem !== undefined) throw new Failure('index_invalid', { message: problem });
+  if (problem !== undefined)
+    throw new Failure('index_invalid', { message: `The index "${name}" is not valid: ${problem}` });
   return found;
 }

@@ -9,11 +9,11 @@ export function incrementOf(
   { attribute: key, by, bound, down }: Increment,
 ): { readonly number: number; readonly compute: Compute } {
   const attribute = collection.attributes.find((one) => one.key === key);
-  if (attribute === undefined) throw new Failure('attribute_not_found');
+  if (attribute === undefined) throw new Failure('attribute_not_found', { message: `There is no "${key}".` });
   const kind = columnKind(attribute);
   if (kind !== 'integer' && kind !== 'double')
     throw new Failure('attribute_type_invalid', {
-      message: 'Only an attribute that is a single number can be incremented.',
+      message: `"${key}" cannot be incremented: it is not a single number.`,
     });
   const { parse } = attributeTypes[attribute.type];
   for (const [name, value] of [

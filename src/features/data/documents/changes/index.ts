@@ -108,7 +108,7 @@ export function createChanges(
     if (row === undefined) {
       const document = await read(unit, collection, id);
       // It is there and nothing was changed: everything is as it was, or a computed value is out of bounds.
-      if (computed.size > 0) throw outOfBounds();
+      if (computed.size > 0) throw outOfBounds(collection.attributes.find(({ number }) => computed.has(number)));
       return visiblePart(where, collection, document);
     }
     if (row.data === null) throw tooLong(maxBytes);
@@ -259,9 +259,9 @@ async function insertRows(
   const inserted = await rowWrites.insert(unit, collection, documents);
   const record = creationRecorder(collection);
   const written: StoredDocument[] = [];
-  for (const { id } of documents) {
-    const document = inserted.get(id);
-    if (document === undefined) throw await conflict(unit, store, collection, id);
+  for (const given of documents) {
+    const document = inserted.get(given.id);
+    if (document === undefined) throw await conflict(unit, store, collection, given);
     record(unit, document);
     written.push(document);
   }

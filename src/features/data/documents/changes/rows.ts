@@ -63,7 +63,7 @@ export function createRowWrites(sql: Sql, store: DocumentStore): RowWrites {
   };
   return {
     insert: (unit, collection, documents) =>
-      mapConstraintErrors(async () => {
+      mapConstraintErrors(collection, async () => {
         const now = wireNow(unit);
         const inserts = documents.map((document) => store.insertRow(collection, document, now));
         const written = new Map<string, StoredDocument>();
@@ -73,7 +73,7 @@ export function createRowWrites(sql: Sql, store: DocumentStore): RowWrites {
         return written;
       }),
     update: (unit, collection, ids, change) =>
-      mapConstraintErrors(async () => {
+      mapConstraintErrors(collection, async () => {
         const rows = await unit.all(store.updateRows(collection, ids, change));
         const wordsIn = (attribute: Attribute) =>
           rows.map(({ seq, data }) => ({
@@ -87,7 +87,7 @@ export function createRowWrites(sql: Sql, store: DocumentStore): RowWrites {
         const isChanged = ({ number }: Attribute) => change.values.has(number) || change.computed.has(number);
         await put(unit, collection, isChanged, wordsIn);
         return rows;
-      }),
+      }, [...change.computed.keys()]),
   };
 }
 

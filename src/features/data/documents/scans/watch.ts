@@ -81,5 +81,7 @@ export function createWatch(
 function advised(error: DatabaseError, { index }: Advice): DatabaseError {
   if (index === null) return error;
   const keys = index.map(({ key }) => key).join(', ');
-  return new DatabaseError(error.kind, error.code, `No index serves the list; an index over ${keys} would.`);
+  return new DatabaseError(error.kind, error.code, {
+    advice: `No index serves the list; an index over ${keys} would.`,
+  });
 }

@@ -123,7 +123,7 @@ export function createTransfer(
             outcomes.push('created');
             continue;
           }
-          const failure = await conflict(unit, store, collection, id);
+          const failure = await conflict(unit, store, collection, one.document);
           if (!(failure instanceof Failure)) throw failure;
           const isThere = failure.type === 'document_already_exists';
           outcomes.push(isThere && upsert ? await change(unit, where, collection, one.given) : failure);

@@ -1,10 +1,11 @@
 import { type MessageName, messageLife } from '../messages.js';
+import { factorName } from './factor-names.js';
 
 /** What people choose to be called goes to others too. */
 const chosenByPeople = ['name', 'team', 'inviter'];
 const longestName = 60;
 
-/** The values of a text as they are printed in a language: times, spans of time, and names that cannot pass for links. */
+/** The values of a text as they are printed in a language: times, spans of time, second factors, and names that cannot pass for links. */
 export function printed(
   message: MessageName,
   locals: Readonly<Record<string, string>>,
@@ -13,6 +14,7 @@ export function printed(
   const life = messageLife[message];
   const values = Object.entries(locals).map(([name, value]): [string, string] => {
     if (name === 'at') return [name, printedTime(value, language)];
+    if (name === 'factor') return [name, factorName(value, language)];
     return [name, chosenByPeople.includes(name) ? plainName(value) : value];
   });
   return { ...Object.fromEntries(values), ...(life === undefined ? {} : { life: printedSpan(life, language) }) };

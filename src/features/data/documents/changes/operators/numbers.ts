@@ -53,7 +53,7 @@ export function numberOperator(attribute: Attribute, operator: Operator): Apply 
       kind === 'integer'
         ? within64(whole[method]?.(BigInt((before ?? 0) as WholeNumber), BigInt(by)))
         : finite(double[method]?.(Number(before ?? 0), Number(by)));
-    if (after === undefined || !fits(after)) throw outOfBounds();
+    if (after === undefined || !fits(after)) throw outOfBounds(attribute);
     return after;
   };
 

@@ -1,0 +1,29 @@
+const names: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  en: {
+    totp: 'authenticator app',
+    email: 'code by e-mail',
+    phone: 'code by text message',
+    passkey: 'passkey',
+    recoverycode: 'recovery codes',
+  },
+  de: {
+    totp: 'Authenticator-App',
+    email: 'Code per E-Mail',
+    phone: 'Code per SMS',
+    passkey: 'Passkey',
+    recoverycode: 'Wiederherstellungscodes',
+  },
+  es: {
+    totp: 'aplicación de autenticación',
+    email: 'código por correo electrónico',
+    phone: 'código por SMS',
+    passkey: 'llave de acceso',
+    recoverycode: 'códigos de recuperación',
+  },
+};
+
+/** What people call a second factor, in a language; English where the program does not have the language. */
+export function factorName(factor: string, language: string): string {
+  const tag = language.split('-')[0]?.toLowerCase() ?? '';
+  return (names[tag] ?? names.en)?.[factor] ?? factor;
+}
