@@ -201,7 +201,7 @@ test('mistakes end with the code that scripts expect, and a next step', async ()
     assert.ok(error.message !== '' && error.fix !== '');
   }
   const held = await place.svc(['collection', 'remove-attribute', 'posts', 'title', ...scope, '--yes']);
-  assert.match(held.err, /The index one uses it\./);
+  assert.match(held.err, /The index "one" uses "title"\./);
   assert.match(held.err, /^next: svc collection remove-index posts one --project shop --database blog$/m);
 });
 

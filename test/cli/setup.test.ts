@@ -206,10 +206,11 @@ test('the schema is planned, applied, taken back and applied again', async () =>
   assert.deepEqual((await json<{ changed: string[] }>(['migrate', '--to', '1'])).changed, ['0001_spine']);
   assert.equal((await svc(['migrate'])).code, 0);
   assert.equal((await svc(['project', 'list'])).code, 0);
-  writeFileSync(join(dir, 'svc.env'), 'SVC_PROT=1\n', { flag: 'a' });
+  writeFileSync(join(dir, 'svc.env'), 'SVC_PROT=1\nSVC_UNLIKE_ALL_OTHERS_THERE_ARE=1\n', { flag: 'a' });
   const mistyped = await svc(['config', 'check']);
   assert.equal(mistyped.code, 7);
   assert.match(mistyped.err, /SVC_PROT .*did you mean SVC_PORT/);
+  assert.match(mistyped.err, /SVC_UNLIKE_ALL_OTHERS_THERE_ARE in the configuration file is not a setting($|[^;])/m);
 });
 
 test('config check says what the database says, warns of names that are no settings, and wants the texts it is told of', async () => {

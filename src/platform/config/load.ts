@@ -158,7 +158,9 @@ function parseEnvFile(content: string, problems: string[]): Record<string, strin
     if (key === '') {
       problems.push(`line ${index + 1} of the configuration file is not KEY=VALUE`);
     } else if (key.startsWith('SVC_') && !settingNames.includes(key)) {
-      problems.push(`${key} in the configuration file is not a setting; did you mean ${nearest(key, settingNames)}?`);
+      const meant = similar(key, settingNames);
+      const advice = meant === undefined ? '' : `; did you mean ${meant}?`;
+      problems.push(`${key} in the configuration file is not a setting${advice}`);
     } else {
       values[key] = raw.trim().replace(/^(["'])(.*)\1$/, '$2');
     }
@@ -166,14 +168,9 @@ function parseEnvFile(content: string, problems: string[]): Record<string, strin
   return values;
 }
 
-/** The candidate with the smallest edit distance. */
-function nearest(word: string, candidates: readonly string[]): string | undefined {
-  return [...candidates].sort((a, b) => distance(word, a) - distance(word, b))[0];
-}
-
-/** The nearest candidate where at most half of its letters differ; a farther one was hardly meant. */
+/** The candidate with the smallest edit distance, where at most half of its letters differ; a farther one was hardly meant. */
 export function similar(word: string, candidates: readonly string[]): string | undefined {
-  const found = nearest(word, candidates);
+  const [found] = [...candidates].sort((a, b) => distance(word, a) - distance(word, b));
   return found !== undefined && distance(word, found) * 2 <= Math.max(word.length, found.length) ? found : undefined;
 }
 
