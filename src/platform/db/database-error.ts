@@ -21,8 +21,8 @@ export class DatabaseError extends Error {
   readonly code: string;
   /** A sentence for the client, after the message of the catalog; may say nothing that the client did not send. */
   readonly advice: string | undefined;
-  /** Which index refused a value, as far as the database says: its name (Postgres), or its columns with their table (SQLite). */
-  readonly index: string | undefined;
+  /** Private, so that who prints the error does not print it. */
+  readonly #index: string | undefined;
 
   constructor(kind: DatabaseErrorKind, code: string, { advice, index }: { advice?: string; index?: string } = {}) {
     super(`database error ${code} (${kind})`);
@@ -30,7 +30,12 @@ export class DatabaseError extends Error {
     this.kind = kind;
     this.code = code;
     this.advice = advice;
-    this.index = index;
+    this.#index = index;
+  }
+
+  /** Which index refused a value, as far as the database says: its name (Postgres), or its columns with their table (SQLite). */
+  get index(): string | undefined {
+    return this.#index;
   }
 }
 

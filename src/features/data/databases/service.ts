@@ -76,8 +76,8 @@ export interface CollectionService {
 
 /** Attributes: columns of documents. */
 export interface AttributeService {
-  /** Adds an attribute. Throws Failure where the key is taken, the schema is full or the draft is not possible. */
-  createAttribute(unit: Unit, path: CollectionPath, draft: AttributeDraft): Promise<Attribute>;
+  /** Adds attributes, all or none. Throws Failure where a key is taken, the schema is full or a draft is not possible. */
+  createAttributes(unit: Unit, path: CollectionPath, drafts: readonly AttributeDraft[]): Promise<readonly Attribute[]>;
   /** Changes what does not touch stored values: whether it is required, the default, the bounds, the name. Throws Failure. */
   updateAttribute(unit: Unit, path: CollectionPath, key: string, change: AttributeChange): Promise<Attribute>;
   /** Removes an attribute with its values. Throws Failure `attribute_not_found`, and `index_dependency` where an index uses it. */

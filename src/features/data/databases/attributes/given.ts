@@ -79,7 +79,7 @@ export async function addGiven(
   path: CollectionPath,
   { attributes, indexes }: GivenSchema,
 ): Promise<void> {
-  for (const draft of attributes) await naming('Attribute', draft, () => databases.createAttribute(unit, path, draft));
+  if (attributes.length > 0) await databases.createAttributes(unit, path, attributes);
   for (const draft of indexes) await naming('Index', draft, () => databases.createIndex(unit, path, draft));
 }
 

@@ -26,9 +26,11 @@ export function attributeOperations(
       newAttributesApi,
       mapTypes((type) => async (call) => {
         const draft = attributeDraft(type, call.body);
-        return toAttribute(
-          await db.work(auditContextOf(call), (unit) => databases.createAttribute(unit, pathOf(call), draft)),
+        const [added] = await db.work(auditContextOf(call), (unit) =>
+          databases.createAttributes(unit, pathOf(call), [draft]),
         );
+        if (added === undefined) throw new Error('an attribute that was added must be answered');
+        return toAttribute(added);
       }),
     ),
     ...implement(

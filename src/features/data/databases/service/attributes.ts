@@ -27,24 +27,35 @@ export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionR
         message: `A stored value of "${attribute.key}" is longer than ${size} characters.`,
       });
   };
+  const addColumn = async (unit: Unit, { number }: Collection, attribute: Attribute): Promise<void> => {
+    try {
+      await unit.run(ddl.addColumn(number, attribute.number, columnKind(attribute)));
+    } catch (error) {
+      if (error instanceof DatabaseError && error.kind === 'tooManyColumns') throw tooManyColumns(attribute.key);
+      throw error;
+    }
+  };
   return {
-    createAttribute: async (unit, path, draft) => {
-      const collection = await lock(unit, path);
-      const { key } = draft;
-      demandFreeKey(collection, key);
-      const number = collection.lastPart + 1;
-      const attribute = withDefault({ ...draft, number, createdAt: unit.now, updatedAt: unit.now });
-      const attributes = [...collection.attributes, attribute];
-      demandRoom({ ...collection, attributes }, 'attribute_limit_exceeded');
-      try {
-        await unit.run(ddl.addColumn(collection.number, number, columnKind(attribute)));
-      } catch (error) {
-        if (error instanceof DatabaseError && error.kind === 'tooManyColumns') throw tooManyColumns(key);
-        throw error;
+    createAttributes: async (unit, path, drafts) => {
+      const before = await lock(unit, path);
+      const times = { createdAt: unit.now, updatedAt: unit.now };
+      let collection = before;
+      for (const draft of drafts) {
+        demandFreeKey(collection, draft.key);
+        const attribute = withDefault({ ...draft, number: collection.lastPart + 1, ...times });
+        collection = {
+          ...collection,
+          attributes: [...collection.attributes, attribute],
+          lastPart: attribute.number,
+        };
       }
-      await change(unit, collection, { attributes, lastPart: number });
-      unit.record('attributeCreated', recordOfPart(collection, 'attributes', key));
-      return attribute;
+      const { attributes, lastPart } = collection;
+      demandRoom(collection, 'attribute_limit_exceeded');
+      const added = attributes.slice(before.attributes.length);
+      for (const attribute of added) await addColumn(unit, before, attribute);
+      await change(unit, before, { attributes, lastPart });
+      for (const { key } of added) unit.record('attributeCreated', recordOfPart(before, 'attributes', key));
+      return added;
     },
     updateAttribute: async (unit, path, key, input) => {
       const collection = await lock(unit, path);
