@@ -1,8 +1,8 @@
 // The suite, once per database: node --import tsx test/run.ts [sqlite|postgres] [part of a test's path …] [--option of the node test runner …]
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
-import { availableParallelism, constants } from 'node:os';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './harness/checkout.js';
 import { startPostgres } from './harness/postgres.js';
@@ -34,35 +34,51 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'svc-test-'));
 const outcomes: boolean[] = [];
+const failures: string[] = [];
 for (const database of half ? [half] : databases) {
   const files =
     database === 'sqlite' ? tests : tests.filter((path) => !withoutDatabase.some((folder) => path.startsWith(folder)));
   if (files.length === 0 || interruption) continue;
   process.stdout.write(`\n${files.length} test files on ${database}\n`);
   outcomes.push(await passes(database, files));
+  failures.push(...failedTests(database));
 }
+rmSync(folder, { recursive: true });
 if (outcomes.length === 0) process.stderr.write(`nothing to run: no such test ${filters.join(' ')}\n`);
+if (failures.length > 0) process.stdout.write(`\nFailed:\n${failures.join('\n')}\n`);
 const passed = outcomes.length > 0 && outcomes.every(Boolean);
 process.exitCode = interruption ? 128 + constants.signals[interruption] : passed ? 0 : 1;
 
 async function passes(database: Database, files: string[]): Promise<boolean> {
-  if (database === 'sqlite') return run(files, { SVC_TEST_DATABASE: database });
+  if (database === 'sqlite') return run(database, files, {});
   const server = await startPostgres();
   try {
-    return !interruption && (await run(files, { SVC_TEST_DATABASE: database, SVC_TEST_POSTGRES_URL: server.url }));
+    return !interruption && (await run(database, files, { SVC_TEST_POSTGRES_URL: server.url }));
   } finally {
     await server.stop();
   }
 }
 
-async function run(files: string[], settings: Record<string, string>): Promise<boolean> {
-  const flags = ['--import', 'tsx', '--test', '--test-reporter=spec'];
+/** What failed in that half, for the end of the output: the report of the first half is far above it by then. */
+function failedTests(database: Database): string[] {
+  const path = join(folder, database);
+  const lines = (existsSync(path) ? readFileSync(path, 'utf8') : '').split('\n').filter(Boolean);
+  return lines.map((line) => `  ${database}: ${line}`);
+}
+
+async function run(database: Database, files: string[], settings: Record<string, string>): Promise<boolean> {
+  const flags = ['--import', 'tsx', '--test', '--test-reporter=spec', '--test-reporter-destination=stdout'];
+  const summary = [
+    '--test-reporter=./test/harness/failed-tests.js',
+    `--test-reporter-destination=${join(folder, database)}`,
+  ];
   // One more than there are cores: many files wait for a timer or another process. A file that never ends is a failure.
   const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=900000'];
-  running = spawn(process.execPath, [...flags, ...limits, ...options, ...files], {
+  running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...files], {
     cwd: root,
-    env: { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', ...settings },
+    env: { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', SVC_TEST_DATABASE: database, ...settings },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const [code] = await once(running, 'exit');
