@@ -134,3 +134,54 @@ test('documents are deleted beside writers of their links, without deadlocks', a
   }
   assert.equal((await deadlocks()) - before, 0);
 });
+
+test('transactions that change the same documents in other orders, related ones too, do not wait for each other', async () => {
+  const attributes = { n: { type: 'integer', default: 0 } };
+  const [parents, children] = [await collection({ attributes }), await collection({ attributes })];
+  const both = { type: 'manyToMany', twoWay: true, key: 'kids', twoWayKey: 'moms' };
+  (await key.post(`${parents.attributes}/relationship`, { relatedCollectionId: children.id, ...both })).expect(202);
+  for (const id of parentIds) (await key.post(parents.documents, { documentId: id, data: {} })).expect(201);
+  for (const id of childIds) (await key.post(children.documents, { documentId: id, data: {} })).expect(201);
+  const place = ({ documents }: TestCollection) => {
+    const [, , databaseId, , collectionId] = documents.split('/');
+    return { databaseId, collectionId };
+  };
+  const [ofParents, ofChildren] = [place(parents), place(children)];
+  const changes = (round: number, at: number) => {
+    const [mom, kid] = [parentIds[(round + at) % 3], childIds[(round + at) % 5]];
+    const all = [
+      { ...ofParents, action: 'update', documentId: 'p0', data: { n: at, kids: at % 2 === 0 ? childIds : [kid] } },
+      { ...ofChildren, action: 'increment', documentId: 'c0', data: { attribute: 'n' } },
+      { ...ofChildren, action: 'update', documentId: 'c1', data: { n: at, moms: at % 3 === 0 ? parentIds : [mom] } },
+      { ...ofParents, action: 'increment', documentId: 'p1', data: { attribute: 'n' } },
+      { ...ofParents, action: 'update', documentId: 'p2', data: { n: at, kids: [] } },
+    ];
+    return at % 2 === 0 ? all : all.reverse();
+  };
+  const before = await deadlocks();
+  let committed = 0;
+  for (let round = 0; round < rounds; round++) {
+    const statuses = await Promise.all(
+      [0, 1, 2, 3].map(async (at) => {
+        const client = clients[at % 2];
+        const id = (await client?.post('/databases/transactions', {}))?.string('$id');
+        const path = `/databases/transactions/${id}`;
+        const staged = await client?.post(`${path}/operations`, { operations: changes(round, at) });
+        if (staged?.status !== 201) return staged?.status;
+        return (await client?.patch(path, { commit: true }))?.status;
+      }),
+    );
+    assert.ok(
+      statuses.every((status) => status === 200 || status === 409),
+      statuses.join(),
+    );
+    committed += statuses.filter((status) => status === 200).length;
+  }
+  assert.equal((await deadlocks()) - before, 0);
+  assert.ok(committed >= rounds, `${committed} transactions were committed`);
+  assert.equal((await key.get(`${parents.documents}/p1`)).body.n, committed);
+  assert.equal((await key.get(`${children.documents}/c0`)).body.n, committed);
+  for (const id of childIds)
+    for (const mom of await linked(children, id, 'moms'))
+      assert.ok((await linked(parents, mom, 'kids')).includes(id), `${mom} shows ${id}`);
+});

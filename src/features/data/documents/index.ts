@@ -66,8 +66,10 @@ export function createDocumentsFeature(
     ...implementDocuments(documents),
     /** The same operations as parts of a unit of work. */
     within: (unit: Unit): DocumentsOfUnit => {
-      const ofUnit = createDocumentsOfUnit(runtime, unit, { databases, store, changes, bulk, idempotency });
-      return { tagOf: ofUnit.tagOf, operations: implementDocuments(ofUnit.documents).operations };
+      const { holds } = relations;
+      const ofUnit = createDocumentsOfUnit(runtime, unit, { databases, store, changes, bulk, idempotency, holds });
+      const { hold, tagOf } = ofUnit;
+      return { hold, tagOf, operations: implementDocuments(ofUnit.documents).operations };
     },
   };
 }

@@ -113,7 +113,9 @@ export function createTransactions(
           const transaction = await getOpen(db, caller, id);
           return db.rehearse(auditContextOf(caller), async (unit) => {
             const replay = createReplay(within, unit, caller, room);
-            await asConflict(async () => replay.all(await stagedIn(unit, transaction)));
+            const staged = await stagedIn(unit, transaction);
+            await replay.hold(staged.map(({ call }) => call));
+            await asConflict(() => replay.all(staged));
             return replay.read(operationId, call);
           });
         }),
@@ -130,6 +132,7 @@ export function createTransactions(
             // First of all, so that of two processes only one goes on.
             const ended = await end(unit, transaction, 'committed');
             const replay = createReplay(within, unit, caller);
+            await replay.hold(staged.map(({ call }) => call));
             await replay.demandUnchanged(staged);
             await replay.all(staged);
             await keep(unit, ended);

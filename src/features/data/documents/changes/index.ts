@@ -10,7 +10,7 @@ import { type StoredDocument, type StoredValues, type Times, withoutAttributes }
 import { absent, conflict, outOfBounds, wireNow } from '../errors.js';
 import type { Held, Holds } from '../relations/holds.js';
 import { createByteCount, type Release } from '../relations/removal.js';
-import { takeRelations } from '../relations/values.js';
+import { knownTargets, takeRelations } from '../relations/values.js';
 import type { Relate } from '../relations/writes.js';
 import { toDocument } from '../row.js';
 import type { DocumentInput, Increment, Precondition } from '../service.js';
@@ -235,10 +235,7 @@ async function hold(
   // What stands below another is locked with that.
   if (nesting !== undefined || !collection.relations.some(({ key }) => data[key] !== undefined)) return undefined;
   await demand();
-  let made = 0;
-  // New documents are not locked: no id of one has a space.
-  const { relations } = takeRelations(collection, data, () => ` ${made++}`);
-  return holds.forChange(unit, collection, id, relations);
+  return holds.forChange(unit, collection, id, knownTargets(collection, data));
 }
 
 /** What could not be answered whole is not kept. */

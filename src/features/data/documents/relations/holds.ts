@@ -10,6 +10,8 @@ export type Held = (collection: number, id: string) => boolean;
 
 /** Locks of what a change of relationships touches. */
 export interface Holds {
+  /** Whether several units write at a time. */
+  readonly areNeeded: boolean;
   /** Before a document is created or changed: itself, and those that it is related to and will be. */
   forChange(
     unit: Unit,
@@ -19,6 +21,16 @@ export interface Holds {
   ): Promise<Held | undefined>;
   /** Before a document is deleted: itself, and those that show it. */
   forRemoval(unit: Unit, collection: Collection, id: string): Promise<void>;
+  /** Before several changes of one unit: what all of them touch, as far as it is known by then. */
+  forAll(unit: Unit, touched: readonly Touched[]): Promise<void>;
+}
+
+/** A document that a unit will change, with the relationships that it is given, or delete. */
+export interface Touched {
+  readonly collection: Collection;
+  readonly id: string;
+  readonly relations: readonly RelationValue[];
+  readonly isRemoved: boolean;
 }
 
 /** Documents of a collection that are locked: whether their rows are written, or only have to stay. */
@@ -46,17 +58,29 @@ export function createHolds(links: LinkStore): Holds {
       if ((await partners(unit, relation, id)).some((one) => !isHeld(relation.related.number, one)))
         throw new LinksChanged();
   };
+  const addRelated = async (
+    unit: Unit,
+    wanted: Map<number, Wanted>,
+    id: string,
+    values: readonly RelationValue[],
+  ): Promise<void> => {
+    for (const { relation, targets } of values) {
+      const named = targets.flatMap((target) => (target.isNamed ? target.id : []));
+      // Documents that show none of it are not written; links to them only need them to stay.
+      const before = isFromOne(relation) ? await partners(unit, relation, id) : [];
+      const isWritten = isFromOne(relation) || targets.some(({ input }) => input !== undefined);
+      add(wanted, relation.related.number, [...named, ...before], isWritten);
+    }
+  };
+  const addShowing = async (unit: Unit, wanted: Map<number, Wanted>, id: string, showing: readonly Relation[]) => {
+    for (const relation of showing) add(wanted, relation.related.number, await partners(unit, relation, id), true);
+  };
   return {
+    areNeeded: links.locks,
     forChange: async (unit, collection, id, values) => {
       if (!links.locks || values.length === 0) return undefined;
       const wanted = ownOnly(collection, id);
-      for (const { relation, targets } of values) {
-        const named = targets.flatMap((target) => (target.isNamed ? target.id : []));
-        // Documents that show none of it are not written; links to them only need them to stay.
-        const before = isFromOne(relation) ? await partners(unit, relation, id) : [];
-        const isWritten = isFromOne(relation) || targets.some(({ input }) => input !== undefined);
-        add(wanted, relation.related.number, [...named, ...before], isWritten);
-      }
+      await addRelated(unit, wanted, id, values);
       const isHeld = await lock(unit, wanted);
       // Of several, those that came meanwhile stay.
       const single = values.map(({ relation }) => relation).filter((one) => isToOne(one) && isFromOne(one));
@@ -67,8 +91,18 @@ export function createHolds(links: LinkStore): Holds {
       const showing = collection.relations.filter(isFromOne);
       if (!links.locks || showing.length === 0) return;
       const wanted = ownOnly(collection, id);
-      for (const relation of showing) add(wanted, relation.related.number, await partners(unit, relation, id), true);
+      await addShowing(unit, wanted, id, showing);
       await demandHeld(unit, showing, id, await lock(unit, wanted));
+    },
+    forAll: async (unit, touched) => {
+      if (!links.locks) return;
+      const wanted = new Map<number, Wanted>();
+      for (const { collection, id, relations, isRemoved } of touched) {
+        add(wanted, collection.number, [id], true);
+        await addRelated(unit, wanted, id, relations);
+        if (isRemoved) await addShowing(unit, wanted, id, collection.relations.filter(isFromOne));
+      }
+      await lock(unit, wanted);
     },
   };
 }

@@ -46,6 +46,12 @@ export function takeRelations(
   return { data: rest, relations };
 }
 
+/** The relationships that data gives, for the documents that are there to be locked: new ones get an id that none can have. Throws Failure. */
+export function knownTargets(collection: Collection, data: Data): readonly RelationValue[] {
+  let made = 0;
+  return takeRelations(collection, data, () => ` ${made++}`).relations;
+}
+
 function targetsOf(relation: Relation, value: unknown, newId: () => string): Target[] {
   const { key } = relation;
   if (value === null) return [];

@@ -1,3 +1,4 @@
+import { Failure } from '#src/contract/errors.js';
 import type { Operation } from '#src/contract/operation.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { within } from '#src/platform/db/within.js';
@@ -10,6 +11,8 @@ import type { Changes } from '../changes/index.js';
 import { createCollections, type Joined, type Where } from '../collections.js';
 import { demandCurrent } from '../errors.js';
 import { createReads } from '../reads.js';
+import type { Holds, Touched } from '../relations/holds.js';
+import { knownTargets } from '../relations/values.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { Documents } from '../service.js';
@@ -20,8 +23,18 @@ import { createWrites } from '../writes.js';
 export interface DocumentsOfUnit {
   /** The operations with their routes; what they read and change belongs to the unit. */
   readonly operations: readonly Operation[];
+  /** Locks the documents that the unit will change, and those related to them, in one order for all units; what is not there or not valid is left out. */
+  hold(changes: readonly HeldChange[]): Promise<void>;
   /** Locks a document until the end of the unit and names its state, whoever may read it; empty where there is none. */
   tagOf(where: Where, id: string): Promise<string>;
+}
+
+/** A document that will be changed to hold some data, or be deleted. */
+export interface HeldChange {
+  readonly where: Where;
+  readonly id: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly isRemoved: boolean;
 }
 
 interface Deps {
@@ -30,25 +43,42 @@ interface Deps {
   readonly changes: Changes;
   readonly bulk: BulkChanges;
   readonly idempotency: Idempotency;
+  readonly holds: Holds;
 }
 
 /** Builds the service of documents over a unit. No request of it waits for others to share a statement: a unit awaits only SQL. */
 export function createDocumentsOfUnit(
   runtime: Pick<Runtime, 'sql' | 'clock' | 'config'>,
   unit: Unit,
-  { databases, store, changes, bulk, idempotency }: Deps,
-): { readonly documents: Documents; readonly tagOf: DocumentsOfUnit['tagOf'] } {
+  { databases, store, changes, bulk, idempotency, holds }: Deps,
+): { readonly documents: Documents } & Pick<DocumentsOfUnit, 'hold' | 'tagOf'> {
   const inside = { ...runtime, db: within(unit) };
   const alone = (collection: Collection): Joined => ({
     lookup: (id) => unit.one(store.byIds(collection)([id])),
     create: ({ document }) => changes.insert(unit, collection, document),
   });
   const collections = createCollections(inside, databases, alone);
+  const touched = async ({ where, id, data, isRemoved }: HeldChange): Promise<Touched[]> => {
+    try {
+      const collection = await collections.use(where, async (found) => found);
+      return [{ collection, id, relations: knownTargets(collection, data), isRemoved }];
+    } catch (error) {
+      // The change itself is refused for it.
+      if (error instanceof Failure) return [];
+      throw error;
+    }
+  };
   const unshared: DocumentStore = { ...store, sharedList: () => undefined };
   return {
     documents: {
       ...createReads(inside, collections, unshared, (where, _collection, _request, read) => read(where)),
       ...createWrites(inside, collections, { changes, bulk }, idempotency),
+    },
+    hold: async (held) => {
+      if (!holds.areNeeded) return;
+      const all: Touched[] = [];
+      for (const change of held) all.push(...(await touched(change)));
+      await holds.forAll(unit, all);
     },
     tagOf: (where, id) =>
       collections.use(where, async (collection) => {

@@ -52,6 +52,7 @@ export function createAdding(
       const before = await stagedIn(unit, transaction);
       const replay = createReplay(within, unit, caller);
       const known = before.map(({ call }) => call);
+      await replay.hold([...known, ...calls]);
       const found: (string | null)[] = [];
       for (const [at, call] of calls.entries()) {
         const base = () => replay.baseOf(call, [...known, ...calls.slice(0, at)]);

@@ -104,6 +104,7 @@ function withIds(body: Readonly<Record<string, unknown>>, newId: NewId): Readonl
   return { ...body, documents: documents.map((one) => (one.id === uniqueId ? { ...one, id: newId() } : one)) };
 }
 
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
+/** A value as the object that it is; what is none, as an empty one. */
+export function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }

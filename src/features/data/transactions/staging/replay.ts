@@ -4,7 +4,7 @@ import { transactionLimits } from '#src/contract/limits.js';
 import type { Call } from '#src/contract/operation.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { DocumentsOfUnit } from '../../documents/index.js';
-import { type Caller, documentOf, factsOf, failureAt, operationNamed, type StagedCall } from './calls.js';
+import { asObject, type Caller, documentOf, factsOf, failureAt, operationNamed, type StagedCall } from './calls.js';
 
 /** A staged operation, and the state that its document had when it was staged; null where that does not matter. */
 export interface Staged {
@@ -42,6 +42,8 @@ export interface Replay {
   one(call: StagedCall, ifMatch?: string): Promise<unknown>;
   /** Reads as the transaction sees the documents. */
   read(operationId: string, call: Pick<Call, 'params' | 'query'>): Promise<unknown>;
+  /** Locks what the calls will change, so that two transactions that change the same documents in another order do not wait for each other. */
+  hold(calls: readonly StagedCall[]): Promise<void>;
   /** Throws FailedOperation where a document is no more what it was when an operation on it was staged. */
   demandUnchanged(staged: readonly Staged[]): Promise<void>;
   /** How many documents were changed so far. */
@@ -58,7 +60,7 @@ export function createReplay(
   room: AnswerRoom = roomOf(transactionLimits.documentBytes),
 ): Replay {
   const counted = bounded(unit);
-  const { operations, tagOf } = within(counted.unit);
+  const { operations, hold, tagOf } = within(counted.unit);
   const facts = factsOf(caller, room);
   const { project, actor } = caller;
   const one: Replay['one'] = async ({ action, params, body }, ifMatch) => {
@@ -67,11 +69,11 @@ export function createReplay(
     const call = { project, actor, params, query: {}, body, request } as unknown as Call;
     return operationNamed(operations, action).handle(call);
   };
-  const stateOf = ({ params }: StagedCall, id: string) => {
-    const { databaseId, collectionId } = params;
+  const whereOf = ({ params: { databaseId, collectionId } }: StagedCall) => {
     const place = { databaseId: String(databaseId), collectionId: String(collectionId) };
-    return tagOf({ project, actor, ...place, reading: facts.reading, room }, id);
+    return { project, actor, ...place, reading: facts.reading, room };
   };
+  const stateOf = (call: StagedCall, id: string) => tagOf(whereOf(call), id);
   const named = async <T>(position: number, call: StagedCall, act: () => Promise<T>): Promise<T> => {
     try {
       return await act();
@@ -91,6 +93,14 @@ export function createReplay(
       if (operation === undefined) throw new Error(`there is no operation ${operationId}`);
       return operation.handle({ project, actor, params, query, body: undefined, request: facts } as unknown as Call);
     },
+    hold: (calls) =>
+      hold(
+        calls.flatMap((call) => {
+          const id = documentOf(call)?.id;
+          const isRemoved = call.action === 'delete';
+          return id === undefined ? [] : [{ where: whereOf(call), id, data: asObject(call.body.data), isRemoved }];
+        }),
+      ),
     demandUnchanged: async (staged) => {
       for (const [position, { call, base }] of staged.entries()) {
         const id = documentOf(call)?.id;
