@@ -74,7 +74,8 @@ test('a statement that takes longer than it may is ended, by REST and by GraphQL
     errors.map(({ code, type }) => [code, type]),
     [[503, 'general_query_timeout']],
   );
-  assert.doesNotMatch(target.log(), /like |select |aaaa|aab/);
+  // Ids of requests may hold pieces of it.
+  assert.doesNotMatch(target.log(), /like |select |a{30}|\baab\w\w\b/);
   (await key.get(collection.documents + fastQueries)).expect(200);
   assert.equal(await working(target), 0);
 });
