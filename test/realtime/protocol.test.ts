@@ -206,7 +206,12 @@ test('a team that a user joins and leaves', async () => {
   await eventually(() => assert.ok(socket.events().some(({ events: [name] }) => name === `users.${ada.id}.update`)));
   const told = socket.events().map(({ events: [name] }) => name?.replace(/.*\.documents/, 'documents'));
   // Rights count at the moment of sending: when the user has joined and left is a matter of milliseconds.
-  const open = ['documents.before.create', 'documents.within.create', `teams.told.memberships.${member}.create`];
+  const open = [
+    'teams.told.create',
+    'documents.before.create',
+    'documents.within.create',
+    `teams.told.memberships.${member}.create`,
+  ];
   const certain = told.filter((name) => !open.includes(name ?? ''));
   assert.deepEqual(certain, [`teams.told.memberships.${member}.delete`, `users.${ada.id}.update`]);
   assert.deepEqual(socket.events().at(-1)?.channels, ['account', `account.${ada.id}`]);
