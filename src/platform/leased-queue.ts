@@ -5,6 +5,9 @@ import { createNotice } from './notice.js';
 import type { Random } from './random.js';
 import { nameOf } from './worker.js';
 
+/** Places that become free in a moment are filled together: a claim costs the same for one item and for many. */
+const gatherMs = 4;
+
 /** What a queue does with its items. */
 interface LeasedWork<I, O> {
   readonly leaseMs: number;
@@ -40,7 +43,7 @@ export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) 
   };
 
   /** The place is free as soon as the attempt has ended, before its outcome is recorded. */
-  const run = async (item: I, then: () => void): Promise<void> => {
+  const run = async (item: I, then: (afterMs: number) => void): Promise<void> => {
     const queue = work.queueOf(item);
     occupy(queue, 1);
     let outcome: O;
@@ -48,14 +51,14 @@ export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) 
       outcome = await work.attempt(item);
     } finally {
       occupy(queue, -1);
-      then();
+      then(total === 0 ? 0 : gatherMs);
     }
     await work.settle(item, outcome);
     notice.over();
   };
   return {
-    /** Begins as many attempts as there is room for and returns how many; `then` is called as each of them leaves its place. */
-    begin: async (then: () => void): Promise<number> => {
+    /** Begins as many attempts as there is room for and returns how many; `then` is called as each leaves its place, with how soon it should be filled. */
+    begin: async (then: (afterMs: number) => void): Promise<number> => {
       const items = await work.claim(leaseAt, busy);
       for (const item of items) {
         const running = run(item, then)

@@ -15,8 +15,8 @@ export interface Worker {
 
 /** What a loop does. */
 interface Work {
-  /** Begins what is due; `again` asks for another round, and so does the answer true. */
-  round(again: () => void): Promise<boolean>;
+  /** Begins what is due; `again` asks for another round, at the latest in so many milliseconds, and so does the answer true. */
+  round(again: (afterMs: number) => void): Promise<boolean>;
   /** Resolves when nothing is under way. */
   idle(): Promise<void>;
   /** A round failed: told once, until one succeeds or fails otherwise, and once a minute at most. The next nudge tries again. */
@@ -35,7 +35,7 @@ export function createWorker({ round, idle, onTrouble }: Work): Worker {
   /** Tells whether another round is to follow at once. */
   const once = async (): Promise<boolean> => {
     try {
-      const more = await round(() => look(0));
+      const more = await round(look);
       notice.over();
       return more;
     } catch (error) {
