@@ -23,6 +23,8 @@ export interface Mailer {
   readonly isConfigured: boolean;
   /** Whatever goes wrong is an outcome. */
   send(mail: Mail): Promise<SendResult>;
+  /** Connects, logs in where the settings have a login, and sends nothing. */
+  probe(): Promise<SendResult>;
   close(): Promise<void>;
 }
 
@@ -45,6 +47,14 @@ export function createMailer({ smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'ma
       if (smtpUrl === undefined || from === undefined) throw new TypeError('no mail server is configured');
       if (!isMailAddress(mail.to)) return { ...refused('the address is not one'), isFinal: true };
       return hand(transporter.get, from, mail);
+    },
+    probe: async () => {
+      try {
+        await (await transporter.get()).verify();
+        return accepted('');
+      } catch (error) {
+        return outcomeOf(error);
+      }
     },
     close: async () => {
       if (transporter.isMade()) (await transporter.get()).close();
