@@ -30,6 +30,8 @@ export interface Mailer {
 
 /** Milliseconds. */
 const timeouts = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 15_000 };
+/** Somebody waits for the answer. */
+const probeTimeouts = { dnsTimeout: 2000, connectionTimeout: 2000, greetingTimeout: 2000, socketTimeout: 2000 };
 const idleMs = 30_000;
 /** A bad sequence of commands, and a login that is wanted first (RFC 4954), are about the session and not about the mail. */
 const aboutSession = [503, 530];
@@ -49,11 +51,16 @@ export function createMailer({ smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'ma
       return hand(transporter.get, from, mail);
     },
     probe: async () => {
+      if (smtpUrl === undefined) throw new TypeError('no mail server is configured');
+      const { createTransport } = await import('nodemailer');
+      const probing = createTransport({ ...connectionOf(new URL(smtpUrl.reveal())), ...probeTimeouts });
       try {
-        await (await transporter.get()).verify();
+        await probing.verify();
         return accepted('');
       } catch (error) {
         return outcomeOf(error);
+      } finally {
+        probing.close();
       }
     },
     close: async () => {

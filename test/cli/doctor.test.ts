@@ -1,8 +1,9 @@
 // `svc doctor` as an operator runs it: faults are planted, found by their codes, and gone once the suggested fix was carried out.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -196,6 +197,29 @@ test('files and directories that others can use, or that cannot be used', async 
   assert.deepEqual(codesOf(await examine({ ...database, SVC_DATA_DIR: join(place.dir, 'not/there') })), []);
   const plain = await examine({ ...database, SVC_DATA_DIR: join(place.dir, 'plain') });
   assert.deepEqual(codesOf(plain), ['data_directory_unusable']);
+});
+
+test('stores and servers that do not answer hold it up for seconds only', async () => {
+  const hole = createSocketServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+  await once(hole, 'listening');
+  const { port } = hole.address() as AddressInfo;
+  const s3 = (origin: string) => ({
+    ...{ SVC_FILES_URL: `s3://nowhere?endpoint=http://${origin}`, SVC_FILES_KEY_ID: 'id', SVC_FILES_SECRET: 'geheim' },
+  });
+  assert.deepEqual(codesOf(await examine(s3('127.0.0.1:1'))), ['file_store_unusable']);
+  const started = performance.now();
+  const { findings } = await examine({
+    ...s3(`127.0.0.1:${port}`),
+    ...{ SVC_SMTP_URL: `smtp://127.0.0.1:${port}`, SVC_MAIL_FROM: 'a@example.com', SVC_PORT: String(port) },
+  });
+  const seconds = (performance.now() - started) / 1000;
+  assert.deepEqual(
+    findings.map(({ code }) => code),
+    ['port_taken', 'mail_unreachable', 'check_failed'],
+  );
+  assert.match(findings[2]?.message ?? '', /^The check of the files took longer than 5 s\.$/);
+  assert.ok(seconds < 15, `${seconds} s`);
+  hole.close();
 });
 
 test('room on the disk', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import { ConfigError, type LoadedConfig } from '#src/platform/config/load.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
@@ -17,6 +18,8 @@ interface Scope {
   readonly offline: boolean;
 }
 
+/** How long is waited for connections to be closed. */
+const closeMs = 2000;
 const order: readonly Level[] = ['error', 'warning', 'info'];
 
 /** Makes every check that can be made: what a later one rests on is checked first. The worst findings come first. */
@@ -61,7 +64,8 @@ async function examineDatabase(loaded: LoadedConfig, { output }: Call, { offline
       [...clockChecks, ...contentChecks, ...(offline ? [] : remoteChecks)],
     ]);
   } finally {
-    await appliance.close();
+    // What is still under way reads only.
+    await Promise.race([appliance.close(), sleep(closeMs, undefined, { ref: false })]);
   }
 }
 
