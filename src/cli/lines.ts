@@ -6,6 +6,18 @@ export interface View {
   readonly width: number | undefined;
   /** The time in milliseconds since 1970, to which times in a terminal are relative. */
   readonly now: number;
+  /** Puts a text into a colour, where colours are shown. */
+  readonly paint: (color: Color, text: string) => string;
+}
+
+/** The colours of levels. */
+export type Color = 'red' | 'yellow' | 'cyan';
+
+/** A line that begins with a word in a colour. */
+interface MarkedLine {
+  readonly mark: string;
+  readonly color: Color;
+  readonly text: string;
 }
 
 type Draw = (view: View) => readonly string[];
@@ -26,6 +38,13 @@ export class Lines {
   /** Lines that depend on where they are printed. */
   static fitted(draw: Draw): Lines {
     return new Lines([(view) => draw(view).map(visible)]);
+  }
+
+  /** Lines that each begin with a word in a colour. */
+  static marked(lines: readonly MarkedLine[]): Lines {
+    return new Lines([
+      ({ paint }) => lines.map(({ mark, color, text }) => `${paint(color, visible(mark))}${visible(text)}`),
+    ]);
   }
 
   /** A text of its own, such as a mail or a script; its tabs stay. */

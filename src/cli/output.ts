@@ -4,7 +4,7 @@ import { systemClock } from '#src/platform/clock.js';
 import { printJson } from '#src/platform/json.js';
 import type { CommandResult } from './command-result.js';
 import type { Explanation } from './exit.js';
-import { Lines } from './lines.js';
+import { type Color, Lines } from './lines.js';
 
 /** How much and in which form is printed. */
 interface OutputOptions {
@@ -29,12 +29,17 @@ export interface Output extends OutputOptions {
 
 /** Prints to the streams of the process. */
 export function createOutput(options: OutputOptions): Output {
-  const paint = (style: 'red' | 'dim', text: string) =>
-    options.color && process.stderr.isTTY ? styleText(style, text, { validateStream: false }) : text;
+  const paintOn = (stream: NodeJS.WriteStream) => (style: Color | 'dim', text: string) =>
+    options.color && stream.isTTY ? styleText(style, text, { validateStream: false }) : text;
+  const paint = paintOn(process.stderr);
   const print = (text: string | Lines, stream: NodeJS.WriteStream = process.stdout) =>
     typeof text === 'string'
       ? visible(text)
-      : text.in({ width: stream.isTTY ? stream.columns || undefined : undefined, now: systemClock.now() });
+      : text.in({
+          width: stream.isTTY ? stream.columns || undefined : undefined,
+          now: systemClock.now(),
+          paint: paintOn(stream),
+        });
   const hint = (text: string) => {
     if (!options.json && !options.quiet) process.stderr.write(`${paint('dim', visible(`next: ${text}`))}\n`);
   };

@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import type { LoadedConfig } from '#src/platform/config/load.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
 
 /** How many ports after a taken one are tried. */
 const maxTries = 100;
@@ -22,4 +24,14 @@ export async function firstFreePort(host: string, port: number): Promise<number 
   const last = Math.min(65_535, port + maxTries);
   for (let next = port; next <= last; next += 1) if (await isPortFree(host, next)) return next;
   return undefined;
+}
+
+/** How to serve on another port than the one that is taken, at an address that is right: on localhost it names the port too. */
+export async function otherPort({ config, file }: Pick<LoadedConfig, 'config' | 'file'>): Promise<string> {
+  const { host, port, baseUrl } = config;
+  const free = await firstFreePort(host, port + 1);
+  if (free === undefined) return 'end that process';
+  const { protocol, hostname, pathname } = new URL(baseUrl);
+  const address = isOnLocalhost(baseUrl) ? ` and SVC_BASE_URL=${protocol}//${hostname}:${free}${pathname}` : '';
+  return `end that process, or set SVC_PORT=${free}${address} in ${file ?? 'the environment'}`;
 }

@@ -33,7 +33,7 @@ const groups: Readonly<Record<string, string>> = {
 
 /** The headings of `svc --help`, with the first words below each, in their order. */
 export const tasks: Readonly<Record<string, readonly string[]>> = {
-  'Set up and run': ['init', 'serve', 'migrate', 'config', 'cron'],
+  'Set up and run': ['init', 'serve', 'migrate', 'config', 'doctor', 'cron'],
   Projects: ['project', 'platform', 'apikey', 'keys', 'provider', 'limits'],
   Users: ['user', 'team'],
   Data: ['database', 'collection', 'document', 'bucket', 'files', 'graphql'],

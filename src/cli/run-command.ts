@@ -108,8 +108,8 @@ async function withRuntime<T>(
   }
 }
 
-/** Commands are no servers: their log is for trouble only. */
-function forCommand(config: Config, { verbose, quiet }: Call['output']): Config {
+/** The configuration of a command: it is no server, so its log is for trouble only. */
+export function forCommand(config: Config, { verbose, quiet }: Call['output']): Config {
   return { ...config, logLevel: verbose ? 'debug' : quiet ? 'error' : 'warn', logFormat: config.logFormat ?? 'pretty' };
 }
 
@@ -138,8 +138,12 @@ export function requireKnownSchema({ unknown }: Pick<SchemaStatus, 'unknown'>): 
 /** Throws where the database was set up with another master key. */
 export async function requireMasterKey(appliance: Appliance): Promise<void> {
   const { runtime, features } = appliance;
-  if (await features.projects.masterKeyFits(runtime.db, operatorContext(appliance, null))) return;
-  throw new CommandError(
+  if (!(await features.projects.masterKeyFits(runtime.db, operatorContext(appliance, null)))) throw wrongMasterKey();
+}
+
+/** The database was set up with another master key. */
+export function wrongMasterKey(): CommandError {
+  return new CommandError(
     'unusable',
     'master_key_wrong',
     'This database was set up with another master key, so its secrets cannot be decrypted.',

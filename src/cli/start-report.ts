@@ -1,5 +1,6 @@
 import type { Appliance } from '#src/appliance.js';
 import { isOnLocalhost } from '#src/platform/config/localhost.js';
+import type { Config } from '#src/platform/config/schema.js';
 import { version } from '#src/platform/version.js';
 
 /** When each major version of Node.js stops getting security fixes (nodejs.org, release schedule). */
@@ -12,23 +13,54 @@ const endOfLife: Readonly<Record<string, string>> = {
   25: '2026-06-01',
 };
 
+/** A setting that is not for production, and what it means. */
+interface Risk {
+  readonly setting: 'SVC_RATE_LIMIT' | 'SVC_TOKENS_IN_RESPONSE' | 'SVC_WEBHOOK_ALLOW_INSECURE' | 'SVC_EGRESS_ALLOW';
+  readonly meaning: string;
+}
+
+/** Since when this version of Node.js gets no security fixes; undefined while it does. */
+export function nodeUnsupportedSince(nowMs: number): string | undefined {
+  const ends = endOfLife[process.versions.node.split('.')[0] ?? ''];
+  return ends !== undefined && Date.parse(ends) < nowMs ? ends : undefined;
+}
+
+/** The settings that are not for production. */
+export function settingsAtRisk(config: Config): Risk[] {
+  const risks: (Risk & { readonly isTaken: boolean })[] = [
+    {
+      setting: 'SVC_RATE_LIMIT',
+      meaning: 'passwords can be guessed without a limit',
+      isTaken: config.rateLimit === 'off',
+    },
+    {
+      setting: 'SVC_TOKENS_IN_RESPONSE',
+      meaning: 'while no mail is configured, anyone who knows an e-mail address can take over its account',
+      isTaken: config.tokensInResponse === 'any' && !isOnLocalhost(config.baseUrl),
+    },
+    {
+      setting: 'SVC_WEBHOOK_ALLOW_INSECURE',
+      meaning: 'outbound calls may use http and reach private addresses',
+      isTaken: config.allowInsecure,
+    },
+    {
+      setting: 'SVC_EGRESS_ALLOW',
+      meaning: 'outbound calls may reach addresses that are not public',
+      isTaken: config.egressAllow.length > 0,
+    },
+  ];
+  return risks.filter(({ isTaken }) => isTaken).map(({ setting, meaning }) => ({ setting, meaning }));
+}
+
 /** Tells the log what starts, on what, and which settings are not for production. */
 export async function reportStart({ runtime }: Appliance, unknownNames: readonly string[]): Promise<void> {
   const { log, driver, config, clock } = runtime;
   const node = process.versions.node;
   log.info('serve.starting', { version: version(), node, database: await driver.describe(), pid: process.pid });
-  const ends = endOfLife[node.split('.')[0] ?? ''];
-  if (ends !== undefined && Date.parse(ends) < clock.now())
-    log.warn('node.end-of-life', { node, since: ends, next: 'install a supported version of Node.js' });
+  const since = nodeUnsupportedSince(clock.now());
+  if (since !== undefined)
+    log.warn('node.end-of-life', { node, since, next: 'install a supported version of Node.js' });
   if (unknownNames.length > 0) log.warn('config.unknown-names', { names: unknownNames.join(', ') });
-  const warn = (setting: string, meaning: string) => log.warn('config.not-for-production', { setting, meaning });
-  if (config.rateLimit === 'off') warn('SVC_RATE_LIMIT', 'passwords can be guessed without a limit');
-  if (config.tokensInResponse === 'any' && !isOnLocalhost(config.baseUrl))
-    warn(
-      'SVC_TOKENS_IN_RESPONSE',
-      'while no mail is configured, anyone who knows an e-mail address can take over its account',
-    );
-  if (config.allowInsecure)
-    warn('SVC_WEBHOOK_ALLOW_INSECURE', 'outbound calls may use http and reach private addresses');
-  if (config.egressAllow.length > 0) warn('SVC_EGRESS_ALLOW', 'outbound calls may reach addresses that are not public');
+  for (const { setting, meaning } of settingsAtRisk(config))
+    log.warn('config.not-for-production', { setting, meaning });
 }

@@ -23,11 +23,15 @@ export interface Mailer {
   readonly isConfigured: boolean;
   /** Whatever goes wrong is an outcome. */
   send(mail: Mail): Promise<SendResult>;
+  /** Connects, logs in where the settings have a login, and sends nothing. */
+  probe(): Promise<SendResult>;
   close(): Promise<void>;
 }
 
 /** Milliseconds. */
 const timeouts = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 15_000 };
+/** Somebody waits for the answer. */
+const probeTimeouts = { dnsTimeout: 2000, connectionTimeout: 2000, greetingTimeout: 2000, socketTimeout: 2000 };
 const idleMs = 30_000;
 /** A bad sequence of commands, and a login that is wanted first (RFC 4954), are about the session and not about the mail. */
 const aboutSession = [503, 530];
@@ -45,6 +49,19 @@ export function createMailer({ smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'ma
       if (smtpUrl === undefined || from === undefined) throw new TypeError('no mail server is configured');
       if (!isMailAddress(mail.to)) return { ...refused('the address is not one'), isFinal: true };
       return hand(transporter.get, from, mail);
+    },
+    probe: async () => {
+      if (smtpUrl === undefined) throw new TypeError('no mail server is configured');
+      const { createTransport } = await import('nodemailer');
+      const probing = createTransport({ ...connectionOf(new URL(smtpUrl.reveal())), ...probeTimeouts });
+      try {
+        await probing.verify();
+        return accepted('');
+      } catch (error) {
+        return outcomeOf(error);
+      } finally {
+        probing.close();
+      }
     },
     close: async () => {
       if (transporter.isMade()) (await transporter.get()).close();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAppliance } from '#src/appliance.js';
+import { findingLevels } from '#src/cli/doctor/finding.js';
 import { exitCodes } from '#src/cli/exit.js';
 import { scopes } from '#src/contract/actor.js';
 import { errorCatalog } from '#src/contract/errors.js';
@@ -316,6 +317,15 @@ test('cli.md lists what a database may say', () => {
     readTable('docs/cli.md', 'database error').map(([type, codes, message]) => [code(type), codes, message]),
     conditions.map(({ type, codes, message }) => [type, codes.map((one) => `\`${one}\``).join(', '), message]),
   );
+});
+
+test('operations.md lists what doctor finds', () => {
+  const rows = readTable('docs/operations.md', 'finding');
+  same(
+    rows.map(([name, level]) => [code(name), level]),
+    Object.entries(findingLevels),
+  );
+  for (const [name, , meaning, fix] of rows) assert.ok(meaning && fix, name);
 });
 
 test('operations.md lists what the log may say', () => {

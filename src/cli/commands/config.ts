@@ -1,6 +1,4 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { parseFilesUrl } from '#src/platform/config/files-url.js';
+import { resolve } from 'node:path';
 import { ConfigError } from '#src/platform/config/load.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
@@ -9,11 +7,12 @@ import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
-import { errorCode, isAbsent } from '#src/platform/files.js';
+import { isAbsent } from '#src/platform/files.js';
 import { createRuntime } from '#src/platform/index.js';
 import { command } from '../command.js';
 import { maskUrl } from '../database-url.js';
 import { explain } from '../exit.js';
+import { fileStoreProblems, templatesProblems } from '../settings-problems.js';
 import { columns } from '../table.js';
 
 const show = command({
@@ -47,7 +46,11 @@ const check = command({
   needs: 'config',
   run: async ({ loaded: { config, file, unknownNames }, output }) => {
     const warnings = unknownNames.map((name) => `The environment has ${name}, which is no setting`);
-    const problems = [...tlsFileProblems(config), ...templatesProblems(config), ...(await filesProblems(config))];
+    const problems = [
+      ...tlsFileProblems(config),
+      ...templatesProblems(config),
+      ...(await fileStoreProblems(config, serviceProblem)),
+    ];
     const refusal = await databaseRefusal(config, warnings);
     for (const warning of warnings) output.note(`${warning}.`);
     if (problems.length > 0) {
@@ -82,43 +85,10 @@ async function databaseRefusal(config: Config, warnings: string[]): Promise<Data
   }
 }
 
-function templatesProblems({ templatesDir }: Config): string[] {
-  if (templatesDir === undefined || statSync(templatesDir, { throwIfNoEntry: false })?.isDirectory()) return [];
-  return [`SVC_TEMPLATES_DIR names no directory: ${resolve(templatesDir)}`];
-}
-
-/** Why a configured store does not take files. Nothing is left behind: a directory that is not there yet is made by the service. */
-async function filesProblems(config: Config): Promise<string[]> {
-  const problems: string[] = [];
-  for (const [key, url] of [
-    ['SVC_FILES_URL', config.filesUrl],
-    ['SVC_FILES_FROM', config.filesFrom],
-  ] as const) {
-    const location = url && parseFilesUrl(url.reveal());
-    if (location === undefined) continue;
-    const reason =
-      location.kind === 'disk' ? directoryProblem(resolve(location.directory)) : await serviceProblem(url, config);
-    if (reason !== undefined) problems.push(`${key} names a store that cannot be used: ${reason}`);
-  }
-  return problems;
-}
-
-async function serviceProblem(url: Secret | undefined, config: Config): Promise<string | undefined> {
+/** Writes, reads and deletes a small object. */
+async function serviceProblem(url: Secret, config: Config): Promise<string | undefined> {
   const store = openFileStoreAt(url, config, { log: { error: () => {}, warn: () => {} } });
   return probeFileStore(store).finally(() => store.close());
-}
-
-/** Why this user cannot make files in a directory, or the directory itself in the next one above that exists. */
-function directoryProblem(directory: string): string | undefined {
-  let at = directory;
-  while (!existsSync(at) && at !== dirname(at)) at = dirname(at);
-  try {
-    if (!statSync(at).isDirectory()) return `${at} is no directory`;
-    accessSync(at, constants.W_OK | constants.X_OK);
-    return undefined;
-  } catch (error) {
-    return `${at} cannot be written to (${errorCode(error)})`;
-  }
 }
 
 /** The text of a value as it may be shown; null where the setting is unset. */

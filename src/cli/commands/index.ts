@@ -9,6 +9,7 @@ import { listingCommands } from './commands.js';
 import { configCommands } from './config.js';
 import { cronCommands } from './cron.js';
 import { databaseCommands } from './database.js';
+import { doctorCommand } from './doctor.js';
 import { documentCommands } from './document.js';
 import { eventsCommands } from './events.js';
 import { filesCommands } from './files.js';
@@ -66,6 +67,7 @@ export const commands: readonly Command[] = [
   openapiCommand,
   ...graphqlCommands,
   ...configCommands,
+  doctorCommand,
   ...listingCommands,
   idsCommand,
   versionCommand,

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import type { Listener } from '#src/http/server.js';
 import { ConfigError, type LoadedConfig } from '#src/platform/config/load.js';
-import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
@@ -13,7 +12,7 @@ import { prepareDirectories } from '../directories.js';
 import { CommandError } from '../exit.js';
 import { valid, wholeNumber } from '../input.js';
 import { localUrl } from '../local-url.js';
-import { firstFreePort } from '../ports.js';
+import { otherPort } from '../ports.js';
 import { load, requireCurrentSchema, requireDatabase, requireKnownSchema, requireMasterKey } from '../run-command.js';
 import { serveUntilSignal } from '../serving.js';
 import { reportStart } from '../start-report.js';
@@ -150,15 +149,6 @@ async function listen(appliance: Appliance, loaded: LoadedConfig): Promise<Liste
       throw new ConfigError([`SVC_HOST and SVC_PORT: this process may not listen on ${address} (${code})`]);
     throw error;
   }
-}
-
-/** How to serve on another port, at an address that is right: on localhost it names the port too. */
-async function otherPort({ config: { host, port, baseUrl }, file }: LoadedConfig): Promise<string> {
-  const free = await firstFreePort(host, port + 1);
-  if (free === undefined) return 'end that process';
-  const { protocol, hostname, pathname } = new URL(baseUrl);
-  const address = isOnLocalhost(baseUrl) ? ` and SVC_BASE_URL=${protocol}//${hostname}:${free}${pathname}` : '';
-  return `end that process, or set SVC_PORT=${free}${address} in ${file ?? 'the environment'}`;
 }
 
 /** Written when everything is ready, so that signals can be sent as soon as the file exists. */

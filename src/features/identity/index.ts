@@ -127,7 +127,7 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
     ...base,
     secondFactor: secondFactor.service,
     logos: hostedPages.logos,
-    teams: { withoutOwner: teams.withoutOwner },
+    teams: { withoutOwner: teams.withoutOwner, allWithoutOwner: teams.allWithoutOwner },
     erasure: createErasure(runtime, { ...all, withdrawAll: teams.withdrawAll }),
     /** The users behind credentials that were accepted earlier. */
     eventReaders: createEventReaders(runtime, all),

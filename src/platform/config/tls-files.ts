@@ -26,6 +26,17 @@ export function tlsFileProblems({ tlsCert, tlsKey, baseUrl }: Config): string[] 
   return problems;
 }
 
+/** From when to when the configured certificate is valid, in milliseconds since 1970; undefined where none can be read. */
+export function tlsValidity({ tlsCert }: Pick<Config, 'tlsCert'>): { from: number; until: number } | undefined {
+  if (tlsCert === undefined) return undefined;
+  try {
+    const { validFrom, validTo } = new X509Certificate(readFileSync(tlsCert));
+    return { from: Date.parse(validFrom), until: Date.parse(validTo) };
+  } catch {
+    return undefined;
+  }
+}
+
 function read(setting: string, file: string, problems: string[]): Buffer | undefined {
   try {
     return readFileSync(file);

@@ -49,6 +49,8 @@ export interface Driver {
    * Postgres vacuums the tables. Throws DatabaseError.
    */
   scrub(tables: readonly string[]): Promise<void>;
+  /** The clock of the database's server, in milliseconds since 1970; undefined where the database is a file. */
+  serverTime(): Promise<number | undefined>;
   /** Words about the server for the start-up log. */
   describe(): Promise<string>;
   close(): Promise<void>;

@@ -143,6 +143,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
         }
       });
     },
+    serverTime: async () => {
+      const sql = 'select cast(extract(epoch from clock_timestamp()) * 1000 as text) as ms';
+      const [row] = await lease(undefined, (client) => rowsOf({ sql, values: [] }, client));
+      return Number(row?.ms);
+    },
     describe: async () => {
       const [row] = await lease(undefined, (client) => rowsOf({ sql: 'show server_version', values: [] }, client));
       return `PostgreSQL ${row?.server_version}`;

@@ -266,6 +266,7 @@ export async function openSqlite(
       }, longestWaitMs),
     scrub: () => scrub(file),
     listen: () => {},
+    serverTime: async () => undefined,
     describe: async () => {
       const [row] = await pools.others.use((connection) =>
         connection.all({ sql: 'select sqlite_version() as version', values: [] }),

@@ -16,12 +16,15 @@ interface FileCheck {
   readonly orphans: readonly string[];
 }
 
-/** Compares the database with the file store, both ways. What is being uploaded meanwhile is in neither list. */
+/**
+ * Compares the database with the file store, both ways; where a number is given, about so many objects of each. What is being uploaded meanwhile
+ * is in neither list.
+ */
 export function createFileCheck(
   { db, files, clock }: Pick<Runtime, 'db' | 'files' | 'clock'>,
   statements: FileStatements,
-): () => Promise<FileCheck> {
-  const findMissing = async () => {
+): (atMost?: number) => Promise<FileCheck> {
+  const findMissing = async (atMost: number) => {
     const missing: string[] = [];
     let objects = 0;
     let bytes = 0;
@@ -34,19 +37,22 @@ export function createFileCheck(
         bytes += Number(row.stored_size);
         if ((await files.size(after)) !== Number(row.stored_size)) missing.push(after);
       }
-      if (rows.length < jobLimits.batch) return { missing, objects, bytes };
+      if (rows.length < jobLimits.batch || objects >= atMost) return { missing, objects, bytes };
     }
   };
   const unknownOf = async (keys: readonly string[]): Promise<string[]> => {
     const known = new Set((await db.all(statements.known(keys))).map(({ key }) => String(key)));
     return keys.filter((key) => !known.has(key));
   };
-  const findOrphans = async () => {
+  const findOrphans = async (atMost: number) => {
     const orphans: string[] = [];
     const since = clock.now() - fileLimits.writingSeconds * 1000;
     let keys: string[] = [];
+    let seen = 0;
     for await (const { key } of files.list('')) {
       keys.push(key);
+      seen += 1;
+      if (seen >= atMost) break;
       if (keys.length < jobLimits.batch) continue;
       orphans.push(...(await unknownOf(keys)));
       keys = [];
@@ -54,9 +60,9 @@ export function createFileCheck(
     if (keys.length > 0) orphans.push(...(await unknownOf(keys)));
     return { orphans, since: instantOf(since) };
   };
-  return async () => {
-    const { missing, objects, bytes } = await findMissing();
-    const { orphans } = await findOrphans();
+  return async (atMost = Number.POSITIVE_INFINITY) => {
+    const { missing, objects, bytes } = await findMissing(atMost);
+    const { orphans } = await findOrphans(atMost);
     // What was removed while this looked is no difference.
     const stillMissing: string[] = [];
     for (const key of missing) if ((await unknownOf([key])).length === 0) stillMissing.push(key);

@@ -6,6 +6,7 @@ import { createSubjectErasure } from './erasure/index.js';
 import { createAuditJobs } from './sealing/jobs.js';
 import { createAuditKeys } from './sealing/keys.js';
 import { measureSealing } from './sealing/metrics.js';
+import { createRecentEntries } from './sealing/recent.js';
 import { createRetention } from './sealing/retention.js';
 import { createSealer } from './sealing/sealer.js';
 import { createVerification } from './sealing/verification.js';
@@ -27,7 +28,8 @@ export function createAuditFeature(runtime: Runtime) {
   const sealer = createSealer(runtime, store, keys);
   const verification = createVerification(runtime, store, keys);
   const retention = createRetention(runtime, store, { keys, verification });
-  const audit = createAudit(runtime, { store, keys, sealer, verification });
+  const recent = createRecentEntries(runtime, store, { keys, verification });
+  const audit = createAudit(runtime, { store, keys, sealer, verification, recent });
   const worker = createWorker({
     round: sealer.run,
     idle: async () => {},

@@ -1,10 +1,12 @@
 import { Failure } from '#src/contract/errors.js';
 import { auditLimits } from '#src/contract/limits.js';
+import type { Instant } from '#src/contract/shapes.js';
 import type { Runtime } from '#src/platform/index.js';
 import { auditEntries } from '../outbox/index.js';
 import type { Subject } from './chain/entry.js';
 import { printEntry, printHead, printHeader, printSegment } from './chain/export-file.js';
 import type { AuditKeys } from './sealing/keys.js';
+import type { RecentEntries } from './sealing/recent.js';
 import { type Sealer, signedHeadOf } from './sealing/sealer.js';
 import type { LogVerdict, Verification } from './sealing/verification.js';
 import { type AuditRow, type AuditStore, auditHeads, type EntryFilter } from './store.js';
@@ -36,6 +38,10 @@ interface Audit {
   /** The lines of an export. Throws Failure `general_unavailable` where entries are removed by the retention meanwhile. */
   exported(projectId: string | undefined): AsyncGenerator<string>;
   verify(notedHead?: string): Promise<LogVerdict>;
+  /** Verifies the signed head, the last entries before it, and some of those that wait: what is wrong, in a sentence. */
+  verifyRecent(): Promise<string | undefined>;
+  /** When the last sealed entry was recorded. */
+  lastRecorded(): Promise<Instant | undefined>;
   /** The public key that verifies an export; empty where nothing was sealed yet. */
   publicKey(): Promise<string>;
   /** Whether the log has entries of a project, which may be deleted. */
@@ -47,10 +53,14 @@ interface AuditDeps {
   readonly keys: AuditKeys;
   readonly sealer: Sealer;
   readonly verification: Verification;
+  readonly recent: RecentEntries;
 }
 
 /** Creates the service of the audit log. */
-export function createAudit({ db }: Pick<Runtime, 'db'>, { store, keys, sealer, verification }: AuditDeps): Audit {
+export function createAudit(
+  { db }: Pick<Runtime, 'db'>,
+  { store, keys, sealer, verification, recent }: AuditDeps,
+): Audit {
   const { withSubjects, pageAfter, segments } = verification;
   const head = async () => {
     const row = await db.one(store.head());
@@ -93,6 +103,8 @@ export function createAudit({ db }: Pick<Runtime, 'db'>, { store, keys, sealer, 
       if (signed !== undefined && signed.seq > 0) yield printHead(signed);
     },
     verify: verification.verify,
+    verifyRecent: recent.verify,
+    lastRecorded: recent.lastRecorded,
     publicKey: () => keys.publicText(db),
     hasProject: async (projectId) => (await db.one(store.hasProject(projectId))) !== undefined,
   };

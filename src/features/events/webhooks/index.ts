@@ -58,16 +58,17 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
   });
   db.onAnnounced(() => worker.nudge(fanOut.hasSubscribers() || isFollowed() ? undefined : unsubscribedMs));
   const oldestEvent = async () => (await db.one(stores.events.oldestWaiting()))?.oldest?.toString() ?? null;
+  const readBacklog = () => history.backlog(oldestEvent);
   runtime.metrics.beforeRender(async () => {
     // While the database is away the last values stand; that it is away is a metric of its own.
-    const backlog = await history.backlog(oldestEvent).catch(() => undefined);
+    const backlog = await readBacklog().catch(() => undefined);
     if (backlog !== undefined) metrics.backlog(backlog.waiting, backlog.oldestSeconds, backlog.dueSeconds);
   });
   projects.beforeRemoval(async (unit, projectId) => {
     for (const query of stores.events.remove(projectId)) await unit.run(query);
   });
   return {
-    webhooks: { ...webhooks, replayEvent: history.replayEvent, replaySome: history.replaySome },
+    webhooks: { ...webhooks, replayEvent: history.replayEvent, replaySome: history.replaySome, backlog: readBacklog },
     worker,
     erasure: createEventErasure(runtime),
     /** Registers who is told of projects whose events have new numbers, and who tells whether such news is urgent. */

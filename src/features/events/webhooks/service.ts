@@ -176,6 +176,9 @@ export function createWebhooks(
       unit.record('webhookSecretRotated', { resource: resource(webhook), payload });
       return { webhook, secret };
     },
+    /** Some of the webhooks of all projects that are disabled since nothing but failures came of them. */
+    disabledByFailures: async (limit: number): Promise<Webhook[]> =>
+      (await db.all(store.disabledByFailures(limit))).map((row) => webhooks.decode(row)),
     /** Ends the deliveries of a webhook until somebody enables it again. */
     disable: async (unit: Unit, webhook: Webhook, reason: string): Promise<void> => {
       await change(unit, webhook, { enabled: false });

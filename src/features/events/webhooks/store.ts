@@ -58,6 +58,16 @@ export function createWebhookStore(sql: Sql) {
     columns: () => returned,
     /** Of every project. */
     all: (): Query => sql.compile(knex(webhooks.name).select(returned)),
+    /** Success forgets since when a webhook fails; so does who enables it. */
+    disabledByFailures: (limit: number): Query =>
+      sql.compile(
+        knex(webhooks.name)
+          .where({ enabled: 0 })
+          .whereNotNull('failing_since')
+          .orderBy(['project_id', 'id'])
+          .limit(limit)
+          .select(returned),
+      ),
     insert: (row: Webhook): Query =>
       sql.compile(knex(webhooks.name).insert(webhooks.encode(row)).onConflict().ignore().returning('id')),
     update: (projectId: string, id: string, change: Partial<Webhook>): Query =>

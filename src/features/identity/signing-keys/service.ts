@@ -2,6 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { signingKeyLife } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import { kidPattern, type SigningAlgorithm, signingAlgorithms } from '#src/contract/signing-key.js';
+import { instantOf } from '#src/platform/clock.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -12,6 +13,8 @@ import { createKeyReads } from './keys/reads.js';
 import { currentOf, nextOf } from './keys/states.js';
 import { type SigningKey, type SigningKeyStore, signingKeys } from './store.js';
 import { type SigningKeyStatus, toStatus } from './view.js';
+
+const dayMs = 86_400_000;
 
 /** The keys that sign the JWTs of each project. They are made on first need and change their state by the clock. */
 export interface SigningKeys {
@@ -32,6 +35,8 @@ export interface SigningKeys {
   revoke(by: AuditContext, project: Project, kid: string): Promise<void>;
   /** The project of a key. Throws Failure `signing_key_not_found`. */
   projectOf(reader: Reader, kid: string): Promise<string>;
+  /** Keys of all projects that have signed for a day longer than they should, and have no successor. */
+  overdue(): Promise<Pick<SigningKey, 'projectId' | 'alg' | 'kid' | 'signsFrom'>[]>;
   /** Every key of a project with its state. */
   status(project: Project): Promise<SigningKeyStatus[]>;
 }
@@ -111,6 +116,10 @@ export function createSigningKeys(
       const row = kidPattern.test(kid) ? await reader.one(store.find(kid)) : undefined;
       if (row === undefined) throw new Failure('signing_key_not_found');
       return signingKeys.decode(row).projectId;
+    },
+    overdue: async () => {
+      const since = instantOf(clock.now() - (signingKeyLife.days + 1) * dayMs);
+      return (await db.all(store.old(since))).map((row) => signingKeys.decode(row));
     },
     status: async (project) => toStatus(await latest(project.id), clock.now()),
   };

@@ -1,4 +1,4 @@
-import type { Unit } from '#src/platform/db/unit.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Lists } from '#src/platform/list-query/index.js';
 import type { Courier, Limits, Projects } from '../../installation/index.js';
@@ -42,6 +42,12 @@ export function createTeamsFeature(runtime: Runtime, deps: Deps) {
   const within = { ...deps, teams, membershipRepository };
   return {
     withoutOwner: membershipRepository.withoutOwner,
+    /** Some of the teams of all projects that have members, and no owner among them. */
+    allWithoutOwner: async (reader: Reader, limit: number): Promise<{ projectId: string; teamId: string }[]> =>
+      (await reader.all(store.allWithoutOwner(limit))).map((row) => ({
+        projectId: String(row.project_id),
+        teamId: String(row.team_id),
+      })),
     /** Ends every open invitation to one of the recipients, when who they reach is erased. */
     withdrawAll: (unit: Unit, projectId: string, recipients: readonly string[]): Promise<number> =>
       unit.run(store.withdrawAll(projectId, recipients)),

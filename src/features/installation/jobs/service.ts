@@ -21,6 +21,8 @@ interface Jobs {
   readonly names: readonly string[];
   /** Every job, and how its last run went. */
   list(): Promise<JobState[]>;
+  /** Jobs whose process was gone before it gave the lease back, and which no other has taken over. */
+  abandoned(): Promise<string[]>;
   /** Runs a job if it is due and no other process is at it, and waits where this process is; never rejects. */
   tick(name: string): Promise<void>;
   /** Runs every job that is due: missed slots once, and what a holder that is gone has left. */
@@ -66,6 +68,10 @@ export function createJobs(runtime: JobDeps, jobs: readonly Job[]): Jobs {
         const row = rows.get(job.name);
         return toJobState(job, row, row !== undefined && leases.isHeld(row), instantOf(timetable().next(clock.now())));
       });
+    },
+    abandoned: async () => {
+      const rows = [...(await leases.rows()).values()].filter((row) => executor.has(row.name));
+      return rows.filter((row) => row.owner !== null && !leases.isHeld(row)).map(({ name }) => name);
     },
     tick,
     sweep,

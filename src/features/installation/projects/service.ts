@@ -48,6 +48,8 @@ export interface Projects extends Platforms, Origins {
   remove(by: AuditContext, id: string): Promise<void>;
   /** Whether the database was set up with this master key. The first caller stores a mark; later ones only read it. */
   masterKeyFits(db: Pick<Database, 'one' | 'work'>, by: AuditContext): Promise<boolean>;
+  /** Whether the database was set up with another master key; stores nothing. */
+  hasOtherMasterKey(reader: Reader): Promise<boolean>;
 }
 
 type Deps = Pick<Runtime, 'db' | 'clock' | 'random' | 'sealing' | 'config'>;
@@ -154,6 +156,10 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
       };
       const row = (await database.one(store.fact('key_check'))) ?? (await database.work(by, mark));
       return row?.value === sealing.keyCheck;
+    },
+    hasOtherMasterKey: async (reader) => {
+      const row = await reader.one(store.fact('key_check'));
+      return row !== undefined && row.value !== sealing.keyCheck;
     },
   };
 }

@@ -45,7 +45,7 @@ export function createVerification(
     (await db.all(store.segments())).map((row) => auditSegments.decode(row));
 
   /** Returns how many personal values of an entry are gone. */
-  const checkContent = ({ row, subjects }: EntryWithSubjects, verifier: ChainVerifier): number => {
+  const checkContent = ({ row, subjects }: EntryWithSubjects, verifier: Pick<ChainVerifier, 'report'>): number => {
     const erased = erasedOf(row.data, subjects);
     if (sealing.auditMac(recordedText(row)) !== row.mac)
       verifier.report(row.seq, `The HMAC of the entry ${row.id} is wrong: it was changed or added outside of svc.`);
@@ -109,6 +109,7 @@ export function createVerification(
   return {
     checkRange,
     segments,
+    checkContent,
     withSubjects,
     pageAfter,
     /** Verifies everything; what is removed by the retention meanwhile is no finding. */

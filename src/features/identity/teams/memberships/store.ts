@@ -97,6 +97,13 @@ export function createMembershipStore(sql: Sql) {
           .whereRaw(`replace(roles, ?, '') <> roles`, [`"${ownerRole}"`])
           .distinct('team_id'),
       ),
+    /** Some of the teams of all projects that have members, and no owner among them. */
+    allWithoutOwner: (limit: number): Query =>
+      sql.text(
+        `select project_id, team_id from memberships where confirm = 1 group by project_id, team_id
+          having max(case when replace(roles, ?, '') <> roles then 1 else 0 end) = 0 order by project_id, team_id limit ?`,
+        [`"${ownerRole}"`, limit],
+      ),
     /** Keeps others from changing the members of a team, one after the other by id, until the unit ends. */
     lockMembers: (projectId: string, teamId: string): Query =>
       sql.compile(

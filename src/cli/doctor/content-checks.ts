@@ -1,0 +1,134 @@
+import type { Appliance } from '#src/appliance.js';
+import { FileStoreError } from '#src/platform/file-store/index.js';
+import { shellWord } from '../exit.js';
+import type { Check } from './check.js';
+import { type Finding, found } from './finding.js';
+
+/** Findings of one kind that are named; who mends these sees the others with the next run. */
+const named = 10;
+/** Objects of the file store that are looked at, each way. */
+const objects = 1000;
+/** Deliveries that are due are begun within seconds by a server. */
+const behindSeconds = 300;
+
+/** The checks of what the database and the file store hold. */
+export const contentChecks: readonly Check<Appliance>[] = [
+  { name: 'the jobs', alone: 'svc cron list', run: jobs },
+  {
+    name: 'the audit log',
+    alone: 'svc audit verify',
+    run: async ({ features }) => {
+      const problem = await features.audit.verifyRecent();
+      return problem === undefined
+        ? []
+        : [found('audit_broken', `The audit log was changed. ${problem}`, 'svc audit verify')];
+    },
+  },
+  { name: 'the webhooks', alone: 'svc webhook list --project ID', run: webhooks },
+  {
+    name: 'the signing keys',
+    alone: 'svc keys status',
+    run: async ({ features }) =>
+      (await features.signingKeys.overdue())
+        .slice(0, named)
+        .map(({ projectId, alg, kid, signsFrom }) =>
+          found(
+            'signing_key_old',
+            `The key ${kid} (${alg}) of the project ${projectId} signs since ${signsFrom}, and no successor is published.`,
+            `svc keys rotate --project ${shellWord(projectId)}`,
+          ),
+        ),
+  },
+  {
+    name: 'the teams',
+    run: async ({ runtime, features }) =>
+      (await features.teams.allWithoutOwner(runtime.db, named)).map(({ projectId, teamId }) =>
+        found(
+          'team_without_owner',
+          `The team ${teamId} of the project ${projectId} has members and no owner: only server keys can change it.`,
+          `svc team add ${shellWord(teamId)} USER --project ${shellWord(projectId)} --roles owner`,
+        ),
+      ),
+  },
+  {
+    name: 'slow queries',
+    alone: 'svc collection advise',
+    run: async ({ runtime, features }) =>
+      (await features.scans.advise(runtime.db, {})).slice(0, named).map((scan) => {
+        const place = `${scan.projectId}/${scan.databaseId}/${scan.collectionId}`;
+        const message = `No index serves the list ${scan.list} of ${place}, which took up to ${scan.longestMs} ms.`;
+        return found('query_slow', message, scan.command ?? (scan.note || 'svc collection advise'));
+      }),
+  },
+];
+
+/** The checks that ask other servers than the database. */
+export const remoteChecks: readonly Check<Appliance>[] = [
+  { name: 'the mail server', alone: 'svc mail test --to ADDRESS', run: mailServer },
+  { name: 'the files', alone: 'svc files check', run: files },
+];
+
+async function jobs({ features }: Appliance): Promise<Finding[]> {
+  const failed = (await features.jobs.list()).flatMap(({ name, lastError }) =>
+    lastError === null
+      ? []
+      : [found('job_failed', `The last run of the job ${name} failed: ${lastError}`, `svc cron run ${name}`)],
+  );
+  const abandoned = (await features.jobs.abandoned()).map((name) =>
+    found(
+      'job_abandoned',
+      `The process that ran the job ${name} is gone, and no other has run it.`,
+      `svc cron run ${name}`,
+    ),
+  );
+  return [...failed, ...abandoned];
+}
+
+async function webhooks({ features }: Appliance): Promise<Finding[]> {
+  const disabled = (await features.webhooks.disabledByFailures(named)).map(({ projectId, id, failingSince }) =>
+    found(
+      'webhook_disabled',
+      `The webhook ${id} of the project ${projectId} is disabled: nothing but failures since ${failingSince}.`,
+      `svc webhook update ${shellWord(id)} --project ${shellWord(projectId)} --enabled on`,
+    ),
+  );
+  const { waiting, dueSeconds } = await features.webhooks.backlog();
+  if (dueSeconds < behindSeconds) return disabled;
+  const message = `Events wait for webhooks since ${Math.round(dueSeconds)} s (deliveries that wait: ${waiting}).`;
+  return [
+    ...disabled,
+    found('webhooks_behind', message, 'svc serve, unless a server runs; its log tells what keeps it'),
+  ];
+}
+
+async function mailServer({ runtime: { mailer } }: Appliance): Promise<Finding[]> {
+  if (!mailer.isConfigured) return [];
+  const fix = 'correct SVC_SMTP_URL, then svc mail test --to ADDRESS';
+  const result = await mailer.probe();
+  if (result.ok) return [];
+  if (!result.isAnswered) return [found('mail_unreachable', `The mail server cannot be used: ${result.error}.`, fix)];
+  return [found('mail_refused', `The mail server refuses the service: ${result.error}.`, fix)];
+}
+
+async function files({ features }: Appliance): Promise<Finding[]> {
+  try {
+    const { missing, files: damaged, orphans } = await features.checkFiles(objects);
+    const [first] = damaged;
+    const name = first === undefined ? missing[0] : `${first.projectId}/${first.bucketId}/${first.fileId}`;
+    const lost = found(
+      'files_missing',
+      `The file store lacks the bytes of ${missing.length} objects, such as those of ${name}.`,
+      'restore them from a backup of the file store, or delete the files; svc files check lists them',
+    );
+    const unknown = found(
+      'files_unknown',
+      `The file store has ${orphans.length} objects that no file names, such as ${orphans[0]}.`,
+      'delete them from the file store; svc files check lists them',
+    );
+    return [...(missing.length > 0 ? [lost] : []), ...(orphans.length > 0 ? [unknown] : [])];
+  } catch (error) {
+    if (!(error instanceof FileStoreError)) throw error;
+    const message = `The file store cannot be used: ${error.reason}.`;
+    return [found('file_store_unusable', message, 'svc config check')];
+  }
+}

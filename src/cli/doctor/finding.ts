@@ -1,0 +1,76 @@
+import type { DatabaseError } from '#src/platform/db/database-error.js';
+import { explain } from '../exit.js';
+
+/** How much a finding matters: an error makes the command fail, a warning can become one, an info may be meant to be so. */
+export type Level = 'error' | 'warning' | 'info';
+
+/** What `svc doctor` can find by itself, with the level of each; docs/operations.md lists them. What a database says has the types of its conditions. */
+export const findingLevels = {
+  configuration_invalid: 'error',
+  setting_unknown: 'warning',
+  settings_file_readable: 'error',
+  data_directory_missing: 'error',
+  data_directory_unusable: 'error',
+  data_directory_readable: 'warning',
+  database_file_readable: 'warning',
+  disk_full: 'error',
+  disk_nearly_full: 'warning',
+  node_end_of_life: 'warning',
+  tls_unusable: 'error',
+  tls_expired: 'error',
+  tls_expires_soon: 'warning',
+  base_url_insecure: 'warning',
+  proxies_untrusted: 'warning',
+  tokens_in_response: 'warning',
+  rate_limit_off: 'warning',
+  insecure_targets: 'warning',
+  private_targets: 'info',
+  mail_not_configured: 'warning',
+  mail_unreachable: 'error',
+  mail_refused: 'error',
+  templates_missing: 'error',
+  template_faulty: 'error',
+  port_taken: 'error',
+  file_store_unusable: 'error',
+  files_move_unfinished: 'warning',
+  files_missing: 'error',
+  files_unknown: 'warning',
+  database_file_missing: 'error',
+  schema_pending: 'error',
+  schema_newer: 'error',
+  master_key_wrong: 'error',
+  clock_behind: 'error',
+  clock_differs: 'warning',
+  job_failed: 'warning',
+  job_abandoned: 'warning',
+  audit_broken: 'error',
+  webhook_disabled: 'warning',
+  webhooks_behind: 'warning',
+  signing_key_old: 'warning',
+  team_without_owner: 'info',
+  query_slow: 'warning',
+  check_failed: 'error',
+} as const satisfies Readonly<Record<string, Level>>;
+
+/** A code of the table. */
+export type FindingCode = keyof typeof findingLevels;
+
+/** Something that is not as it should be, and what mends it. */
+export interface Finding {
+  readonly code: string;
+  readonly level: Level;
+  readonly message: string;
+  /** A command wherever one mends it. */
+  readonly fix: string;
+}
+
+/** A finding of the table. */
+export function found(code: FindingCode, message: string, fix: string): Finding {
+  return { code, level: findingLevels[code], message, fix };
+}
+
+/** What the database says, as every command would tell it. */
+export function saidByDatabase(error: DatabaseError): Finding {
+  const { type, message, fix } = explain(error);
+  return { code: type, level: 'error', message, fix };
+}

@@ -1,0 +1,133 @@
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { dirname, resolve } from 'node:path';
+import { parseFilesUrl } from '#src/platform/config/files-url.js';
+import type { LoadedConfig } from '#src/platform/config/load.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { parseDatabaseUrl } from '#src/platform/db/index.js';
+import { isAbsent } from '#src/platform/files.js';
+import { shellWord } from '../exit.js';
+import { localUrl } from '../local-url.js';
+import { otherPort } from '../ports.js';
+import { unusableReason } from '../settings-problems.js';
+import { nodeUnsupportedSince } from '../start-report.js';
+import type { Check } from './check.js';
+import { type Finding, found } from './finding.js';
+import { everybody } from './settings-checks.js';
+
+const mebibyte = 1024 * 1024;
+/** Below this, databases fail at any moment. */
+const fullBytes = 100 * mebibyte;
+/** Below both, there is little room left: large disks need no tenth of theirs. */
+const scarce = { bytes: 5 * 1024 * mebibyte, part: 0.1 };
+const answerMs = 2000;
+
+/** The version of Node.js, which needs no settings. */
+export const nodeCheck: Check<unknown> = {
+  name: 'Node.js',
+  run: () => {
+    const since = nodeUnsupportedSince(Date.now());
+    if (since === undefined) return [];
+    const message = `Node.js ${process.versions.node} gets no security fixes since ${since}.`;
+    return [found('node_end_of_life', message, 'install a supported version from https://nodejs.org/en/download')];
+  },
+};
+
+/** The checks of what stands around the service on this machine. */
+export const machineChecks: readonly Check<LoadedConfig>[] = [
+  { name: 'the data directory', run: ({ config }) => dataDirectory(resolve(config.dataDir)) },
+  {
+    name: 'the database file',
+    run: ({ config }) => {
+      const file = fileOf(config);
+      if (file === null || isAbsent(file) || (statSync(file).mode & everybody) === 0) return [];
+      const message = `Everybody on this machine can use ${file}, the database.`;
+      return [found('database_file_readable', message, `chmod o-rwx ${shellWord(file)}`)];
+    },
+  },
+  { name: 'room on the disk', run: ({ config }) => disks(config) },
+  { name: 'the port', run: port },
+];
+
+function dataDirectory(directory: string): Finding[] {
+  const word = shellWord(directory);
+  if (isAbsent(directory)) {
+    const message = `The data directory ${directory} does not exist.`;
+    return [found('data_directory_missing', message, `correct SVC_DATA_DIR, or make it: mkdir -p -m 0700 ${word}`)];
+  }
+  const reason = unusableReason(directory);
+  if (reason !== undefined) {
+    const fix = 'correct SVC_DATA_DIR, or run the command as the owner of the directory';
+    return [found('data_directory_unusable', `The data directory cannot be used: ${reason}.`, fix)];
+  }
+  if ((statSync(directory).mode & everybody) === 0) return [];
+  return [found('data_directory_readable', `Everybody on this machine can use ${directory}.`, `chmod o-rwx ${word}`)];
+}
+
+function fileOf({ databaseUrl }: Config): string | null {
+  const { file } = parseDatabaseUrl(databaseUrl.reveal());
+  return file === null ? null : resolve(file);
+}
+
+/** Room where this machine stores something; each disk is named once. */
+function disks(config: Config): Finding[] {
+  const file = fileOf(config);
+  const location = config.filesUrl && parseFilesUrl(config.filesUrl.reveal());
+  const directories = [config.dataDir, ...(file === null ? [] : [dirname(file)])];
+  if (location?.kind === 'disk') directories.push(location.directory);
+  const byDevice = new Map<number, string>();
+  for (const directory of directories.map((one) => resolve(one)).filter((one) => existsSync(one))) {
+    const { dev } = statSync(directory);
+    if (!byDevice.has(dev)) byDevice.set(dev, directory);
+  }
+  return [...byDevice.values()].flatMap((directory) => {
+    const { bavail, blocks, bsize } = statfsSync(directory);
+    return roomOn(directory, bavail * bsize, blocks * bsize);
+  });
+}
+
+/** What is found of a disk with so many bytes free. */
+export function roomOn(directory: string, free: number, total: number): Finding[] {
+  const fix = `make room on the disk of ${directory}`;
+  const message = `The disk of ${directory} has ${Math.floor(free / mebibyte)} MiB left.`;
+  if (free < fullBytes) return [found('disk_full', message, fix)];
+  return free < scarce.bytes && free < scarce.part * total ? [found('disk_nearly_full', message, fix)] : [];
+}
+
+/** A server that runs is none, and neither is one that does not. */
+async function port(loaded: LoadedConfig): Promise<Finding[]> {
+  const { config } = loaded;
+  if (config.port === 0 || (await listenerOn(config)) !== 'other') return [];
+  const message = `Another program than svc listens on ${config.host} port ${config.port}.`;
+  return [found('port_taken', message, await otherPort(loaded))];
+}
+
+/** Who answers `/healthz` on the port of the server. */
+function listenerOn(config: Config): Promise<'svc' | 'other' | 'nobody'> {
+  const url = new URL('/healthz', localUrl(config, config.port));
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  return new Promise((answered) => {
+    // The certificate is for the public name.
+    const asked = send(url, { timeout: answerMs, agent: false, rejectUnauthorized: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        text += part;
+        if (text.length > 1000) asked.destroy();
+      });
+      response.on('end', () => answered(text === '{"status":"ok"}' ? 'svc' : 'other'));
+    });
+    asked.on('timeout', () => asked.destroy());
+    asked.on('error', (error) => answered(isRefused(error) ? 'nobody' : 'other'));
+    asked.on('close', () => answered('other'));
+    asked.end();
+  });
+}
+
+/** With two addresses of a name, Node tells of both in one error. */
+function isRefused(error: Error): boolean {
+  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+  const codes = errors.map((one) => (one instanceof Error && 'code' in one ? one.code : undefined));
+  return codes.every((code) => ['ECONNREFUSED', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(String(code)));
+}

@@ -1,0 +1,136 @@
+import { statSync } from 'node:fs';
+import { lintTexts, messageNames } from '#src/features/index.js';
+import type { LoadedConfig } from '#src/platform/config/load.js';
+import { isOnLocalhost } from '#src/platform/config/localhost.js';
+import { tlsFileProblems, tlsValidity } from '#src/platform/config/tls-files.js';
+import { createTemplates } from '#src/platform/templates.js';
+import { shellWord } from '../exit.js';
+import { fileStoreProblems, templatesProblems } from '../settings-problems.js';
+import { settingsAtRisk } from '../start-report.js';
+import type { Check } from './check.js';
+import { type Finding, found } from './finding.js';
+
+/** The mode bits by which everybody on the machine may do something. */
+export const everybody = 0o007;
+const expiresSoonMs = 14 * 86_400_000;
+
+const riskCodes = {
+  SVC_RATE_LIMIT: 'rate_limit_off',
+  SVC_TOKENS_IN_RESPONSE: 'tokens_in_response',
+  SVC_WEBHOOK_ALLOW_INSECURE: 'insecure_targets',
+  SVC_EGRESS_ALLOW: 'private_targets',
+} as const;
+
+const remedies = {
+  SVC_RATE_LIMIT: 'remove SVC_RATE_LIMIT from the settings',
+  SVC_TOKENS_IN_RESPONSE: 'remove SVC_TOKENS_IN_RESPONSE from the settings, and configure SVC_SMTP_URL',
+  SVC_WEBHOOK_ALLOW_INSECURE:
+    'remove SVC_WEBHOOK_ALLOW_INSECURE from the settings; SVC_EGRESS_ALLOW names single addresses',
+  SVC_EGRESS_ALLOW: 'nothing, if applications need these addresses',
+} as const;
+
+/** The checks that need the settings only. */
+export const settingsChecks: readonly Check<LoadedConfig>[] = [
+  {
+    name: 'the names of settings',
+    run: ({ unknownNames }) =>
+      unknownNames.map((name) =>
+        found('setting_unknown', `The environment has ${name}, which is no setting.`, 'correct or remove it'),
+      ),
+  },
+  {
+    name: 'the settings file',
+    run: ({ file }) => {
+      if (file === null || (statSync(file).mode & everybody) === 0) return [];
+      const message = `Everybody on this machine can use ${file}, which holds the master key.`;
+      return [found('settings_file_readable', message, `chmod o-rwx ${shellWord(file)}`)];
+    },
+  },
+  {
+    name: 'settings that are not for production',
+    run: ({ config }) =>
+      settingsAtRisk(config).map(({ setting, meaning }) =>
+        found(riskCodes[setting], `${setting} is set: ${meaning}.`, remedies[setting]),
+      ),
+  },
+  { name: 'the certificate', run: certificate },
+  { name: 'the public address', run: publicAddress },
+  {
+    name: 'the mail settings',
+    run: ({ config }) => {
+      if (config.smtpUrl !== undefined || isOnLocalhost(config.baseUrl)) return [];
+      const message = 'No mail server is configured: invitations, verification and recovery reach nobody.';
+      return [found('mail_not_configured', message, 'set SVC_SMTP_URL and SVC_MAIL_FROM')];
+    },
+  },
+  {
+    name: 'the templates of messages',
+    alone: 'svc mail check',
+    run: async ({ config }) => {
+      const missing = templatesProblems(config);
+      if (missing.length > 0)
+        return missing.map((problem) => found('templates_missing', `${problem}.`, 'correct SVC_TEMPLATES_DIR'));
+      const faults = await lintTexts(createTemplates(config), messageNames);
+      const fix = (file: string) => `correct ${file}, or remove it to use that of svc`;
+      return faults.map(({ file, line, message }) =>
+        found('template_faulty', `${file}:${line}: ${message}`, fix(file)),
+      );
+    },
+  },
+  {
+    name: 'the directories of files',
+    run: async ({ config }) => {
+      // Whether a service takes files is known once something was written to it, which is for svc config check.
+      const problems = await fileStoreProblems(config, async () => undefined);
+      return problems.map((problem) =>
+        found('file_store_unusable', `${problem}.`, 'correct the setting, or the permissions of the directory'),
+      );
+    },
+  },
+  {
+    name: 'the move of files',
+    run: ({ config }) => {
+      if (config.filesFrom === undefined) return [];
+      const message = 'SVC_FILES_FROM is set: a move of the files to another store is not finished.';
+      return [found('files_move_unfinished', message, 'svc files move --yes')];
+    },
+  },
+];
+
+function certificate({ config }: LoadedConfig): Finding[] {
+  const problems = tlsFileProblems(config);
+  if (problems.length > 0)
+    return problems.map((problem) => found('tls_unusable', `${problem}.`, 'correct the settings or the files'));
+  const validity = tlsValidity(config);
+  if (validity === undefined) return [];
+  const { from, until } = validity;
+  const fix = `renew the certificate in ${config.tlsCert}, then restart the server`;
+  const now = Date.now();
+  if (until <= now || from > now)
+    return [found('tls_expired', `The certificate of SVC_TLS_CERT is not valid now: ${range(from, until)}.`, fix)];
+  if (until - now > expiresSoonMs) return [];
+  return [found('tls_expires_soon', `The certificate of SVC_TLS_CERT expires soon: ${range(from, until)}.`, fix)];
+}
+
+const range = (from: number, until: number) => `${new Date(from).toISOString()} to ${new Date(until).toISOString()}`;
+
+function publicAddress({ config }: LoadedConfig): Finding[] {
+  const { baseUrl, tlsCert, trustedProxies } = config;
+  if (isOnLocalhost(baseUrl)) return [];
+  if (new URL(baseUrl).protocol === 'http:') {
+    const message = `SVC_BASE_URL is ${baseUrl}: passwords and sessions cross the network unencrypted.`;
+    return [
+      found(
+        'base_url_insecure',
+        message,
+        'serve https by a proxy or SVC_TLS_CERT, and let SVC_BASE_URL begin with https:',
+      ),
+    ];
+  }
+  if (tlsCert !== undefined || trustedProxies.length > 0) return [];
+  const message =
+    'A proxy speaks https for this server, but SVC_TRUSTED_PROXIES is not set: all clients share its address and its rate limits.';
+  return [
+    found('proxies_untrusted', message, 'set SVC_TRUSTED_PROXIES to the address of the proxy, such as 127.0.0.1/32'),
+  ];
+}

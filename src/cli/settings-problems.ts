@@ -1,0 +1,47 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parseFilesUrl } from '#src/platform/config/files-url.js';
+import type { Config } from '#src/platform/config/schema.js';
+import type { Secret } from '#src/platform/config/secret.js';
+import { errorCode } from '#src/platform/files.js';
+
+/** Why the directory of texts cannot be used; empty where it can, and where none is set. */
+export function templatesProblems({ templatesDir }: Pick<Config, 'templatesDir'>): string[] {
+  if (templatesDir === undefined || statSync(templatesDir, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return [`SVC_TEMPLATES_DIR names no directory: ${resolve(templatesDir)}`];
+}
+
+/**
+ * Why a configured store does not take files. Of a service the given function tells. Nothing is left behind: a directory that is not there yet is
+ * made by the service.
+ */
+export async function fileStoreProblems(
+  config: Config,
+  problemOfService: (url: Secret, config: Config) => Promise<string | undefined>,
+): Promise<string[]> {
+  const problems: string[] = [];
+  for (const [key, url] of [
+    ['SVC_FILES_URL', config.filesUrl],
+    ['SVC_FILES_FROM', config.filesFrom],
+  ] as const) {
+    const location = url && parseFilesUrl(url.reveal());
+    if (url === undefined || location === undefined) continue;
+    const reason =
+      location.kind === 'disk' ? unusableReason(resolve(location.directory)) : await problemOfService(url, config);
+    if (reason !== undefined) problems.push(`${key} names a store that cannot be used: ${reason}`);
+  }
+  return problems;
+}
+
+/** Why this user cannot make files in a directory, or the directory itself in the next one above that exists. */
+export function unusableReason(directory: string): string | undefined {
+  let at = directory;
+  while (!existsSync(at) && at !== dirname(at)) at = dirname(at);
+  try {
+    if (!statSync(at).isDirectory()) return `${at} is no directory`;
+    accessSync(at, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return `${at} cannot be written to (${errorCode(error)})`;
+  }
+}
