@@ -3,23 +3,29 @@ import { attributeTypes, type Collection, isToOne, type Relation, shownAttribute
 /** What a value of a column is in TypeScript; whole numbers past 2^53 are bigints in the SDKs. */
 const types = { text: 'string', integer: 'number | bigint', double: 'number', boolean: 'boolean' } as const;
 
+/** What the SDKs call a document, by service: the model, and the end of the names of interfaces. */
+const forms = [
+  { model: 'Models.Document', ending: '', word: 'document of the collection' },
+  { model: 'Models.Row', ending: 'Row', word: 'row of the table' },
+] as const;
+type Form = (typeof forms)[number];
+
 /**
- * Prints TypeScript types of the documents in these collections, for the type parameter of the SDKs' `Databases` and `TablesDB`: an interface
- * for each collection, and what it is created from.
+ * Prints TypeScript types of the documents in these collections, for the type parameters of the SDKs: an interface for each collection that
+ * `Databases` reads, and one for the same as rows, which `TablesDB` reads.
  */
 export function typesOf(collections: readonly Collection[], sdk: string): string {
-  const names = new Set<string>();
-  const lines = collections.flatMap((collection) => {
-    const name = freeName(nameOf(collection), names);
-    const fields = shownAttributes(collection).map((attribute) => `  ${fieldOf(attribute)};`);
-    return [
+  const taken = new Set<string>();
+  const names = new Map(collections.map((collection) => [collection.number, freeName(nameOf(collection), taken)]));
+  const lines = collections.flatMap((collection) =>
+    forms.flatMap((form) => [
       '',
-      `/** A document of the collection ${printComment(collection.id)} in the database ${printComment(collection.databaseId)}. */`,
-      `export interface ${name} extends Models.Document {`,
-      ...fields,
+      `/** A ${form.word} ${printComment(collection.id)} in the database ${printComment(collection.databaseId)}. */`,
+      `export interface ${names.get(collection.number)}${form.ending} extends ${form.model} {`,
+      ...shownAttributes(collection).map((attribute) => `  ${fieldOf(attribute, form, names)};`),
       '}',
-    ];
-  });
+    ]),
+  );
   return [`import type { Models } from '${sdk}';`, ...lines].join('\n');
 }
 
@@ -30,18 +36,26 @@ function nameOf({ databaseId, id }: Collection): string {
   return /^\d/.test(name) ? `Collection${name}` : name;
 }
 
-function freeName(name: string, names: Set<string>, number = 1): string {
+/** A name that is free for every form. */
+function freeName(name: string, taken: Set<string>, number = 1): string {
   const candidate = number === 1 ? name : `${name}${number}`;
-  if (names.has(candidate)) return freeName(name, names, number + 1);
-  names.add(candidate);
+  const all = forms.map(({ ending }) => candidate + ending);
+  if (all.some((one) => taken.has(one))) return freeName(name, taken, number + 1);
+  for (const one of all) taken.add(one);
   return candidate;
 }
 
 /** A relationship shows an id, or what is selected of the document; one to many is there only where it is selected. */
-function fieldOf(attribute: Collection['attributes'][number] | Relation): string {
+function fieldOf(
+  attribute: Collection['attributes'][number] | Relation,
+  { model, ending }: Form,
+  names: ReadonlyMap<number, string>,
+): string {
   const key = printKey(attribute.key);
   if (!('link' in attribute)) return `${key}: ${typeOf(attribute)}`;
-  return isToOne(attribute) ? `${key}: string | Models.Document | null` : `${key}?: Models.Document[]`;
+  const name = names.get(attribute.related.number);
+  const related = name === undefined ? model : name + ending;
+  return isToOne(attribute) ? `${key}: string | ${related} | null` : `${key}?: ${related}[]`;
 }
 
 function typeOf({ type, array, required, elements }: Collection['attributes'][number]): string {

@@ -4,49 +4,91 @@ import { attributeTypes, isToOne, type Relation, shownAttributes } from '#src/fe
 type Json = Record<string, unknown>;
 type Attribute = Collection['attributes'][number];
 
-const documentPath = '/databases/{databaseId}/collections/{collectionId}/documents';
+/** The two ways to the documents of a collection: paths, the words of the shapes, and the parameters that a path of its own does not need. */
+const ways = [
+  {
+    path: '/databases/{databaseId}/collections/{collectionId}/documents',
+    shape: 'Document',
+    list: 'documents',
+    ids: ['databaseId', 'collectionId'],
+    ownPath: ({ databaseId, id }: Collection) => `/databases/${databaseId}/collections/${id}/documents`,
+    described: ({ name }: Collection) => `A document of the collection "${name}"`,
+  },
+  {
+    path: '/tablesdb/{databaseId}/tables/{tableId}/rows',
+    shape: 'Row',
+    list: 'rows',
+    ids: ['databaseId', 'tableId'],
+    ownPath: ({ databaseId, id }: Collection) => `/tablesdb/${databaseId}/tables/${id}/rows`,
+    described: ({ name }: Collection) => `A row of the table "${name}"`,
+  },
+] as const;
+type Way = (typeof ways)[number];
+
+/** Stand in a template for what is of one collection; ids and names of schemas hold nothing that JSON would escape. */
+const marks = { path: '<path>', name: '<name>' } as const;
 /** By column: what a value is in JSON. */
 const jsonTypes = { text: 'string', integer: 'integer', double: 'number', boolean: 'boolean' } as const;
 /** By the format of a type: the format of JSON Schema (draft 2020-12, validation vocabulary §7.3). */
 const jsonFormats: Readonly<Record<string, string>> = { datetime: 'date-time', email: 'email', url: 'uri' };
 
 /**
- * The description of an API with the collections of a project: for each, schemas of its documents and of what they are made from, and the
- * operations on documents at its own paths. `generic` is the description without them, and is not changed.
+ * The description of an API with the collections of a project: for each, schemas of its documents, also as rows, and of what they are made from,
+ * and the operations on documents and rows at its own paths. `generic` is the description without them, and is not changed.
  */
 export function withCollections(generic: Json, collections: readonly Collection[]): Json {
   const components = generic.components as { readonly schemas: Json };
   const schemas: Json = { ...components.schemas };
   const paths: Json = { ...(generic.paths as Json) };
-  const general = Object.entries(generic.paths as Json).filter(([path]) => path.startsWith(documentPath));
+  const names = namesOf(collections);
   for (const collection of collections) {
-    const own = `/databases/${collection.databaseId}/collections/${collection.id}/documents`;
-    const name = freeName(`${collection.databaseId}.${collection.id}`, schemas);
-    const names = { document: `Document.${name}`, data: `Data.${name}`, changes: `Changes.${name}` };
-    schemas[names.document] = documentSchema(collection, schemas.Document as Json);
-    schemas[names.data] = dataSchema(collection, true);
-    schemas[names.changes] = dataSchema(collection, false);
-    for (const [path, operations] of general)
-      paths[path.replace(documentPath, own)] = ownOperations(operations as Json, name, names);
+    const name = String(names.get(collection.number));
+    schemas[`Data.${name}`] = dataSchema(collection, true);
+    schemas[`Changes.${name}`] = dataSchema(collection, false);
+  }
+  for (const way of ways) {
+    const template = templateOf(paths, way);
+    for (const collection of collections) {
+      const name = String(names.get(collection.number));
+      schemas[`${way.shape}.${name}`] = documentSchema(collection, schemas[way.shape] as Json, way, names);
+      const text = template.replaceAll(marks.path, way.ownPath(collection)).replaceAll(marks.name, name);
+      Object.assign(paths, JSON.parse(text));
+    }
   }
   return { ...generic, paths, components: { ...components, schemas } };
 }
 
-/** Ids may contain dots, so two collections may come to one name. */
-function freeName(name: string, schemas: Json): string {
-  return `Document.${name}` in schemas ? freeName(`${name}-`, schemas) : name;
+/** The names of the schemas of collections, by their numbers. Ids may contain dots, so two collections may come to one name. */
+function namesOf(collections: readonly Collection[]): ReadonlyMap<number, string> {
+  const taken = new Set<string>();
+  const free = (name: string): string => (taken.has(name) ? free(`${name}-`) : name);
+  return new Map(
+    collections.map(({ number, databaseId, id }) => {
+      const name = free(`${databaseId}.${id}`);
+      taken.add(name);
+      return [number, name];
+    }),
+  );
 }
 
-function documentSchema(collection: Collection, base: Json): Json {
-  const { name, attributes } = collection;
+function documentSchema(
+  collection: Collection,
+  base: Json,
+  { shape, described }: Way,
+  names: ReadonlyMap<number, string>,
+): Json {
   const { additionalProperties: _, ...rest } = base;
+  const member = ({ related }: Relation): Json => {
+    const name = names.get(related.number);
+    return { $ref: `#/components/schemas/${name === undefined ? shape : `${shape}.${name}`}` };
+  };
   return {
     ...rest,
-    description: `A document of the collection "${name}"`,
-    required: [...(base.required as string[]), ...attributes.map(({ key }) => key)],
+    description: described(collection),
+    required: [...(base.required as string[]), ...collection.attributes.map(({ key }) => key)],
     properties: {
       ...(base.properties as Json),
-      ...valueSchemas(collection, documentMember),
+      ...valueSchemas(collection, member),
     },
   };
 }
@@ -58,21 +100,20 @@ function dataSchema(collection: Collection, isWhole: boolean): Json {
     type: 'object',
     description: `Attributes of ${isWhole ? 'a document' : 'a change of a document'} of the collection "${name}"`,
     required: attributes.filter(({ required }) => required && isWhole).map(({ key }) => key),
-    properties: valueSchemas(collection, nestedMember),
+    properties: valueSchemas(collection, () => nestedMember),
     additionalProperties: false,
   };
 }
 
-const documentMember: Json = { $ref: '#/components/schemas/Document' };
 const nestedMember: Json = {
   type: 'object',
   description: 'A document that is created, or changed where its $id is there',
 };
 
 /** Schemas by key; a related document stands for its id where a request asks for it, and where it is written with the document. */
-function valueSchemas(collection: Collection, member: Json): Json {
+function valueSchemas(collection: Collection, member: (relation: Relation) => Json): Json {
   const schemaOf = (attribute: Attribute | Relation): Json =>
-    'link' in attribute ? relationSchema(attribute, member) : valueSchema(attribute, !attribute.required);
+    'link' in attribute ? relationSchema(attribute, member(attribute)) : valueSchema(attribute, !attribute.required);
   return Object.fromEntries(shownAttributes(collection).map((attribute) => [attribute.key, schemaOf(attribute)]));
 }
 
@@ -97,46 +138,46 @@ function valueSchema(attribute: Attribute, isNullable: boolean): Json {
   return isNullable && type !== undefined ? { anyOf: [value, { type: 'null' }] } : value;
 }
 
-/** Operations of one collection: no ids of database and collection in the path, and its own schemas. */
-function ownOperations(
-  operations: Json,
-  name: string,
-  names: { document: string; data: string; changes: string },
-): Json {
-  const text = JSON.stringify(operations).replaceAll('"#/components/schemas/Document"', () =>
-    JSON.stringify(`#/components/schemas/${names.document}`),
+/** The operations of one collection as JSON text, with marks where it stands: no ids of database and collection in the path, and its own schemas. */
+function templateOf(paths: Json, way: Way): string {
+  const general = Object.entries(paths).filter(([path]) => path.startsWith(way.path));
+  return JSON.stringify(
+    Object.fromEntries(
+      general.map(([path, operations]) => [path.replace(way.path, marks.path), ownOperations(operations as Json, way)]),
+    ),
   );
-  const own = JSON.parse(text) as Record<string, Json>;
+}
+
+function ownOperations(operations: Json, way: Way): Json {
+  const own = structuredClone(operations) as Record<string, Json>;
   for (const [method, operation] of Object.entries(own)) {
-    operation.operationId = `${operation.operationId}__${name}`;
+    operation.operationId = `${operation.operationId}__${marks.name}`;
     operation.parameters = (operation.parameters as Json[]).filter(
-      (parameter) => parameter.in !== 'path' || !['databaseId', 'collectionId'].includes(String(parameter.name)),
+      (parameter) => parameter.in !== 'path' || !way.ids.some((id) => id === parameter.name),
     );
     const body = operation.requestBody as { content: Record<string, { schema: { properties?: Json } }> } | undefined;
     const properties = body?.content['application/json']?.schema.properties;
     // Several documents at once are of the general operation, so that this one says what it answers.
-    if (properties?.documents !== undefined && properties.data !== undefined) delete properties.documents;
+    if (properties?.[way.list] !== undefined && properties.data !== undefined) delete properties[way.list];
     if (properties?.data !== undefined)
-      properties.data = { $ref: `#/components/schemas/${method === 'patch' ? names.changes : names.data}` };
+      properties.data = { $ref: `#/components/schemas/${method === 'patch' ? 'Changes' : 'Data'}.${marks.name}` };
   }
-  return inlineLists(own, names.document);
+  return withOwnReplies(own, way);
 }
 
 /** Replies with one document or a list are with one: lists are asked for by GET. The list has a schema of its own for each collection. */
-function inlineLists(operations: Json, document: string): Json {
-  const one = JSON.stringify({ $ref: `#/components/schemas/${document}` });
-  const generic = JSON.stringify({ $ref: '#/components/schemas/DocumentList' });
-  const list = {
+function withOwnReplies(operations: Json, { shape, list }: Way): Json {
+  const [generic, one] = [shape, `${shape}.${marks.name}`].map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  const genericList = { $ref: `#/components/schemas/${shape}List` };
+  const ownList = {
     type: 'object',
-    required: ['total', 'documents'],
-    properties: {
-      total: { type: 'integer' },
-      documents: { type: 'array', items: { $ref: `#/components/schemas/${document}` } },
-    },
+    required: ['total', list],
+    properties: { total: { type: 'integer' }, [list]: { type: 'array', items: one } },
   };
   return JSON.parse(
     JSON.stringify(operations)
-      .replaceAll(`{"anyOf":[${one},${generic}]}`, () => one)
-      .replaceAll(generic, () => JSON.stringify(list)),
+      .replaceAll(JSON.stringify({ anyOf: [generic, genericList] }), () => JSON.stringify(one))
+      .replaceAll(JSON.stringify(generic), () => JSON.stringify(one))
+      .replaceAll(JSON.stringify(genericList), () => JSON.stringify(ownList)),
   ) as Json;
 }

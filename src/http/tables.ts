@@ -40,6 +40,7 @@ const inSummaries: readonly (readonly [RegExp, string])[] = [
 const renamed = (name: string): string => renames[name] ?? name;
 const reworded = (text: string, table = words): string =>
   table.reduce((result, [word, instead]) => result.replace(word, instead), text);
+const inNewWords = (text: string): string => reworded(text, inSummaries);
 
 /** The operations on databases once more, below `/tablesdb`, with the names that the newer SDKs use. */
 export function tablesOperations(operations: readonly Operation[]): Operation[] {
@@ -156,12 +157,18 @@ function errorOf(type: ErrorType): ErrorType {
 /** Where a message says a name of the wire: whole in backticks, or as a parameter. Names of columns stand in quotation marks only. */
 const namesInMessages = /(?<=`)[$\w]+(?=`)|(?<=^Param ")[$\w]+(?=")/g;
 
-/** The same failure under the new names; a message of its own stays but for the names of members. */
+/** How messages begin that hold nothing of a caller's before their first quotation mark: names of columns, values and ids come after it. */
+const ownWords =
+  /^(?:Invalid document structure|Invalid relationship|Only a server key can|A collection with|The (?:attributes|documents|deletion|deleted)|More than \d+ documents match|A transaction changes)[^"`]*/;
+
+/** The same failure under the new names; a message of its own stays but for the names of members and the words before what is a caller's. */
 function failureOf(error: unknown): unknown {
   if (!(error instanceof Failure)) return error;
   const { retryAfter, headers, members, cause } = error;
   const isCatalogs = error.message === errorCatalog[error.type].message;
-  const message = isCatalogs ? error.message : error.message.replace(namesInMessages, renamed);
+  const message = isCatalogs
+    ? error.message
+    : error.message.replace(namesInMessages, renamed).replace(ownWords, inNewWords);
   if (errorOf(error.type) === error.type && message === error.message) return error;
   const own = isCatalogs ? {} : { message };
   return new Failure(errorOf(error.type), {

@@ -38,7 +38,17 @@ const made = await collection({
     flags: { type: 'boolean', array: true },
   },
 });
+const authors = await collection({ attributes: { name: { type: 'string', size: 20, required: true } } });
+const writtenBy = {
+  relatedCollectionId: authors.id,
+  type: 'manyToOne',
+  key: 'author',
+  twoWay: true,
+  twoWayKey: 'works',
+};
+(await key.post(`${made.attributes}/relationship`, writtenBy)).expect(202);
 const documents = made.documents as '/documents';
+const rows = `/tablesdb/${made.databaseId}/tables/${made.id}/rows` as '/rows';
 const served = JSON.parse((await key.get('/openapi.json')).expect(200).text);
 
 // Below the checkout, so that the packages are found.
@@ -67,9 +77,13 @@ function problemsOf(programs: Readonly<Record<string, string>>): string[] {
 }
 
 test('an attribute is in the document at once, and only for keys that may read collections', async () => {
-  const schema = (text: string) => JSON.parse(text).components.schemas[`Document.${made.databaseId}.${made.id}`];
+  const schema = (text: string, shape = 'Document') =>
+    JSON.parse(text).components.schemas[`${shape}.${made.databaseId}.${made.id}`];
   (await key.post(`${made.attributes}/string`, { key: 'added', size: 10, required: false })).expect(202);
-  assert.ok('added' in schema((await key.get('/openapi.json')).text).properties);
+  const { text } = await key.get('/openapi.json');
+  for (const shape of ['Document', 'Row', 'Data', 'Changes'])
+    assert.ok('added' in schema(text, shape).properties, shape);
+  assert.ok('$tableId' in schema(text, 'Row').properties && !('$collectionId' in schema(text, 'Row').properties));
   const few = (await aServerKey(target, { scopes: ['documents.read'] })).client;
   for (const client of [createClient(target), few])
     assert.equal(schema((await client.get('/openapi.json')).expect(200).text), undefined);
@@ -86,12 +100,17 @@ test('a client that is generated from the served document reads back what it wro
   const path = { documentId: written?.$id };
   const { data: read } = await client.GET(`${made.documents}/{documentId}`, { params: { path } });
   assert.deepEqual({ ...read, ...data }, read);
+  const { data: row } = await client.POST(rows, { body: { rowId: 'two', data } });
+  const { data: again } = await client.GET(`${rows}/{rowId}`, { params: { path: { rowId: 'two' } } });
+  assert.deepEqual([row?.$tableId, { ...again, ...data }], [made.id, again]);
 });
 
 test('a program compiles against the served document and the types for an SDK, and a wrong attribute does not', async () => {
   const { runtime, features } = target.appliance;
   const collections = (await features.databases.describedCollections(runtime.db, target.project.id)) ?? [];
-  const name = `${made.databaseId}-${made.id}`.replace(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase());
+  const nameOf = ({ id }: { id: string }) =>
+    `${made.databaseId}-${id}`.replace(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase());
+  const name = nameOf(made);
   writeFileSync(join(directory, 'api.ts'), astToString(await openapiTypescript(served)));
   writeFileSync(join(directory, 'shop.ts'), typesOf(collections, 'node-appwrite'));
   const byDescription = `
@@ -110,14 +129,30 @@ test('a program compiles against the served document and the types for an SDK, a
     const params = { path: { documentId: made.$id } };
     await client.PATCH('${documents}/{documentId}', { params, body: { data: { count: 2 } } });
     const { data: list } = await client.GET('${documents}', { params: { query: {} } });
-    export const titles: string[] = (list?.documents ?? []).map(({ title }) => title);`;
+    export const titles: string[] = (list?.documents ?? []).map(({ title }) => title);
+    const nameOf = (author: typeof made.author) => (typeof author === 'object' ? author?.name.length : author?.toUpperCase());
+    export const author = nameOf(made.author);`;
+  const byRows = `
+    import createClient from 'openapi-fetch';
+    import type { paths } from './api.js';
+    const client = createClient<paths>({ baseUrl: 'http://localhost' });
+    const { data: row } = await client.POST('${rows}', { body: { rowId: 'one', data: { title: 'a', state: 'new' } } });
+    if (row === undefined) throw new Error('refused');
+    export const read = [row.$tableId, row.title.length + (row.count ?? 0)];
+    await client.PATCH('${rows}/{rowId}', { params: { path: { rowId: row.$id } }, body: { data: { count: 2 } } });
+    const { data: list } = await client.GET('${rows}', { params: { query: {} } });
+    export const authors = (list?.rows ?? []).map(({ author }) => (typeof author === 'object' ? author?.$tableId : author));`;
   const bySdk = `
-    import { Client, Databases } from 'node-appwrite';
-    import type { ${name} } from './shop.js';
+    import { Client, Databases, TablesDB } from 'node-appwrite';
+    import type { ${name}, ${name}Row, ${nameOf(authors)} } from './shop.js';
     const databases = new Databases(new Client());
     const { documents } = await databases.listDocuments<${name}>({ databaseId: 'a', collectionId: 'b' });
-    export const read = documents.map((one) => one.title.length + (one.tags?.length ?? 0));`;
-  assert.deepEqual(problemsOf({ byDescription, bySdk }), []);
+    export const read = documents.map((one) => one.title.length + (one.tags?.length ?? 0));
+    export const names = documents.map(({ author }) => (typeof author === 'object' ? author?.name : author));
+    export const works = (author: ${nameOf(authors)}) => author.works?.map(({ title }) => title.length);
+    const { rows } = await new TablesDB(new Client()).listRows<${name}Row>({ databaseId: 'a', tableId: 'b' });
+    export const ids = rows.map((row) => [row.$tableId, row.title, typeof row.author === 'object' ? row.author?.$tableId : '']);`;
+  assert.deepEqual(problemsOf({ byDescription, byRows, bySdk }), []);
   const wrong = [
     "await create({ title: 'a', titel: 'b' });",
     'await create({ count: 1 });',
@@ -127,10 +162,17 @@ test('a program compiles against the served document and the types for an SDK, a
     'made.flags?.[0]?.length;',
     'made.count.toFixed();',
     'made.titel;',
+    "if (made.author !== null && typeof made.author === 'object') made.author.nome;",
   ];
+  const wrongRows = [
+    "await client.POST('ROWS', { body: { rowId: 'one', data: { titel: 'a' } } });",
+    'row.$collectionId;',
+  ];
+  const wrongBySdk = ['documents.map((one) => one.titel);', 'rows.map((one) => one.$collectionId);'];
   const problems = problemsOf({
     byDescription: [byDescription, ...wrong].join('\n'),
-    bySdk: [bySdk, 'documents.map((one) => one.titel);'].join('\n'),
+    byRows: [byRows, ...wrongRows].join('\n').replaceAll('ROWS', rows),
+    bySdk: [bySdk, ...wrongBySdk].join('\n'),
   });
-  assert.equal(problems.length, wrong.length + 1, problems.join('\n'));
+  assert.equal(problems.length, wrong.length + wrongRows.length + wrongBySdk.length, problems.join('\n'));
 });

@@ -63,6 +63,38 @@ for (const orders of [
     );
   });
 
+test('more orders at once than share statements, and more cursors than one statement looks up', async () => {
+  const attributes = ['part', 'flag', 'whole', 'word', '$updatedAt'];
+  const orders = attributes.flatMap((one) =>
+    attributes.flatMap((two) => attributes.map((three) => [...new Set([one, two, three])])),
+  );
+  const distinct = [...new Map(orders.map((names) => [names.join(), names])).values()];
+  assert.ok(distinct.length > 50);
+  const asked = distinct.map((names) => names.map(order));
+  const limit = (count: number) => ({ method: 'limit', values: [count] });
+  const answers = await Promise.all(asked.map((ordered) => idsOf([...ordered, limit(100)])));
+  const pages = asked.flatMap((ordered, at) => {
+    const all = answers[at] ?? [];
+    return [2, 5, 8].map((place) => ({ ordered, id: all[place], expected: all.slice(place + 1, place + 3) }));
+  });
+  const found = await Promise.all(
+    pages.map(({ ordered, id }) => idsOf([...ordered, limit(2), { method: 'cursorAfter', values: [id] }])),
+  );
+  assert.deepEqual(
+    found,
+    pages.map(({ expected }) => expected),
+  );
+  const [all = []] = answers;
+  const one = asked[0] ?? [];
+  const many = await Promise.all(
+    Array.from({ length: 200 }, (_, at) => idsOf([...one, limit(1), { method: 'cursorAfter', values: [all[at % 9]] }])),
+  );
+  assert.deepEqual(
+    many,
+    Array.from({ length: 200 }, (_, at) => [all[(at % 9) + 1]]),
+  );
+});
+
 test('a cursor is known by what it is, not by its spelling, and the first one holds', async () => {
   const search = (texts: readonly string[]) =>
     texts.map((text, at) => `queries[${at}]=${encodeURIComponent(text)}`).join('&');

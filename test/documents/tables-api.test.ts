@@ -112,6 +112,10 @@ test('rows are the documents of the collection, with the same events and permiss
     await told(rows, { rows: [{ title: 't' }], rowId: 'x' }),
     /`rows`, or `rowId` with `data` and `permissions`/,
   );
+  const invalid = (data: object) => told(rows, { rowId: 'x', data });
+  assert.equal(await invalid({ title: 't', document: 1 }), 'Invalid row structure: unknown column "document".');
+  assert.equal(await invalid({}), 'Invalid row structure: missing required column "title".');
+  assert.match(await told(`${old}/documents`, { documentId: 'x', data: {} }), /^Invalid document .* attribute "title"/);
   // What the caller calls a column stays what it is.
   assert.match(await told(rows, { rowId: 'x', data: { title: 't', documentId: 1 } }), /"documentId"/);
   const header = { 'Idempotency-Key': 'row' };

@@ -115,7 +115,7 @@ test('each alert fires for what it is for, and not else', async (t) => {
   await run(promtool, ['test', 'rules', file]);
 });
 
-test('Prometheus scrapes a server, keeps its labels, and finds nothing to warn of', async (t) => {
+test('Prometheus scrapes a server, keeps its labels, finds nothing to warn of, and fires when a job is overdue', async (t) => {
   const program = find(t, 'prometheus');
   if (program === undefined) return;
   const target = await startAppliance();
@@ -123,10 +123,18 @@ test('Prometheus scrapes a server, keeps its labels, and finds nothing to warn o
   await target.appliance.features.jobs.run('sessions.expire');
   const config = join(place, 'prometheus.yml');
   const scrape = { job_name: 'svc', static_configs: [{ targets: [new URL(target.origin).host] }] };
+  // The same rules without the minutes that they wait.
+  const impatient = join(place, 'impatient.yml');
+  writeFileSync(
+    impatient,
+    readFileSync(rules, 'utf8')
+      .replace(/^ +for: .*\n/gm, '')
+      .replace(/- name: (.*)/g, '- name: $1-impatient'),
+  );
   const settings = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
     scrape_configs: [scrape],
-    rule_files: [rules],
+    rule_files: [rules, impatient],
   };
   writeFileSync(config, JSON.stringify(settings));
   const address = `127.0.0.1:${await freePort()}`;
@@ -157,11 +165,25 @@ test('Prometheus scrapes a server, keeps its labels, and finds nothing to warn o
   const states = await evaluated();
   assert.ok(states.length > 8);
   for (const { name, state, health } of states) assert.deepEqual([name, state, health], [name, 'inactive', 'ok']);
+  // Longer than the alert allows, without a success.
+  target.clock.advance(11 * 60_000);
+  const overdue = async () =>
+    (await evaluated())
+      .filter(({ name, state }) => name === 'SvcJobOverdue' && state === 'firing')
+      .flatMap(({ alerts }) => alerts.map(({ labels }) => [labels.name, labels.job]));
+  for (let tries = 0; tries < 300 && (await overdue()).length === 0; tries++) await sleep(100);
+  assert.deepEqual(await overdue(), [['sessions.expire', 'svc']]);
 });
 
 interface Series {
   readonly metric: Readonly<Record<string, string>>;
 }
 interface Group {
-  readonly rules: { readonly name: string; readonly state: string; readonly health: string }[];
+  readonly rules: readonly Rule[];
+}
+interface Rule {
+  readonly name: string;
+  readonly state: string;
+  readonly health: string;
+  readonly alerts: readonly { readonly labels: Readonly<Record<string, string>> }[];
 }

@@ -1,0 +1,105 @@
+// https as the pages describe it, in a real process: what it says of its own address agrees, and a port below 1024 needs the one right that the unit gives.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type RequestOptions, request } from 'node:https';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { selfSigned } from '../harness/certificate.js';
+import { root } from '../harness/checkout.js';
+import { install } from '../harness/cli.js';
+import { freePort } from '../harness/terminal.js';
+import { eventually } from '../webhooks/setup.js';
+
+const place = await install();
+after(() => place.dispose());
+await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+const { cert, key } = selfSigned(['localhost']);
+const [SVC_TLS_CERT, SVC_TLS_KEY] = [join(place.dir, 'cert.pem'), join(place.dir, 'key.pem')];
+writeFileSync(SVC_TLS_CERT, cert);
+writeFileSync(SVC_TLS_KEY, key);
+const overTls = { SVC_TLS_CERT, SVC_TLS_KEY };
+
+type Answer = { status: number | undefined; cookies: readonly string[]; body: { servers?: { url: string }[] } };
+/** A request over http or https; the certificate is the one that was made above. */
+async function call(address: string, given: object = {}, body?: object): Promise<Answer> {
+  const headers = { 'X-Service-Project': 'shop', 'Content-Type': 'application/json' };
+  if (address.startsWith('http:')) {
+    const answer = await fetch(address, { ...given, headers, body: JSON.stringify(body) });
+    return {
+      status: answer.status,
+      cookies: answer.headers.getSetCookie(),
+      body: (await answer.json()) as Answer['body'],
+    };
+  }
+  const options: RequestOptions = { ...given, headers, ca: cert };
+  return new Promise((resolve, reject) => {
+    const sent = request(address, options, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode, cookies: answer.headers['set-cookie'] ?? [], body: JSON.parse(text) }),
+      );
+    }).on('error', reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+for (const scheme of ['http', 'https'])
+  test(`over ${scheme} the ready line, the server of the OpenAPI document and the cookie agree`, async () => {
+    const port = String(await freePort());
+    const base = `${scheme}://localhost:${port}/v1`;
+    const tls = scheme === 'https' ? overTls : {};
+    const server = await place.serve([], { ...tls, SVC_PORT: port, SVC_BASE_URL: base });
+    assert.equal(server.url, base);
+    const { servers } = (await call(`${base}/openapi.json`)).body;
+    assert.deepEqual(servers, [{ url: base }]);
+    const user = { userId: 'unique()', email: `${scheme}@example.com`, password: 'tall-green-bicycle' };
+    assert.equal((await call(`${base}/account`, { method: 'POST' }, user)).status, 201);
+    const login = await call(`${base}/account/sessions/email`, { method: 'POST' }, user);
+    const [cookie = ''] = login.cookies;
+    assert.match(cookie, scheme === 'https' ? /^__Host-svc_shop=.*; secure/i : /^svc_shop=(?!.*; secure)/i);
+    server.signal('SIGTERM');
+    assert.equal(await server.ended, 0);
+  });
+
+/** A free port that only root, or who has the right to, may listen on. */
+async function freeLowPort(): Promise<number> {
+  for (let port = 1023; port > 600; port -= 1) {
+    const probe = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => probe.close(resolve));
+    return port;
+  }
+  throw new Error('no port below 1024 is free');
+}
+
+test('a port below 1024 is served with the rights of the unit, and refused without, with the reason', async (t) => {
+  const unit = readFileSync(join(root, 'templates/systemd/svc.service'), 'utf8');
+  const rights = [...unit.matchAll(/^(?:Ambient|CapabilityBounding)\w*=(\S+)$/gm)].map(([, right]) => right);
+  assert.deepEqual(rights, ['CAP_NET_BIND_SERVICE', 'CAP_NET_BIND_SERVICE']);
+  const limit = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
+  const canSet = process.getuid?.() === 0 && spawnSync('setpriv', ['--version']).status === 0;
+  if (!canSet || limit < 1024) return t.skip('needs root, setpriv and ports that are reserved');
+  const port = await freeLowPort();
+  const base = `https://localhost:${port}/v1`;
+  const settings = { ...overTls, SVC_PORT: String(port), SVC_BASE_URL: base };
+  const lines = Object.entries(settings).map(([name, value]) => `export ${name}=${value}`);
+  const under = (right: string, command: string) =>
+    place.shell(`${lines.join('; ')}; exec setpriv --bounding-set=-all${right} ${command}`);
+  const refused = await under('', 'svc serve');
+  assert.equal(refused.code, 7, refused.err);
+  assert.match(refused.err, /EACCES/);
+  const running = under(',+net_bind_service', 'svc serve --pidfile served.pid');
+  const pidfile = join(place.dir, 'served.pid');
+  await eventually(async () => assert.equal((await call(`${base}/healthz`)).status, 200));
+  process.kill(Number(readFileSync(pidfile, 'utf8')), 'SIGTERM');
+  const { code, out } = await running;
+  assert.deepEqual([code, out.trim()], [0, `svc is ready: ${base}`]);
+});
