@@ -157,6 +157,8 @@ export const schemaLimits = {
   collections: 1000,
   /** Bytes of the attributes of all collections, up to which the description of the API names them. */
   describedBytes: 2_097_152,
+  /** Collections of a project, up to which the served description names them: each takes some 60 KB of it. */
+  described: 200,
   /** Collections that one transaction deletes. */
   droppedAtOnce: 20,
   attributes: 500,

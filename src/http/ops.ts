@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { hasScope } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
+import { schemaLimits } from '#src/contract/limits.js';
 import { declare, implement, json, type Operation, rawJson, text } from '#src/contract/operation.js';
+import type { RawJson } from '#src/contract/raw-json.js';
 import type { Features } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createApiText } from './openapi.js';
@@ -87,16 +89,20 @@ export function createOps(
     metrics: () => metrics.render(),
     openapi: async ({ project, actor, request }) => {
       const isTold = actor.kind === 'key' && hasScope(actor, 'collections.read');
-      const collections = isTold ? await databases.describedCollections(db, project.id) : undefined;
+      const all = (isTold ? await databases.describedCollections(db, project.id) : undefined) ?? [];
+      const collections = all.length > schemaLimits.described ? [] : all;
       return request.answer.read(async () => {
-        const value = description(project, collections ?? []);
-        return { bytes: value.parts.reduce((sum, part) => sum + part.length, 0), value };
+        const whole = description(project, collections);
+        const value = lengthOf(whole) > config.answerMaxBytes ? description(project, []) : whole;
+        return { bytes: lengthOf(value), value };
       });
     },
     ping: () => 'Pong!',
   });
   return operations;
 }
+
+const lengthOf = ({ parts }: RawJson) => parts.reduce((sum, part) => sum + part.length, 0);
 
 /** The state of the server that its own operations report. */
 export interface ServerState {

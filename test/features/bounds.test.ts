@@ -51,6 +51,8 @@ test('a project has so many databases and collections, also when they are made a
     (at) => key.post('/databases/first/collections', { collectionId: 'unique()', ...named(at) }),
     'collection_limit_exceeded',
   );
+  const described = (await key.get('/openapi.json')).expect(200);
+  assert.doesNotMatch(described.text, /"Document\.first\./, 'so many are left out of the description');
   // One that goes makes room.
   (await key.delete('/databases/first')).expect(204);
   (await key.post('/databases', { databaseId: 'again', name: 'n' })).expect(201);
