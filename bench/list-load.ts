@@ -52,6 +52,21 @@ function requestsOf(kind: ListKind, audience: Audience, counted: boolean): (worl
   };
 }
 
+/** Documents of the collections with document security, each by its id. */
+export const getScenarios: readonly Scenario[] = audiences.map((audience) => ({
+  kind: 'throughput',
+  name: `get, ${audience}`,
+  connections: 32,
+  requests: (world) =>
+    (audience === 'owner' ? world.ownerSessions : world.sessions).map((session, turn) => ({
+      method: 'GET',
+      path: `${documentsPath(audience)}/${documentId(deepInside(world, audience, turn))}`,
+      headers: { 'X-Service-Project': world.project, 'X-Service-Session': session },
+    })),
+  status: 200,
+  audience,
+}));
+
 /** The lists with document security: each kind for each audience, with and without a total. */
 export const listScenarios: readonly Scenario[] = Object.entries(kinds).flatMap(([name, kind]) =>
   audiences.flatMap((audience) =>

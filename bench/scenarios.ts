@@ -1,5 +1,5 @@
 import { createDocument, getDocument, graphqlGet, graphqlList, listDocuments } from './document-load.js';
-import { listScenarios } from './list-load.js';
+import { getScenarios, listScenarios } from './list-load.js';
 import type { BenchRequest } from './request.js';
 import type { Scenario } from './scenario-kinds.js';
 import { loginRequest, type World } from './world.js';
@@ -47,6 +47,7 @@ export const scenarios: readonly Scenario[] = [
     status: 201,
     target: { sqlite: 0.2, postgres: 0.12 },
   },
+  ...getScenarios,
   ...listScenarios,
   {
     kind: 'ceiling',

@@ -387,20 +387,20 @@ test('a server that runs is no finding and is not disturbed', async () => {
   const { port } = new URL(server.url);
   const call = async () => {
     const started = performance.now();
-    const { status } = await fetch(new URL('/v1/account', server.url), { headers: { 'X-Service-Project': 'shop' } });
-    assert.equal(status, 401);
+    const { status } = await fetch(new URL('/readyz', server.url));
+    assert.equal(status, 200);
     return performance.now() - started;
   };
   let done = false;
   const calls = (async () => {
     const times: number[] = [];
-    for (; !done; await sleep(10)) times.push(await call());
+    for (; !done; await sleep(25)) times.push(await call());
     return times;
   })();
   for (let run = 0; run < 3; run++) assert.deepEqual((await examine({ SVC_PORT: port })).findings, []);
   done = true;
   const times = await calls;
-  assert.ok(times.length > 20 && Math.max(...times) < 2000, `${times.length} requests, up to ${Math.max(...times)} ms`);
+  assert.ok(times.length > 10 && Math.max(...times) < 2000, `${times.length} requests, up to ${Math.max(...times)} ms`);
   assert.doesNotMatch(server.log(), /"level":"error"/);
   server.signal('SIGTERM');
   assert.equal(await server.ended, 0);
