@@ -135,9 +135,10 @@ test('documents are deleted beside writers of their links, without deadlocks', a
   assert.equal((await deadlocks()) - before, 0);
 });
 
-test('transactions that change the same documents in other orders, related ones too, do not wait for each other', async () => {
+test('transactions that make and change the same documents in other orders, related ones too, do not wait for each other', async () => {
   const attributes = { n: { type: 'integer', default: 0 } };
   const [parents, children] = [await collection({ attributes }), await collection({ attributes })];
+  const others = await collection({ attributes });
   const both = { type: 'manyToMany', twoWay: true, key: 'kids', twoWayKey: 'moms' };
   (await key.post(`${parents.attributes}/relationship`, { relatedCollectionId: children.id, ...both })).expect(202);
   for (const id of parentIds) (await key.post(parents.documents, { documentId: id, data: {} })).expect(201);
@@ -146,8 +147,9 @@ test('transactions that change the same documents in other orders, related ones 
     const [, , databaseId, , collectionId] = documents.split('/');
     return { databaseId, collectionId };
   };
-  const [ofParents, ofChildren] = [place(parents), place(children)];
+  const [ofParents, ofChildren, ofOthers] = [place(parents), place(children), place(others)];
   const changes = (round: number, at: number) => {
+    const ordered = <T>(list: T[]) => (at % 2 === 0 ? list : list.reverse());
     const [mom, kid] = [parentIds[(round + at) % 3], childIds[(round + at) % 5]];
     const all = [
       { ...ofParents, action: 'update', documentId: 'p0', data: { n: at, kids: at % 2 === 0 ? childIds : [kid] } },
@@ -155,8 +157,11 @@ test('transactions that change the same documents in other orders, related ones 
       { ...ofChildren, action: 'update', documentId: 'c1', data: { n: at, moms: at % 3 === 0 ? parentIds : [mom] } },
       { ...ofParents, action: 'increment', documentId: 'p1', data: { attribute: 'n' } },
       { ...ofParents, action: 'update', documentId: 'p2', data: { n: at, kids: [] } },
+      { ...ofOthers, action: 'bulkUpsert', data: ordered([0, 1, round + 2].map((id) => ({ $id: `o${id}`, n: at }))) },
+      { ...ofParents, action: 'create', documentId: `new-${round}-a`, data: { kids: [{ $id: 'c4', moms: ['p0'] }] } },
+      { ...ofParents, action: 'upsert', documentId: `new-${round}-b`, data: { kids: [{ $id: 'c2', n: at }] } },
     ];
-    return at % 2 === 0 ? all : all.reverse();
+    return ordered(all);
   };
   const before = await deadlocks();
   let committed = 0;

@@ -28,7 +28,7 @@ export type { DocumentPage, StoredDocument } from './document.js';
 export type { AdvisedScan } from './scans/index.js';
 export { printDocument } from './serializer.js';
 export type { ImportedDocument, TransferPlace } from './transfer/index.js';
-export type { DocumentsOfUnit } from './within/index.js';
+export type { DocumentsOfUnit, HeldChange } from './within/index.js';
 
 /** What a handler reads of a call, whichever way the operation replies. */
 type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsApi)[K]>, keyof Call>;
@@ -68,8 +68,8 @@ export function createDocumentsFeature(
     within: (unit: Unit): DocumentsOfUnit => {
       const { holds } = relations;
       const ofUnit = createDocumentsOfUnit(runtime, unit, { databases, store, changes, bulk, idempotency, holds });
-      const { hold, tagOf } = ofUnit;
-      return { hold, tagOf, operations: implementDocuments(ofUnit.documents).operations };
+      const { hold, mayChange, tagOf } = ofUnit;
+      return { hold, mayChange, tagOf, operations: implementDocuments(ofUnit.documents).operations };
     },
   };
 }

@@ -29,6 +29,8 @@ export interface Holds {
 export interface Touched {
   readonly collection: Collection;
   readonly id: string;
+  /** Whether others can know the id. */
+  readonly isNamed: boolean;
   readonly relations: readonly RelationValue[];
   readonly isRemoved: boolean;
 }
@@ -48,8 +50,7 @@ export function createHolds(links: LinkStore): Holds {
   const partners = async (unit: Unit, relation: Relation, id: string): Promise<string[]> =>
     (await unit.all(links.relatedTo(relation, id, relationLimits.unlinked + 1))).map((row) => String(row.id));
   const lock = async (unit: Unit, wanted: ReadonlyMap<number, Wanted>) => {
-    const inOrder = [...wanted].sort(([one], [other]) => one - other);
-    for (const [number, { ids, isWritten }] of inOrder) await unit.all(links.lock(number, [...ids], isWritten));
+    for (const [number, { ids, isWritten }] of inOrder(wanted)) await unit.all(links.lock(number, [...ids], isWritten));
     return (number: number, id: string) => wanted.get(number)?.ids.has(id) === true;
   };
   /** Links that came while the unit waited for the locks: it cannot lock their documents now, out of the order. */
@@ -97,14 +98,21 @@ export function createHolds(links: LinkStore): Holds {
     forAll: async (unit, touched) => {
       if (!links.locks) return;
       const wanted = new Map<number, Wanted>();
-      for (const { collection, id, relations, isRemoved } of touched) {
-        add(wanted, collection.number, [id], true);
+      for (const { collection, id, isNamed, relations, isRemoved } of touched) {
+        if (isNamed) add(wanted, collection.number, [id], true);
         await addRelated(unit, wanted, id, relations);
         if (isRemoved) await addShowing(unit, wanted, id, collection.relations.filter(isFromOne));
       }
+      // Documents that are not there yet have no rows to lock.
+      for (const [number, { ids }] of inOrder(wanted)) await unit.all(links.reserve(number, [...ids]));
       await lock(unit, wanted);
     },
   };
+}
+
+/** By the number of the collection. */
+function inOrder(wanted: ReadonlyMap<number, Wanted>): readonly (readonly [number, Wanted])[] {
+  return [...wanted].sort(([one], [other]) => one - other);
 }
 
 function ownOnly({ number }: Collection, id: string): Map<number, Wanted> {

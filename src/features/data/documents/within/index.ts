@@ -1,23 +1,36 @@
 import { Failure } from '#src/contract/errors.js';
+import { relationLimits } from '#src/contract/limits.js';
 import type { Operation } from '#src/contract/operation.js';
+import { allows, rolesOf } from '#src/contract/permissions.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { within } from '#src/platform/db/within.js';
 import { etagOf } from '#src/platform/etag.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Idempotency } from '../../../installation/index.js';
 import type { Collection, Databases } from '../../databases/index.js';
+import { grants } from '../access.js';
 import type { BulkChanges } from '../changes/bulk.js';
 import type { Changes } from '../changes/index.js';
 import { createCollections, type Joined, type Where } from '../collections.js';
 import { demandCurrent } from '../errors.js';
 import { createReads } from '../reads.js';
 import type { Holds, Touched } from '../relations/holds.js';
-import { knownTargets } from '../relations/values.js';
+import { knownTargets, type RelationValue } from '../relations/values.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { Documents } from '../service.js';
 import type { DocumentStore } from '../store.js';
 import { createWrites } from '../writes.js';
+
+/** The relationships that data gives; none where they are not valid. */
+function targetsIn(collection: Collection, data: HeldChange['data']): readonly RelationValue[] {
+  try {
+    return knownTargets(collection, data);
+  } catch (error) {
+    if (error instanceof Failure) return [];
+    throw error;
+  }
+}
 
 /** Operations on documents that are parts of a unit of work. */
 export interface DocumentsOfUnit {
@@ -25,6 +38,8 @@ export interface DocumentsOfUnit {
   readonly operations: readonly Operation[];
   /** Locks the documents that the unit will change, and those related to them, in one order for all units; what is not there or not valid is left out. */
   hold(changes: readonly HeldChange[]): Promise<void>;
+  /** Whether the caller may make a change, or make the document that is not there: nothing is locked, and it may be refused for other reasons. */
+  mayChange(change: HeldChange): Promise<boolean>;
   /** Locks a document until the end of the unit and names its state, whoever may read it; empty where there is none. */
   tagOf(where: Where, id: string): Promise<string>;
 }
@@ -51,22 +66,42 @@ export function createDocumentsOfUnit(
   runtime: Pick<Runtime, 'sql' | 'clock' | 'config'>,
   unit: Unit,
   { databases, store, changes, bulk, idempotency, holds }: Deps,
-): { readonly documents: Documents } & Pick<DocumentsOfUnit, 'hold' | 'tagOf'> {
+): { readonly documents: Documents } & Omit<DocumentsOfUnit, 'operations'> {
   const inside = { ...runtime, db: within(unit) };
   const alone = (collection: Collection): Joined => ({
     lookup: (id) => unit.one(store.byIds(collection)([id])),
     create: ({ document }) => changes.insert(unit, collection, document),
   });
   const collections = createCollections(inside, databases, alone);
-  const touched = async ({ where, id, data, isRemoved }: HeldChange): Promise<Touched[]> => {
+  const mayChange: DocumentsOfUnit['mayChange'] = async ({ where, id, isRemoved }) => {
     try {
-      const collection = await collections.use(where, async (found) => found);
-      return [{ collection, id, relations: knownTargets(collection, data), isRemoved }];
+      return await collections.use(where, async (collection) => {
+        const row = await unit.one(store.permissions(collection, id, false));
+        const action = isRemoved ? 'delete' : 'update';
+        if (row === undefined || grants(where, collection, action)) return true;
+        return collection.documentSecurity && allows(JSON.parse(String(row.permissions)), action, rolesOf(where.actor));
+      });
     } catch (error) {
       // The change itself is refused for it.
-      if (error instanceof Failure) return [];
+      if (error instanceof Failure) return false;
       throw error;
     }
+  };
+  /** A change with those of documents below its own. Who may not make it holds nobody up. */
+  const touched = async (change: HeldChange, isNamed = true, level = 0): Promise<Touched[]> => {
+    const { where, id, data, isRemoved } = change;
+    if (level > relationLimits.levels || !(await mayChange(change))) return [];
+    const collection = await collections.use(where, async (found) => found);
+    const relations = targetsIn(collection, data);
+    const below: Touched[] = [];
+    for (const { relation, targets } of relations)
+      for (const target of targets) {
+        if (target.input === undefined) continue;
+        const related = { ...where, collectionId: relation.related.id };
+        const inner = { where: related, id: target.id, data: target.input.data ?? {}, isRemoved: false };
+        below.push(...(await touched(inner, target.isNamed, level + 1)));
+      }
+    return [{ collection, id, isNamed, relations, isRemoved }, ...below];
   };
   const unshared: DocumentStore = { ...store, sharedList: () => undefined };
   return {
@@ -80,6 +115,7 @@ export function createDocumentsOfUnit(
       for (const change of held) all.push(...(await touched(change)));
       await holds.forAll(unit, all);
     },
+    mayChange,
     tagOf: (where, id) =>
       collections.use(where, async (collection) => {
         await unit.one(store.permissions(collection, id));

@@ -3,7 +3,7 @@ import { Failure } from '#src/contract/errors.js';
 import { transactionLimits } from '#src/contract/limits.js';
 import type { Call } from '#src/contract/operation.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { DocumentsOfUnit } from '../../documents/index.js';
+import type { DocumentsOfUnit, HeldChange } from '../../documents/index.js';
 import { asObject, type Caller, documentOf, factsOf, failureAt, operationNamed, type StagedCall } from './calls.js';
 
 /** A staged operation, and the state that its document had when it was staged; null where that does not matter. */
@@ -34,6 +34,12 @@ class TooFewBytes extends Error {
   }
 }
 
+/** A document as a staged call has it. */
+interface Given {
+  readonly id: string;
+  readonly data?: unknown;
+}
+
 /** Operations of a transaction, one after the other in a unit of work. */
 export interface Replay {
   /** Carries staged operations out. Throws FailedOperation for the first that is refused. */
@@ -60,7 +66,7 @@ export function createReplay(
   room: AnswerRoom = roomOf(transactionLimits.documentBytes),
 ): Replay {
   const counted = bounded(unit);
-  const { operations, hold, tagOf } = within(counted.unit);
+  const { operations, hold, mayChange, tagOf } = within(counted.unit);
   const facts = factsOf(caller, room);
   const { project, actor } = caller;
   const one: Replay['one'] = async ({ action, params, body }, ifMatch) => {
@@ -74,6 +80,19 @@ export function createReplay(
     return { project, actor, ...place, reading: facts.reading, room };
   };
   const stateOf = (call: StagedCall, id: string) => tagOf(whereOf(call), id);
+  /** The documents that a call names. */
+  const changesOf = (call: StagedCall): HeldChange[] => {
+    const { action, body } = call;
+    const id = documentOf(call)?.id;
+    const isOfMany = (action === 'bulkCreate' || action === 'bulkUpsert') && Array.isArray(body.documents);
+    const given: readonly Given[] = isOfMany ? (body.documents as Given[]) : id === undefined ? [] : [{ ...body, id }];
+    return given.map((one) => ({
+      where: whereOf(call),
+      id: one.id,
+      data: asObject(one.data),
+      isRemoved: action === 'delete',
+    }));
+  };
   const named = async <T>(position: number, call: StagedCall, act: () => Promise<T>): Promise<T> => {
     try {
       return await act();
@@ -93,14 +112,7 @@ export function createReplay(
       if (operation === undefined) throw new Error(`there is no operation ${operationId}`);
       return operation.handle({ project, actor, params, query, body: undefined, request: facts } as unknown as Call);
     },
-    hold: (calls) =>
-      hold(
-        calls.flatMap((call) => {
-          const id = documentOf(call)?.id;
-          const isRemoved = call.action === 'delete';
-          return id === undefined ? [] : [{ where: whereOf(call), id, data: asObject(call.body.data), isRemoved }];
-        }),
-      ),
+    hold: (calls) => hold(calls.flatMap(changesOf)),
     demandUnchanged: async (staged) => {
       for (const [position, { call, base }] of staged.entries()) {
         const id = documentOf(call)?.id;
@@ -112,6 +124,8 @@ export function createReplay(
     baseOf: async (call, before) => {
       const document = documentOf(call);
       if (document === undefined || document.isNew || before.some((other) => isSameDocument(call, other))) return null;
+      // What the caller may not change is not locked for it: the operation is refused.
+      for (const change of changesOf(call)) if (!(await mayChange(change))) return null;
       return stateOf(call, document.id);
     },
   };
