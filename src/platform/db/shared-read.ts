@@ -79,6 +79,9 @@ class Kind {
   #underWay = 0;
   #called = false;
   #slowUntil = 0;
+  /** How many statements were begun. */
+  #begun = 0;
+  #watched = false;
 
   constructor(db: Pick<Database, 'lists'>, statement: JoinedStatement, doubling: boolean) {
     this.#db = db;
@@ -100,12 +103,28 @@ class Kind {
   }
 
   #later(): void {
-    if (this.#called || this.#waiting.length === 0 || this.#underWay >= together.atOnce) return;
+    if (this.#called || this.#waiting.length === 0) return;
+    if (this.#underWay >= together.atOnce) {
+      this.#watch();
+      return;
+    }
     this.#called = true;
     setImmediate(() => {
       this.#called = false;
       this.#start();
     });
+  }
+
+  /** A read that runs alone has the whole time of its caller: whoever waits behind it for long runs alone as well. */
+  #watch(): void {
+    if (this.#watched) return;
+    this.#watched = true;
+    const before = this.#begun;
+    setTimeout(() => {
+      this.#watched = false;
+      if (this.#waiting.length > 0 && this.#begun === before) this.#becomeSlow();
+      else this.#later();
+    }, slow.afterMs).unref();
   }
 
   #start(): void {
@@ -116,6 +135,7 @@ class Kind {
       const size = Math.min(together.max, this.#waiting.length);
       const batch = this.#waiting.splice(0, this.#doubling ? 2 ** Math.floor(Math.log2(size)) : size);
       this.#underWay += 1;
+      this.#begun += 1;
       this.#run(batch).then(() => {
         this.#underWay -= 1;
         this.#later();
