@@ -7,6 +7,7 @@ import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import { type Collection, eventShape } from '#src/features/index.js';
 import type { Config } from '#src/platform/config/schema.js';
+import { Lru } from '#src/platform/lru.js';
 import { formType } from './body.js';
 import { wireVersion } from './envelope.js';
 import { eventPayloads } from './event-payloads.js';
@@ -90,6 +91,9 @@ function describeEvents(schemas: Json): Json {
 /** The placeholder of the project's title. */
 const titleMark = '<the title of the project>';
 
+/** Descriptions with the collections of projects; a large one takes as long to make as thousands of requests. */
+const projectTexts = { bytes: 67_108_864, entries: 100, largest: 33_554_432 } as const;
+
 /**
  * The description as JSON text, with the collections that are given. What all projects share is cached: making it takes as long as hundreds of
  * requests.
@@ -99,15 +103,26 @@ export function createApiText(
   config: Pick<Config, 'baseUrl'>,
 ): (project: Project, collections: readonly Collection[]) => RawJson {
   let cached: { readonly generic: Json; readonly text: readonly string[] } | undefined;
+  const ofProjects = new Lru<{ readonly state: string; readonly text: readonly string[] }>(projectTexts);
+  const described = (projectId: string, generic: Json, collections: readonly Collection[]): readonly string[] => {
+    const state = collections.map(({ number, version, updatedAt }) => `${number} ${version} ${updatedAt}`).join();
+    const known = ofProjects.get(projectId);
+    if (known?.state === state) return known.text;
+    const text = JSON.stringify(withCollections(generic, collections)).split(JSON.stringify(titleMark));
+    ofProjects.set(
+      projectId,
+      { state, text },
+      text.reduce((sum, part) => sum + 2 * part.length, 2 * state.length),
+    );
+    return text;
+  };
   return (project, collections) => {
     if (cached === undefined) {
       const generic = describeApi(operations(), undefined, config, titleMark);
       cached = { generic, text: JSON.stringify(generic).split(JSON.stringify(titleMark)) };
     }
     const [before = '', after = ''] =
-      collections.length === 0
-        ? cached.text
-        : JSON.stringify(withCollections(cached.generic, collections)).split(JSON.stringify(titleMark));
+      collections.length === 0 ? cached.text : described(project.id, cached.generic, collections);
     return new RawJson([before, JSON.stringify(titleOf(project)), after]);
   };
 }

@@ -166,9 +166,11 @@ function failureOf(error: unknown): unknown {
   if (!(error instanceof Failure)) return error;
   const { retryAfter, headers, members, cause } = error;
   const isCatalogs = error.message === errorCatalog[error.type].message;
-  const message = isCatalogs
-    ? error.message
-    : error.message.replace(namesInMessages, renamed).replace(ownWords, inNewWords);
+  // What is said of a query names attributes as the caller wrote them, without quotation marks.
+  const message =
+    isCatalogs || error.message.startsWith('Invalid query')
+      ? error.message
+      : error.message.replace(namesInMessages, renamed).replace(ownWords, inNewWords);
   if (errorOf(error.type) === error.type && message === error.message) return error;
   const own = isCatalogs ? {} : { message };
   return new Failure(errorOf(error.type), {

@@ -48,8 +48,12 @@ function readSettings(call: Call): LoadedConfig | Finding[] {
     return load(call);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const fix = 'correct the settings, then run svc config check';
-    return error.problems.map((problem) => found('configuration_invalid', `${problem}.`, fix));
+    return error.problems.map((problem) => {
+      const fix = problem.includes('cannot be read')
+        ? 'run svc doctor as the owner of the file'
+        : 'correct the settings, then run svc config check';
+      return found('configuration_invalid', problem.endsWith('?') ? problem : `${problem}.`, fix);
+    });
   }
 }
 

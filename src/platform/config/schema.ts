@@ -75,6 +75,11 @@ const masterKey = z
 const databaseUrl = z
   .string()
   .refine((value) => /^(sqlite:.+|postgres(ql)?:\/\/.+)/.test(value), 'must be sqlite:FILE or postgres://…')
+  // As the driver reads it.
+  .refine(
+    (value) => value.startsWith('sqlite:') || URL.canParse(value.replaceAll(' ', '%20')),
+    'is no URL: look at its host and port, and encode what is special in its password',
+  )
   .transform((value) => new Secret(value));
 
 const filesUrl = z
