@@ -5,6 +5,9 @@ import { LinksChanged } from '../errors.js';
 import type { LinkStore } from './link-store.js';
 import type { RelationValue } from './values.js';
 
+/** Ids that a unit reserves at most: all connections of a few processes together have to fit into Postgres' table of locks. */
+const maxReserved = 128;
+
 /** Whether a document of the collection with a number is locked for the relationships of another. */
 export type Held = (collection: number, id: string) => boolean;
 
@@ -103,8 +106,10 @@ export function createHolds(links: LinkStore): Holds {
         await addRelated(unit, wanted, id, relations);
         if (isRemoved) await addShowing(unit, wanted, id, collection.relations.filter(isFromOne));
       }
-      // Documents that are not there yet have no rows to lock.
-      for (const [number, { ids }] of inOrder(wanted)) await unit.all(links.reserve(number, [...ids]));
+      // Documents that are not there yet have no rows to lock. Where they are many, two units that make the same ones may have to be tried again.
+      const count = [...wanted.values()].reduce((sum, { ids }) => sum + ids.size, 0);
+      if (count <= maxReserved)
+        for (const [number, { ids }] of inOrder(wanted)) await unit.all(links.reserve(number, [...ids]));
       await lock(unit, wanted);
     },
   };

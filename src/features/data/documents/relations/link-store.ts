@@ -5,9 +5,6 @@ import type { Query, Sql } from '#src/platform/db/query.js';
 import { type Collection, otherSide, type Relation } from '../../databases/index.js';
 import { createSerializers } from '../serializer.js';
 
-/** Locks of a collection for ids, a power of two. */
-const reservedPlaces = 64;
-
 /** SQL over the links of relationships, each said of the side that the relationship is of. */
 export function createLinkStore(sql: Sql) {
   const { dialect } = sql;
@@ -24,13 +21,10 @@ export function createLinkStore(sql: Sql) {
         `select id from ${documentTable(collection)} where id ${isOneOf} order by id for ${isWritten ? 'update' : 'key share'}`,
         [sql.list(ids)],
       ),
-    /**
-     * Keeps other units that do the same from going on with these ids until the end of the unit, whether there are such documents or not. Ids
-     * share a few locks, as Postgres has room for some thousands only.
-     */
+    /** Keeps other units that do the same from going on with these ids until the end of the unit, whether there are such documents or not. */
     reserve: (collection: number, ids: readonly string[]): Query =>
       sql.text(
-        `select pg_advisory_xact_lock(${collection}, place) from (select distinct hashtext(value) & ${reservedPlaces - 1} as place from unnest(cast(? as text[])) as given(value) order by place) as places`,
+        `select pg_advisory_xact_lock(place) from (select distinct hashtextextended(value, ${collection}) as place from unnest(cast(? as text[])) as given(value) order by place) as places`,
         [sql.list(ids)],
       ),
     /** The documents that one is related to, as `id`. */
