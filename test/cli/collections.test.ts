@@ -209,6 +209,28 @@ test('the GraphQL schema is printed as it is served, and what is deleted is gone
   const { schema } = await place.json<{ schema: string }>(['graphql', 'schema', '--project', 'shop']);
   assert.ok(buildSchema(schema).getQueryType()?.getFields().documentGet);
   assert.equal((await place.svc(['graphql', 'schema', '--project', 'shop'])).out, `${schema}\n`);
+  const saidOf = (text: string) => {
+    const node = buildSchema(text).getType('Document')?.astNode;
+    return node && 'fields' in node
+      ? String(node.fields?.find(({ name }) => name.value === 'data')?.description?.value)
+      : '';
+  };
+  assert.match(saidOf(schema), /^blog\/posts$/m);
+  await place.json([
+    'collection',
+    'add-attribute',
+    'posts',
+    'subtitle',
+    '--type',
+    'string',
+    '--size',
+    '20',
+    '--array',
+    ...scope,
+  ]);
+  const next = await place.json<{ schema: string }>(['graphql', 'schema', '--project', 'shop']);
+  assert.match(saidOf(next.schema), /^ {2}subtitle: string\[\]$/m);
+  assert.doesNotMatch(saidOf(schema), /subtitle/);
   await place.json(['collection', 'delete', 'posts', ...scope, '--confirm', 'Articles']);
   assert.equal((await rest('/databases/blog/collections/posts')).type, 'collection_not_found');
   await place.json(['database', 'delete', 'blog', '--project', 'shop', '--confirm', 'blog']);

@@ -1,5 +1,5 @@
-// What describes a project follows its relationships at once, on every process: /openapi.json, and what GraphQL tells of collections. The SDL is one for
-// all projects, as documents are JSON there, so it stays as it is.
+// What describes a project follows its relationships at once, on every process: /openapi.json, and what GraphQL tells of collections. The schema that
+// GraphQL answers with is one for all projects, as documents are JSON there, so it stays as it is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildClientSchema, getIntrospectionQuery, type IntrospectionQuery, printSchema } from 'graphql';

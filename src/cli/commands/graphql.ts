@@ -1,18 +1,19 @@
-import { sdl } from '#src/graphql/sdl.js';
+import { sdlOf } from '#src/graphql/project-sdl.js';
 import { command, projectOption } from '../command.js';
 import { Lines } from '../lines.js';
 
-const schema = command({
+const schemaCommand = command({
   path: 'graphql schema',
-  summary: 'Prints the GraphQL schema of a project',
+  summary: 'Prints the GraphQL schema of a project, with what its documents hold',
   options: [projectOption],
   examples: ['svc graphql schema --project shop', 'svc graphql schema --project shop > schema.graphql'],
   needs: 'appliance',
   run: async ({ args, runtime, features }) => {
-    await features.projects.get(runtime.db, args.required('--project'));
-    return { value: { schema: sdl }, text: Lines.text(sdl) };
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const schema = sdlOf((await features.databases.describedCollections(runtime.db, project.id)) ?? []);
+    return { value: { schema }, text: Lines.text(schema) };
   },
 });
 
 /** `svc graphql …` */
-export const graphqlCommands = [schema];
+export const graphqlCommands = [schemaCommand];
