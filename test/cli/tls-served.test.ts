@@ -99,7 +99,8 @@ test('a port below 1024 is served with the rights of the unit, and refused witho
   const running = under(',+net_bind_service', 'svc serve --pidfile served.pid');
   const pidfile = join(place.dir, 'served.pid');
   await eventually(async () => assert.equal((await call(`${base}/healthz`)).status, 200));
-  process.kill(Number(readFileSync(pidfile, 'utf8')), 'SIGTERM');
+  // Written once it is ready, which may be after its first answer.
+  await eventually(async () => process.kill(Number(readFileSync(pidfile, 'utf8')), 'SIGTERM'));
   const { code, out } = await running;
   assert.deepEqual([code, out.trim()], [0, `svc is ready: ${base}`]);
 });
