@@ -27,6 +27,9 @@ export const realtimeLimits = {
   messages: 120,
   messagesSeconds: 10,
   waitingMessages: 64,
+  /** Of the sockets of an address, in the same time: a message counts once for each so many bytes that it begins. */
+  messagesOfAddress: 6000,
+  messageBytes: 4096,
   /** Of a socket; all channels of its subscriptions together. */
   subscriptions: 100,
   channels: 500,
@@ -37,12 +40,23 @@ export const realtimeLimits = {
   /** Conditions of a subscription with their values, and how deep they nest. */
   conditions: 100,
   depth: 5,
+  /** The same of all subscriptions of a socket. */
+  conditionsOfSocket: 500,
+  /** Memory of subscriptions: of a socket, of the sockets of an address, and of all. */
+  subscriptionBytes: 131_072,
+  subscriptionBytesOfAddress: 16_777_216,
+  subscriptionBytesTogether: 67_108_864,
   /** What may wait to be read by a client before it is cut off. */
   bufferedBytes: 1_048_576,
   /** What may wait for all of them together; beyond it those for which most waits are cut off. */
   bufferedTogether: 67_108_864,
-  /** Events that are told together. */
+  /** Events that are read together. */
   page: 200,
+  /** Steps of telling sockets of events before other requests are served: a channel or condition is one, a message so many. */
+  stepsTogether: 200_000,
+  stepsOfMessage: 100,
+  /** Bytes of one event's messages that are kept for further sockets with subscriptions of the same names. */
+  printedBytes: 1_048_576,
   /** How often credentials are checked beside events: those whose time may be over, and all; and how many in one query. */
   sweepMs: 1000,
   overdueMs: 5000,

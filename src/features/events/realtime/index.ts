@@ -3,13 +3,14 @@ import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
-import { addressKey } from '#src/platform/limiter.js';
+import { addressKey, createMemoryLimiter } from '#src/platform/limiter.js';
 import type { FeedAccess } from '../feed/index.js';
 import { Backlog } from './sockets/backlog.js';
 import { Hub, type HubDeps } from './sockets/hub.js';
 import { createRealtimeMetrics } from './sockets/metrics.js';
 import { createReceiver } from './sockets/receiver.js';
 import { type Connection, closeCodes, RealtimeSocket } from './sockets/socket.js';
+import { SubscriptionRoom } from './subscriptions/room.js';
 
 export { type Connection, closeCodes } from './sockets/socket.js';
 
@@ -52,6 +53,13 @@ export function createRealtime(
   const measure = createRealtimeMetrics(runtime);
   const hubs = new Map<string, { readonly hub: Hub; readonly ready: Promise<void>; unfollow: () => void }>();
   const backlog = new Backlog();
+  const room = new SubscriptionRoom();
+  const countMessages = createMemoryLimiter(() => runtime.clock.monotonic());
+  /** Counts a message for the address; false where that has sent too many. */
+  const admitsMessage = (address: string, characters: number): boolean => {
+    const rate = { count: realtimeLimits.messagesOfAddress, seconds: realtimeLimits.messagesSeconds };
+    return countMessages(address, rate, 1 + Math.floor(characters / realtimeLimits.messageBytes)).allowed;
+  };
   const counts = new Map<string, number>();
   const count = (name: string, by: 1 | -1): number => {
     const after = (counts.get(name) ?? 0) + by;
@@ -101,15 +109,16 @@ export function createRealtime(
   return {
     connect: async ({ project, user, address, authenticate }, connection) => {
       if (isEnding) throw new Failure('general_unavailable');
-      const held = ['all', `project ${project.id}`, `address ${addressKey(address)}`];
+      const ofAddress = `address ${addressKey(address)}`;
+      const held = ['all', `project ${project.id}`, ofAddress];
       demandRoom('all', config.realtimeSockets, 'There are too many sockets.');
       demandRoom(held[1] ?? '', config.realtimeSocketsPerProject, 'The project has too many sockets.');
-      demandRoom(held[2] ?? '', config.realtimeSocketsPerAddress, 'The address has too many sockets.');
+      demandRoom(ofAddress, config.realtimeSocketsPerAddress, 'The address has too many sockets.');
       if (user !== undefined) held.push(demandUserRoom({ project, id: user.id }));
       for (const name of held) count(name, 1);
       measure.opened();
-      const socket = new RealtimeSocket(project, connection, backlog);
       const { hub, ready } = hubOf(project.id);
+      const socket = new RealtimeSocket(project, connection, { backlog, share: room.of(ofAddress), index: hub.index });
       // Before anything is awaited: the last socket of others must not take the hub away.
       hub.sockets.add(socket);
       const leave = (code: number): void => {
@@ -146,7 +155,8 @@ export function createRealtime(
         socket.identify(found, runtime.clock.monotonic());
         return deps.printUser(found);
       };
-      return { receive: createReceiver(runtime, socket, identify), left: leave };
+      const admits = (characters: number) => admitsMessage(ofAddress, characters);
+      return { receive: createReceiver(runtime, socket, { identify, admits }), left: leave };
     },
     stop: () => {
       isEnding = true;

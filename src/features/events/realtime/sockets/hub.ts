@@ -1,15 +1,14 @@
+import { setImmediate as others } from 'node:timers/promises';
 import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import { toWireInstant } from '#src/contract/shapes.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../../installation/index.js';
 import { everything, type Feed, type StoredEvent } from '../../feed/index.js';
 import type { ReaderCredential, Readers } from '../../readers/index.js';
-import { type Topics, topicsOf } from '../subscriptions/channels.js';
-import { parsePayload } from '../subscriptions/queries.js';
-import type { Subscription } from '../subscriptions/subscriptions.js';
+import { ChannelIndex } from './channel-index.js';
+import { slicesOf, type Told } from './slices.js';
 import { closeCodes, type RealtimeSocket } from './socket.js';
 
 /** What a hub uses. */
@@ -21,16 +20,10 @@ export interface HubDeps {
   readonly onSent: () => void;
 }
 
-/** An event and the subscriptions that its channels reach, by socket. */
-interface Told {
-  readonly event: StoredEvent;
-  readonly topics: Topics;
-  readonly to: ReadonlyMap<RealtimeSocket, readonly Subscription[]>;
-}
-
 /** The sockets of a project, and how far they have been told. */
 export class Hub {
   readonly sockets = new Set<RealtimeSocket>();
+  readonly index = new ChannelIndex<RealtimeSocket>();
   /** The number of the last event that was told; set before the first socket is. */
   private cursor = 0;
   #isPumping = false;
@@ -114,39 +107,39 @@ export class Hub {
     }
   }
 
+  /** Tells of events in slices, between which other requests are served. */
   async #tell(project: Project, events: readonly StoredEvent[]): Promise<void> {
-    const byChannel = this.#index();
-    const told = events
-      .map((event): Told => {
-        const topics = topicsOf(event.type, event.resource);
-        return { event, topics, to: subscribersOf(topics, byChannel) };
-      })
-      .filter(({ to }) => to.size > 0);
+    await this.#check(project, this.#ofUsers(events));
+    let isFirst = true;
+    for (const slice of slicesOf(events, this.index)) {
+      if (!isFirst) await others();
+      isFirst = false;
+      await this.#tellSlice(project, slice);
+    }
+  }
+
+  async #tellSlice(project: Project, slice: readonly Told[]): Promise<void> {
     const shown = await this.#deps.readers.of(
       project,
-      told.map(({ event }) => event),
+      slice.map(({ event }) => event),
     );
     // Last of all, so that nothing is awaited between the answer and the sending.
-    const users = await this.#check(project, this.#concerned(events, told));
-    told.forEach(({ event, topics, to }, at) => {
-      const messages = new Messages(event, topics);
-      for (const [socket, subscriptions] of to) {
+    const users = await this.#check(project, [...new Set(slice.flatMap(({ sockets }) => sockets))]);
+    slice.forEach(({ channels, messages, sockets }, at) => {
+      for (const socket of sockets) {
         const { credential } = socket;
         const data = shown[at]?.(credential === undefined ? undefined : users.get(credential));
         if (data === undefined || !socket.isOpen) continue;
-        const message = messages.to(subscriptions, data);
+        const message = messages.to(socket.subscriptions.within(channels), data);
         if (message !== undefined && socket.send(message)) this.#deps.onSent();
       }
     });
   }
 
-  /** Sockets that are told something, and those of users whom an event of their account or session is about. */
-  #concerned(events: readonly StoredEvent[], told: readonly Told[]): RealtimeSocket[] {
-    const concerned = new Set(told.flatMap(({ to }) => [...to.keys()]));
+  /** The sockets of users whom an event of their account or session is about. */
+  #ofUsers(events: readonly StoredEvent[]): RealtimeSocket[] {
     const userIds = new Set(events.flatMap(({ resource }) => /^users\/([^/]+)/.exec(resource ?? '')?.[1] ?? []));
-    if (userIds.size > 0)
-      for (const socket of this.sockets) if (userIds.has(socket.credential?.userId ?? '')) concerned.add(socket);
-    return [...concerned].filter(({ credential }) => credential !== undefined);
+    return userIds.size === 0 ? [] : [...this.sockets].filter((one) => userIds.has(one.credential?.userId ?? ''));
   }
 
   /** The users of sockets as they are now. Closes those whose credential counts no more. */
@@ -168,80 +161,5 @@ export class Hub {
       if (!users.has(credential)) socket.close(closeCodes.policy, 'The session or JWT is not valid any more.');
     }
     return users;
-  }
-
-  #index(): Map<string, [RealtimeSocket, Subscription][]> {
-    const byChannel = new Map<string, [RealtimeSocket, Subscription][]>();
-    for (const socket of this.sockets)
-      for (const subscription of socket.subscriptions.all())
-        for (const channel of subscription.channels) {
-          const entries = byChannel.get(channel);
-          if (entries === undefined) byChannel.set(channel, [[socket, subscription]]);
-          else entries.push([socket, subscription]);
-        }
-    return byChannel;
-  }
-}
-
-function subscribersOf(
-  { channels }: Topics,
-  byChannel: ReadonlyMap<string, readonly [RealtimeSocket, Subscription][]>,
-): Map<RealtimeSocket, Subscription[]> {
-  const to = new Map<RealtimeSocket, Subscription[]>();
-  for (const channel of channels)
-    for (const [socket, subscription] of byChannel.get(channel) ?? []) {
-      const known = to.get(socket);
-      if (known === undefined) to.set(socket, [subscription]);
-      else if (!known.includes(subscription)) known.push(subscription);
-    }
-  return to;
-}
-
-interface PrintedEvent {
-  /** The message up to the subscriptions. */
-  readonly head: string;
-  /** Whole messages by the subscriptions they go to: those of many sockets have the same names. */
-  readonly whole: Map<string, Buffer>;
-  payload?: Readonly<Record<string, unknown>>;
-}
-
-/** The messages of one event: they differ in the payload that a reader is shown and in the subscriptions that it goes to. */
-class Messages {
-  readonly #event: StoredEvent;
-  readonly #topics: Topics;
-  readonly #byData = new Map<string, PrintedEvent>();
-
-  constructor(event: StoredEvent, topics: Topics) {
-    this.#event = event;
-    this.#topics = topics;
-  }
-
-  /** The message, or undefined where the queries of no subscription fit. */
-  to(subscriptions: readonly Subscription[], data: string): Buffer | undefined {
-    const entry = this.#byData.get(data) ?? this.#print(data);
-    const ids = subscriptions.flatMap(({ id, filter }) => {
-      if (filter === undefined) return [id];
-      entry.payload ??= parsePayload(data);
-      return filter(entry.payload) ? [id] : [];
-    });
-    if (ids.length === 0) return undefined;
-    const names = JSON.stringify(ids);
-    const known = entry.whole.get(names);
-    if (known !== undefined) return known;
-    const message = Buffer.from(`${entry.head}${names}}}`);
-    entry.whole.set(names, message);
-    return message;
-  }
-
-  #print(data: string): PrintedEvent {
-    const { id, createdAt, sequence } = this.#event;
-    const { names: events, channels } = this.#topics;
-    const head = JSON.stringify({ id, events, channels, timestamp: toWireInstant(createdAt), sequence });
-    const entry: PrintedEvent = {
-      head: `{"type":"event","data":${head.slice(0, -1)},"payload":${data},"subscriptions":`,
-      whole: new Map(),
-    };
-    this.#byData.set(data, entry);
-    return entry;
   }
 }

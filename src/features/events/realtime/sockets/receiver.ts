@@ -13,14 +13,18 @@ const authenticationShape = z.object({ session: z.string().min(1).max(realtimeLi
 const wrong = (message: string) => new Failure('general_argument_invalid', { message });
 const toWire = ({ id: subscriptionId, channels, queries }: Subscription) => ({ subscriptionId, channels, queries });
 
-/**
- * Takes the messages of a client, one after the other. `identify` makes the socket that of the user whose session secret it is, and prints
- * the user.
- */
+interface Deps {
+  /** Makes the socket that of the user whose session secret it is, and prints the user. */
+  readonly identify: (secret: string) => Promise<unknown>;
+  /** Counts a message of so many characters; false where the address of the client has sent too many. */
+  readonly admits: (characters: number) => boolean;
+}
+
+/** Takes the messages of a client, one after the other. */
 export function createReceiver(
   { log, clock, random }: Pick<Runtime, 'log' | 'clock' | 'random'>,
   socket: RealtimeSocket,
-  identify: (secret: string) => Promise<unknown>,
+  { identify, admits }: Deps,
 ): (text: string) => void {
   let arrival = 0;
   let waiting = 0;
@@ -45,7 +49,8 @@ export function createReceiver(
       const handle = handlerOf(text);
       await handle();
     } catch (error) {
-      if (error instanceof Failure) return socket.refuse(error.message);
+      if (error instanceof Failure && error.status < 500) return socket.refuse(error.message);
+      if (error instanceof Failure) return socket.close(closeCodes.tryAgainLater, error.message);
       log.warn('realtime.message.failed', { error: error instanceof Error ? error.name : typeof error });
       socket.close(closeCodes.tryAgainLater, 'The service is temporarily unable to answer.');
     }
@@ -61,7 +66,7 @@ export function createReceiver(
     const { arrival: next, state } = advance(arrival, clock.monotonic(), messageRate);
     arrival = next;
     waiting += 1;
-    if (!state.allowed || waiting > realtimeLimits.waitingMessages) {
+    if (!state.allowed || waiting > realtimeLimits.waitingMessages || !admits(text.length)) {
       socket.close(closeCodes.policy, 'The client sends too many messages.');
       return;
     }

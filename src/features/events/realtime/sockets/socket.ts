@@ -3,16 +3,20 @@ import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import { printJson } from '#src/platform/json.js';
 import { credentialOf, type ReaderCredential } from '../../readers/index.js';
+import type { SubscriptionShare } from '../subscriptions/room.js';
 import { Subscriptions } from '../subscriptions/subscriptions.js';
 import type { Backlog } from './backlog.js';
+import type { ChannelIndex } from './channel-index.js';
 
 /** Why a socket is closed: codes of RFC 6455, section 7.4. */
 export const closeCodes = { goingAway: 1001, unsupported: 1003, policy: 1008, tryAgainLater: 1013 } as const;
 
+/** A message: its text, the bytes of it, or these in two parts, of which many messages share the first. */
+export type Message = string | Buffer | { readonly head: Buffer; readonly tail: Buffer };
+
 /** A connection to a client. */
 export interface Connection {
-  /** Sends a message; bytes are those of its text. */
-  send(message: string | Buffer): void;
+  send(message: Message): void;
   /** Bytes that were sent and have not left yet. */
   buffered(): number;
   close(code: number, reason: string): void;
@@ -20,10 +24,17 @@ export interface Connection {
   drop(): void;
 }
 
+/** What a socket shares with others of its process. */
+interface SocketDeps {
+  readonly backlog: Backlog;
+  readonly share: SubscriptionShare;
+  readonly index: ChannelIndex<RealtimeSocket>;
+}
+
 /** A client of a project with what it subscribes to. */
 export class RealtimeSocket {
   readonly project: Project;
-  readonly subscriptions = new Subscriptions();
+  readonly subscriptions: Subscriptions;
   readonly #connection: Connection;
   readonly #backlog: Backlog;
   #user: User | undefined;
@@ -33,10 +44,14 @@ export class RealtimeSocket {
   /** When the credential was found to count last, on the monotonic clock. */
   checkedAt = 0;
 
-  constructor(project: Project, connection: Connection, backlog: Backlog) {
+  constructor(project: Project, connection: Connection, { backlog, share, index }: SocketDeps) {
     this.project = project;
     this.#connection = connection;
     this.#backlog = backlog;
+    this.subscriptions = new Subscriptions(share, {
+      add: (channel) => index.add(channel, this),
+      remove: (channel) => index.remove(channel, this),
+    });
   }
 
   /** The code with which this side has closed it; a client that reads nothing never learns it. */
@@ -64,7 +79,7 @@ export class RealtimeSocket {
   }
 
   /** Sends a message, or closes the connection of a client that does not read. Returns whether it was sent. */
-  send(message: string | Buffer): boolean {
+  send(message: Message): boolean {
     if (!this.#isOpen) return false;
     if (this.#connection.buffered() > realtimeLimits.bufferedBytes) {
       this.close(closeCodes.tryAgainLater, 'The client reads too slowly.');
@@ -109,5 +124,6 @@ export class RealtimeSocket {
   left(): void {
     this.#isOpen = false;
     this.#backlog.forget(this);
+    this.subscriptions.clear();
   }
 }

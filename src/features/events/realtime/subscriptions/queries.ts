@@ -18,12 +18,16 @@ const comparisons: Readonly<Record<string, Compare>> = {
   greaterThanEqual: (order) => order >= 0,
 };
 
-/** Parses the queries of a subscription, which all have to fit: comparisons, null checks, `and`, `or`, `select` of everything. Throws Failure. */
-export function parseFilter(texts: readonly string[]): PayloadFilter | undefined {
-  let left: number = realtimeLimits.conditions;
+/**
+ * Parses the queries of a subscription, which all have to fit: comparisons, null checks, `and`, `or`, `select` of everything. Returns the filter,
+ * undefined where there are no queries, and the number of their conditions and values. Throws Failure.
+ */
+export function parseFilter(texts: readonly string[]): { filter: PayloadFilter | undefined; conditions: number } {
+  let conditions = 0;
   const condition = ({ method, attribute = '', values }: WireQuery, depth: number): PayloadFilter => {
-    left -= 1 + values.length;
-    if (left < 0) throw invalid(`a subscription has at most ${realtimeLimits.conditions} conditions and values.`);
+    conditions += 1 + values.length;
+    if (conditions > realtimeLimits.conditions)
+      throw invalid(`a subscription has at most ${realtimeLimits.conditions} conditions and values.`);
     if (method === 'select' && values.every((value) => value === '*')) return () => true;
     if (method === 'and' || method === 'or') {
       if (values.length < 2) throw invalid(`${method} takes at least two queries.`);
@@ -44,8 +48,10 @@ export function parseFilter(texts: readonly string[]): PayloadFilter | undefined
         return order === undefined ? method === 'notEqual' : compare(order);
       });
   };
-  const conditions = texts.map((text) => condition(readQuery(text, invalid), 1));
-  return conditions.length === 0 ? undefined : (payload) => conditions.every((fits) => fits(payload));
+  const queries = texts.map((text) => condition(readQuery(text, invalid), 1));
+  const filter: PayloadFilter | undefined =
+    queries.length === 0 ? undefined : (payload) => queries.every((fits) => fits(payload));
+  return { filter, conditions };
 }
 
 /** A payload as values that queries compare; whole numbers beyond 2^53 stay exact. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import { type PayloadFilter, parseFilter } from './queries.js';
+import type { SubscriptionShare } from './room.js';
 
 /** What a client wants to be told. */
 export interface Subscription {
@@ -9,6 +10,16 @@ export interface Subscription {
   readonly channels: readonly string[];
   readonly queries: readonly string[];
   readonly filter: PayloadFilter | undefined;
+  /** Of its queries, with their values. */
+  readonly conditions: number;
+  /** About what it takes in memory. */
+  readonly bytes: number;
+}
+
+/** Where the channels of subscriptions are listed. */
+export interface Channels {
+  add(channel: string): void;
+  remove(channel: string): void;
 }
 
 const id = z.string().min(1).max(realtimeLimits.id);
@@ -29,32 +40,48 @@ const unsubscribeShape = z
 
 const wrong = (message: string) => new Failure('general_argument_invalid', { message });
 
+const sum = (all: Iterable<Subscription>, of: (one: Subscription) => number) =>
+  [...all].reduce((total, one) => total + of(one), 0);
+
 /** The subscriptions of a socket. A message that is not valid changes none of them. */
 export class Subscriptions {
   readonly #byId = new Map<string, Subscription>();
+  readonly #share: SubscriptionShare;
+  readonly #channels: Channels;
+  /** Steps that it takes to find out which of them an event reaches. */
+  #steps = 0;
 
-  all(): Iterable<Subscription> {
-    return this.#byId.values();
+  constructor(share: SubscriptionShare, channels: Channels) {
+    this.#share = share;
+    this.#channels = channels;
   }
 
-  /** Adds those of a message; one of a known id takes the place of the earlier. Throws Failure. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** Those with at least one of the channels. */
+  within(channels: ReadonlySet<string>): Subscription[] {
+    return [...this.#byId.values()].filter((one) => one.channels.some((channel) => channels.has(channel)));
+  }
+
+  /** Adds those of a message; one of a known id takes the place of the earlier. Throws Failure; 503 where the process has no memory for them. */
   add(data: unknown, newId: () => string): Subscription[] {
     const parsed = subscribeShape.safeParse(data);
     if (!parsed.success) throw wrong('subscribe takes a list of subscriptions, each with channels.');
-    const added = parsed.data.map(
-      ({ subscriptionId, channels, queries }): Subscription => ({
-        id: subscriptionId ?? newId(),
-        channels: [...new Set(channels)],
-        queries,
-        filter: parseFilter(queries),
-      }),
+    const added = parsed.data.map(({ subscriptionId, channels, queries }) =>
+      subscription(subscriptionId ?? newId(), [...new Set(channels)], queries),
     );
     const after = new Map([...this.#byId, ...added.map((one) => [one.id, one] as const)]);
-    if (after.size > realtimeLimits.subscriptions)
-      throw wrong(`A socket has at most ${realtimeLimits.subscriptions} subscriptions.`);
-    const channels = [...after.values()].reduce((sum, one) => sum + one.channels.length, 0);
-    if (channels > realtimeLimits.channels) throw wrong(`A socket has at most ${realtimeLimits.channels} channels.`);
-    for (const one of added) this.#byId.set(one.id, one);
+    demandBounds([...after.values()]);
+    if (!this.#share.take(sum(after.values(), ({ bytes }) => bytes) - sum(this.#byId.values(), ({ bytes }) => bytes)))
+      throw new Failure('general_unavailable', { message: 'There are too many subscriptions.' });
+    for (const one of added) {
+      this.#drop(one.id);
+      this.#byId.set(one.id, one);
+      for (const channel of one.channels) this.#channels.add(channel);
+    }
+    this.#count();
     return added;
   }
 
@@ -62,6 +89,55 @@ export class Subscriptions {
   remove(data: unknown): { readonly subscriptionId: string; readonly removed: boolean }[] {
     const parsed = unsubscribeShape.safeParse(data);
     if (!parsed.success) throw wrong('unsubscribe takes a list of objects with a subscriptionId.');
-    return parsed.data.map(({ subscriptionId }) => ({ subscriptionId, removed: this.#byId.delete(subscriptionId) }));
+    const before = sum(this.#byId.values(), ({ bytes }) => bytes);
+    const removed = parsed.data.map(({ subscriptionId }) => ({
+      subscriptionId,
+      removed: this.#drop(subscriptionId),
+    }));
+    this.#share.take(sum(this.#byId.values(), ({ bytes }) => bytes) - before);
+    this.#count();
+    return removed;
   }
+
+  /** Removes all of them. */
+  clear(): void {
+    this.#share.take(-sum(this.#byId.values(), ({ bytes }) => bytes));
+    for (const id of [...this.#byId.keys()]) this.#drop(id);
+    this.#count();
+  }
+
+  #drop(id: string): boolean {
+    for (const channel of this.#byId.get(id)?.channels ?? []) this.#channels.remove(channel);
+    return this.#byId.delete(id);
+  }
+
+  #count(): void {
+    this.#steps = sum(this.#byId.values(), ({ channels, conditions }) => channels.length + conditions);
+  }
+}
+
+/** Bytes of an object with its place in lists, in about. */
+const objectBytes = 200;
+
+function subscription(id: string, channels: readonly string[], queries: readonly string[]): Subscription {
+  const { filter, conditions } = parseFilter(queries);
+  const texts = [id, ...channels, ...queries].reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
+  // The values of queries are kept beside their texts.
+  const values = queries.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
+  const bytes = texts + values + objectBytes * (1 + channels.length + conditions);
+  return { id, channels, queries, filter, conditions, bytes };
+}
+
+/** Throws Failure where a socket would have more than it may. */
+function demandBounds(all: readonly Subscription[]): void {
+  if (all.length > realtimeLimits.subscriptions)
+    throw wrong(`A socket has at most ${realtimeLimits.subscriptions} subscriptions.`);
+  if (sum(all, ({ channels }) => channels.length) > realtimeLimits.channels)
+    throw wrong(`A socket has at most ${realtimeLimits.channels} channels.`);
+  if (sum(all, ({ conditions }) => conditions) > realtimeLimits.conditionsOfSocket)
+    throw wrong(
+      `The subscriptions of a socket have at most ${realtimeLimits.conditionsOfSocket} conditions and values.`,
+    );
+  if (sum(all, ({ bytes }) => bytes) > realtimeLimits.subscriptionBytes)
+    throw wrong('The subscriptions of the socket are too long: shorten their queries, or open a second socket.');
 }
