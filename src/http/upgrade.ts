@@ -141,7 +141,12 @@ const notForKeys = [
 
 function connectionOf(ws: WebSocket): Connection {
   return {
-    send: (message) => ws.send(message, { binary: false }),
+    send: (message) => {
+      const parts = typeof message === 'object' && 'head' in message ? [message.head, message.tail] : [message];
+      parts.forEach((part, at) => {
+        ws.send(part, { binary: false, fin: at === parts.length - 1 });
+      });
+    },
     buffered: () => ws.bufferedAmount,
     close: (code, reason) => {
       ws.close(code, reason.slice(0, 100));
