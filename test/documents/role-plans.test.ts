@@ -48,3 +48,22 @@ test('lists read the readers of the roles of their callers only', async () => {
   );
   assert.ok(Number(read?.rows) < rows / 10, `${read?.rows} readers were read`);
 });
+
+test('a role that was counted to see as many as are counted is counted again where documents have gone since', async () => {
+  const target = await startAppliance({ settings: { SVC_TOTAL_LIMIT: '100' } });
+  const { key, collection: aCollection } = await aBackend(target);
+  const notes = await aCollection({ documentSecurity: true, attributes: { text: { type: 'string', size: 40 } } });
+  const model = { documentId: 'model', data: {}, permissions: ['read("users")'] };
+  (await key.post(notes.documents, model)).expect(201);
+  await fill((text) => runSql(target, text), target.appliance.runtime.sql.dialect, notes.id, 200, {});
+  const callers = await Promise.all([aLoggedInUser(target), aLoggedInUser(target), aLoggedInUser(target)]);
+  const newest = queryString([{ method: 'orderDesc', attribute: '$createdAt' }]);
+  const totals = () =>
+    Promise.all(callers.map(async ({ client }) => (await client.get(notes.documents + newest)).expect(200).body.total));
+  assert.deepEqual(await totals(), [100, 100, 100]);
+  const [found] = await runSql(target, `select number from collections where id = '${notes.id}'`);
+  const table = `d_${found?.number}`;
+  // As another process would do it, whose changes this one is not told of.
+  await runSql(target, `delete from ${table} where seq not in (select seq from ${table} order by seq limit 60)`);
+  assert.deepEqual(await totals(), [60, 60, 60]);
+});

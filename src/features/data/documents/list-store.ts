@@ -4,7 +4,7 @@ import type { SharedQuery } from '#src/platform/db/shared-read.js';
 import { afterCursor, type Fragment, join, type Order, orderBy } from '#src/platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
 import { createCompiler, isShortOrder, orderColumns } from './query/compile.js';
-import { type CountUpTo, createPageStatements } from './query/page.js';
+import { type CountUpTo, createPageStatements, type SharedPage } from './query/page.js';
 import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from './query/parse.js';
 import { createSources, fewRoles, type Route, type Visibility } from './query/sources.js';
 import { columnArray } from './row.js';
@@ -17,6 +17,8 @@ export type PageForm = 'printed' | 'values';
 export interface ListPage {
   readonly visibility: Visibility;
   readonly route: Route;
+  /** A role of the caller that was counted to be named by as many documents as the list counts. */
+  readonly widest: string | undefined;
   /** Where the cursor's document stands in the order. */
   readonly cursor: readonly Value[] | null;
   readonly count: CountUpTo;
@@ -52,19 +54,21 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
   const beyond = ({ orders, cursor }: DocumentQuery, place: readonly Value[]): Fragment =>
     afterCursor(orderColumns(orders, dialect), place, cursor?.before === true);
   const pageOf = (collection: Collection, request: DocumentQuery, page: ListPage) => {
-    const { visibility, route, cursor, count, maxBytes, form } = page;
+    const { visibility, route, widest, cursor, count, maxBytes, form } = page;
     const serializer = serializerOf(collection);
     const line = dialect === 'sqlite' ? 'char(10)' : 'chr(10)';
     const valuesOf = ({ sql: data, values }: Fragment): Fragment => ({
       sql: `${columnArray[dialect]} || ${line} || (${data})`,
       values,
     });
+    const source = sourceOf(collection, visibility, route, widest);
     return {
       collection,
       request,
       afterCursor: cursor === null ? null : beyond(request, cursor),
       count,
-      source: sourceOf(collection, visibility, route),
+      many: typeof count === 'number' && count > 0 ? source.hasMany?.(count) : undefined,
+      source,
       conditions: request.conditions.map(condition),
       document: form === 'printed' ? serializer.document(request.select) : valuesOf(serializer.data(request.select)),
       separator: form === 'printed' ? "','" : line,
@@ -115,54 +119,56 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
     list: (collection, request, page) => pages.alone(pageOf(collection, request, page)),
     sharedList: (collection, request, page) => {
       if (!request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues)) return undefined;
-      const { visibility, route, cursor, count, form, maxBytes } = page;
+      const { visibility, route, widest, cursor, count, form, maxBytes } = page;
       if (cursor !== null && !isShortOrder(request.orders)) return undefined;
       if (dialect === 'sqlite' && route === 'walk' && visibility.length > fewRoles) return undefined;
       const shared = cache.get(request) ?? new Map<string, SharedList>();
       cache.set(request, shared);
       // What comes after a null is another condition.
       const nulls = cursor?.map((value) => (value === null ? 'n' : 'v')).join('') ?? '';
-      const key = `${route} ${count} ${form} ${nulls}`;
+      const key = `${route} ${widest === undefined} ${count} ${form} ${nulls}`;
       let list = shared.get(key);
       if (list === undefined) {
-        list = sharedBy((roles) => {
+        list = sharedBy(sql, (roles) => {
           const ofRoles = visibility === 'everything' ? visibility : roles;
           return pages.shared(pageOf(collection, request, { ...page, visibility: ofRoles }));
         });
         shared.set(key, list);
       }
       const place = cursor === null ? [] : beyond(request, cursor).values;
-      return withOwn(list, maxBytes, visibility === 'everything' ? '' : sql.list(visibility), place);
+      return withOwn(list, maxBytes, visibility === 'everything' ? [] : visibility, sql, place, widest);
     },
   };
 }
 
 /** A statement that lists of other callers share, and which of its values are the caller's: the bound of the answer, the roles and the cursor. */
 interface SharedList {
-  readonly query: SharedQuery;
-  readonly maxBytesAt: number;
-  readonly cursorAt: number;
+  readonly page: SharedPage;
   readonly rolesAt: readonly number[];
+  readonly firstRoleAt: readonly number[];
 }
 
 /** The roles stand where two statements of different roles differ. */
-function sharedBy(
-  make: (roles: readonly string[]) => SharedQuery & { readonly maxBytesAt: number; readonly cursorAt: number },
-): SharedList {
-  const [query, other] = [make(['one']), make(['other'])];
-  const rolesAt = query.own.flatMap((value, at) => (value === other.own[at] ? [] : [at]));
-  return { query, maxBytesAt: query.maxBytesAt, cursorAt: query.cursorAt, rolesAt };
+function sharedBy(sql: Pick<Sql, 'list'>, make: (roles: readonly string[]) => SharedPage): SharedList {
+  const [page, other] = [make(['one']), make(['other'])];
+  const at = (text: string) => page.own.flatMap((value, at) => (value === text && value !== other.own[at] ? [at] : []));
+  return { page, rolesAt: at(sql.list(['one'])), firstRoleAt: at('one') };
 }
 
 function withOwn(
-  { query, maxBytesAt, cursorAt, rolesAt }: SharedList,
+  { page, rolesAt, firstRoleAt }: SharedList,
   maxBytes: number,
-  roles: string,
+  roles: readonly string[],
+  sql: Pick<Sql, 'list'>,
   place: readonly Value[],
+  widest: string | undefined,
 ): SharedQuery {
-  const own = [...query.own];
-  own[maxBytesAt] = maxBytes;
-  for (const at of rolesAt) own[at] = roles;
-  for (const [at, value] of place.entries()) own[cursorAt + at] = value;
-  return { ...query, own };
+  const own = [...page.own];
+  own[page.maxBytesAt] = maxBytes;
+  const list = rolesAt.length === 0 ? '' : sql.list(roles);
+  for (const at of rolesAt) own[at] = list;
+  for (const at of firstRoleAt) own[at] = roles[0] ?? '';
+  for (const [at, value] of place.entries()) own[page.cursorAt + at] = value;
+  if (widest === undefined || page.manyAt < 0) return { ...page, own };
+  return { ...page, own, values: page.values.with(page.manyAt, widest), key: `${page.key} ${widest}` };
 }

@@ -15,8 +15,8 @@ import type { ListPage, PageForm } from './list-store.js';
 import type { CountUpTo } from './query/page.js';
 import { createListParser, type DocumentQuery, type ParsedList, parseQueries } from './query/parse.js';
 import { createPlaces } from './query/places.js';
-import { createReaderCounts } from './query/reader-counts.js';
-import { type Route, routeOf, type Visibility } from './query/sources.js';
+import { createReaderCounts, maxCounted } from './query/reader-counts.js';
+import { routeOf, type Visibility } from './query/sources.js';
 import { createRelatedReads } from './relations/reads.js';
 import { documentsOf, toDocument } from './row.js';
 import type { WatchList } from './scans/index.js';
@@ -65,9 +65,14 @@ export function createReads(
     collection: Collection,
     request: DocumentQuery,
     visibility: Visibility,
-  ): Promise<Route> => {
-    if (visibility === 'everything') return 'all';
-    return routeOf(collection, request, await readerCounts(db.lists(where.reading), collection, visibility));
+    count: CountUpTo,
+  ): Promise<Pick<ListPage, 'visibility' | 'route' | 'widest'>> => {
+    if (visibility === 'everything') return { visibility, route: 'all', widest: undefined };
+    const counts = await readerCounts(db.lists(where.reading), collection, visibility);
+    const { roles, ofFirst } = counts;
+    const isCounted = count !== 0 && count !== 'exact' && ofFirst >= Math.min(count, maxCounted);
+    const route = routeOf(collection, request, counts);
+    return { visibility: roles, route, widest: isCounted ? roles[0] : undefined };
   };
   /** A page as the database prints it: one text, within the bytes that the answer may have. */
   const pageReader = async (
@@ -80,13 +85,13 @@ export function createReads(
   ) => {
     const { query: request } = parsed;
     const count = countUpTo(request, visibility, total);
-    const route = await chooseRoute(where, collection, request, visibility);
+    const way = await chooseRoute(where, collection, request, visibility, count);
     /** Within a snapshot of the caller where there is one. */
     return (maxBytes: number, snapshot?: Reader, select = request.select): Promise<Look<PageText>> => {
       const read = async (watched: Where) => {
         // The page goes on from where the document was a moment before; it is of one state with its total.
         const cursor = await cursorPlace(snapshot, watched, collection, parsed);
-        const page = { visibility, route, cursor, count, maxBytes, form };
+        const page = { ...way, cursor, count, maxBytes, form };
         if (snapshot === undefined) return pageOf(watched, collection, request, page);
         return snapshot.one(store.list(collection, { ...request, select }, page));
       };

@@ -2,7 +2,7 @@ import { documentTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { type SharedQuery, sharedColumn } from '#src/platform/db/shared-read.js';
 import { type Fragment, join, orderBy } from '#src/platform/list-query/index.js';
-import type { Collection } from '../../databases/index.js';
+import { type Collection, currentLayout } from '../../databases/index.js';
 import { orderColumns } from './compile.js';
 import { type DocumentQuery, type Field, isEquality } from './parse.js';
 import type { Source } from './sources.js';
@@ -20,6 +20,8 @@ interface Page {
   /** What comes after the cursor's document in the order. */
   readonly afterCursor: Fragment | null;
   readonly count: CountUpTo;
+  /** A condition that holds where there are as many documents as a list without conditions counts. */
+  readonly many: Fragment | undefined;
   /** A document, printed. */
   readonly document: Fragment;
   /** What stands between two documents, as SQL. */
@@ -37,6 +39,13 @@ interface Places {
   readonly put: (fragment: Fragment) => string;
   /** The same for values that differ between calls which share the statement. */
   readonly putOwn: (fragment: Fragment) => string;
+}
+
+/** A page whose statement calls share, with where the bytes and the cursor stand among a call's own values, and the role of `many` among the others. */
+export interface SharedPage extends SharedQuery {
+  readonly maxBytesAt: number;
+  readonly cursorAt: number;
+  readonly manyAt: number;
 }
 
 /** Skipping more documents than this is left to the index alone, which need not look at them. */
@@ -93,9 +102,13 @@ export function createPageStatements(sql: Sql) {
     return `select case when bytes > most then '!' || bytes when octet_length(text) > most then '!' || octet_length(text) else coalesce(text, '') end from (${whole}) as whole`;
   };
   const printed = dialect === 'sqlite' ? printedBySqlite : printedByPostgres;
-  const counted = (page: Page, matching: Fragment | undefined, { putOwn }: Places): string => {
+  const counted = (page: Page, matching: Fragment | undefined, { put, putOwn }: Places): string => {
     if (page.count === 0) return '0';
-    if (page.conditions.length === 0) return putOwn(page.source.total(page.count));
+    if (page.conditions.length === 0) {
+      if (page.many === undefined) return putOwn(page.source.total(page.count));
+      const many = put(page.many);
+      return `case when ${many} then ${page.count} else ${putOwn(page.source.total(page.count))} end`;
+    }
     const rows = `from ${putOwn(page.source.from)}${matching === undefined ? '' : ` where ${putOwn(matching)}`}`;
     if (page.count === 'exact') return `(select count(*) ${rows})`;
     return `(select count(*) from (select 1 ${rows} limit ${page.count}) as matching)`;
@@ -116,13 +129,14 @@ export function createPageStatements(sql: Sql) {
       const text = columnsOf(page, { put, putOwn: put });
       return { ...sql.text(`select ${text}`, values), allText: true };
     },
-    /** For calls that ask the same of different values, with where the bytes and the cursor stand among a call's own. */
-    shared: (page: Page): SharedQuery & { readonly maxBytesAt: number; readonly cursorAt: number } => {
-      const { put, values } = createPlaces();
+    /** For calls that ask the same of different values. */
+    shared: (page: Page): SharedPage => {
+      const { put, values, positionOf } = createPlaces();
       const own = createOwnPlaces();
       const columns = columnsOf(page, { put, putOwn: own.put });
       const maxBytesAt = own.positionOf(page.maxBytes);
       const cursorAt = page.afterCursor === null ? -1 : own.positionOf(page.afterCursor);
+      const manyAt = page.many === undefined ? -1 : positionOf(page.many);
       return {
         columns,
         values,
@@ -130,6 +144,7 @@ export function createPageStatements(sql: Sql) {
         own: own.values,
         maxBytesAt,
         cursorAt,
+        manyAt,
         key: `${columns} ${JSON.stringify(values)}`,
       };
     },
@@ -137,9 +152,12 @@ export function createPageStatements(sql: Sql) {
 }
 
 /** Whether an index holds exactly the documents that match, in the order of the list, and the page is near its begin. */
-function isIndexed({ collection, request, afterCursor, source }: Page): boolean {
+function isIndexed(page: Page): boolean {
+  const { collection, request, afterCursor, source } = page;
   const { conditions, orders, offset } = request;
-  if (afterCursor !== null || offset > nearBegin || source.repeats) return false;
+  if (offset > nearBegin || source.repeats) return false;
+  if (conditions.length === 0 && isByTime(page)) return true;
+  if (afterCursor !== null) return false;
   if (orders.length === 0) return conditions.length === 0;
   const fixed = new Set(conditions.map((one) => (isEquality(one) ? keyOf(one.field) : undefined)));
   return collection.indexes.some(
@@ -153,17 +171,26 @@ function isIndexed({ collection, request, afterCursor, source }: Page): boolean 
   );
 }
 
+/** Whether a list is in the order of one of the times that every collection has an index of; a cursor is a place in that index. */
+function isByTime({ collection, request: { orders } }: Page): boolean {
+  const [first] = orders;
+  const isTime = first?.field.kind === 'system' && ['$createdAt', '$updatedAt'].includes(first.field.name);
+  return orders.length === 1 && isTime && collection.layout === currentLayout;
+}
+
 const keyOf = (field: Field) => (field.kind === 'attribute' ? field.attribute.key : field.name);
 
 const tableOf = ({ collection }: Page) => documentTable(collection.number);
 
 function createPlaces() {
   const values: Value[] = [];
-  const put = ({ sql, values: some }: Fragment): string => {
-    values.push(...some);
-    return sql;
+  const firsts = new Map<Fragment, number>();
+  const put = (fragment: Fragment): string => {
+    firsts.set(fragment, values.length);
+    values.push(...fragment.values);
+    return fragment.sql;
   };
-  return { put, values };
+  return { put, values, positionOf: (fragment: Fragment) => firsts.get(fragment) ?? -1 };
 }
 
 /** Moves the places of values, with their casts, into the table of values, and puts its columns where they stood. */

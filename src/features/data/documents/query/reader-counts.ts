@@ -8,7 +8,7 @@ import type { Collection } from '../../databases/index.js';
 const cacheMs = 60_000;
 const cacheBounds = { bytes: 4_194_304, entries: 20_000, largest: 65_536 } as const;
 /** How far the readers of a role are counted. */
-const maxCounted = 10_000;
+export const maxCounted = 10_000;
 
 /** How many documents a caller may see through its roles, and how many there are. */
 export interface ReaderCount {
@@ -16,8 +16,10 @@ export interface ReaderCount {
   readonly readable: number;
   /** The last sequence that was given, so at least as many as there are. */
   readonly documents: number;
-  /** How many roles the caller has. */
-  readonly roles: number;
+  /** The caller's roles, the one first that most documents name. */
+  readonly roles: readonly string[];
+  /** How many documents name that one, as far as it was counted. */
+  readonly ofFirst: number;
 }
 
 /** What was counted of a role or, as the empty role, of the collection. */
@@ -50,11 +52,13 @@ export function createReaderCounts(
     }
     const documents = counts.get('') ?? 0;
     let readable = 0;
+    let [first, ofFirst] = ['', -1];
     for (const role of roles) {
       const count = counts.get(role) ?? 0;
+      if (count > ofFirst) [first, ofFirst] = [role, count];
       // Where the counting ended, it may be all of them.
       readable += count < maxCounted ? count : Math.max(count, documents);
     }
-    return { readable, documents, roles: roles.length };
+    return { readable, documents, roles: [first, ...roles.filter((role) => role !== first)], ofFirst };
   };
 }

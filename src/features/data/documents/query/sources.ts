@@ -27,6 +27,8 @@ export interface Source {
   readonly repeats: boolean;
   /** How many there are in all, up to a number or exactly, where that is known without the conditions of a list. */
   total(upTo: number | 'exact'): Fragment;
+  /** A condition that holds where there are so many: the same for all callers of the role that it asks about. */
+  readonly hasMany: ((upTo: number) => Fragment) | undefined;
 }
 
 /**
@@ -50,7 +52,7 @@ export function routeOf(
     ({ field }) =>
       field.kind === 'system' && (field.name === '$sequence' || (field.name === '$createdAt' && isCurrent)),
   );
-  const steps = (offset + limit) * documents * roles;
+  const steps = (offset + limit) * documents * roles.length;
   if (conditions.length === 0 && inReaders && readable ** 2 <= readersWorth * steps) return 'readers';
   return readable ** 2 <= amongWorth * steps ? 'among' : 'walk';
 }
@@ -59,6 +61,7 @@ export function routeOf(
 export function createSources(sql: Pick<Sql, 'dialect' | 'list'>) {
   const { dialect } = sql;
   const isOneOf = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
+  const place = dialect === 'sqlite' ? '?' : 'cast(? as text)';
   const eachRole = dialect === 'sqlite' ? 'json_each(?) as granted' : 'unnest(cast(? as text[])) as granted(value)';
 
   /** Everything of the collection, which is counted as its documents are written. */
@@ -69,6 +72,7 @@ export function createSources(sql: Pick<Sql, 'dialect' | 'list'>) {
       from: { sql: table, values: [] },
       filter: undefined,
       repeats: false,
+      hasMany: undefined,
       total: (upTo) => {
         if (upTo !== 'exact')
           return { sql: `(select count(*) from (select 1 from ${table} limit ${upTo}) as counted)`, values: [] };
@@ -76,7 +80,13 @@ export function createSources(sql: Pick<Sql, 'dialect' | 'list'>) {
       },
     };
   };
-  const ofRoles = (collection: Collection, roles: readonly string[], route: Exclude<Route, 'all'>): Source => {
+  /** Roles come with the one first that most documents name, so that a walk mostly asks for one. */
+  const ofRoles = (
+    collection: Collection,
+    roles: readonly string[],
+    route: Exclude<Route, 'all'>,
+    widest: string | undefined,
+  ): Source => {
     const [table, readers] = [documentTable(collection.number), readersTable(collection.number)];
     const values = [sql.list(roles)];
     const readable = `select distinct seq from ${readers} where role ${isOneOf}`;
@@ -87,34 +97,49 @@ export function createSources(sql: Pick<Sql, 'dialect' | 'list'>) {
     const total = (upTo: number | 'exact'): Fragment => {
       if (upTo === 'exact') return { sql: `(select count(*) from (${readable}) as readable)`, values };
       const distinct = dialect === 'sqlite' ? readable : `select distinct seq from ${byRole('seq', `limit ${upTo}`)}`;
-      const few = `(select count(*) from (${distinct} limit ${upTo}) as readable)`;
-      if (route !== 'walk') return { sql: few, values };
-      // One role alone may have that many: then nothing has to be kept apart.
-      const many = `exists (select 1 from ${eachRole} where (${ofRole('1', `limit 1 offset ${upTo - 1}`)}) = 1)`;
-      return { sql: `(case when ${many} then ${upTo} else ${few} end)`, values: [...values, ...values] };
+      return { sql: `(select count(*) from (${distinct} limit ${upTo}) as readable)`, values };
     };
+    // Nothing of it depends on the caller, so both databases evaluate it once for a statement that callers share.
+    const hasMany =
+      widest === undefined
+        ? undefined
+        : (upTo: number): Fragment => ({
+            sql: `(select 1 from ${readers} where role = ${place} order by seq limit 1 offset ${upTo - 1}) = 1`,
+            values: [widest],
+          });
+    const shared = { total, hasMany };
     if (route === 'readers' && dialect === 'sqlite')
-      return { from: { sql: readers, values: [] }, filter: { sql: `role ${isOneOf}`, values }, repeats: true, total };
+      return {
+        ...shared,
+        from: { sql: readers, values: [] },
+        filter: { sql: `role ${isOneOf}`, values },
+        repeats: true,
+      };
     if (route === 'readers') {
       const from = { sql: `(select seq, created_at from ${byRole('seq, created_at')}) as readers`, values };
-      return { from, filter: undefined, repeats: true, total };
+      return { ...shared, from, filter: undefined, repeats: true };
     }
     if (route === 'walk') {
       // `offset 0` keeps Postgres, and `limit 1` SQLite, from making a join of it: that would read all readers, or count a document twice.
+      const alone = dialect === 'sqlite' ? 'limit 1' : 'offset 0';
+      const first = `exists (select 1 from ${readers} where ${readers}.role = ${place} and ${readers}.seq = ${table}.seq ${alone})`;
       const named =
         dialect === 'sqlite' && roles.length <= fewRoles
           ? `select 1 from json_each(?) as granted cross join ${readers} on ${readers}.role = granted.value where ${readers}.seq = ${table}.seq limit 1`
-          : `select 1 from ${readers} where ${readers}.seq = ${table}.seq and ${readers}.role ${isOneOf} ${dialect === 'sqlite' ? 'limit 1' : 'offset 0'}`;
-      return { from: { sql: table, values: [] }, filter: { sql: `exists (${named})`, values }, repeats: false, total };
+          : `select 1 from ${readers} where ${readers}.seq = ${table}.seq and ${readers}.role ${isOneOf} ${alone}`;
+      const filter = { sql: `(${first} or exists (${named}))`, values: [roles[0] ?? '', ...values] };
+      return { ...shared, from: { sql: table, values: [] }, filter, repeats: false };
     }
     if (dialect === 'sqlite') {
       // A cross join begins with its left side.
       const from = `(select distinct seq as readable from ${readers} where role ${isOneOf}) as readers cross join ${table} on seq = readable`;
-      return { from: { sql: from, values }, filter: undefined, repeats: false, total };
+      return { ...shared, from: { sql: from, values }, filter: undefined, repeats: false };
     }
     const filter = { sql: `seq = any(array(select seq from ${byRole('seq')}))`, values };
-    return { from: { sql: table, values: [] }, filter, repeats: false, total };
+    return { ...shared, from: { sql: table, values: [] }, filter, repeats: false };
   };
-  return (collection: Collection, visibility: Visibility, route: Route): Source =>
-    visibility === 'everything' || route === 'all' ? everything(collection) : ofRoles(collection, visibility, route);
+  return (collection: Collection, visibility: Visibility, route: Route, widest?: string): Source =>
+    visibility === 'everything' || route === 'all'
+      ? everything(collection)
+      : ofRoles(collection, visibility, route, widest);
 }
