@@ -214,8 +214,36 @@ for (const [shell, complete] of shells)
     assert.ok(!(await offered('user', 'show', '--project', 'none', '')).includes('ada'));
   });
 
-test('ids names what is missing, and prints nothing else', async () => {
-  assert.deepEqual([...(await place.json<{ ids: string[] }>(['ids', 'database', '--project', 'shop'])).ids], ['main']);
+test('ids has those of the lists, names what is missing, and prints nothing else', async () => {
+  await place.svc(['platform', 'add', '--project', 'shop', '--hostname', 'shop.example.com']);
+  for (const noun of [
+    'project',
+    'platform',
+    'apikey',
+    'provider',
+    'user',
+    'team',
+    'database',
+    'bucket',
+    'webhook',
+    'cron',
+    'collection',
+  ]) {
+    const where = [
+      ...(['project', 'cron'].includes(noun) ? [] : ['--project', 'shop']),
+      ...(noun === 'collection' ? ['--database', 'main'] : []),
+    ];
+    const lists = await place.json<Record<string, unknown>>([noun, 'list', ...where]);
+    const rows = (Object.values(lists).find(Array.isArray) ?? []) as Record<string, string>[];
+    const expected = rows.map(({ $id, key, name }) => $id ?? key ?? name).sort();
+    let ids: string[] | undefined;
+    // On a busy machine the database may take longer than a person waits.
+    for (let tries = 0; tries < 5 && ids === undefined; tries++) {
+      const { out } = await place.svc(['ids', noun, ...where, '--json']);
+      if (out !== '') ids = JSON.parse(out).ids;
+    }
+    assert.deepEqual(ids?.sort(), expected, noun);
+  }
   for (const args of [['user'], ['nothing'], ['collection', '--project', 'shop']]) {
     const { code, out } = await place.svc(['ids', ...args]);
     assert.deepEqual([code, out], [2, ''], args.join(' '));

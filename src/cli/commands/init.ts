@@ -14,9 +14,10 @@ import { prepareDirectories } from '../directories.js';
 import { CommandError, usageError } from '../exit.js';
 import { chooseSettings } from '../first-settings.js';
 import { valid } from '../input.js';
+import { load } from '../installation.js';
 import { Lines } from '../lines.js';
 import { localUrl } from '../local-url.js';
-import { load, operatorContext, requireKnownSchema, requireMasterKey } from '../run-command.js';
+import { operatorContext, requireKnownSchema, requireMasterKey } from '../run-command.js';
 import { pairs } from '../table.js';
 
 const projectName = displayName.refine((name) => name.trim() !== '', 'must have at least one character');
