@@ -13,7 +13,9 @@ interface Place {
 }
 
 const inProject = (table: string, more: Partial<Place> = {}): Place => ({
-  ...{ table, column: 'id', of: ['project_id'] },
+  table,
+  column: 'id',
+  of: ['project_id'],
   ...more,
 });
 

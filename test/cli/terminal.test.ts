@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { count } from '#src/cli/count.js';
 import { relativeTime } from '#src/cli/relative-time.js';
 import { cutToWidth, widthOf } from '#src/cli/text-width.js';
 import { type Installation, install } from '../harness/cli.js';
@@ -94,6 +95,14 @@ test('times are relative in a terminal, and ISO 8601 elsewhere', async () => {
   ];
   const now = Date.parse('2026-11-23T10:00:00Z');
   for (const [age, said] of table) assert.equal(relativeTime(now - age, now), said);
+});
+
+test('a count of one is in the singular', () => {
+  assert.deepEqual(
+    [0, 1, 2].map((number) => count(number, 'object')),
+    ['0 objects', '1 object', '2 objects'],
+  );
+  assert.equal(count(1, 'identity', 'identities'), '1 identity');
 });
 
 test('a cell is cut between letters, by the columns that they take', () => {
