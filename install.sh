@@ -190,7 +190,9 @@ cd "$started_in"
 
 svc=$root/bin/svc
 if [ "$serve" = yes ]; then
-  "$svc" init --yes
+  said=$("$svc" init --yes 2>&1) || { code=$?; say "$said"; exit "$code"; }
+  # The next step that it names is the one below.
+  say "${said%$'\n'next: svc serve}"
   exec "$svc" serve
 fi
 say "svc is ready. next: $([ "$link" = yes ] && echo svc || echo "$svc") init"

@@ -1,5 +1,5 @@
 import type { Call, Command, ParsedArgs } from './command.js';
-import { serveCommand } from './commands/serve.js';
+import type { CommandResult } from './command-result.js';
 import { explain } from './exit.js';
 import { refuseSecretsIn } from './input.js';
 import { Lines } from './lines.js';
@@ -7,7 +7,6 @@ import { createOutput, type Output } from './output.js';
 import { placeholdersOf } from './placeholders.js';
 import { parse } from './program.js';
 import { createPrompts } from './prompts.js';
-import { runCommand } from './run-command.js';
 
 /** Runs a command line. Sets the exit code and never rejects. */
 export async function main(argv: string[]): Promise<void> {
@@ -32,7 +31,7 @@ export async function main(argv: string[]): Promise<void> {
     command = `svc ${parsed.command.path}`;
     given = placeholdersOf(parsed);
     output = createOutput(outputFlags(parsed.args));
-    const result = await runCommand(parsed.command, callOf(parsed.args, output, commands));
+    const result = await run(parsed.command, callOf(parsed.args, output, commands));
     if (result === undefined) return;
     output.result(result);
     process.exitCode = result.exitCode ?? 0;
@@ -44,11 +43,19 @@ export async function main(argv: string[]): Promise<void> {
   }
 }
 
-/** A server is to start quickly, so it does not load the other commands. */
+/** A server is to start quickly and a completion to come quickly, so they do not load the other commands. */
 async function commandsFor([first]: readonly string[]): Promise<readonly Command[]> {
-  if (first === serveCommand.path) return [serveCommand];
+  if (first === 'serve') return [(await import('./commands/serve.js')).serveCommand];
+  if (first === 'ids') return [(await import('./commands/ids.js')).idsCommand];
   const { commands } = await import('./commands/index.js');
   return commands;
+}
+
+/** What opens installations and databases is loaded where a command needs it. */
+async function run(command: Command, call: Call): Promise<CommandResult | undefined> {
+  if (command.needs === 'nothing') return command.run(call);
+  const { runCommand } = await import('./run-command.js');
+  return runCommand(command, call);
 }
 
 function callOf(args: ParsedArgs, output: Output, commands: readonly Command[]): Call {

@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import { type Appliance, createAppliance } from '#src/appliance.js';
-import { defaultFiles, isInstallationInReach, type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
+import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
@@ -11,7 +10,8 @@ import { createRuntime, type Runtime } from '#src/platform/index.js';
 import type { ApplianceCall, Call, Command } from './command.js';
 import type { CommandResult } from './command-result.js';
 import { prepareDirectories } from './directories.js';
-import { CommandError, shellWord } from './exit.js';
+import { CommandError } from './exit.js';
+import { load, requireDatabase, schemaError } from './installation.js';
 
 /** Opens what a command needs, runs it, and closes everything again. */
 export async function runCommand(command: Command, call: Call): Promise<CommandResult | undefined> {
@@ -41,29 +41,6 @@ export async function runCommand(command: Command, call: Call): Promise<CommandR
   }
 }
 
-/** Reads the configuration that the command line and the environment name. Throws ConfigError. */
-export function load(
-  { environment, configFile }: Pick<Call, 'environment' | 'configFile'>,
-  options: { readonly needsMasterKey?: boolean; readonly flags?: Readonly<Record<string, string | undefined>> } = {},
-): LoadedConfig {
-  const named = configFile ?? (environment.SVC_CONFIG || undefined);
-  if (named !== undefined && isAbsent(named))
-    throw new CommandError(
-      'unusable',
-      'configuration_invalid',
-      `The configuration file ${resolve(named)} does not exist.`,
-      `correct the path, or make an installation with svc --config ${shellWord(named)} init`,
-    );
-  if (!isInstallationInReach({ environment, file: configFile }))
-    throw new CommandError(
-      'unusable',
-      'installation_not_found',
-      `There is no installation here: neither ${defaultFiles.map((file) => resolve(file)).join(' nor ')} exists, and SVC_MASTER_KEY is not set.`,
-      'change to its directory, or name its settings by --config FILE or SVC_CONFIG; svc init makes a new installation',
-    );
-  return loadConfig({ environment, file: configFile, ...options });
-}
-
 /** Opens everything for as long as the body runs. */
 async function withAppliance<T>(
   { config }: Pick<LoadedConfig, 'config'>,
@@ -77,17 +54,6 @@ async function withAppliance<T>(
   } finally {
     await appliance.close();
   }
-}
-
-/** Throws where the SQLite file does not exist: it would be created, and an empty database hides that the path is wrong. */
-export function requireDatabase(config: Config): void {
-  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
-  if (file === null || !isAbsent(file)) return;
-  const setting = resolve(file) === resolve(config.dataDir, 'svc.db') ? 'SVC_DATA_DIR' : 'SVC_DATABASE_URL';
-  throw schemaError(
-    `There is no database at ${resolve(file)}. Is ${setting} right?`,
-    `correct ${setting}, or make a new database with svc init`,
-  );
 }
 
 /** A database that does not exist yet is looked at as an empty one, so that looking creates nothing. */
@@ -154,8 +120,4 @@ export function wrongMasterKey(): CommandError {
 /** The audit context of the operator; all changes of one command share its request id. */
 export function operatorContext({ runtime }: Pick<Appliance, 'runtime'>, projectId: string | null): AuditContext {
   return { projectId, actor: { kind: 'operator', id: 'cli' }, requestId: runtime.random.id() };
-}
-
-function schemaError(message: string, fix: string): CommandError {
-  return new CommandError('unusable', 'schema_unusable', message, fix);
 }

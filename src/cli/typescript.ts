@@ -10,22 +10,45 @@ const forms = [
 ] as const;
 type Form = (typeof forms)[number];
 
+/** What requests carry of a document, by the end of the names of interfaces; the schemas of OpenAPI have the same names. */
+const payloads = [
+  { ending: 'Data', isWhole: true, word: 'What a new document of the collection is made from' },
+  { ending: 'Changes', isWhole: false, word: 'What changes of a document of the collection' },
+] as const;
+type Payload = (typeof payloads)[number];
+
+/** The names of the interfaces of each collection, without their ends, by its number. */
+type Names = ReadonlyMap<number, string>;
+type Attribute = Collection['attributes'][number];
+
 /**
  * Prints TypeScript types of the documents in these collections, for the type parameters of the SDKs: an interface for each collection that
- * `Databases` reads, and one for the same as rows, which `TablesDB` reads.
+ * `Databases` reads, one for the same as rows, which `TablesDB` reads, and those of the data that both write.
  */
 export function typesOf(collections: readonly Collection[], sdk: string): string {
   const taken = new Set<string>();
   const names = new Map(collections.map((collection) => [collection.number, freeName(nameOf(collection), taken)]));
-  const lines = collections.flatMap((collection) =>
-    forms.flatMap((form) => [
-      '',
-      `/** A ${form.word} ${printComment(collection.id)} in the database ${printComment(collection.databaseId)}. */`,
-      `export interface ${names.get(collection.number)}${form.ending} extends ${form.model} {`,
-      ...shownAttributes(collection).map((attribute) => `  ${fieldOf(attribute, form, names)};`),
-      '}',
-    ]),
-  );
+  const lines = collections.flatMap((collection) => {
+    const place = `${printComment(collection.id)} in the database ${printComment(collection.databaseId)}. */`;
+    const name = names.get(collection.number);
+    const attributes = shownAttributes(collection);
+    return [
+      ...forms.flatMap((form) => [
+        '',
+        `/** A ${form.word} ${place}`,
+        `export interface ${name}${form.ending} extends ${form.model} {`,
+        ...attributes.map((attribute) => `  ${fieldOf(attribute, form, names)};`),
+        '}',
+      ]),
+      ...payloads.flatMap((payload) => [
+        '',
+        `/** ${payload.word} ${place}`,
+        `export interface ${name}${payload.ending} {`,
+        ...attributes.map((attribute) => `  ${writtenFieldOf(attribute, payload, names)};`),
+        '}',
+      ]),
+    ];
+  });
   return [`import type { Models } from '${sdk}';`, ...lines].join('\n');
 }
 
@@ -36,21 +59,17 @@ function nameOf({ databaseId, id }: Collection): string {
   return /^\d/.test(name) ? `Collection${name}` : name;
 }
 
-/** A name that is free for every form. */
+/** A name that is free with every ending. */
 function freeName(name: string, taken: Set<string>, number = 1): string {
   const candidate = number === 1 ? name : `${name}${number}`;
-  const all = forms.map(({ ending }) => candidate + ending);
+  const all = [...forms, ...payloads].map(({ ending }) => candidate + ending);
   if (all.some((one) => taken.has(one))) return freeName(name, taken, number + 1);
   for (const one of all) taken.add(one);
   return candidate;
 }
 
 /** A relationship shows an id, or what is selected of the document; one to many is there only where it is selected. */
-function fieldOf(
-  attribute: Collection['attributes'][number] | Relation,
-  { model, ending }: Form,
-  names: ReadonlyMap<number, string>,
-): string {
+function fieldOf(attribute: Attribute | Relation, { model, ending }: Form, names: Names): string {
   const key = printKey(attribute.key);
   if (!('link' in attribute)) return `${key}: ${typeOf(attribute)}`;
   const name = names.get(attribute.related.number);
@@ -58,7 +77,20 @@ function fieldOf(
   return isToOne(attribute) ? `${key}: string | ${related} | null` : `${key}?: ${related}[]`;
 }
 
-function typeOf({ type, array, required, elements }: Collection['attributes'][number]): string {
+/** What is not required may be left out. A relationship takes ids, documents to create, and those with their `$id` to change. */
+function writtenFieldOf(attribute: Attribute | Relation, { isWhole }: Payload, names: Names): string {
+  const key = printKey(attribute.key);
+  if (!('link' in attribute)) return `${key}${isWhole && attribute.required ? '' : '?'}: ${typeOf(attribute)}`;
+  const name = names.get(attribute.related.number);
+  const nested =
+    name === undefined
+      ? 'object'
+      : `(${name}Data & { $id?: string; $permissions?: string[] }) | (${name}Changes & { $id: string; $permissions?: string[] })`;
+  const one = `string | ${nested}`;
+  return `${key}?: ${isToOne(attribute) ? one : `(${one})[]`} | null`;
+}
+
+function typeOf({ type, array, required, elements }: Attribute): string {
   const { column } = attributeTypes[type];
   const plain = column in types ? types[column as keyof typeof types] : 'unknown';
   const one = elements === undefined ? plain : elements.map((element) => JSON.stringify(element)).join(' | ');

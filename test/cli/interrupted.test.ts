@@ -1,12 +1,12 @@
-// Ctrl-C and Ctrl-D at every question but those of `svc init` (questions.test.ts), in terminals of three widths. To keep it quick, one process
-// for each width runs all commands, one after the other.
+// Ctrl-C and Ctrl-D at every question but those of `svc init` (questions.test.ts), in terminals of three widths,
+// side by side.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { root } from '../harness/checkout.js';
 import { type Installation, install } from '../harness/cli.js';
-import { programAtTerminal } from '../harness/pty.js';
+import { commandsAtTerminal, flat, widths } from '../harness/pty.js';
 
 const inShop = ['--project', 'shop'];
 const inBlog = [...inShop, '--database', 'blog'];
@@ -42,8 +42,8 @@ before(async () => {
     ['provider', 'add', 'oauth2', '--key', 'google', '--client-id', 'id', ...secret, ...inShop],
     ['keys', 'rotate', ...inShop],
   ];
-  const { code, out } = await programAtTerminal(place, programOf(made), [], 80);
-  assert.equal(code, 0, out);
+  const commands = made.map((args) => ({ args }));
+  for (const { code, screen } of await commandsAtTerminal(place, commands, 80)) assert.equal(code, 0, screen);
   kid = (await place.json<{ keys: { kid: string }[] }>(['keys', 'status', ...inShop])).keys[0]?.kid ?? '';
 });
 after(() => place.dispose());
@@ -89,52 +89,34 @@ test('every place that asks stands in the table, or is one of init', () => {
   assert.equal(places.filter((name) => !ofInit.includes(name)).length, questions().length, places.join(' '));
 });
 
-for (const columns of [50, 80, 120])
-  test(`Ctrl-C and Ctrl-D end every question with exit 130 and change nothing, at ${columns} columns`, async () => {
-    const asked = questions();
-    const keys = ['\u0003', '\u0004'];
-    const runs = asked.flatMap(([args, question]) => keys.map((key) => ({ args, question, key })));
-    const before = await changes();
-    const env = {
-      ...place.env,
-      SVC_FILES_FROM: `file:${join(place.dir, 'data/files')}`,
-      SVC_FILES_URL: `file:${join(place.dir, 'moved')}`,
-    };
-    const dialogue = runs.flatMap(({ question, key }, at) => [
-      [`run ${at};`, ''] as const,
-      [question.split(' ').at(-1) ?? '', key] as const,
-    ]);
-    const { out } = await programAtTerminal(
-      { dir: place.dir, env },
-      programOf(runs.map(({ args }) => args)),
-      dialogue,
-      columns,
-    );
-    const screens = out.split(/run \d+;/).slice(1);
-    assert.equal(screens.length, runs.length, out);
-    for (const [at, { args, question, key }] of runs.entries()) {
-      const screen = screens[at] ?? '';
-      const told = `${args.join(' ')} ${JSON.stringify(key)}: ${screen}`;
-      assert.ok(screen.includes(`ended ${at} with 130;`), told);
-      const flat = screen.replace(/\s+/g, ' ');
-      assert.ok(flat.includes(question), `${question} ${told}`);
-      assert.match(flat, /Interrupted; nothing was changed\./, told);
-    }
-    assert.deepEqual(await changes(), before);
-  });
-
-/** A process that runs commands one after the other, and says how each has ended. */
-function programOf(commands: readonly (readonly string[])[]): string[] {
-  const text = `
-    const { main } = await import(${JSON.stringify(join(root, 'dist/main.js'))});
-    for (const emitter of [process, process.stdout, process.stderr]) emitter.setMaxListeners(0);
-    for (const [at, args] of ${JSON.stringify(commands)}.entries()) {
-      console.log('run ' + at + ';');
-      await main(args);
-      console.log('ended ' + at + ' with ' + process.exitCode + ';');
-    }`;
-  return [process.execPath, '--input-type=module', '--eval', text];
-}
+test('Ctrl-C and Ctrl-D end every question with exit 130 and change nothing, at every width', async () => {
+  const runs = questions().flatMap(([args, question]) =>
+    ['\u0003', '\u0004'].map((key) => ({
+      args,
+      question,
+      dialogue: [[question.split(' ').at(-1) ?? '', key] as const],
+    })),
+  );
+  const before = await changes();
+  const env = {
+    ...place.env,
+    SVC_FILES_FROM: `file:${join(place.dir, 'data/files')}`,
+    SVC_FILES_URL: `file:${join(place.dir, 'moved')}`,
+  };
+  await Promise.all(
+    widths.map(async (columns) => {
+      const ended = await commandsAtTerminal({ dir: place.dir, env }, runs, columns);
+      for (const [at, { args, question, dialogue }] of runs.entries()) {
+        const { code, screen = '' } = ended[at] ?? {};
+        const told = `${args.join(' ')} ${JSON.stringify(dialogue)} at ${columns}: ${screen}`;
+        assert.equal(code, 130, told);
+        assert.ok(flat(screen).includes(question), `${question} ${told}`);
+        assert.match(flat(screen), /Interrupted; nothing was changed\./, told);
+      }
+    }),
+  );
+  assert.deepEqual(await changes(), before);
+});
 
 /** What would show a change: every privileged one has an entry. */
 const changes = () => place.sql('SELECT count(*) AS entries FROM audit_entries');

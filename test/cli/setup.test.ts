@@ -73,6 +73,16 @@ test('init takes flags before the environment, and a database URL with a passwor
   const away = await svc(['init', '--yes', '--database', '-', '--port', '8099', '--json'], { input: `${url}\n` });
   assert.equal(away.code, 6);
   assert.doesNotMatch(away.out + away.err, /geheim/);
+  const { message, fix } = JSON.parse(away.err).error;
+  assert.equal(
+    message,
+    'postgres://svc:***@127.0.0.1:1/svc: No database server listens there (ECONNREFUSED). Nothing was written.',
+  );
+  // There are no settings yet that svc config could show.
+  assert.equal(
+    fix,
+    'start it, or correct host and port, then run svc init again; --database URL names another database',
+  );
   assert.deepEqual(readdirSync(dir), ['bin']);
   const { code, err } = await svc(['init', '--yes', '--port', '8099', '--project', 'Über uns']);
   assert.equal(code, 0, err);

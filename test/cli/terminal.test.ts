@@ -4,12 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { count } from '#src/cli/count.js';
 import { relativeTime } from '#src/cli/relative-time.js';
 import { cutToWidth, widthOf } from '#src/cli/text-width.js';
 import { type Installation, install } from '../harness/cli.js';
-import { atTerminal } from '../harness/pty.js';
+import { atTerminal, commandsAtTerminal, widths } from '../harness/pty.js';
 
-const widths = [50, 80, 120];
 let place: Installation;
 before(async () => {
   place = await install();
@@ -43,39 +43,39 @@ before(async () => {
 });
 after(() => place.dispose());
 
-/** The widest tables at every width, and others at one of them. */
-const tables: readonly (readonly [args: readonly string[], columns: readonly number[]])[] = [
-  [['user', 'list', '--project', 'shop'], widths],
-  [['audit', 'list'], widths],
-  [
-    ['webhook', 'list', '--project', 'shop'],
-    [50, 120],
-  ],
-  [['project', 'list'], [50]],
-  [['project', 'settings'], [80]],
-  [['apikey', 'list', '--project', 'shop'], [50]],
-  [['cron', 'list'], [80]],
-  [['limits', 'show', '--project', 'shop'], [50]],
-  [['config', 'show', '--origin'], [120]],
-  [['commands'], [50]],
+const tables: readonly (readonly string[])[] = [
+  ['user', 'list', '--project', 'shop'],
+  ['audit', 'list'],
+  ['webhook', 'list', '--project', 'shop'],
+  ['project', 'list'],
+  ['project', 'settings'],
+  ['apikey', 'list', '--project', 'shop'],
+  ['cron', 'list'],
+  ['limits', 'show', '--project', 'shop'],
+  ['config', 'show', '--origin'],
+  ['commands'],
 ];
 
 test('tables have one line for each row at every width, and are whole in a pipe', async () => {
-  for (const [args, sizes] of tables) {
-    const piped = (await place.svc(args)).out.trimEnd().split('\n');
-    assert.ok(piped.length > 1, args.join(' '));
-    assert.doesNotMatch(piped.join('\n'), /\d (s|min|h|d) ago|…/, args.join(' '));
-    for (const columns of sizes) {
-      const { code, out } = await atTerminal(place, args, [], columns);
-      const lines = out
-        .trimEnd()
-        .split(/\r?\n/)
-        .filter((line) => !/^(next|Note):/.test(line));
-      assert.equal(code, 0, out);
-      for (const line of lines) assert.ok(widthOf(line) <= columns, `${args.join(' ')} at ${columns}: ${line}`);
-      assert.equal(lines.length, piped.length, `${args.join(' ')} at ${columns}`);
-    }
+  const piped: string[][] = [];
+  for (const args of tables) {
+    const lines = (await place.svc(args)).out.trimEnd().split('\n');
+    assert.ok(lines.length > 1, args.join(' '));
+    assert.doesNotMatch(lines.join('\n'), /\d (s|min|h|d) ago|…/, args.join(' '));
+    piped.push(lines);
   }
+  const shown = tables.map((args) => ({ args }));
+  await Promise.all(
+    widths.map(async (columns) => {
+      for (const [at, { code, screen }] of (await commandsAtTerminal(place, shown, columns)).entries()) {
+        const told = `${tables[at]?.join(' ')} at ${columns}`;
+        const lines = screen.split(/\r?\n/).filter((line) => !/^(next|Note):/.test(line));
+        assert.equal(code, 0, `${told}: ${screen}`);
+        for (const line of lines) assert.ok(widthOf(line) <= columns, `${told}: ${line}`);
+        assert.equal(lines.length, piped[at]?.length, `${told}: ${screen}`);
+      }
+    }),
+  );
 });
 
 test('times are relative in a terminal, and ISO 8601 elsewhere', async () => {
@@ -97,6 +97,14 @@ test('times are relative in a terminal, and ISO 8601 elsewhere', async () => {
   for (const [age, said] of table) assert.equal(relativeTime(now - age, now), said);
 });
 
+test('a count of one is in the singular', () => {
+  assert.deepEqual(
+    [0, 1, 2].map((number) => count(number, 'object')),
+    ['0 objects', '1 object', '2 objects'],
+  );
+  assert.equal(count(1, 'identity', 'identities'), '1 identity');
+});
+
 test('a cell is cut between letters, by the columns that they take', () => {
   for (const [text, width, cut] of [
     ['plain', 5, 'plain'],
@@ -112,11 +120,12 @@ test('a cell is cut between letters, by the columns that they take', () => {
 });
 
 test('help fits, but for examples, which are there to be copied', async () => {
+  const commands = [[], ['webhook', 'add', '--help']].map((args) => ({ args }));
   for (const columns of widths)
-    for (const args of [[], ['webhook', 'add', '--help']]) {
-      const { code, out } = await atTerminal(place, args, [], columns);
-      assert.equal(code, 0, out);
-      const [help = ''] = out.split('Examples:');
+    for (const { code, screen } of await commandsAtTerminal(place, commands, columns)) {
+      assert.equal(code, 0, screen);
+      assert.ok(screen.includes('Examples:'), screen);
+      const [help = ''] = screen.split('Examples:');
       // A word that is longer than the room for it is not cut.
       for (const line of help.split(/\r?\n/))
         assert.ok(widthOf(line) <= columns || !/\S\s+\S/.test(line), `${columns}: ${line}`);
@@ -214,8 +223,36 @@ for (const [shell, complete] of shells)
     assert.ok(!(await offered('user', 'show', '--project', 'none', '')).includes('ada'));
   });
 
-test('ids names what is missing, and prints nothing else', async () => {
-  assert.deepEqual([...(await place.json<{ ids: string[] }>(['ids', 'database', '--project', 'shop'])).ids], ['main']);
+test('ids has those of the lists, names what is missing, and prints nothing else', async () => {
+  await place.svc(['platform', 'add', '--project', 'shop', '--hostname', 'shop.example.com']);
+  for (const noun of [
+    'project',
+    'platform',
+    'apikey',
+    'provider',
+    'user',
+    'team',
+    'database',
+    'bucket',
+    'webhook',
+    'cron',
+    'collection',
+  ]) {
+    const where = [
+      ...(['project', 'cron'].includes(noun) ? [] : ['--project', 'shop']),
+      ...(noun === 'collection' ? ['--database', 'main'] : []),
+    ];
+    const lists = await place.json<Record<string, unknown>>([noun, 'list', ...where]);
+    const rows = (Object.values(lists).find(Array.isArray) ?? []) as Record<string, string>[];
+    const expected = rows.map(({ $id, key, name }) => $id ?? key ?? name).sort();
+    let ids: string[] | undefined;
+    // On a busy machine the database may take longer than a person waits.
+    for (let tries = 0; tries < 5 && ids === undefined; tries++) {
+      const { out } = await place.svc(['ids', noun, ...where, '--json']);
+      if (out !== '') ids = JSON.parse(out).ids;
+    }
+    assert.deepEqual(ids?.sort(), expected, noun);
+  }
   for (const args of [['user'], ['nothing'], ['collection', '--project', 'shop']]) {
     const { code, out } = await place.svc(['ids', ...args]);
     assert.deepEqual([code, out], [2, ''], args.join(' '));

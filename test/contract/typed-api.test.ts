@@ -1,18 +1,15 @@
 // What a project says of its own collections: in the served OpenAPI document, from which openapi-typescript and openapi-fetch make a typed client,
 // and in the types for the SDKs that the command line prints. Programs are compiled with `tsc --strict`, right ones and wrong ones.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, test } from 'node:test';
 import createTypedClient from 'openapi-fetch';
 import openapiTypescript, { astToString } from 'openapi-typescript';
-import ts from 'typescript';
 import { typesOf } from '#src/cli/typescript.js';
 import { aBackend } from '../documents/setup.js';
 import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
-import { root } from '../harness/checkout.js';
 import { createClient } from '../harness/client.js';
+import { createCompiler } from '../harness/compiler.js';
 
 const target = await startAppliance();
 const { key, collection } = await aBackend(target);
@@ -51,30 +48,8 @@ const documents = made.documents as '/documents';
 const rows = `/tablesdb/${made.databaseId}/tables/${made.id}/rows` as '/rows';
 const served = JSON.parse((await key.get('/openapi.json')).expect(200).text);
 
-// Below the checkout, so that the packages are found.
-const directory = mkdtempSync(join(root, 'node_modules/.typed-'));
-after(() => rmSync(directory, { recursive: true, force: true }));
-
-/** What the compiler says of some programs, a line for each problem. */
-function problemsOf(programs: Readonly<Record<string, string>>): string[] {
-  const files = Object.entries(programs).map(([name, program]) => {
-    const file = join(directory, `${name}.ts`);
-    writeFileSync(file, program);
-    return file;
-  });
-  const compiled = ts.createProgram(files, {
-    strict: true,
-    noEmit: true,
-    skipLibCheck: true,
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    target: ts.ScriptTarget.ES2022,
-    types: [],
-  });
-  return ts
-    .getPreEmitDiagnostics(compiled)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'));
-}
+const { write, problemsOf, dispose } = createCompiler();
+after(dispose);
 
 test('an attribute is in the document at once, and only for keys that may read collections', async () => {
   const schema = (text: string, shape = 'Document') =>
@@ -111,8 +86,8 @@ test('a program compiles against the served document and the types for an SDK, a
   const nameOf = ({ id }: { id: string }) =>
     `${made.databaseId}-${id}`.replace(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase());
   const name = nameOf(made);
-  writeFileSync(join(directory, 'api.ts'), astToString(await openapiTypescript(served)));
-  writeFileSync(join(directory, 'shop.ts'), typesOf(collections, 'node-appwrite'));
+  write('api.ts', astToString(await openapiTypescript(served)));
+  write('shop.ts', typesOf(collections, 'node-appwrite'));
   const byDescription = `
     import createClient from 'openapi-fetch';
     import type { paths } from './api.js';
@@ -143,15 +118,32 @@ test('a program compiles against the served document and the types for an SDK, a
     const { data: list } = await client.GET('${rows}', { params: { query: {} } });
     export const authors = (list?.rows ?? []).map(({ author }) => (typeof author === 'object' ? author?.$tableId : author));`;
   const bySdk = `
-    import { Client, Databases, TablesDB } from 'node-appwrite';
-    import type { ${name}, ${name}Row, ${nameOf(authors)} } from './shop.js';
+    import { Client, Databases, type Models, TablesDB } from 'node-appwrite';
+    import type { ${name}, ${name}Changes, ${name}Data, ${name}Row, ${nameOf(authors)} } from './shop.js';
     const databases = new Databases(new Client());
     const { documents } = await databases.listDocuments<${name}>({ databaseId: 'a', collectionId: 'b' });
     export const read = documents.map((one) => one.title.length + (one.tags?.length ?? 0));
     export const names = documents.map(({ author }) => (typeof author === 'object' ? author?.name : author));
     export const works = (author: ${nameOf(authors)}) => author.works?.map(({ title }) => title.length);
     const { rows } = await new TablesDB(new Client()).listRows<${name}Row>({ databaseId: 'a', tableId: 'b' });
-    export const ids = rows.map((row) => [row.$tableId, row.title, typeof row.author === 'object' ? row.author?.$tableId : '']);`;
+    export const ids = rows.map((row) => [row.$tableId, row.title, typeof row.author === 'object' ? row.author?.$tableId : '']);
+    const place = { databaseId: 'a', collectionId: 'b', documentId: 'c' };
+    const at = { databaseId: 'a', tableId: 'b', rowId: 'c' };
+    const create = (data: ${name}Data) => databases.createDocument<Models.Document & ${name}Data>({ ...place, data });
+    const made = await create({ title: 'a', count: 2n ** 60n, state: 'new', tags: ['x'], prices: [1.5], flags: null });
+    export const read2 = [made.$id, made.title.length, made.count];
+    await create({ title: 'a', author: 'ada' });
+    await create({ title: 'a', author: { name: 'Ada', works: ['one', { title: 'b' }] } });
+    const change = (data: ${name}Changes) => databases.updateDocument<Models.Document & ${name}Changes>({ ...place, data });
+    await change({ author: { $id: 'ada' }, state: null });
+    await databases.updateDocument<${name}>({ ...place, data: { count: 2 } satisfies ${name}Changes });
+    const tablesDB = new TablesDB(new Client());
+    const createRow = (data: ${name}Data) => tablesDB.createRow<Models.Row & ${name}Data>({ ...at, data });
+    export const row = (await createRow({ title: 'a', open: true })).$tableId;
+    const changeRow = (data: ${name}Changes) => tablesDB.updateRow<Models.Row & ${name}Changes>({ ...at, data });
+    await changeRow({ count: 2 });
+    await tablesDB.createRow<Models.Row & ${name}Data>({ ...at, data: { title: 'a' } });
+    await tablesDB.createRows({ databaseId: 'a', tableId: 'b', rows: [{ title: 'a' }] satisfies ${name}Data[] });`;
   assert.deepEqual(problemsOf({ byDescription, byRows, bySdk }), []);
   const wrong = [
     "await create({ title: 'a', titel: 'b' });",
@@ -168,7 +160,21 @@ test('a program compiles against the served document and the types for an SDK, a
     "await client.POST('ROWS', { body: { rowId: 'one', data: { titel: 'a' } } });",
     'row.$collectionId;',
   ];
-  const wrongBySdk = ['documents.map((one) => one.titel);', 'rows.map((one) => one.$collectionId);'];
+  const wrongBySdk = [
+    'documents.map((one) => one.titel);',
+    'rows.map((one) => one.$collectionId);',
+    "await create({ titel: 'a', title: 'a' });",
+    'await create({ count: 1 });',
+    "await create({ title: 'a', state: 'old' });",
+    "await create({ title: 'a', author: { nome: 'Ada' } });",
+    "await create({ title: 'a', author: {} });",
+    'await change({ titel: 1 });',
+    'await change({ title: null });',
+    "await createRow({ title: 'a', count: '1' });",
+    "await changeRow({ titel: 'a' });",
+    `await tablesDB.createRow<Models.Row & ${name}Data>({ ...at, data: { title: 'a', titel: 'b' } });`,
+    `await databases.updateDocument<Models.Document & ${name}Changes>({ ...place, data: { titel: 'b' } });`,
+  ];
   const problems = problemsOf({
     byDescription: [byDescription, ...wrong].join('\n'),
     byRows: [byRows, ...wrongRows].join('\n').replaceAll('ROWS', rows),

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { courierLimits, secretLife } from '#src/contract/limits.js';
 import { startMailServer } from '../harness/mail-server.js';
 import { eventually } from '../webhooks/setup.js';
-import { arrived, messageOf, messagesOf, send, standing, startSending, sweep } from './setup.js';
+import { arrived, messageOf, messagesOf, sample, send, standing, startSending, sweep } from './setup.js';
 
 const mailServer = await startMailServer();
 const first = await startSending(mailServer);
@@ -111,4 +111,30 @@ test('a server that ends finishes what it is sending', async () => {
   assert.equal(mailServer.mails.length, count + 1);
   workers[0]?.start();
   mailServer.onMail = () => undefined;
+});
+
+test('an outage and its end have one line each over both servers', async () => {
+  const turns = () =>
+    [first, second].flatMap(({ log }) =>
+      [...log().matchAll(/"event":"(courier\.(?:delayed|sending))"/g)].map(([, event]) => event),
+    );
+  assert.deepEqual(turns(), []);
+  const retried = 'svc_messages_total{channel="email",outcome="retrying"}';
+  const triedBy = () => Promise.all([first, second].map((target) => sample(target, retried)));
+  const before = await triedBy();
+  mailServer.onMail = () => sleep(5).then(() => ({ status: 451, words: 'later' }));
+  const ids: string[] = [];
+  for (let count = 0; count < 12; count++) ids.push(await send(count % 2 === 0 ? first : second));
+  await eventually(async () => {
+    const rows = (await messagesOf(first)).filter(({ id }) => ids.includes(String(id)));
+    assert.ok(rows.every(({ state }) => state === 'retrying'));
+  });
+  for (const [at, count] of (await triedBy()).entries()) assert.ok(count > (before[at] ?? 0), 'both have tried');
+  assert.deepEqual(turns(), ['courier.delayed']);
+  mailServer.onMail = () => undefined;
+  const sent = mailServer.mails.length;
+  first.clock.advance(40_000);
+  for (const worker of workers) worker.nudge();
+  await arrived(mailServer, sent + ids.length);
+  await eventually(() => assert.deepEqual(turns().sort(), ['courier.delayed', 'courier.sending']));
 });

@@ -1,7 +1,13 @@
 // A terminal for commands that ask questions: Python, which a checkout needs anyway, has pseudo-terminals and Node has none.
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { root } from './checkout.js';
 import type { Installation } from './cli.js';
+
+/** The widths at which everything that asks is tested. */
+export const widths: readonly number[] = [50, 80, 120];
 
 /** Each answer is typed when its question has appeared and the command waits; an empty one waits for the text only. */
 type Dialogue = readonly (readonly [question: string, answer: string])[];
@@ -48,7 +54,7 @@ export function atTerminal(place: Installation, args: readonly string[], dialogu
 }
 
 /** Runs any program at a terminal, likewise. */
-export async function programAtTerminal(
+async function programAtTerminal(
   { dir, env }: Pick<Installation, 'dir' | 'env'>,
   argv: readonly string[],
   dialogue: Dialogue,
@@ -66,3 +72,39 @@ export async function programAtTerminal(
   const controls = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[A-Za-z]`, 'g');
   return { code, out: screen.replace(controls, '') };
 }
+
+/** How one of several commands ended at a terminal, and the screen from its start to its end. */
+type Ended = { readonly code: number; readonly screen: string };
+
+/**
+ * Runs several commands one after the other at one terminal, in one process, as the start of a process takes far longer than a question; with
+ * the dialogue of each. A command that prints a question of another one is no matter: each looks at its own part of the screen.
+ */
+export async function commandsAtTerminal(
+  { dir, env }: Pick<Installation, 'dir' | 'env'>,
+  commands: readonly { readonly args: readonly string[]; readonly dialogue?: Dialogue }[],
+  columns: number,
+): Promise<Ended[]> {
+  const program = `
+    const { main } = await import(${JSON.stringify(join(root, 'dist/main.js'))});
+    for (const emitter of [process, process.stdout, process.stderr]) emitter.setMaxListeners(0);
+    for (const [at, args] of ${JSON.stringify(commands.map(({ args }) => args))}.entries()) {
+      console.log('run ' + at + ';');
+      process.exitCode = 0;
+      await main(args);
+      console.log('ended ' + at + ' with ' + process.exitCode + ';');
+    }`;
+  const dialogue = commands.flatMap(({ dialogue = [] }, at) => [[`run ${at};`, ''] as const, ...dialogue]);
+  const argv = [process.execPath, '--input-type=module', '--eval', program];
+  const { out } = await programAtTerminal({ dir, env }, argv, dialogue, columns);
+  const screens = out.split(/run \d+;/).slice(1);
+  assert.equal(screens.length, commands.length, out);
+  return screens.map((screen, at) => {
+    const [, printed = '', code] = new RegExp(`^([^]*)ended ${at} with (\\d+);`).exec(screen) ?? [];
+    assert.ok(code !== undefined, `${commands[at]?.args.join(' ')}: ${screen}`);
+    return { code: Number(code), screen: printed.trim() };
+  });
+}
+
+/** The words of a screen, wherever its lines break. */
+export const flat = (screen: string): string => screen.replace(/\s+/g, ' ');

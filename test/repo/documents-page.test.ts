@@ -1,15 +1,17 @@
 // The commands and programs of docs/documents.md, in order, against a server that runs.
 import assert from 'node:assert/strict';
-import { symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
+import { createCompiler } from '../harness/compiler.js';
 import { provideCurl } from '../harness/curl.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
 
 const page = 'docs/documents.md';
-const saved = 'saved as posts.mjs';
+const programs = ['posts.mjs', 'transaction.mjs'];
+const notes = [...programs.map((name) => `saved as ${name}`), 'not run: a part of a program'];
 
 test('the commands work in the order of the page', async () => {
   const place = await install();
@@ -29,9 +31,9 @@ test('the commands work in the order of the page', async () => {
   ]);
   const { url } = await place.serve();
   const here = (text: string) => text.replaceAll('http://localhost:8080/v1', url);
-  writeFileSync(join(place.dir, 'posts.mjs'), here(blockNoted(page, saved).text));
-  for (const { note, language } of readBlocks(page))
-    assert.ok((language === 'js' ? [saved, 'not run: a part of a program'] : ['']).includes(note), note);
+  for (const name of programs) writeFileSync(join(place.dir, name), here(blockNoted(page, `saved as ${name}`).text));
+  const allowed: Readonly<Record<string, readonly string[]>> = { js: notes, ts: ['saved as typed.ts'] };
+  for (const { note, language } of readBlocks(page)) assert.ok((allowed[language] ?? ['']).includes(note), note);
   const blocks = readBlocks(page).filter(({ language }) => language === 'sh');
   const { code, out, err } = await place.shell(
     `set -e\nkey=${secret}\n${blocks.map(({ text }) => here(text)).join('\n')}`,
@@ -45,9 +47,25 @@ test('the commands work in the order of the page', async () => {
       '"total":1,"documents":[{"$id":"hello"',
     ],
     ...[`2 [ "Frida's post: 1152921504606846976", 'Hello: 1' ]`, '{"data":{"documentList":{"total":2,"documents":['],
+    'staged 0, stored 1\ncommitted\n',
   ])
     assert.ok(out.includes(expected), `${expected} is not in:\n${out}`);
+  // Nothing is left to take: what was staged is given up.
+  const refused = await place.shell(`KEY=${secret} node transaction.mjs`);
+  assert.equal(refused.out, 'nothing was changed: attribute_limit_exceeded\n', refused.err);
   const again = await place.shell(`KEY=${secret} node posts.mjs`);
   assert.match(again.out, /^3 \[/, again.err);
   assert.ok(!out.includes('"errors"') && !out.includes('"code":'), out);
+
+  const compiler = createCompiler();
+  after(compiler.dispose);
+  compiler.write('shop.d.ts', readFileSync(join(place.dir, 'shop.d.ts'), 'utf8'));
+  const typed = blockNoted(page, 'saved as typed.ts').text;
+  const problems = compiler.problemsOf({
+    typed,
+    wrongData: typed.replace("title: 'Typed'", "title: 'Typed', titel: 'Typed'"),
+    wrongChange: typed.replace("state: 'done'", "state: 'over'"),
+    wrongRead: typed.replace('post.title', 'post.titel'),
+  });
+  assert.equal(problems.length, 3, problems.join('\n'));
 });

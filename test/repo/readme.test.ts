@@ -63,6 +63,7 @@ test('the commands work in the order of the page', async () => {
   const install = blockNoted(page, serves).text;
   const first = await serve(install, { cwd: copy.dir, env });
   assert.match(first.said(), new RegExp(`^svc is ready: http://localhost:${port}/v1$`, 'm'));
+  assert.doesNotMatch(first.said(), /next: svc serve/, 'it serves already');
 
   writeFileSync(join(copy.dir, 'first.mjs'), here(blockNoted(page, 'saved as first.mjs').text));
   const blocks = readBlocks(page).filter(({ language, note }) => language === 'sh' && note === '');

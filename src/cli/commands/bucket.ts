@@ -2,6 +2,7 @@ import { fileLimits } from '#src/contract/limits.js';
 import { bucketsApi } from '#src/features/index.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
+import { count } from '../count.js';
 import { usageError } from '../exit.js';
 import { onOrOff, switchOption, wholeNumber } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
@@ -163,12 +164,12 @@ function shown(bucket: ShownBucket): CommandResult {
       ['enabled', bucket.enabled ? 'on' : 'off'],
       ['file security', bucket.fileSecurity ? 'on' : 'off'],
       ['permissions', bucket.$permissions.join(', ') || 'none'],
-      ['largest file', `${bucket.maximumFileSize} bytes`],
+      ['largest file', count(bucket.maximumFileSize, 'byte')],
       ['compression', bucket.compression],
       ['encryption', bucket.encryption ? 'on' : 'off'],
       ['previews', bucket.transformations ? 'on' : 'off'],
       ['extensions', bucket.allowedFileExtensions.join(', ') || 'all'],
-      ['size', `${bucket.totalSize} bytes`],
+      ['size', count(bucket.totalSize, 'byte')],
     ]),
   };
 }

@@ -1,6 +1,7 @@
 import type { JobState } from '#src/features/index.js';
-import { type ApplianceCall, command } from '../command.js';
+import { type ApplianceCall, type Call, command } from '../command.js';
 import { CommandError } from '../exit.js';
+import { runCommand } from '../run-command.js';
 import { columns } from '../table.js';
 
 const list = command({
@@ -42,6 +43,16 @@ const run = command({
     throw new CommandError('failed', 'job_failed', `${name} failed. ${reason}`, 'svc cron list');
   },
 });
+
+/** The names of all jobs. */
+export async function jobsOf(call: Call): Promise<readonly string[]> {
+  const names: string[] = [];
+  const collect = async ({ features }: ApplianceCall): Promise<undefined> => {
+    names.push(...features.jobs.names);
+  };
+  await runCommand({ ...list, run: collect }, call);
+  return names;
+}
 
 /** `svc cron …` */
 export const cronCommands = [list, run];

@@ -10,6 +10,7 @@ import { visible } from '#src/contract/visible.js';
 import { type ImportedDocument, printDocument, type TransferPlace } from '#src/features/index.js';
 import { parseJson } from '#src/platform/json.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
+import { count } from '../count.js';
 import {
   csvHeader,
   csvLine,
@@ -64,13 +65,16 @@ const exportDocuments = command({
       });
       await write(lines.join(''));
       documents += page.documents.length;
-      progress.show(`${documents} documents`);
+      progress.show(count(documents, 'document'));
     }
     progress.clear();
     if (target === undefined) return undefined;
     target.end();
     await finished(target);
-    return { value: { file, documents }, text: `${documents} documents are in ${file}.` };
+    return {
+      value: { file, documents },
+      text: `${count(documents, 'document')} ${documents === 1 ? 'is' : 'are'} in ${file}.`,
+    };
   },
 });
 
@@ -133,7 +137,10 @@ const importDocuments = command({
         }
       }
       const lines = counts.created + counts.updated + counts.unchanged + counts.failed;
-      progress.show(`${lines} documents, ${counts.failed} refused`, size === undefined ? undefined : done / size);
+      progress.show(
+        `${count(lines, 'document')}, ${counts.failed} refused`,
+        size === undefined ? undefined : done / size,
+      );
     };
     for await (const record of documentRecords(chunks, format, attributes, bodySizes.documents)) {
       bytes += record.bytes;
@@ -153,7 +160,7 @@ const importDocuments = command({
     const left = ignored.length === 0 ? '' : ` Not imported: ${ignored.map(visible).join(', ')}.`;
     return {
       value: ignored.length === 0 ? counts : { ...counts, ignored },
-      text: `${created} documents created, ${updated} updated, ${unchanged} unchanged, ${failed} refused.${left}`,
+      text: `${count(created, 'document')} created, ${updated} updated, ${unchanged} unchanged, ${failed} refused.${left}`,
       exitCode: failed === 0 ? 0 : 1,
       ...(advice === undefined ? {} : { next: advice }),
     };

@@ -15,6 +15,7 @@ import {
 import { type Call, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { changeConfig, isWritable } from '../config-file.js';
+import { count } from '../count.js';
 import { CommandError, usageError } from '../exit.js';
 import { pairs } from '../table.js';
 
@@ -67,7 +68,7 @@ const move = command({
       ? { SVC_FILES_FROM: null }
       : { SVC_FILES_URL: move.to, SVC_FILES_FROM: move.from };
     if (isSwitched) changeConfig(file, change);
-    const text = `${total.copied} objects (${total.bytes} bytes) were copied and verified, ${total.present} were there already.`;
+    const text = `${count(total.copied, 'object')} (${count(total.bytes, 'byte')}) copied and verified, ${total.present} there already.`;
     return { value: { ...move, ...total, switched: isSwitched }, text, next: nextStep(isFinished, isSwitched, move) };
   },
 });
@@ -165,7 +166,7 @@ async function onePass(source: FileStore, target: FileStore, output: Call['outpu
     last = progress;
     seen += 1;
     if (seen % noteEvery === 0)
-      output.note(`${progress.present} objects were there already, ${progress.copied} copied`);
+      output.note(`${count(progress.present, 'object')} there already, ${progress.copied} copied`);
   }
   return last;
 }

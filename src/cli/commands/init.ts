@@ -5,18 +5,20 @@ import type { Project } from '#src/contract/project.js';
 import { customId, displayName } from '#src/contract/shapes.js';
 import { toKey, toProject } from '#src/features/index.js';
 import { type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
 import { errorCode } from '#src/platform/files.js';
 import { type Call, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { fileProblem, renderConfig, writeConfig } from '../config-file.js';
 import { maskUrl } from '../database-url.js';
 import { prepareDirectories } from '../directories.js';
-import { CommandError, usageError } from '../exit.js';
+import { CommandError, exitCodes, explain, usageError } from '../exit.js';
 import { chooseSettings } from '../first-settings.js';
 import { valid } from '../input.js';
+import { load } from '../installation.js';
 import { Lines } from '../lines.js';
 import { localUrl } from '../local-url.js';
-import { load, operatorContext, requireKnownSchema, requireMasterKey } from '../run-command.js';
+import { operatorContext, requireKnownSchema, requireMasterKey } from '../run-command.js';
 import { pairs } from '../table.js';
 
 const projectName = displayName.refine((name) => name.trim() !== '', 'must have at least one character');
@@ -78,8 +80,23 @@ async function install(call: Call, file: string): Promise<CommandResult> {
     });
   } catch (error) {
     undo();
-    throw error;
+    throw existsSync(file) ? error : withoutSettings(error, loaded);
   }
+}
+
+/** What a database said before there are settings that `svc config` could show: which database it was, and how to name another. */
+function withoutSettings(error: unknown, { config }: LoadedConfig): unknown {
+  if (!(error instanceof DatabaseError)) return error;
+  const { exitCode, type, message, fix } = explain(error);
+  const outcome = exitCode === exitCodes.unusable ? 'unusable' : 'unreachable';
+  const repair = fix.replace(/[;,]? ?svc config show .*$/, '');
+  const said = `${maskUrl(config.databaseUrl.reveal())}: ${message} Nothing was written.`;
+  return new CommandError(
+    outcome,
+    type,
+    said,
+    `${repair}${repair.endsWith('?') ? ' Then' : ', then'} run svc init again; --database URL names another database`,
+  );
 }
 
 /** A second run: makes what is missing, such as the schema after a run that was interrupted, and changes no setting. */

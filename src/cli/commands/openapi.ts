@@ -12,8 +12,8 @@ export const openapiCommand = command({
   summary: 'Prints the OpenAPI 3.1 description of the API for a project, with its collections',
   options: [
     projectOption,
-    { flag: '--types', summary: 'Print TypeScript types of the documents instead, for an SDK' },
-    { flag: '--sdk', value: 'PACKAGE', summary: 'With --types: the SDK they are for', choices: sdks },
+    { flag: '--types', summary: 'print TypeScript types of what is read and written instead, for an SDK' },
+    { flag: '--sdk', value: 'PACKAGE', summary: 'with --types: the SDK they are for', choices: sdks },
   ],
   examples: ['svc openapi --project shop', 'svc openapi --project shop --types > shop.d.ts'],
   needs: 'appliance',

@@ -1,6 +1,7 @@
 import { toProvider } from '#src/features/index.js';
 import { type ApplianceCall, command, type OptionSpec, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
+import { count } from '../count.js';
 import { usageError } from '../exit.js';
 import { onOrOff, switchOption } from '../input.js';
 import { Lines } from '../lines.js';
@@ -138,7 +139,9 @@ const remove = command({
     const project = await features.projects.get(runtime.db, args.required('--project'));
     const { key } = await features.providers.get(runtime.db, project, args.argument('KEY'));
     const users = await features.identities.countAt(runtime.db, project, key);
-    await prompts.confirm(`Remove the provider ${key}, by which ${users} identities of users log in?`);
+    await prompts.confirm(
+      `Remove the provider ${key}, by which ${count(users, 'identity of a user logs', 'identities of users log')} in?`,
+    );
     await work(project.id, (unit) => features.providers.remove(unit, project, key));
     return { value: { $id: key, removed: true, identities: users }, text: `Provider ${key} is removed.` };
   },

@@ -11,9 +11,10 @@ import { command, type ParsedArgs } from '../command.js';
 import { prepareDirectories } from '../directories.js';
 import { CommandError } from '../exit.js';
 import { valid, wholeNumber } from '../input.js';
+import { load, requireDatabase } from '../installation.js';
 import { localUrl } from '../local-url.js';
 import { otherPort } from '../ports.js';
-import { load, requireCurrentSchema, requireDatabase, requireKnownSchema, requireMasterKey } from '../run-command.js';
+import { requireCurrentSchema, requireKnownSchema, requireMasterKey } from '../run-command.js';
 import { serveUntilSignal } from '../serving.js';
 import { reportStart } from '../start-report.js';
 

@@ -1,5 +1,6 @@
 import type { Appliance } from '#src/appliance.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
+import { count } from '../count.js';
 import { shellWord } from '../exit.js';
 import type { Check } from './check.js';
 import { type Finding, found } from './finding.js';
@@ -117,12 +118,12 @@ async function files({ features }: Appliance): Promise<Finding[]> {
     const name = first === undefined ? missing[0] : `${first.projectId}/${first.bucketId}/${first.fileId}`;
     const lost = found(
       'files_missing',
-      `The file store lacks the bytes of ${missing.length} objects, such as those of ${name}.`,
+      `The file store lacks the bytes of ${count(missing.length, 'object')}, such as that of ${name}.`,
       'restore them from a backup of the file store, or delete the files; svc files check lists them',
     );
     const unknown = found(
       'files_unknown',
-      `The file store has ${orphans.length} objects that no file names, such as ${orphans[0]}.`,
+      `The file store has ${count(orphans.length, 'object')} that no file names, such as ${orphans[0]}.`,
       'delete them from the file store; svc files check lists them',
     );
     return [...(missing.length > 0 ? [lost] : []), ...(orphans.length > 0 ? [unknown] : [])];

@@ -55,13 +55,31 @@ export async function openDatabase(config: Config, deps: DatabaseDeps): Promise<
   };
 }
 
+/** Opens the database for single reads only, without what the writes and the measurements of a server need. Throws DatabaseError. */
+export async function openReader(config: Config): Promise<Pick<Driver, 'read' | 'close'> & { readonly sql: Sql }> {
+  const { dialect, file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  const driver =
+    file === null
+      ? await connect(
+          config,
+          { onChange() {} },
+          createWritability(() => {}),
+        )
+      : await open(file, config);
+  return { sql: createSql(dialect), read: driver.read.bind(driver), close: driver.close.bind(driver) };
+}
+
 // Each database brings a package of its own, and one of them is in use.
 async function open(file: string, { querySeconds, answerMaxBytes }: Config): Promise<Driver> {
   const { openSqlite } = await import('./sqlite.js');
   return openSqlite(file, { statementMs: querySeconds * 1000, listBytes: answerMaxBytes });
 }
 
-async function connect(config: Config, { onChange }: DatabaseDeps, writability: Writability): Promise<Driver> {
+async function connect(
+  config: Config,
+  { onChange }: Pick<DatabaseDeps, 'onChange'>,
+  writability: Writability,
+): Promise<Driver> {
   const { openPostgres, readOnly } = await import('./postgres.js');
   return openPostgres({
     url: config.databaseUrl.reveal(),

@@ -80,6 +80,8 @@ type Settled = Pick<MessageRow, 'state' | 'dueAt' | 'error' | 'sentAt'>;
 export function createMessageStore(sql: Sql) {
   const { knex } = sql;
   const { name } = messageTable;
+  /** Has a row for each channel that is known not to accept messages. */
+  const outages = 'message_outages';
   const leased = createLeasedRows(sql, messageTable, {
     scope: ['channel'],
     claimed: "state = 'sending', attempt = attempt + 1",
@@ -122,6 +124,12 @@ export function createMessageStore(sql: Sql) {
     /** Ends an attempt, with the content wiped where it was the last; changes nothing where another process has claimed the message since. */
     settle: (row: Pick<MessageRow, 'id' | 'fence'>, change: Settled): Query =>
       leased.settle(row, change.dueAt === null ? { ...change, sealed: '' } : change),
+
+    /** Changes nothing where the outage is known already, to whatever process. */
+    beginOutage: (channel: Channel): Query =>
+      sql.compile(knex(outages).insert({ channel }).onConflict('channel').ignore()),
+    /** Changes nothing where there was no outage. */
+    endOutage: (channel: Channel): Query => sql.compile(knex(outages).where({ channel }).delete()),
 
     /** Messages, newest first. */
     list: ({ projectId }: { readonly projectId: string | null }, limit: number): Query => {

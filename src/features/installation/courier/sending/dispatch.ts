@@ -8,6 +8,7 @@ import { type MessageRow, type MessageStore, messageTable } from '../store.js';
 import type { Channels } from './channels.js';
 import type { MessageMetrics } from './metrics.js';
 import { nextState } from './next-state.js';
+import { createOutages } from './outages.js';
 
 type Deps = Pick<Runtime, 'db' | 'clock' | 'random' | 'log'>;
 
@@ -20,7 +21,7 @@ export function createDispatch(
   channels: Channels,
   metrics: MessageMetrics,
 ) {
-  const delayed = new Set<Channel>();
+  const noteOutcome = createOutages({ clock, log }, store);
   const by = (projectId: string | null, requestId = '') => ({
     projectId,
     requestId,
@@ -32,22 +33,17 @@ export function createDispatch(
   const recordAttempt = async (row: MessageRow, result: SendResult): Promise<void> => {
     const channel = channelOf(row);
     const next = nextState(row, result, clock.now(), random);
-    const count = await db.work(by(row.projectId, row.id), (unit) => unit.run(store.settle(row, next)));
+    const count = await db.work(by(row.projectId, row.id), async (unit) => {
+      const settled = await unit.run(store.settle(row, next));
+      if (settled > 0) await noteOutcome(unit, channel, result);
+      return settled;
+    });
     if (count === 0) return;
     const { state, error } = next;
     metrics.outcome(channel, state, 1);
     const { id: message, projectId: project, template, attempt } = row;
     if (state === 'failed' || state === 'expired')
       log.warn('courier.given-up', { message, project, template, attempt, state, error });
-  };
-  /** Logs an outage once and its end once, not once for each message. */
-  const logDelay = (channel: Channel, { ok, isFinal, error }: SendResult): void => {
-    if (ok) {
-      if (delayed.delete(channel)) log.info('courier.sending', { channel });
-    } else if (!isFinal && !delayed.has(channel)) {
-      delayed.add(channel);
-      log.warn('courier.delayed', { channel, error });
-    }
   };
 
   const { begin, idle } = createLeasedQueue<MessageRow, SendResult>(random, {
@@ -73,10 +69,7 @@ export function createDispatch(
     },
     queueOf: channelOf,
     attempt: (row) => channels.send(channelOf(row), row),
-    settle: (row, result) => {
-      logDelay(channelOf(row), result);
-      return recordAttempt(row, result);
-    },
+    settle: recordAttempt,
     onTrouble: ({ id }, error) => log.error('courier.message.failed', { message: id, error }),
   });
   return {
