@@ -1,8 +1,9 @@
-import { resolve } from 'node:path';
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { defaultFiles, isInstallationInReach, type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
-import { isAbsent } from '#src/platform/files.js';
+import { errorCode, isAbsent } from '#src/platform/files.js';
 import type { Call } from './command.js';
 import { CommandError, shellWord } from './exit.js';
 
@@ -26,7 +27,41 @@ export function load(
       `There is no installation here: neither ${defaultFiles.map((file) => resolve(file)).join(' nor ')} exists, and SVC_MASTER_KEY is not set.`,
       'change to its directory, or name its settings by --config FILE or SVC_CONFIG; svc init makes a new installation',
     );
+  const file = named ?? defaultFiles.find((path) => !isAbsent(path));
+  if (file !== undefined) requireReadable(resolve(file));
   return loadConfig({ environment, file: configFile, ...options });
+}
+
+/** Throws where this user may not read the settings: who may, and the same command as that user. */
+function requireReadable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK);
+  } catch (error) {
+    if (errorCode(error) !== 'EACCES') return;
+    const owner = ownerOf(file);
+    const words = process.argv.slice(2).filter((word, at, all) => word !== '--config' && all[at - 1] !== '--config');
+    throw new CommandError(
+      'notAllowed',
+      'configuration_unreadable',
+      `The configuration file ${file} cannot be read by this user: it belongs to ${owner}.`,
+      ['sudo -u', shellWord(owner), 'svc --config', shellWord(file), ...words.map(shellWord)].join(' '),
+    );
+  }
+}
+
+/** The name of who owns a file, or of its directory where that is all that can be seen; the number where the system knows no name. */
+function ownerOf(file: string): string {
+  const seen = [file, dirname(file)].flatMap((path) => {
+    try {
+      return [statSync(path).uid];
+    } catch {
+      return [];
+    }
+  });
+  const uid = seen[0] ?? 0;
+  const users = isAbsent('/etc/passwd') ? '' : readFileSync('/etc/passwd', 'utf8');
+  const entry = users.split('\n').find((line) => line.split(':')[2] === String(uid));
+  return entry?.split(':')[0] ?? `#${uid}`;
 }
 
 /** Throws where the SQLite file does not exist: it would be created, and an empty database hides that the path is wrong. */

@@ -1,7 +1,17 @@
 // Setting up: init, settings, and the schema.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -271,6 +281,26 @@ test('settings that cannot be read, and a database that may not be looked at, ar
     assert.equal(unseen.code, 6, unseen.err);
     assert.match(unseen.err, /SQLITE_CANTOPEN|cannot be opened/);
     assert.doesNotMatch(unseen.err, /svc init/);
+  }
+});
+
+test('settings of another user are told with who may read them, and the command to run as that user', async (t) => {
+  if (process.getuid?.() !== 0 || spawnSync('setpriv', ['--version']).status !== 0)
+    return t.skip('needs root and setpriv');
+  const { dir, shell } = await fresh({ init: false });
+  chmodSync(dir, 0o755);
+  writeFileSync(join(dir, 'svc.env'), 'SVC_PORT=0\n', { mode: 0o600 });
+  for (const [command, rest] of [
+    ['svc project list', 'project list'],
+    ["svc project create 'My app' --config svc.env", "project create 'My app'"],
+  ]) {
+    const { code, err } = await shell(`setpriv --reuid=65534 --regid=65534 --clear-groups ${command}`);
+    assert.equal(code, 4, err);
+    const file = join(dir, 'svc.env');
+    assert.equal(
+      err,
+      `error: The configuration file ${file} cannot be read by this user: it belongs to root.\nnext: sudo -u root svc --config ${file} ${rest}\n`,
+    );
   }
 });
 
