@@ -17,7 +17,7 @@ export interface Subscription {
 }
 
 /** Where the channels of subscriptions are listed. */
-export interface Channels {
+interface Channels {
   add(channel: string): void;
   remove(channel: string): void;
 }
