@@ -103,10 +103,11 @@ function traceOf({ stack = '' }: Error): string {
     .join('\n');
 }
 
-/** A reader of the output may close it early, as `head` does; that is not an error. */
+/** A reader of the output may close it early, as `head` does; that is not an error. A full disk is one. */
 function endQuietly(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit(0);
+    process.stderr.write(`error: The output cannot be written (${code}).\n`, () => process.exit(1));
   });
   process.stderr.on('error', () => {});
 }

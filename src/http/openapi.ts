@@ -47,7 +47,8 @@ export function describeApi(
     info: {
       title,
       version: wireVersion,
-      description: 'Accounts and sessions of one project. Operations of the installation answer at the root too.',
+      description:
+        'The API of one project: users and sessions, teams, documents, files, webhooks, events and the audit log.',
     },
     servers: [{ url: config.baseUrl.replace(/\/$/, '') }],
     tags: [...new Set(operations.map(({ declaration }) => declaration.tag))].map((name) => ({ name })),

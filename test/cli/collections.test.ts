@@ -48,7 +48,8 @@ test('what commands make a running server knows at once, and shows as they do', 
   const attribute = (name: string, ...more: string[]) =>
     place.json<Json>(['collection', 'add-attribute', 'posts', name, ...scope, '--type', ...more]);
   await attribute('title', 'string', '--size', '80', '--required');
-  assert.equal((await attribute('state', 'enum', '--elements', 'draft,done', '--default', 'draft')).default, 'draft');
+  const state = await attribute('state', 'enum', '--elements', 'draft, done', '--default', 'draft');
+  assert.deepEqual([state.default, state.elements], ['draft', ['draft', 'done']]);
   await attribute('tags', 'string', '--size', '20', '--array');
   await attribute('rating', 'float', '--min', '0.5', '--default', '2.5');
   assert.equal((await attribute('open', 'boolean', '--default', 'false')).default, false);

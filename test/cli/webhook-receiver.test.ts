@@ -113,6 +113,12 @@ test('verify asks for what it needs', async () => {
   assert.equal((await place.svc(absent)).code, 3);
 });
 
+test('listen refuses a wrong duration before it listens', async () => {
+  const { code, out, err } = await place.svc(['webhook', 'listen', '--port', '0', '--for', '5', '--json']);
+  assert.deepEqual([code, out], [2, '']);
+  assert.match(err, /--for/);
+});
+
 /** Runs `listen` for some seconds on a free port, and calls `body` with its address once it listens. */
 async function whileListening(flags: readonly string[], body: (url: string) => Promise<void>) {
   const port = await freePort();

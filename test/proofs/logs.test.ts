@@ -64,6 +64,16 @@ test('the log tells what the user did and what was done to the account, newest f
   assert.deepEqual([list[5]?.event, list[5]?.ip, list[5]?.userEmail], ['loginFailed', '127.0.0.1', email]);
 });
 
+test('an invitation stands in the log under the address of who has invited', async () => {
+  const { client, email } = await aLoggedInUser(target);
+  const team = (await client.post('/teams', { teamId: 'unique()', name: 'Crew' })).expect(201).body;
+  const invitation = { roles: [], email: 'invited@mail.example', url: 'http://localhost/join' };
+  (await client.post(`/teams/${team.$id}/memberships`, invitation)).expect(201);
+  const list = (await client.get('/account/logs')).list('logs');
+  const invited = list.find(({ event }) => event === 'membershipInvited');
+  assert.equal(invited?.userEmail, email, JSON.stringify(list.map(({ event }) => event)));
+});
+
 test('what the user does to others is there, documents and what others do are not', async () => {
   const user = await aLoggedInUser(target);
   const { client: key } = await aServerKey(target);

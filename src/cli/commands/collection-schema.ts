@@ -74,7 +74,10 @@ const addAttribute = command({
       size: typedValue(args, '--size', 'integer'),
       min: typedValue(args, '--min', 'double'),
       max: typedValue(args, '--max', 'double'),
-      elements: args.text('--elements')?.split(','),
+      elements: args
+        .text('--elements')
+        ?.split(',')
+        .map((element) => element.trim()),
     };
     const body = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
     const params = collectionOf(call, 'COLLECTION');

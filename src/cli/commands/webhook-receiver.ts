@@ -80,6 +80,7 @@ const listen = command({
   run: async ({ args, output }) => {
     const file = args.text('--secret-file');
     const limit = args.text('--for');
+    const seconds = limit === undefined ? undefined : valid(duration, '--for', limit);
     const counts = { received: 0, refused: 0 };
     const listener = await listening(args, {
       secret: file === undefined ? undefined : secretIn(file),
@@ -92,8 +93,8 @@ const listen = command({
     if (output.json) process.stdout.write(`${JSON.stringify({ url: listener.url })}\n`);
     output.note(`Receiving webhooks at ${listener.url}`);
     // Without a limit the process ends by a signal.
-    if (limit === undefined) await new Promise(() => {});
-    else await sleep(valid(duration, '--for', limit) * 1000);
+    if (seconds === undefined) await new Promise(() => {});
+    else await sleep(seconds * 1000);
     await listener.close();
     if (counts.refused > 0)
       throw new CommandError(

@@ -68,7 +68,7 @@ const masterKey = z
   .string()
   .refine(
     (value) => Buffer.from(value, 'base64url').length === 32,
-    'must be 32 bytes in base64url; `svc init` makes one',
+    'must be 32 bytes in base64url: the value that `svc init` wrote; where it is not set, `svc init` makes one',
   )
   .transform((value) => new Secret(value));
 

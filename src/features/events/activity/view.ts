@@ -39,7 +39,7 @@ export function toLog(account: UserRecord, { action, at, by, values }: Activity)
   return {
     event: action,
     userId: account.id,
-    userEmail: values.email ?? account.email ?? '',
+    userEmail: account.email ?? '',
     userName: account.name,
     mode: 'default',
     userType: by,
