@@ -10,6 +10,7 @@ const withoutCodecs = [
   'event_sequences',
   'events',
   'installation',
+  'message_outages',
   'number_sequences',
   'schema_migrations',
 ];
