@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildTests } from './built.js';
 import { root } from './harness/checkout.js';
 import { startPostgres } from './harness/postgres.js';
 
@@ -35,6 +36,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-test-'));
+const built = tests.length === 0 ? '' : await buildTests(tests);
 const outcomes: boolean[] = [];
 const failures: string[] = [];
 for (const database of half ? [half] : databases) {
@@ -45,7 +47,7 @@ for (const database of half ? [half] : databases) {
   outcomes.push(await passes(database, files));
   failures.push(...failedTests(database));
 }
-rmSync(folder, { recursive: true });
+for (const path of [folder, built].filter(Boolean)) rmSync(path, { recursive: true });
 if (outcomes.length === 0) process.stderr.write(`nothing to run: no such test ${filters.join(' ')}\n`);
 if (failures.length > 0) process.stdout.write(`\nFailed:\n${failures.join('\n')}\n`);
 const passed = outcomes.length > 0 && outcomes.every(Boolean);
@@ -69,14 +71,14 @@ function failedTests(database: Database): string[] {
 }
 
 async function run(database: Database, files: string[], settings: Record<string, string>): Promise<boolean> {
-  const flags = ['--import', 'tsx', '--test', '--test-reporter=spec', '--test-reporter-destination=stdout'];
+  const flags = ['--enable-source-maps', '--test', '--test-reporter=spec', '--test-reporter-destination=stdout'];
   const summary = [
     '--test-reporter=./test/harness/failed-tests.js',
     `--test-reporter-destination=${join(folder, database)}`,
   ];
   // One more than there are cores: many files wait for a timer or another process. A file that never ends is a failure.
   const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=900000'];
-  running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...files], {
+  running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...files.map(builtPath)], {
     cwd: root,
     env: { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', SVC_TEST_DATABASE: database, ...settings },
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -84,6 +86,10 @@ async function run(database: Database, files: string[], settings: Record<string,
   const [code] = await once(running, 'exit');
   running = undefined;
   return code === 0;
+}
+
+function builtPath(file: string): string {
+  return join(built, file.replace(/\.ts$/, '.js'));
 }
 
 /** Without the settings of a server or database which the developer's shell happens to name. */
