@@ -14,10 +14,10 @@ export async function buildTests(files: readonly string[]): Promise<string> {
     absWorkingDir: root,
     entryPoints: [
       ...files.map((file) => ({ in: file, out: file.replace(/\.ts$/, '') })),
-      // Images are converted in a process of its own, which is started from the file beside the code that starts it. As an entry
-      // of its own the service keeps that code in the folder itself, also where a single test is built.
+      { in: 'test/harness/template.ts', out: 'test/harness/template' },
+      // Images are converted in a process of its own, which is started from the file beside the code that starts it: all of that code
+      // is in the folder itself, as the tests share it with the template.
       { in: 'src/platform/images/process.ts', out: 'image-process' },
-      { in: 'src/appliance.ts', out: 'appliance' },
     ],
     outdir: folder,
     bundle: true,

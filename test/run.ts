@@ -1,9 +1,10 @@
 // The suite, once per database: node --import tsx test/run.ts [sqlite|postgres] [part of a test's path …] [--option of the node test runner …]
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { buildTests } from './built.js';
 import { root } from './harness/checkout.js';
 import { startPostgres } from './harness/postgres.js';
@@ -78,14 +79,24 @@ async function run(database: Database, files: string[], settings: Record<string,
   ];
   // One more than there are cores: many files wait for a timer or another process. A file that never ends is a failure.
   const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=900000'];
+  const environment = { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', SVC_TEST_DATABASE: database, ...settings };
+  const shared = { SVC_TEST_TEMPLATE: migratedTemplate(environment), SVC_TEST_DOCUMENTS: folder };
   running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...files.map(builtPath)], {
     cwd: root,
-    env: { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', SVC_TEST_DATABASE: database, ...settings },
+    env: { ...environment, ...shared },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const [code] = await once(running, 'exit');
   running = undefined;
   return code === 0;
+}
+
+/** Makes the database of which the test files take copies, and returns its URL. */
+function migratedTemplate(environment: NodeJS.ProcessEnv): string {
+  const { href } = pathToFileURL(join(built, 'test/harness/template.js'));
+  const script = `process.stdout.write(await (await import('${href}')).makeTemplate('${folder}'))`;
+  const flags = ['--input-type=module', '--eval', script];
+  return execFileSync(process.execPath, flags, { cwd: root, env: environment, encoding: 'utf8' });
 }
 
 function builtPath(file: string): string {
