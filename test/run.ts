@@ -1,9 +1,11 @@
 // The suite, once per database: node --import tsx test/run.ts [sqlite|postgres] [part of a test's path …] [--option of the node test runner …]
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { buildTests } from './built.js';
 import { root } from './harness/checkout.js';
 import { startPostgres } from './harness/postgres.js';
 
@@ -35,6 +37,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-test-'));
+const built = tests.length === 0 ? '' : await buildTests(tests);
 const outcomes: boolean[] = [];
 const failures: string[] = [];
 for (const database of half ? [half] : databases) {
@@ -45,7 +48,7 @@ for (const database of half ? [half] : databases) {
   outcomes.push(await passes(database, files));
   failures.push(...failedTests(database));
 }
-rmSync(folder, { recursive: true });
+for (const path of [folder, built].filter(Boolean)) rmSync(path, { recursive: true });
 if (outcomes.length === 0) process.stderr.write(`nothing to run: no such test ${filters.join(' ')}\n`);
 if (failures.length > 0) process.stdout.write(`\nFailed:\n${failures.join('\n')}\n`);
 const passed = outcomes.length > 0 && outcomes.every(Boolean);
@@ -69,21 +72,35 @@ function failedTests(database: Database): string[] {
 }
 
 async function run(database: Database, files: string[], settings: Record<string, string>): Promise<boolean> {
-  const flags = ['--import', 'tsx', '--test', '--test-reporter=spec', '--test-reporter-destination=stdout'];
+  const flags = ['--enable-source-maps', '--test', '--test-reporter=spec', '--test-reporter-destination=stdout'];
   const summary = [
     '--test-reporter=./test/harness/failed-tests.js',
     `--test-reporter-destination=${join(folder, database)}`,
   ];
   // One more than there are cores: many files wait for a timer or another process. A file that never ends is a failure.
   const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=900000'];
-  running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...files], {
+  const environment = { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', SVC_TEST_DATABASE: database, ...settings };
+  const shared = { SVC_TEST_TEMPLATE: migratedTemplate(environment), SVC_TEST_DOCUMENTS: folder };
+  running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...files.map(builtPath)], {
     cwd: root,
-    env: { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', SVC_TEST_DATABASE: database, ...settings },
+    env: { ...environment, ...shared },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const [code] = await once(running, 'exit');
   running = undefined;
   return code === 0;
+}
+
+/** Makes the database of which the test files take copies, and returns its URL. */
+function migratedTemplate(environment: NodeJS.ProcessEnv): string {
+  const { href } = pathToFileURL(join(built, 'test/harness/template.js'));
+  const script = `process.stdout.write(await (await import('${href}')).makeTemplate('${folder}'))`;
+  const flags = ['--input-type=module', '--eval', script];
+  return execFileSync(process.execPath, flags, { cwd: root, env: environment, encoding: 'utf8' });
+}
+
+function builtPath(file: string): string {
+  return join(built, file.replace(/\.ts$/, '.js'));
 }
 
 /** Without the settings of a server or database which the developer's shell happens to name. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { pathsOf } from '#src/http/routes.js';
 import { fileWalk } from '../files/walk.js';
 import { aLoggedInUser, aPerson, aServerKey, aUser, signUpBody } from '../harness/actors.js';
@@ -60,6 +61,24 @@ test('the validator would have found a mistake', async () => {
   const spoiled = JSON.parse(JSON.stringify(document));
   spoiled.paths['/account'].get.responses = 'none';
   assert.equal((await validate(JSON.stringify(spoiled))).valid, false);
+});
+
+/** Everything below a key `schema`, and the schemas with names. */
+function schemasOf(value: unknown): object[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) => [
+    ...(key === 'schema' && typeof member === 'object' ? [member] : []),
+    ...(key === 'schemas' ? Object.values(member) : []),
+    ...schemasOf(member),
+  ]);
+}
+
+test('every schema of the document is one of JSON Schema 2020-12', () => {
+  const ajv = new Ajv2020();
+  const schemas = schemasOf(document);
+  assert.ok(schemas.length > 500, String(schemas.length));
+  for (const schema of schemas) assert.ok(ajv.validateSchema(schema), JSON.stringify([schema, ajv.errors]));
+  assert.equal(ajv.validateSchema({ type: 'object', properties: { name: { type: 'text' } } }), false);
 });
 
 test('the document names the project and is the same at the root and under /v1', async () => {

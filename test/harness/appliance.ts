@@ -1,6 +1,6 @@
 // The real server on a free port over a real database, with a clock that can be moved and hashes that cost little.
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -84,7 +84,7 @@ const masterKey = randomBytes(32).toString('base64url');
 /** Starts a server that ends with the calling test, or with the file when called outside of one. */
 export async function startAppliance(options: ApplianceOptions = {}): Promise<TestAppliance> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-test-'));
-  const databaseUrl = options.databaseUrl ?? (await freshDatabase(directory));
+  const databaseUrl = options.databaseUrl ?? (await migratedDatabase(directory));
   const started = await start({ ...options, databaseUrl }, createTestClock(), directory);
   after(async () => {
     await started.close();
@@ -93,12 +93,22 @@ export async function startAppliance(options: ApplianceOptions = {}): Promise<Te
   return started;
 }
 
-/** An empty database of the kind under test; an SQLite file goes into the directory. */
-export async function freshDatabase(directory: string): Promise<string> {
+/** An empty database of the kind under test, or on Postgres a copy of the one that is named; an SQLite file goes into the directory. */
+export async function freshDatabase(directory: string, template?: string): Promise<string> {
   if (databaseUnderTest === 'sqlite') return `sqlite:${join(directory, `${randomBytes(6).toString('hex')}.db`)}`;
   const server = process.env.SVC_TEST_POSTGRES_URL;
   if (server === undefined) throw new Error('SVC_TEST_POSTGRES_URL is not set; test/run.ts sets it');
-  return createDatabase(server, `test-${randomBytes(6).toString('hex')}`);
+  return createDatabase(server, `test-${randomBytes(6).toString('hex')}`, template);
+}
+
+/** A copy of the migrated database which `test/run.ts` made for all files of the run; an empty one where a file is run by itself. */
+async function migratedDatabase(directory: string): Promise<string> {
+  const template = process.env.SVC_TEST_TEMPLATE;
+  if (template === undefined) return freshDatabase(directory);
+  if (databaseUnderTest === 'postgres') return freshDatabase(directory, new URL(template).pathname.slice(1));
+  const databaseUrl = await freshDatabase(directory);
+  copyFileSync(template.slice('sqlite:'.length), databaseUrl.slice('sqlite:'.length));
+  return databaseUrl;
 }
 
 /** The settings of a server under test. */
@@ -144,7 +154,7 @@ async function start(
   const ports = new Set([listener.port]);
   const recorder = recordAnswers(ports);
   const origin = `http://127.0.0.1:${listener.port}`;
-  const judge = createJudge(await servedDocument(origin, neighbour.id));
+  const judge = await judgeOf(appliance, neighbour, options.settings ?? {});
   let verified = 0;
   let closing: Promise<void> | undefined;
   const siblings: TestAppliance[] = [];
@@ -197,8 +207,26 @@ async function ensureProject({ runtime, features }: Appliance, id: string): Prom
   });
 }
 
-async function servedDocument(origin: string, projectId: string): Promise<Parameters<typeof createJudge>[0]> {
-  const response = await fetch(`${origin}/openapi.json`, { headers: { 'X-Service-Project': projectId } });
-  if (response.status !== 200) throw new Error(`/openapi.json answers ${response.status}`);
-  return (await response.json()) as Parameters<typeof createJudge>[0];
+const judges = new Map<string, Judge>();
+
+/**
+ * The judge by the OpenAPI document of the server. Servers of the same settings have the same one, so that it is made once for them, in all
+ * files of a run of `test/run.ts`: that takes a third of a second.
+ */
+async function judgeOf(appliance: Appliance, project: Project, settings: ApplianceOptions['settings']): Promise<Judge> {
+  const key = createHash('sha256').update(JSON.stringify(settings)).digest('hex');
+  const known = judges.get(key);
+  if (known !== undefined) return known;
+  const folder = process.env.SVC_TEST_DOCUMENTS;
+  const file = folder === undefined ? undefined : join(folder, `openapi-${key}.json`);
+  const kept = file !== undefined && existsSync(file);
+  const text = kept ? readFileSync(file, 'utf8') : JSON.stringify(await appliance.describe(project));
+  if (file !== undefined && !kept) {
+    // Under a name of its own first: another file may be about to read it.
+    writeFileSync(`${file}.${process.pid}`, text);
+    renameSync(`${file}.${process.pid}`, file);
+  }
+  const judge = createJudge(JSON.parse(text));
+  judges.set(key, judge);
+  return judge;
 }

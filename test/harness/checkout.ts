@@ -1,10 +1,10 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { packageFile } from '#src/platform/package-root.js';
 
 /** The root of the repository. */
-export const root = fileURLToPath(new URL('../../', import.meta.url));
+export const root = packageFile('');
 
 /** A copy of parts of the repository that a test may spoil. */
 type Copy = { dir: string; dispose(): void };

@@ -81,9 +81,9 @@ export async function startPostgres(): Promise<TestPostgres> {
   }
 }
 
-/** Creates an empty database on the server at `url` and returns its URL. */
-export async function createDatabase(url: string, name: string): Promise<string> {
-  await query(url, `create database ${pg.escapeIdentifier(name)}`);
+/** Creates a database on the server at `url` and returns its URL; it is empty, or a copy of the one that is named. */
+export async function createDatabase(url: string, name: string, template = 'template1'): Promise<string> {
+  await query(url, `create database ${pg.escapeIdentifier(name)} template ${pg.escapeIdentifier(template)}`);
   const database = new URL(url);
   database.pathname = `/${encodeURIComponent(name)}`;
   return database.href;
