@@ -65,10 +65,7 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
       const file = await reported(() => open0600(incoming));
       try {
         let size = 0;
-        for await (const piece of inPieces(bytes)) {
-          await reported(() => writeAll(file, piece));
-          size += piece.length;
-        }
+        for await (const chunks of inPieces(bytes)) size += await reported(() => writeAll(file, chunks));
         await reported(async () => {
           await file.sync();
           await file.close();
@@ -121,21 +118,40 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-async function* inPieces(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+/** Chunks that are written together. They are not copied into one: that memory would have to be collected again. */
+async function* inPieces(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of bytes) {
     chunks.push(chunk);
     size += chunk.length;
     if (size < pieceBytes) continue;
-    yield Buffer.concat(chunks.splice(0));
+    yield chunks.splice(0);
     size = 0;
   }
-  if (size > 0) yield Buffer.concat(chunks);
+  if (size > 0) yield chunks;
 }
 
-async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
-  for (let at = 0; at < piece.length; ) at += (await file.write(piece, at)).bytesWritten;
+/** Returns how many bytes it wrote: all of them. */
+async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<number> {
+  let size = 0;
+  for (let left = [...chunks]; left.length > 0; ) {
+    const { bytesWritten } = await file.writev(left);
+    size += bytesWritten;
+    left = without(left, bytesWritten);
+  }
+  return size;
+}
+
+/** What is left of chunks without so many bytes of their beginning. */
+function without(chunks: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  let skipped = bytes;
+  const left: Uint8Array[] = [];
+  for (const chunk of chunks) {
+    if (skipped < chunk.length) left.push(chunk.subarray(skipped));
+    skipped = Math.max(0, skipped - chunk.length);
+  }
+  return left;
 }
 
 async function statOf(path: string): Promise<{ readonly size: number; readonly mtimeMs: number } | undefined> {
