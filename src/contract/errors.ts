@@ -257,6 +257,9 @@ export function isOurFault(error: unknown): boolean {
   return !(error instanceof Failure) || error.status >= 500;
 }
 
+/** After how many seconds a client may try again what is unavailable, where nothing says more. */
+const unavailableSeconds = 5;
+
 /** The only thing thrown on purpose: an error of the catalog. A unit of work that commits before it fails throws one by `unit.refuse` (see `platform/db/unit.ts`). */
 export class Failure extends Error {
   readonly type: ErrorType;
@@ -271,7 +274,7 @@ export class Failure extends Error {
     this.name = 'Failure';
     this.type = type;
     this.status = errorCatalog[type].status;
-    this.retryAfter = options.retryAfter;
+    this.retryAfter = options.retryAfter ?? (type === 'general_unavailable' ? unavailableSeconds : undefined);
     this.members = options.members ?? {};
     this.headers = options.headers ?? {};
     this.pendingSession = options.pendingSession;

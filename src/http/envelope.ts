@@ -14,9 +14,6 @@ export const wireVersion = '1.0.0';
 /** Of redirects; a cache must not keep them, as it may a 301. */
 const redirectStatus = 302;
 
-/** After how many seconds a client may try again when the file store is away. */
-const fileStoreRetrySeconds = 5;
-
 /** Formats errors for clients, and logs those that are defects of the service. */
 export function createEnvelope(
   { log, metrics, clock }: Pick<Runtime, 'log' | 'metrics' | 'clock'>,
@@ -92,7 +89,7 @@ export function createEnvelope(
 function unavailabilityOf(error: unknown): Failure | undefined {
   if (error instanceof DatabaseError) return failureOf(error);
   if (!(error instanceof FileStoreError)) return undefined;
-  return new Failure('general_unavailable', { retryAfter: fileStoreRetrySeconds, cause: error });
+  return new Failure('general_unavailable', { cause: error });
 }
 
 function nameOf(error: unknown): string {

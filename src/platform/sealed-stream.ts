@@ -6,6 +6,14 @@ const tagBytes = 16;
 const nonceBytes = 12;
 const sealedBytes = segmentBytes + tagBytes;
 
+/** Sealed bytes were changed, swapped or cut off, or the key is another. */
+export class BrokenSealError extends Error {
+  constructor(cause?: unknown) {
+    super('sealed bytes do not open', { cause });
+    this.name = 'BrokenSealError';
+  }
+}
+
 /**
  * Encrypts bytes in segments (AES-256-GCM). The nonce of a segment is its number and whether it is the last, so segments cannot be left out,
  * swapped or cut off; a key must be used for one object only.
@@ -40,7 +48,7 @@ export function sealedRangeOf(
   return { start: first * sealedBytes, end: Math.min((last + 1) * sealedBytes, size) - 1 };
 }
 
-/** Decrypts the segments of the range that `sealedRangeOf` names, and yields the plain bytes from `start` to `end`. Throws where they were changed. */
+/** Decrypts the segments of the range that `sealedRangeOf` names, and yields the plain bytes from `start` to `end`. Throws BrokenSealError. */
 export async function* openSegments(
   key: Buffer,
   sealed: AsyncIterable<Uint8Array>,
@@ -62,7 +70,7 @@ export async function* openSegments(
     while (pending.length >= sealedBytes) yield next(sealedBytes);
   }
   if (pending.length > 0) yield next(pending.length);
-  if (number <= lastOfRange) throw new Error('a sealed object is shorter than it was');
+  if (number <= lastOfRange) throw new BrokenSealError('it is shorter than it was');
 }
 
 /** Encrypts a value at once (AES-256-GCM), with a nonce of chance in front of it. */
@@ -100,7 +108,12 @@ function seal(key: Buffer, number: number, isLast: boolean, plain: Buffer): Buff
 
 function open(key: Buffer, number: number, isLast: boolean, sealed: Buffer): Buffer {
   const at = sealed.length - tagBytes;
+  if (at < 0) throw new BrokenSealError('it is shorter than it was');
   const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(number, isLast), { authTagLength: tagBytes });
   decipher.setAuthTag(sealed.subarray(at));
-  return Buffer.concat([decipher.update(sealed.subarray(0, at)), decipher.final()]);
+  try {
+    return Buffer.concat([decipher.update(sealed.subarray(0, at)), decipher.final()]);
+  } catch (error) {
+    throw new BrokenSealError(error);
+  }
 }

@@ -189,6 +189,30 @@ test('S3: a request that fails once is made again, and an upload that fails for 
   assert.deepEqual(await keysOf(store), ['again']);
 });
 
+test('S3: a part is sent again only for a while, and the client writes nothing itself', async (t) => {
+  const written = t.mock.method(console, 'warn');
+  const passed = t.mock.method(performance, 'now');
+  let requests = 0;
+  s3.intercept = (request) => {
+    if (!/^PUT/.test(`${request.method}`)) return false;
+    requests += 1;
+    request.socket.destroy();
+    return true;
+  };
+  await assert.rejects(remote('cut').write('some', many(4 * mebibyte)), { name: 'FileStoreError' });
+  assert.equal(requests, 3);
+  requests = 0;
+  let now = 0;
+  passed.mock.mockImplementation(() => (requests === 0 ? now++ : now + 31_000));
+  await assert.rejects(remote('late').write('some', many(4 * mebibyte)), { name: 'FileStoreError' });
+  assert.equal(requests, 1);
+  assert.deepEqual(
+    written.mock.calls.map(({ arguments: [text] }) => text),
+    [],
+  );
+  s3.intercept = () => false;
+});
+
 test('S3: a list of more than one page is complete', async () => {
   const entry = (key: string) =>
     `<Contents><Key>pages/${key}</Key><Size>1</Size><LastModified>2026-01-02T03:04:05.000Z</LastModified></Contents>`;

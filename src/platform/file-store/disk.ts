@@ -3,7 +3,7 @@ import { chown, type FileHandle, mkdir, open, opendir, rename, rm, rmdir, stat }
 import { dirname, join } from 'node:path';
 import { errorCode } from '../files.js';
 import { demandKey } from './keys.js';
-import { type FileStore, FileStoreError, ObjectNotFoundError, type StoredObject } from './store.js';
+import { type FileStore, FileStoreError, ObjectDamagedError, ObjectNotFoundError, type StoredObject } from './store.js';
 
 /** How the file of an object is called while it is written; it is renamed when it is on the disk. */
 const unfinished = '.incoming';
@@ -83,6 +83,10 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
     read: async (key, range) => {
       const path = pathOf(key);
       const file = await reported(() => open(path, constants.O_RDONLY), key);
+      if (range !== undefined && (await file.stat()).size <= range.end) {
+        await file.close();
+        throw new ObjectDamagedError();
+      }
       return createReadStream(path, { fd: file, highWaterMark: pieceBytes, ...range });
     },
     size: async (key) => (await statOf(pathOf(key)))?.size,

@@ -11,7 +11,7 @@ import type { FileStore } from './store.js';
 export { type CopyProgress, copyObjects } from './copy.js';
 export type { Owner } from './disk.js';
 export { probeFileStore } from './probe.js';
-export { type FileStore, FileStoreError, ObjectNotFoundError } from './store.js';
+export { type FileStore, FileStoreError, ObjectDamagedError, ObjectNotFoundError } from './store.js';
 
 type FilesConfig = Pick<Config, 'filesUrl' | 'filesFrom' | 'filesKeyId' | 'filesSecret' | 'dataDir'>;
 interface Deps extends Pick<S3Deps, 'log'> {

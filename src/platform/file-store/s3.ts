@@ -21,7 +21,7 @@ import { describeNetworkError } from '../network-errors.js';
 import { createNotice } from '../notice.js';
 import { demandKey } from './keys.js';
 import { type Part, partsOf } from './parts.js';
-import { type FileStore, FileStoreError, ObjectNotFoundError } from './store.js';
+import { type FileStore, FileStoreError, ObjectDamagedError, ObjectNotFoundError } from './store.js';
 
 /** What a store over S3 needs. */
 export interface S3Deps {
@@ -39,6 +39,10 @@ const connections = { keepAlive: true, maxSockets: 512 };
 const attempts = 3;
 /** Before a part is sent again, and twice as long the next time. */
 const pauseMs = 100;
+/** After its first attempt a part is sent again only for so long: a service that never answers holds an upload for one time limit. */
+const againWithinMs = 30_000;
+/** The client would write on stderr what is logged as `files.store-away`. */
+const silent = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** What the codes of S3 that need an operator mean. */
 const refusals: Readonly<Record<string, string>> = {
@@ -64,6 +68,7 @@ export function createS3Store({ location, keyId, secret, directory, log }: S3Dep
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: attempts,
+    logger: silent,
     requestHandler: { ...timeouts, throwOnRequestTimeout: true, httpAgent: connections, httpsAgent: connections },
   });
   const notice = createNotice();
@@ -86,6 +91,7 @@ export function createS3Store({ location, keyId, secret, directory, log }: S3Dep
       return result;
     } catch (error) {
       if (isMissing(error)) throw new ObjectNotFoundError(key);
+      if (error instanceof S3ServiceException && error.name === 'InvalidRange') throw new ObjectDamagedError(error);
       throw reported(error);
     }
   };
@@ -95,12 +101,13 @@ export function createS3Store({ location, keyId, secret, directory, log }: S3Dep
     { body }: Part,
     request: (bytes: Buffer | Readable) => Promise<T>,
   ): Promise<T> => {
-    for (let count = 1; ; count++) {
+    for (let count = 1, until = performance.now() + againWithinMs; ; count++) {
       const bytes = body();
       try {
         return await attempt(key, () => request(bytes));
       } catch (error) {
-        const isFinal = Buffer.isBuffer(bytes) || count === attempts || !isPassing(error);
+        const isLate = count === attempts || performance.now() > until;
+        const isFinal = Buffer.isBuffer(bytes) || isLate || !isPassing(error);
         if (isFinal) throw error;
         await sleep(pauseMs * 2 ** (count - 1));
       } finally {
@@ -146,11 +153,15 @@ export function createS3Store({ location, keyId, secret, directory, log }: S3Dep
     read: async (key, range) => {
       const bytes = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
       const answer = await attempt(key, () => client.send(new GetObjectCommand({ ...at(key), ...bytes })));
-      const { Body, $metadata } = answer;
+      const { Body, ContentLength, $metadata } = answer;
       if (!(Body instanceof Readable)) throw new TypeError('the answer has no body');
       if (range !== undefined && $metadata.httpStatusCode !== 206) {
         Body.destroy();
         throw new FileStoreError('range-ignored', { reason: 'the service does not know ranges' });
+      }
+      if (range !== undefined && ContentLength !== range.end - range.start + 1) {
+        Body.destroy();
+        throw new ObjectDamagedError();
       }
       return Body;
     },

@@ -18,7 +18,7 @@ export interface ByteRange {
 export interface FileStore {
   /** Writes an object; resolves with its size once it is durable; leaves nothing behind where `bytes` fails. An existing object of the key is replaced. */
   write(key: string, bytes: AsyncIterable<Uint8Array>): Promise<number>;
-  /** The bytes from `start` to `end`, the whole object without. Throws ObjectNotFoundError. */
+  /** The bytes from `start` to `end`, the whole object without. Throws ObjectNotFoundError, and ObjectDamagedError where it is shorter. */
   read(key: string, range?: ByteRange): Promise<Readable>;
   /** The size of an object; undefined where there is none. */
   size(key: string): Promise<number | undefined>;
@@ -50,5 +50,13 @@ export class ObjectNotFoundError extends Error {
     super('the file store has no such object');
     this.name = 'ObjectNotFoundError';
     this.key = key;
+  }
+}
+
+/** An object is not what was stored: its end is missing, or its bytes were changed. */
+export class ObjectDamagedError extends Error {
+  constructor(cause?: unknown) {
+    super('an object of the file store is damaged', { cause });
+    this.name = 'ObjectDamagedError';
   }
 }

@@ -1,7 +1,14 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
-import type { FileStore } from '#src/platform/file-store/index.js';
-import { openSegments, plainSizeOf, sealedRangeOf, sealSegments } from '#src/platform/sealed-stream.js';
+import { type FileStore, ObjectDamagedError } from '#src/platform/file-store/index.js';
+import { errorCode } from '#src/platform/files.js';
+import {
+  BrokenSealError,
+  openSegments,
+  plainSizeOf,
+  sealedRangeOf,
+  sealSegments,
+} from '#src/platform/sealed-stream.js';
 import type { ObjectRow } from '../store.js';
 
 /** How the bytes of a part are kept: compressed first, then encrypted. */
@@ -16,7 +23,7 @@ export function encode(bytes: AsyncIterable<Uint8Array>, { gzip, key }: Encoding
   return key === undefined ? packed : sealSegments(key, packed);
 }
 
-/** The bytes of a part from `start` to `end`, both included, as they came. Throws ObjectNotFoundError at once. */
+/** The bytes of a part from `start` to `end`, both included, as they came. Throws ObjectNotFoundError at once, and ObjectDamagedError at once or where the damage is met. */
 export async function decode(
   store: FileStore,
   { key: objectKey, storedSize, size }: Pick<ObjectRow, 'key' | 'storedSize' | 'size'>,
@@ -29,10 +36,21 @@ export async function decode(
     objectKey,
     key === undefined ? range : sealedRangeOf(range.start, range.end, storedSize),
   );
+  if (key === undefined && !gzip) return stored;
   const plain = key === undefined ? stored : openSegments(key, stored, { ...range, size: storedSize });
-  if (!gzip) return plain;
+  if (!gzip) return intact(plain);
   const whole = through(plain, createGunzip());
-  return start === 0 && end === size - 1 ? whole : slice(whole, start, end);
+  return intact(start === 0 && end === size - 1 ? whole : slice(whole, start, end));
+}
+
+/** The same bytes; what they end with where they do not open or unpack is an ObjectDamagedError. */
+async function* intact(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* bytes;
+  } catch (error) {
+    const isDamage = error instanceof BrokenSealError || errorCode(error).startsWith('Z_');
+    throw isDamage ? new ObjectDamagedError(error) : error;
+  }
 }
 
 function through(bytes: AsyncIterable<Uint8Array>, transform: NodeJS.ReadWriteStream): AsyncIterable<Uint8Array> {

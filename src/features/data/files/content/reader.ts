@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto';
+import { ReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { Failure } from '#src/contract/errors.js';
 import { fileLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import { FileStoreError, ObjectNotFoundError } from '#src/platform/file-store/index.js';
+import { FileStoreError, ObjectDamagedError, ObjectNotFoundError } from '#src/platform/file-store/index.js';
+import { errorCode } from '#src/platform/files.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type FileRow, type FileStatements, fileObjects, type ObjectRow } from '../store.js';
 import { decode } from './encoding.js';
+
+/** How the stream of a file ends when its client has gone. */
+const endsOfClients: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 
 /** Reads the bytes of files. */
 export interface ContentReader {
@@ -51,22 +56,44 @@ export function createContentReader(
     if (at !== file.sizeOriginal) throw await missing(file);
     return touched;
   };
+  const damaged = (file: FileRow, cause: unknown): Failure => {
+    log.error('files.bytes-damaged', { project: file.projectId, file: file.id });
+    return new Failure('general_unavailable', {
+      message: 'The bytes of the file are damaged. An operator can restore them.',
+      retryAfter: fileLimits.missingRetrySeconds,
+      cause,
+    });
+  };
   const asFailure = async (error: unknown, file: FileRow): Promise<unknown> => {
     if (error instanceof ObjectNotFoundError) return missing(file, error);
-    if (!(error instanceof FileStoreError)) return error;
-    log.error('files.read-failed', { code: error.code });
+    if (error instanceof ObjectDamagedError) return damaged(file, error);
+    const code = error instanceof FileStoreError ? error.code : errorCode(error);
+    // A stream that breaks off has the error of the system.
+    if (!(error instanceof FileStoreError) && !isOfSystem(code)) return error;
+    log.error('files.read-failed', { code });
     return new Failure('general_unavailable', { cause: error });
+  };
+  /** As the system calls it: the stream of a file ends with its client, too, and that is no failure of the disk. */
+  const logFailedDisk = (error: unknown): void => {
+    const code = errorCode(error);
+    if (isOfSystem(code) && !endsOfClients.has(code)) log.error('files.read-failed', { code });
   };
   const iterate = async (project: Project, file: FileRow, start: number, end: number) => {
     const [first, ...rest] = await partsOf(file, start, end);
     if (first === undefined) throw await missing(file);
-    // What cannot be read is noticed before the response begins.
     const opened = await openPart(project, file, first.part, first.start, first.end);
-    if (rest.length === 0) return opened;
-    return (async function* () {
-      yield* opened;
-      for (const next of rest) yield* await openPart(project, file, next.part, next.start, next.end);
-    })();
+    // A file of the disk goes out as it is; its size was compared.
+    if (rest.length === 0 && opened instanceof ReadStream) return opened.once('error', logFailedDisk);
+    const whole = async function* () {
+      try {
+        yield* opened;
+        for (const next of rest) yield* await openPart(project, file, next.part, next.start, next.end);
+      } catch (error) {
+        // In the middle of a response the log alone can say it.
+        throw await asFailure(error, file);
+      }
+    };
+    return begun(whole());
   };
   return {
     open: async (project, file, start, end) => {
@@ -91,4 +118,23 @@ export function createContentReader(
       return { md5: md5.digest('hex'), sha256: sha256.digest('hex') };
     },
   };
+}
+
+/** The same bytes, of which the first were read: what cannot be read is noticed before the response begins. */
+async function begun(bytes: AsyncGenerator<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const first = await bytes.next();
+  let isFirst = true;
+  const rest: AsyncIterator<Uint8Array> = {
+    next: () => {
+      if (!isFirst) return bytes.next();
+      isFirst = false;
+      return Promise.resolve(first);
+    },
+    return: () => bytes.return(undefined),
+  };
+  return { [Symbol.asyncIterator]: () => rest };
+}
+
+function isOfSystem(code: string): boolean {
+  return /^E[A-Z0-9]+$/.test(code);
 }
