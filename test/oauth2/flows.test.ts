@@ -77,6 +77,19 @@ test('a token is void once its identity is unlinked', async () => {
   (await guest.post('/account/sessions/token', token)).refused(401, 'user_invalid_token');
 });
 
+test('a token is void while its provider is disabled', async () => {
+  const { runtime, features } = target.appliance;
+  const by = { projectId: target.project.id, actor: { kind: 'operator', id: '1' }, requestId: '' };
+  const enable = (enabled: boolean) =>
+    runtime.db.work(by, (unit) => features.providers.update(unit, target.project, 'corp', { enabled }));
+  idp.user = aSomebody();
+  const { query } = endOf(await createBrowser(target).open(startUrl('tokens', 'corp')));
+  const token = { userId: query.get('userId'), secret: query.get('secret') };
+  await enable(false);
+  (await guest.post('/account/sessions/token', token)).refused(401, 'user_invalid_token');
+  await enable(true);
+});
+
 test('without a page the answer is JSON: the session, or the token', async () => {
   idp.user = aSomebody();
   const session = await createBrowser(target).open(startUrl('sessions', 'corp', {}));

@@ -15,7 +15,7 @@ export function createRedemption(
   deps: LoginDeps,
   methods: readonly LoginMethod[],
 ): LoginToolkit['redeem'] {
-  const { users, sessions, limits, secrets, identities } = deps;
+  const { users, sessions, limits, secrets, identities, providers } = deps;
   const resolver = createUserResolver(deps);
   const byPurpose = new Map(methods.flatMap((method) => (method.secret ? [[method.secret.purpose, method]] : [])));
   const everyPurpose = [...byPurpose.keys()];
@@ -54,6 +54,9 @@ export function createRedemption(
     if (account === 'address changed') throw refuse('user_invalid_token', account, provider, undefined, email);
     if (method.secret?.ofIdentity && identity?.userId !== account.id)
       throw refuse('user_invalid_token', 'identity unlinked', provider, account, email);
+    // It may have been disabled since the user came back from it.
+    if (identity !== undefined && !(await providers.get(unit, project, identity.provider)).enabled)
+      throw refuse('user_invalid_token', 'provider disabled', provider, account, email);
     if (!account.status) throw refuse('user_blocked', 'blocked', provider, account, email);
     // A server key is never counted by address, so there is nothing to give back there.
     if (actor.kind !== 'key') await limits.forgive(unit, 'login', { address: request.ip });
