@@ -225,6 +225,9 @@ export const errorCatalog = {
   ...tableErrors,
 } as const satisfies Record<string, { status: number; message: string }>;
 
+/** What the caller is told of a session that is unknown, expired, ended or deleted. */
+export const sessionInvalid = 'The session is not valid or has ended. Log in again.';
+
 /** The machine-readable name of an error: a key of the catalog. */
 export type ErrorType = keyof typeof errorCatalog;
 
