@@ -56,7 +56,8 @@ export const errorCatalog = {
   },
   general_media_type_unsupported: {
     status: 415,
-    message: 'This route only accepts uncompressed application/json in UTF-8.',
+    message:
+      'This route accepts only JSON in UTF-8. Send the header Content-Type: application/json, and no Content-Encoding.',
   },
   general_method_unsupported: { status: 405, message: 'This route does not support the method.' },
   general_phone_disabled: { status: 503, message: 'This installation cannot send SMS.' },
