@@ -149,7 +149,10 @@ for (const [name, query, headers, status] of projects) {
 test('a request that names no project is told the header', async () => {
   const answer = await bare.get('/account');
   answer.refused(404, 'project_not_found');
-  assert.match(answer.text, /The request names no project\. Send the header X-Service-Project\./);
+  assert.match(
+    answer.text,
+    /The request names no project\. Send the header X-Service-Project, or add \?project=ID to a link\./,
+  );
 });
 
 test('the aliases are a setting, and may be none', async () => {
