@@ -86,7 +86,7 @@ export function createPrompts({ possible, yes }: PromptOptions): Prompts {
       const again = `repeat the command with --confirm ${name}`;
       if (typed !== undefined) {
         if (names.includes(typed)) return;
-        throw refused(`The value of --confirm is wrong: it must be ${names.join(' or ')}.`, again);
+        throw refused(`The value of --confirm is wrong: it must be ${[...new Set(names)].join(' or ')}.`, again);
       }
       if (!possible) throw refused(`${message} There is no terminal to confirm it.`, again);
       const answer = await put({ type: 'input', message: `${message} Type ${name} to confirm:` });

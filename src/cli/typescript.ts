@@ -94,7 +94,7 @@ function typeOf({ type, array, required, elements }: Attribute): string {
   const { column } = attributeTypes[type];
   const plain = column in types ? types[column as keyof typeof types] : 'unknown';
   const one = elements === undefined ? plain : elements.map((element) => JSON.stringify(element)).join(' | ');
-  const value = array ? `(${one})[]` : one;
+  const value = array ? `${one.includes(' ') ? `(${one})` : one}[]` : one;
   return required ? value : `${value} | null`;
 }
 

@@ -40,6 +40,8 @@ export type Scope = (typeof scopes)[number];
 /** Nobody in particular. */
 export interface Guest {
   readonly kind: 'guest';
+  /** Set where the caller sent a session that is not valid or has ended. */
+  readonly endedSession?: true;
 }
 
 /** An end user, known by a session or by a JWT made from one. */

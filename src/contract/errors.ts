@@ -56,7 +56,8 @@ export const errorCatalog = {
   },
   general_media_type_unsupported: {
     status: 415,
-    message: 'This route only accepts uncompressed application/json in UTF-8.',
+    message:
+      'This route accepts only JSON in UTF-8. Send the header Content-Type: application/json, and no Content-Encoding.',
   },
   general_method_unsupported: { status: 405, message: 'This route does not support the method.' },
   general_phone_disabled: { status: 503, message: 'This installation cannot send SMS.' },
@@ -224,6 +225,9 @@ export const errorCatalog = {
   webhook_not_found: { status: 404, message: 'There is no such webhook.' },
   ...tableErrors,
 } as const satisfies Record<string, { status: number; message: string }>;
+
+/** What the caller is told of a session that is unknown, expired, ended or deleted. */
+export const sessionInvalid = 'The session is not valid or has ended. Log in again.';
 
 /** The machine-readable name of an error: a key of the catalog. */
 export type ErrorType = keyof typeof errorCatalog;

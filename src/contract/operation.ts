@@ -12,7 +12,7 @@ import {
 } from './actor.js';
 import type { AnswerRoom } from './answer-room.js';
 import type { Browser, Redirect } from './browser.js';
-import { type ErrorType, Failure } from './errors.js';
+import { type ErrorType, Failure, sessionInvalid } from './errors.js';
 import type { EventStream } from './event-stream.js';
 import type { FileContent } from './file-content.js';
 import type { CarryOutOnce, IdempotentRequest } from './idempotency.js';
@@ -305,14 +305,21 @@ export function actingOn(declaration: Declaration, actor: WireActor): WireActor 
   return isLacking && declaration.auth.includes('guest') ? { kind: 'guest' } : actor;
 }
 
+/** What a caller of a kind that the operation does not take should send instead. */
+function insteadOf(actor: WireActor, { auth }: Declaration): string {
+  if (!auth.includes('user')) return auth.includes('key') ? 'This operation is for server keys.' : noCredential;
+  if (actor.kind === 'key') return 'This operation is for users. Send the session or JWT of a user, and no server key.';
+  if (actor.kind === 'guest' && actor.endedSession) return sessionInvalid;
+  return `Log in first: this operation is for users${auth.includes('key') ? ' and server keys' : ''}.`;
+}
+
+const noCredential = 'This operation takes no session, JWT or server key. Send none.';
+
 /** Throws unless this actor may call the operation. */
 function authorise(declaration: Declaration, actor: Actor | Operator): void {
   if (actor.kind === 'operator') return;
-  if (!declaration.auth.includes(actor.kind)) {
-    throw new Failure('general_unauthorized_scope', {
-      message: `The caller (${actor.kind}) is not authorised for this operation; it takes: ${declaration.auth.join(', ')}.`,
-    });
-  }
+  if (!declaration.auth.includes(actor.kind))
+    throw new Failure('general_unauthorized_scope', { message: insteadOf(actor, declaration) });
   if (actor.kind === 'user' && actor.session.pending && declaration.pending !== true)
     throw new Failure('user_more_factors_required');
   if (actor.kind === 'user' && actor.via === 'jwt' && declaration.jwt === false) {

@@ -104,7 +104,7 @@ export function demandOwnRoles(permissions: readonly string[], actor: WireActor)
   const foreign = permissions.map(parse).find(({ role }) => !roles.includes(role));
   if (foreign !== undefined) {
     throw new Failure('user_unauthorized', {
-      message: `You can grant permissions only to roles of your own, which ${foreign.role} is not.`,
+      message: `You do not have the role ${foreign.role}, so you cannot grant permissions to it.`,
     });
   }
 }

@@ -1,5 +1,5 @@
 import type { User, WireActor } from '#src/contract/actor.js';
-import { type ErrorType, Failure } from '#src/contract/errors.js';
+import { type ErrorType, Failure, sessionInvalid } from '#src/contract/errors.js';
 import { type CredentialHeaders, credentialHeaders, projectHeader } from '#src/contract/headers.js';
 import { actingOn } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
@@ -18,6 +18,7 @@ interface Claims {
 }
 
 const guest = { kind: 'guest' } as const;
+const guestOfEndedSession = { kind: 'guest', endedSession: true } as const;
 
 /** Errors of an unknown key, JWT or project. */
 const unknownCredentials: ReadonlySet<ErrorType> = new Set([
@@ -27,7 +28,7 @@ const unknownCredentials: ReadonlySet<ErrorType> = new Set([
   'user_jwt_invalid',
 ]);
 
-const projectMissing = `The request names no project. Send the header ${projectHeader}.`;
+const projectMissing = `The request names no project. Send the header ${projectHeader}, or add ?project=ID to a link.`;
 
 /** Finds the project and the actor of a request, which presents one of key, session and JWT at most. */
 export function createAuthentication(
@@ -74,7 +75,7 @@ export function createAuthentication(
     try {
       const user = await sessions.authenticate(project, session, via);
       if (user === undefined) limit.demandFewRefused(context);
-      return user ?? guest;
+      return user ?? guestOfEndedSession;
     } catch (error) {
       // A page cannot drop the cookie of a user who has been blocked since; another user must be able to log in from that browser.
       const takesGuests = context.operation?.declaration.auth.includes('guest') === true;
@@ -91,7 +92,7 @@ export function createAuthentication(
       const user = await sessions.authenticate(project, secret, 'header');
       if (user === undefined) {
         limit.demandFewRefused(context);
-        throw new Failure('general_unauthorized_scope', { message: 'The session is not valid.' });
+        throw new Failure('general_unauthorized_scope', { message: sessionInvalid });
       }
       if (user.session.pending) throw new Failure('user_more_factors_required');
       return user;

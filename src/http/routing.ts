@@ -13,6 +13,7 @@ export function createRouting(
   { limit, origins }: { limit: RequestLimit; origins: Origins },
 ): Middleware {
   const routes = createRoutes(operations);
+  const isServed = (path: string) => path === realtimePath || routes.allowed(path).length > 0;
   const refuseMethod = ({ ctx, response }: RequestContext): never => {
     const allowed = ctx.path === realtimePath ? ['GET'] : routes.allowed(ctx.path);
     response.set('Allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', '));
@@ -41,7 +42,7 @@ export function createRouting(
     const absent = absentService(path);
     if (absent !== undefined)
       throw new Failure('general_feature_unsupported', { message: `This service does not have ${absent}.` });
-    throw new Failure('general_route_not_found');
+    throw new Failure('general_route_not_found', missedBy(ctx.path, isServed));
   };
   return (ctx, next) => {
     const { context } = ctx.state;
@@ -51,4 +52,16 @@ export function createRouting(
     context.params = route.params;
     return next();
   };
+}
+
+/** What is wrong with a path that is served when it begins with the base, has no slash too many, or both. Which paths are served is no secret. */
+function missedBy(path: string, isServed: (path: string) => boolean): { readonly message?: string } {
+  const single = path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
+  if (isServed(single))
+    return { message: 'There is no such route: the path has a slash too many. Check the end of the endpoint.' };
+  if (!single.startsWith(`${basePath}/`) && isServed(`${basePath}${single}`))
+    return {
+      message: `There is no such route: paths begin with ${basePath}. Use an endpoint that ends in ${basePath}.`,
+    };
+  return {};
 }

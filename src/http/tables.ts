@@ -159,7 +159,7 @@ const namesInMessages = /(?<=`)[$\w]+(?=`)|(?<=^Param ")[$\w]+(?=")/g;
 
 /** How messages begin that hold nothing of a caller's before their first quotation mark: names of columns, values and ids come after it. */
 const ownWords =
-  /^(?:Invalid document structure|Invalid relationship|Only a server key can|A collection with|The (?:attributes|documents|deletion|deleted)|More than \d+ documents match|A transaction changes)[^"`]*/;
+  /^(?:Invalid document structure|Invalid relationship|There is no attribute|You do not have the permission|Only a server key can|A collection with|The (?:attributes|documents|deletion|deleted)|More than \d+ documents match|A transaction changes)[^"`]*/;
 
 /** The same failure under the new names; a message of its own stays but for the names of members and the words before what is a caller's. */
 function failureOf(error: unknown): unknown {

@@ -147,7 +147,9 @@ test('a person is erased beside a server that runs, once the name is given', asy
   const server = await place.serve();
   const erase = ['user', 'erase', 'eve@mail.example', '--project', 'shop'];
   assert.equal((await place.svc(erase)).code, 4);
-  assert.equal((await place.svc([...erase, '--confirm', 'ada'])).code, 4);
+  const wrong = await place.svc([...erase, '--confirm', 'ada']);
+  assert.equal(wrong.code, 4);
+  assert.match(wrong.err, /it must be eve or eve@mail\.example\./);
   const value = await place.json<Json>([...erase, '--confirm', 'eve@mail.example']);
   assert.deepEqual([value.$id, value.erased], ['eve', true]);
   assert.equal((await place.svc(erase)).code, 3);

@@ -96,7 +96,7 @@ test('what commands make a running server knows at once, and shows as they do', 
   assert.deepEqual([shown.documentSecurity, shown.$permissions], [true, ['read("any")', 'create("users")']]);
   const { out: text } = await place.svc(['collection', 'show', 'posts', ...scope]);
   for (const words of [
-    'rows +1',
+    'documents +1',
     `bytes +${bytes}`,
     'title +string +yes',
     'tags +string\\[\\] +no',
@@ -150,6 +150,8 @@ test('relationships of every kind are made by command, and are in the descriptio
     const seen = [relatedCollection, relationType, twoWay, twoWayKey, made.onDelete, side];
     assert.deepEqual(seen, ['people', kind, true, `of-${kind}`, onDelete, 'parent']);
     assert.deepEqual(await rest(`/databases/related/collections/things/attributes/${kind}`), made);
+    const { out } = await place.svc(['collection', 'show', 'things', ...at]);
+    assert.ok(out.includes(`${kind} to people, back by of-${kind}, on delete ${onDelete}`), out);
     const { things, people } = await schemas();
     assert.ok(things.includes(kind) && people.includes(`of-${kind}`), `${kind}: ${things} ${people}`);
   }

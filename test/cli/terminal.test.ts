@@ -172,7 +172,7 @@ test('an empty master key leads to the copy of the file, and never back to init'
   for (const args of [['project', 'list'], ['serve'], ['init', '--yes'], ['config', 'check']]) {
     const { code, err } = await svc(args, { env: { SVC_MASTER_KEY: '' } });
     assert.equal(code, 7, err);
-    assert.match(err, /SVC_MASTER_KEY is empty, in \S+svc\.env/);
+    assert.match(err, /SVC_MASTER_KEY is set neither in \S+svc\.env nor in the environment/);
     assert.doesNotMatch(err, /svc init/);
   }
 });

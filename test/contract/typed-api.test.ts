@@ -87,7 +87,9 @@ test('a program compiles against the served document and the types for an SDK, a
     `${made.databaseId}-${id}`.replace(/(^|-)(\w)/g, (_, __, letter: string) => letter.toUpperCase());
   const name = nameOf(made);
   write('api.ts', astToString(await openapiTypescript(served)));
-  write('shop.ts', typesOf(collections, 'node-appwrite'));
+  const types = typesOf(collections, 'node-appwrite');
+  assert.match(types, /^ *tags: string\[\] \| null;$/m);
+  write('shop.ts', types);
   const byDescription = `
     import createClient from 'openapi-fetch';
     import type { paths } from './api.js';

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { schemaLimits } from '#src/contract/limits.js';
+import { aLoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import type { Answer } from '../harness/client.js';
-import { aBackend } from './setup.js';
+import { aBackend, queryString } from './setup.js';
 
 const target = await startAppliance();
 const { key, collection: aCollection } = await aBackend(target);
@@ -41,6 +42,7 @@ test('a refused change of the schema says what it is about', async () => {
   says(await index({}), 'index_already_exists', '"by"');
   says(await key.delete(`${attributes}/title`), 'index_dependency', '"words"', '"title"');
 
+  const columns = attributes.replace(/^.databases(.*)collections(.*)attributes$/, '/tablesdb$1tables$2columns');
   const text = { required: false, default: null };
   says(await key.patch(`${attributes}/string/title`, { ...text, size: 4 }), 'attribute_invalid_resize', '"title"', '4');
   const long = { ...text, default: 'x'.repeat(700) };
@@ -48,7 +50,9 @@ test('a refused change of the schema says what it is about', async () => {
   const bounds = { required: false, default: null, min: 9, max: 1 };
   says(await key.patch(`${attributes}/integer/n`, bounds), 'attribute_value_invalid', '"n"', '"min"', '"max"');
   says(await key.patch(`${attributes}/integer/title`, text), 'attribute_type_invalid', '"title"', 'string');
-  says(await key.delete(`${attributes}/none`), 'attribute_not_found', '"none"');
+  says(await key.delete(`${attributes}/none`), 'attribute_not_found', 'There is no attribute "none".');
+  says(await key.delete(`${indexes}/none`), 'index_not_found', 'There is no index "none".');
+  says(await key.delete(`${columns}/none`), 'column_not_found', 'There is no column "none".');
   says(await key.post(`${attributes}/boolean`, { key: 'n', required: false }), 'attribute_already_exists', '"n"');
   assert.equal(path.includes(stored), false);
 });
@@ -97,4 +101,60 @@ test('whatever writes a taken value is told the index, and the values neither of
   says(await key.patch(`${documents}/two/none/increment`, {}), 'attribute_not_found', '"none"');
   says(await key.patch(`${documents}/two/a/increment`, {}), 'attribute_type_invalid', '"a"');
   assert.equal((await key.get(documents)).expect(200).body.total, 2);
+});
+
+test('a number out of bounds is told the bounds that the attribute has', async () => {
+  const { documents } = await aCollection({
+    attributes: {
+      least: { type: 'integer', min: 0 },
+      most: { type: 'integer', max: 9 },
+      both: { type: 'integer', min: 0, max: 9 },
+      none: { type: 'integer' },
+      part: { type: 'float', min: 0.5 },
+      share: { type: 'float', min: 0, max: 1 },
+    },
+  });
+  const largest = 2n ** 63n - 1n;
+  for (const [name, value, reason] of [
+    ['least', -1, 'must be at least 0'],
+    ['least', largest + 1n, `must be from 0 to ${largest}`],
+    ['most', 10, 'must be at most 9'],
+    ['both', 10, 'must be from 0 to 9'],
+    ['none', largest + 1n, `must be at most ${largest}`],
+    ['none', -largest - 2n, `must be at least ${-largest - 1n}`],
+    ['part', 0, 'must be at least 0.5'],
+    ['share', 1.5, 'must be from 0 to 1'],
+  ] as const)
+    says(
+      await key.post(documents, `{"documentId":"unique()","data":{"${name}":${value}}}`),
+      'document_invalid_structure',
+      `"${name}" ${reason}`,
+    );
+});
+
+test('a refused relationship is named, whether its document is there or not', async () => {
+  const posts = await aCollection({ permissions: ['create("users")', 'read("users")', 'update("users")'] });
+  const authors = await aCollection({ attributes: { name: { type: 'string', size: 20 } } });
+  const relationship = { relatedCollectionId: authors.id, type: 'manyToOne', key: 'author', onDelete: 'cascade' };
+  (await key.post(`${posts.attributes}/relationship`, relationship)).expect(202);
+  (await key.post(authors.documents, { documentId: 'a', data: { name: stored } })).expect(201);
+  const { client } = await aLoggedInUser(target);
+  const refusal = 'You do not have the permission to create or change the document in "author".';
+  for (const author of [{ name: 'New' }, { $id: 'a', name: 'New' }, { $id: 'b', name: 'New' }])
+    says(
+      await client.post(posts.documents, { documentId: 'unique()', data: { author } }),
+      'user_unauthorized',
+      refusal,
+    );
+  const foreign = { documentId: 'unique()', data: {}, permissions: ['read("user:bob")'] };
+  const told = 'You do not have the role user:bob, so you cannot grant permissions to it.';
+  says(await client.post(posts.documents, foreign), 'user_unauthorized', told);
+  const many = 'Change them one by one, or in a transaction.';
+  says(await key.patch(posts.documents, { data: {} }), 'general_bad_request', 'with relationships', many);
+});
+
+test('a query that the SDK has and the service does not is named', async () => {
+  const { documents } = await aCollection({ attributes: { title: { type: 'string', size: 20 } } });
+  const regex = queryString([{ method: 'regex', attribute: 'title', values: ['x'] }]);
+  says(await key.get(`${documents}${regex}`), 'general_query_invalid', 'does not support the method `regex`');
 });

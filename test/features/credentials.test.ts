@@ -15,6 +15,9 @@ const bare = createClient(target, { project: null });
 const project = { 'X-Service-Project': target.project.id };
 const ada = await aLoggedInUser(target);
 const bob = await aLoggedInUser(target);
+const stranger = await aLoggedInUser(target, {}, { project: target.neighbour.id });
+const gone = await aLoggedInUser(target);
+(await gone.client.delete('/account/sessions/current')).expect(204);
 const key = await aServerKey(target);
 const foreignKey = await aServerKey(target, { projectId: target.neighbour.id });
 const expired = await aServerKey(target, { expire: instantOf(target.clock.now() + 60_000) });
@@ -61,6 +64,31 @@ for (const [name, headers, status, type] of scenarios) {
       value.refused(status, type);
       assert.deepEqual(recorded, nothing);
     }
+  });
+}
+
+const logIn = 'Log in first: this operation is for users.';
+const ended = 'The session is not valid or has ended. Log in again.';
+const refusals: [caller: string, headers: Record<string, string>, path: string, message: string][] = [
+  ['nobody', {}, '/account', logIn],
+  ['nobody, who sends an empty session', { 'X-Service-Session': '' }, '/account', logIn],
+  ['nobody', {}, '/teams', 'Log in first: this operation is for users and server keys.'],
+  ['nobody', {}, '/project/platforms', 'This operation is for server keys.'],
+  ['a session that is none', { 'X-Service-Session': 'x' }, '/account', ended],
+  ['a session of another project, in a cookie', { Cookie: `svc_main=${stranger.secret}` }, '/teams', ended],
+  ['a session that has ended', { 'X-Service-Session': gone.secret }, '/account', ended],
+  ['a user', { 'X-Service-Session': ada.secret }, '/project/platforms', 'This operation is for server keys.'],
+  [
+    'a server key',
+    { 'X-Service-Key': key.secret },
+    '/account',
+    'This operation is for users. Send the session or JWT of a user, and no server key.',
+  ],
+];
+for (const [caller, headers, path, message] of refusals) {
+  test(`${caller} is told at ${path}: ${message}`, async () => {
+    const answer = await bare.get(path, { ...project, ...headers });
+    assert.equal(answer.refused(401, unauthorised).string('message'), message);
   });
 }
 
@@ -121,7 +149,10 @@ for (const [name, query, headers, status] of projects) {
 test('a request that names no project is told the header', async () => {
   const answer = await bare.get('/account');
   answer.refused(404, 'project_not_found');
-  assert.match(answer.text, /The request names no project\. Send the header X-Service-Project\./);
+  assert.match(
+    answer.text,
+    /The request names no project\. Send the header X-Service-Project, or add \?project=ID to a link\./,
+  );
 });
 
 test('the aliases are a setting, and may be none', async () => {

@@ -37,6 +37,28 @@ for (const path of [
   });
 }
 
+const slash = 'There is no such route: the path has a slash too many. Check the end of the endpoint.';
+const base = 'There is no such route: paths begin with /v1. Use an endpoint that ends in /v1.';
+const nothing = 'There is no such route.';
+for (const [path, message] of [
+  ['/v1/account/', slash],
+  ['/v1//account', slash],
+  ['//v1/databases/one//collections/two/documents', slash],
+  ['/v1/realtime/', slash],
+  ['/account', base],
+  ['/account/', base],
+  ['/databases/one/collections/two/documents', base],
+  ['/realtime', base],
+  ['/v2/account', nothing],
+  ['/v1/v1/account', nothing],
+  ['/nothing/', nothing],
+] as const)
+  test(`at ${path} a client is told: ${message}`, async () => {
+    const answer = parseAnswer(await exchangeBytes(target, requestText('GET', path, [project])));
+    assert.equal(answer.status, 404);
+    assert.equal(answer.body.message, message);
+  });
+
 test('an address that cannot be decoded is refused, not an error of ours', async () => {
   for (const path of [
     '/v1/account/sessions/%ZZ',

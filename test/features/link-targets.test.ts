@@ -70,6 +70,18 @@ for (const [id, client, path, rest] of takers) {
   });
 }
 
+test('whoever sends a URL off the platforms, or none, is told what to do', async () => {
+  const say = async (url?: string) => {
+    const answer = await user.client.post('/teams/team/memberships', { ...invited, url });
+    return answer.refused(400, 'general_argument_invalid').string('message');
+  };
+  const command = 'To add the host: svc platform add --project main --hostname HOST';
+  assert.equal(await say(), 'Param "url" is not optional.');
+  assert.ok((await say('https://shop.example/join')).endsWith(command));
+  for (const url of ['http://app.example.com/', 'myapp://shop.example/', 'shop.example'])
+    assert.ok((await say(url)).endsWith('is a platform of the project.'), url);
+});
+
 test('every operation that takes such a URL is one of these', () => {
   const known = new Set(takers.map(([, , path]) => path.replace('/team/', '/:teamId/')));
   const taking = target.appliance.features.operations.filter(({ declaration: { body, query } }) =>

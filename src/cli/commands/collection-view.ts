@@ -38,7 +38,7 @@ export function shownCollection(collection: Collection, size?: CollectionSize): 
       ...(size === undefined
         ? []
         : ([
-            ['rows', counted(size.rows)],
+            ['documents', counted(size.rows)],
             ['bytes', counted(size.bytes)],
           ] as const)),
     ]),
@@ -70,7 +70,7 @@ export function attributeRow(attribute: Attribute): readonly string[] {
     elements?.join(', ') ?? '',
     relationType === undefined
       ? ''
-      : `${relationType} ${relatedCollection}${twoWay ? `.${twoWayKey}` : ''}, ${onDelete}`,
+      : `${relationType} to ${relatedCollection}${twoWay ? `, back by ${twoWayKey}` : ''}, on delete ${onDelete}`,
   ];
   return [
     key,

@@ -116,7 +116,7 @@ function unknownNamesIn(environment: LoadOptions['environment']): string[] {
 function missingMasterKey(file: string | null): string {
   if (file === null || isAbsent(file))
     return 'SVC_MASTER_KEY is not set; svc init makes an installation with a new one';
-  return `SVC_MASTER_KEY is empty, in ${file} and in the environment. Put the key of this installation there, from your copy of the file: what is stored cannot be read with another one`;
+  return `SVC_MASTER_KEY is set neither in ${file} nor in the environment. Put the key of this installation there, from your copy of the file: what is stored cannot be read with another one`;
 }
 
 /** What is wrong by itself is not said to be missing too. */

@@ -78,7 +78,7 @@ const databaseUrl = z
   // As the driver reads it.
   .refine(
     (value) => value.startsWith('sqlite:') || URL.canParse(value.replaceAll(' ', '%20')),
-    'is no URL: look at its host and port, and encode what is special in its password',
+    'is not a valid URL: check its host and port, and percent-encode the special characters of its password (/ is %2F)',
   )
   .transform((value) => new Secret(value));
 

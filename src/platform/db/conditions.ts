@@ -79,7 +79,7 @@ export const conditions: readonly Condition[] = [
     codes: ['42501'],
     type: 'database_forbidden',
     message: 'The user of the database may not do this',
-    next: 'make it the owner of the database, or grant it all on its schema',
+    next: 'make it the owner of the database, or grant it ALL on the schema public',
     outcome: 'unusable',
   },
   {

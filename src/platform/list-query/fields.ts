@@ -25,7 +25,7 @@ export function vocabularyOf(fields: Readonly<Record<string, ListField>>): Vocab
   return {
     invalid,
     search: (field, method, text) => {
-      if (method === 'notSearch') throw invalid('unknown method notSearch.');
+      if (method === 'notSearch') throw invalid('this list does not support the method `notSearch`.');
       return { kind: 'words', field, text };
     },
     field: (name) => {

@@ -205,24 +205,36 @@ function exact(text: string): WholeNumber {
   return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
 }
 
-function wholeNumber(value: unknown, { min, max }: AttributeOptions): WholeNumber | InvalidValue {
+/** Names the bound that the value is beyond, and the other one where the attribute has it. */
+function outOf<N extends number | bigint>(
+  value: N,
+  [low, high]: readonly [N, N],
+  { min, max }: AttributeOptions,
+): InvalidValue {
+  if (value < low && max === undefined) return new InvalidValue(`must be at least ${low}`);
+  if (value > high && min === undefined) return new InvalidValue(`must be at most ${high}`);
+  return new InvalidValue(`must be from ${low} to ${high}`);
+}
+
+function wholeNumber(value: unknown, options: AttributeOptions): WholeNumber | InvalidValue {
+  const { min, max } = options;
   const isWhole = typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
   if (!isWhole) return new InvalidValue('must be a whole number');
   const low = min === undefined ? int64.min : BigInt(min);
   const high = max === undefined ? int64.max : BigInt(max);
   // A number and a bigint are compared exactly.
-  if (value < low || value > high) return new InvalidValue(`must be from ${low} to ${high}`);
+  if (value < low || value > high) return outOf(BigInt(value), [low, high], options);
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   return Number.isSafeInteger(Number(value)) ? Number(value) : BigInt(value);
 }
 
-function double(value: unknown, { min, max }: AttributeOptions): number | InvalidValue {
+function double(value: unknown, options: AttributeOptions): number | InvalidValue {
   if ((typeof value !== 'number' && typeof value !== 'bigint') || !Number.isFinite(Number(value)))
     return new InvalidValue('must be a number');
   const number = Number(value);
-  if ((min !== undefined && number < Number(min)) || (max !== undefined && number > Number(max))) {
-    return new InvalidValue(`must be from ${min ?? '-∞'} to ${max ?? '∞'}`);
-  }
+  const low = Number(options.min ?? -Infinity);
+  const high = Number(options.max ?? Infinity);
+  if (number < low || number > high) return outOf(number, [low, high], options);
   // -0 and 0 are equal and print alike in neither database; only one of them is kept.
   return number === 0 ? 0 : number;
 }

@@ -1,4 +1,4 @@
-import { type ErrorType, Failure } from '#src/contract/errors.js';
+import { Failure } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { ColumnKind } from '#src/platform/db/collection-ddl.js';
@@ -79,12 +79,12 @@ export function columnKind({ type, array }: Pick<Attribute, 'type' | 'array'>): 
 
 /** The attribute with a key. Throws Failure `attribute_not_found`. */
 export function attributeOf({ attributes }: Collection, key: string): Attribute {
-  return partOf(attributes, key, 'attribute_not_found');
+  return partOf(attributes, key, 'attribute');
 }
 
 /** The index with a key. Throws Failure `index_not_found`. */
 export function indexOf({ indexes }: Collection, key: string): Index {
-  return partOf(indexes, key, 'index_not_found');
+  return partOf(indexes, key, 'index');
 }
 
 /** The fulltext indexes whose words are kept, with their attributes: `ready` only those that hold every document. */
@@ -121,9 +121,9 @@ export function indexProblem(attributes: readonly Attribute[], type: Index['type
 }
 
 function fulltextProblem([attribute, ...others]: readonly Attribute[]): string | undefined {
-  if (attribute === undefined || others.length > 0) return 'A fulltext index has one attribute, which `search` names.';
+  if (attribute === undefined || others.length > 0) return 'A fulltext index covers exactly one attribute.';
   if (attribute.array || !attributeTypes[attribute.type].isSearchable)
-    return `A fulltext index holds text, and "${attribute.key}" is none.`;
+    return `A fulltext index is for text, which "${attribute.key}" does not hold.`;
   return undefined;
 }
 
@@ -132,8 +132,8 @@ export function quoted(keys: readonly string[]): string {
   return keys.map((key) => `"${key}"`).join(', ');
 }
 
-function partOf<P extends Attribute | Index>(parts: readonly P[], key: string, missing: ErrorType): P {
+function partOf<P extends Attribute | Index>(parts: readonly P[], key: string, kind: 'attribute' | 'index'): P {
   const found = parts.find((part) => part.key === key);
-  if (found === undefined) throw new Failure(missing, { message: `There is no "${key}".` });
+  if (found === undefined) throw new Failure(`${kind}_not_found`, { message: `There is no ${kind} "${key}".` });
   return found;
 }

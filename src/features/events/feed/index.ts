@@ -68,7 +68,10 @@ export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'answers' | 'clo
         first.events.length > 0 || query.wait === 0
           ? first
           : await waitFor(call, first, { watch, places, clock, read: (after) => pageOf(call, after) });
-      if (!(await stillCounts(call, deps))) throw new Failure('general_unauthorized_scope');
+      if (!(await stillCounts(call, deps)))
+        throw new Failure('general_unauthorized_scope', {
+          message: 'The server key is no longer valid for this feed.',
+        });
       return toReply(call.project.id, page);
     },
   });

@@ -1,4 +1,4 @@
-import { Failure } from '#src/contract/errors.js';
+import { Failure, sessionInvalid } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
 import type { Instant } from '#src/contract/shapes.js';
@@ -43,7 +43,7 @@ export function createRenewal(
       const secret = random.secret();
       const change = { secretDigest: digest(secret), updatedAt: unit.now };
       if ((await unit.run(store.update(project.id, session.id, change))) === 0)
-        throw new Failure('general_unauthorized_scope');
+        throw new Failure('general_unauthorized_scope', { message: sessionInvalid });
       if (factor !== undefined) {
         const proved = await addFactor(unit, project, session, factor, unit.now);
         return { session: proved, secret: secretText(session.id, secret) };

@@ -1,4 +1,4 @@
-import { Failure } from '#src/contract/errors.js';
+import { Failure, sessionInvalid } from '#src/contract/errors.js';
 import { freshLoginSeconds } from '#src/contract/limits.js';
 import type { Session } from '#src/contract/session.js';
 import { instantOf, isRecent } from '#src/platform/clock.js';
@@ -31,12 +31,12 @@ export function createSessions(
     active,
     holdCaller: async (unit, project, { id, account, session }) => {
       const current = await users.lockById(unit, project.id, id);
-      if (current === undefined) throw new Failure('general_unauthorized_scope');
+      if (current === undefined) throw new Failure('general_unauthorized_scope', { message: sessionInvalid });
       if (!current.status) throw new Failure('user_blocked');
       const found = session.id === '' ? undefined : (await load(unit, [session.id])).get(session.id);
       const isOpen =
         session.id === '' ? current.passwordUpdate === account.passwordUpdate : found?.session.endedAt === null;
-      if (!isOpen) throw new Failure('general_unauthorized_scope');
+      if (!isOpen) throw new Failure('general_unauthorized_scope', { message: sessionInvalid });
       return current;
     },
     get: async (db, project, userId, id) => {

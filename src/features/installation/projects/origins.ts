@@ -46,6 +46,12 @@ export function createOrigins({ config }: Pick<Runtime, 'config'>, store: Projec
       url !== undefined && isBelow(url, base) && !['auth', 'pages'].some((name) => isBelow(url, pathBelow(name)));
     return isPlain && !isApi && allowsOrigin(project, url.origin) ? url : undefined;
   };
+  /** How the host of an address becomes a platform, where it is none. */
+  const platformFor = (project: Project, text: string): string => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol) || allowsOrigin(project, `https://${url.host}`)) return '';
+    return ` To add the host: svc platform add --project ${project.id} --hostname HOST`;
+  };
   return {
     isOwnOrigin: (origin) => {
       const url = webOrigin(origin);
@@ -56,8 +62,9 @@ export function createOrigins({ config }: Pick<Runtime, 'config'>, store: Projec
     demandOwnUrl: (project, text, param = 'url') => {
       const url = ownUrl(project, text);
       if (url !== undefined) return url;
+      if (text === '') throw new Failure('general_argument_invalid', { message: `Param "${param}" is not optional.` });
       throw new Failure('general_argument_invalid', {
-        message: `Invalid \`${param}\` param: must be an http or https URL whose host is a platform of the project.`,
+        message: `Invalid \`${param}\` param: must be an http or https URL whose host is a platform of the project.${platformFor(project, text)}`,
       });
     },
     anyAllowsOrigin: async (reader, origin) => {

@@ -200,7 +200,7 @@ function createConditionParser<F>(vocabulary: Vocabulary<F>, count: ReturnType<t
     }
     if (isOneOf(matches, method)) return match(method, attribute, values);
     if (isOneOf(searches, method)) return words(method, attribute, values);
-    throw invalid(`unknown method ${method.slice(0, 40)}.`);
+    throw invalid(`this service does not support the method \`${method.slice(0, 40)}\`.`);
   };
   return condition;
 }

@@ -51,7 +51,7 @@ export function shownAttributes(collection: Collection): readonly (Attribute | R
 /** What requests see as the attribute with a key. Throws Failure `attribute_not_found`. */
 export function shownAttributeOf(collection: Collection, key: string): Attribute | Relation {
   const found = shownAttributes(collection).find((one) => one.key === key);
-  if (found === undefined) throw new Failure('attribute_not_found', { message: `There is no "${key}".` });
+  if (found === undefined) throw new Failure('attribute_not_found', { message: `There is no attribute "${key}".` });
   return found;
 }
 

@@ -76,7 +76,8 @@ function demandFulltextRoom({ indexes }: Collection, { key: name, attributes: [k
 function indexedAttributes(collection: Collection, { key: name, attributes, type }: IndexDraft): Attribute[] {
   const found = attributes.map((key) => {
     const attribute = collection.attributes.find((one) => one.key === key);
-    if (attribute === undefined) throw new Failure('attribute_unknown', { message: `There is no "${key}" to index.` });
+    if (attribute === undefined)
+      throw new Failure('attribute_unknown', { message: `There is no attribute "${key}" to index.` });
     return attribute;
   });
   const problem = indexProblem(found, type);

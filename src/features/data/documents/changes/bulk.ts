@@ -144,7 +144,8 @@ export function createBulkChanges(store: DocumentStore, rowWrites: RowWrites, ch
 function demandUnrelated({ relations }: Collection): void {
   if (relations.length > 0)
     throw new Failure('general_bad_request', {
-      message: 'A collection with relationships takes no changes of many documents at once.',
+      message:
+        'A collection with relationships takes no changes of many documents at once. Change them one by one, or in a transaction.',
     });
 }
 

@@ -9,7 +9,7 @@ export function incrementOf(
   { attribute: key, by, bound, down }: Increment,
 ): { readonly number: number; readonly compute: Compute } {
   const attribute = collection.attributes.find((one) => one.key === key);
-  if (attribute === undefined) throw new Failure('attribute_not_found', { message: `There is no "${key}".` });
+  if (attribute === undefined) throw new Failure('attribute_not_found', { message: `There is no attribute "${key}".` });
   const kind = columnKind(attribute);
   if (kind !== 'integer' && kind !== 'double')
     throw new Failure('attribute_type_invalid', {

@@ -31,7 +31,10 @@ export function createRelease({ databases, store, links }: RelationDeps): Releas
     if (added.length === 0) return;
     if (doomed.size + added.length > relationLimits.deleted) throw tooMany('delete', relationLimits.deleted);
     const granted = await grantedOf(unit, store, related, added, 'delete');
-    if (added.some((id) => !granted.has(id))) throw new Failure('user_unauthorized');
+    if (added.some((id) => !granted.has(id)))
+      throw new Failure('user_unauthorized', {
+        message: 'You do not have the permission to delete every document that is deleted with this one.',
+      });
     for (const id of added)
       doomed.set(keyOf(related.collection, id), { collection: related.collection, where: related.where, id });
   };

@@ -1,4 +1,4 @@
-import { Failure } from '#src/contract/errors.js';
+import { errorCatalog, Failure } from '#src/contract/errors.js';
 import { bulkLimits, relationLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Unit } from '#src/platform/db/unit.js';
@@ -69,9 +69,7 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
       return changes.insert(unit, collection, changes.prepare(where, collection, target.id, { ...input, data }));
     };
     const isThere = (await unit.one(store.permissions(collection, target.id))) !== undefined;
-    const written = isThere
-      ? await changes.update(unit, where, collection, target.id, input).catch(hideAbsence)
-      : await create();
+    const written = isThere ? await changes.update(unit, where, collection, target.id, input) : await create();
     nesting.left.bytes -= Buffer.byteLength(written.data);
     if (nesting.left.bytes < 0)
       throw invalidRelation(`the documents would have more than ${bulkLimits.bytes} bytes together.`);
@@ -95,7 +93,10 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
     if (taken.length === 0) return;
     if (isToOne(relation)) throw alreadyRelated();
     const granted = await grantedOf(unit, store, related, taken, 'update');
-    if (taken.some((one) => !granted.has(one))) throw new Failure('user_unauthorized');
+    if (taken.some((one) => !granted.has(one)))
+      throw new Failure('user_unauthorized', {
+        message: `You do not have the permission to change a document in "${relation.key}" that is related to another one now.`,
+      });
     await unit.run(links.removeOf(relation, taken));
   };
   const set = async (
@@ -149,7 +150,8 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
     for (const value of relations) {
       const related = await readRelated(databases, unit, where, value.relation);
       for (const target of value.targets)
-        if (target.input !== undefined) await write(unit, changes, related, target, below);
+        if (target.input !== undefined)
+          await write(unit, changes, related, target, below).catch((error: unknown) => refuse(error, value.relation));
       if (await set(unit, value, related, id, mayRead, isHeld)) changed.push(value.relation.number);
     }
     return changed;
@@ -161,9 +163,14 @@ export function isOther(one: Relation, { link, side }: Relation): boolean {
   return one.link.collection === link.collection && one.link.attribute === link.attribute && one.side !== side;
 }
 
-/** Whoever may neither read nor change a document is not told whether there is one. */
-function hideAbsence(error: unknown): never {
-  throw error instanceof Failure && error.type === 'document_not_found' ? new Failure('user_unauthorized') : error;
+/** Names the relationship. Whoever may neither read nor change a document is not told whether there is one. */
+function refuse(error: unknown, { key }: Relation): never {
+  const isRefusal = error instanceof Failure && error.message === errorCatalog.user_unauthorized.message;
+  if (isRefusal || (error instanceof Failure && error.type === 'document_not_found'))
+    throw new Failure('user_unauthorized', {
+      message: `You do not have the permission to create or change the document in "${key}".`,
+    });
+  throw error;
 }
 
 function alreadyRelated(): Failure {

@@ -1,5 +1,5 @@
 import type { ErrorType, FailureOptions } from '#src/contract/errors.js';
-import { Failure } from '#src/contract/errors.js';
+import { Failure, sessionInvalid } from '#src/contract/errors.js';
 import type { Session } from '#src/contract/session.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
@@ -135,7 +135,8 @@ export function createAccountResolver({ users, userChanges, claims, identities, 
     if (account !== undefined && !account.status) throw refuse(unit, login, 'blocked', account, 'user_blocked');
     const open = await sessions.active(unit, project, userId);
     const session = open.find(({ id }) => id === transaction.sessionId);
-    if (account === undefined || session === undefined) throw new Failure('general_unauthorized_scope');
+    if (account === undefined || session === undefined)
+      throw new Failure('general_unauthorized_scope', { message: sessionInvalid });
     const holder = profile.email === null ? undefined : await users.findByEmail(unit, project.id, profile.email);
     const isForeign = holder !== undefined && holder.id !== userId;
     const isProved = isForeign && profile.emailVerified && holder.emailVerification;
