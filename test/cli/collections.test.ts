@@ -96,8 +96,8 @@ test('what commands make a running server knows at once, and shows as they do', 
   assert.deepEqual([shown.documentSecurity, shown.$permissions], [true, ['read("any")', 'create("users")']]);
   const { out: text } = await place.svc(['collection', 'show', 'posts', ...scope]);
   for (const words of [
-    'rows +1',
-    `bytes +${bytes}`,
+    'documents +1',
+    `bytes on disk +${bytes}`,
     'title +string +yes',
     'tags +string\\[\\] +no',
     'rating +double +no +2.5 +from 0.5',

@@ -38,8 +38,8 @@ export function shownCollection(collection: Collection, size?: CollectionSize): 
       ...(size === undefined
         ? []
         : ([
-            ['rows', counted(size.rows)],
-            ['bytes', counted(size.bytes)],
+            ['documents', counted(size.rows)],
+            ['bytes on disk', counted(size.bytes)],
           ] as const)),
     ]),
     ...(attributes.length === 0
@@ -70,7 +70,7 @@ export function attributeRow(attribute: Attribute): readonly string[] {
     elements?.join(', ') ?? '',
     relationType === undefined
       ? ''
-      : `${relationType} ${relatedCollection}${twoWay ? `.${twoWayKey}` : ''}, ${onDelete}`,
+      : `${relationType} with ${relatedCollection}${twoWay ? ` (there: ${twoWayKey})` : ''}, on delete: ${onDelete}`,
   ];
   return [
     key,
