@@ -97,7 +97,7 @@ test('what commands make a running server knows at once, and shows as they do', 
   const { out: text } = await place.svc(['collection', 'show', 'posts', ...scope]);
   for (const words of [
     'documents +1',
-    `bytes on disk +${bytes}`,
+    `bytes +${bytes}`,
     'title +string +yes',
     'tags +string\\[\\] +no',
     'rating +double +no +2.5 +from 0.5',

@@ -39,7 +39,7 @@ export function shownCollection(collection: Collection, size?: CollectionSize): 
         ? []
         : ([
             ['documents', counted(size.rows)],
-            ['bytes on disk', counted(size.bytes)],
+            ['bytes', counted(size.bytes)],
           ] as const)),
     ]),
     ...(attributes.length === 0
@@ -70,7 +70,7 @@ export function attributeRow(attribute: Attribute): readonly string[] {
     elements?.join(', ') ?? '',
     relationType === undefined
       ? ''
-      : `${relationType} with ${relatedCollection}${twoWay ? ` (there: ${twoWayKey})` : ''}, on delete: ${onDelete}`,
+      : `${relationType} to ${relatedCollection}${twoWay ? `, back by ${twoWayKey}` : ''}, on delete ${onDelete}`,
   ];
   return [
     key,
