@@ -1,10 +1,14 @@
 // Bundles src/cli/main.ts with its packages into dist/: a start then reads a dozen files instead of seven hundred, which halves it.
 // What is loaded at its first use stays a file of its own. Types are checked by `npm run typecheck`, not here.
-import { rmSync } from 'node:fs';
+// It is built beside dist/ and put in its place when it is whole: the commands of this checkout go on working meanwhile.
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 import { externalPackages } from './external-packages.js';
 
-rmSync('dist', { recursive: true, force: true });
+const [fresh, old] = [`dist.${process.pid}`, `dist.${process.pid}.old`];
+process.on('exit', () => {
+  for (const directory of [fresh, old]) rmSync(directory, { recursive: true, force: true });
+});
 /** Zod brings its messages in 64 languages, and none but English is ever used; they would take a tenth of a start. */
 const oneLanguage = {
   name: 'one-language',
@@ -14,7 +18,7 @@ const oneLanguage = {
 await build({
   // Images are converted in a process of its own.
   entryPoints: { main: 'src/cli/main.ts', 'image-process': 'src/platform/images/process.ts' },
-  outdir: 'dist',
+  outdir: fresh,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -34,7 +38,7 @@ await build({
 // Where require('knex') of dist/ looks first. Its 150 files take three times as long to load one by one, in every command.
 await build({
   entryPoints: ['knex'],
-  outfile: 'dist/node_modules/knex/index.js',
+  outfile: `${fresh}/node_modules/knex/index.js`,
   bundle: true,
   format: 'cjs',
   platform: 'node',
@@ -45,3 +49,6 @@ await build({
     ...['oracledb', 'tedious'],
   ],
 });
+
+if (existsSync('dist')) renameSync('dist', old);
+renameSync(fresh, 'dist');

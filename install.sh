@@ -1,6 +1,12 @@
 #!/usr/bin/env bash
 # Installs svc from this checkout: checks what is needed, installs the packages, builds, links the command.
 # Whatever is done already is left alone, so it can be run again at any time.
+if [ -z "${BASH_VERSION-}" ]; then
+  # Started by another shell, such as `sh install.sh`.
+  command -v bash > /dev/null 2>&1 && exec bash "$0" "$@"
+  echo "install.sh: bash is missing; install it with the package manager of your system." >&2
+  exit 1
+fi
 set -euo pipefail
 
 usage() {

@@ -26,7 +26,7 @@ export function renderConfig(values: Readonly<Record<string, string>>): string {
   let text = readFileSync(template, 'utf8');
   for (const [name, value] of Object.entries(values)) {
     if (/[\r\n]/.test(value))
-      throw new CommandError('usage', 'usage_invalid', `${name} holds a line break.`, 'correct the value');
+      throw new CommandError('usage', 'usage_invalid', `${name} holds a line break.`, `give ${name} in one line`);
     const key = name.replace(/_FILE$/, '');
     if (!settingNames.includes(key)) throw new Error(`${name} is not a setting`);
     // A function, since a value may hold the signs that replace() takes for patterns.

@@ -26,10 +26,10 @@ export class CommandError extends Error {
   readonly type: string;
   /** The message, where it has several lines. */
   readonly lines: readonly string[] | undefined;
-  /** What to do next. */
+  /** What to do next; empty for the help of the command. */
   readonly fix: string;
 
-  constructor(outcome: Outcome, type: string, message: string | readonly string[], fix: string) {
+  constructor(outcome: Outcome, type: string, message: string | readonly string[], fix = '') {
     super(typeof message === 'string' ? message : message.join('\n'));
     this.name = 'CommandError';
     this.lines = typeof message === 'string' ? undefined : message;
@@ -39,8 +39,8 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line itself is wrong. */
-export function usageError(message: string, fix: string): CommandError {
+/** The command line itself is wrong. Without a fix the next step is the help of the command, for a message that says what is taken. */
+export function usageError(message: string, fix = ''): CommandError {
   return new CommandError('usage', 'usage_invalid', message, fix);
 }
 
@@ -143,9 +143,10 @@ export function explain(
   command = 'svc',
   given: Readonly<Record<string, string | undefined>> = {},
 ): Explanation {
+  const help = `${command} --help shows its arguments and flags`;
   if (error instanceof CommandError) {
     const { outcome, type, message, lines, fix } = error;
-    return { exitCode: exitCodes[outcome], type, message, lines, fix };
+    return { exitCode: exitCodes[outcome], type, message, lines, fix: fix || help };
   }
   if (error instanceof ConfigError) {
     const fix = 'correct the settings, then run svc config check';
@@ -160,10 +161,7 @@ export function explain(
       exitCode: exitCodes[own?.outcome ?? byStatus[error.status] ?? 'failed'],
       type: error.type,
       message: own?.message ?? error.message,
-      fix:
-        own === undefined
-          ? `correct the command; ${command} --help shows its arguments and flags`
-          : withIds(own.fix, given),
+      fix: own === undefined ? help : withIds(own.fix, given),
     };
   }
   const name = error instanceof Error ? error.name : 'unknown';

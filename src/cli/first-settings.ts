@@ -1,17 +1,21 @@
 import { resolve } from 'node:path';
 import { systemClock } from '#src/platform/clock.js';
+import { loadConfig } from '#src/platform/config/load.js';
 import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import { type Setting, settings } from '#src/platform/config/schema.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { createRandom } from '#src/platform/random.js';
 import type { Call } from './command.js';
+import { refusalOf } from './database-refusal.js';
+import { maskUrl } from './database-url.js';
 import { directoryProblem } from './directories.js';
-import { CommandError } from './exit.js';
+import { CommandError, explain, usageError } from './exit.js';
 import { readStdin, valid } from './input.js';
 import { firstFreePort, isPortFree } from './ports.js';
 
 /** The values of a new configuration file, by environment name: flags first, then the environment, then answers, then defaults. */
 export async function chooseSettings(call: Call): Promise<Record<string, string>> {
+  demandFixedPort(call);
   const dataDir = resolve(await chooseDataDir(call));
   const database = await chooseDatabase(call, dataDir);
   const host = call.environment.SVC_HOST || settings.host.fallback;
@@ -48,6 +52,7 @@ async function choosePort(call: Call, host: string): Promise<string> {
   const initial = String(free ?? wanted);
   const taken = (port: string) => `Another process listens on ${host} port ${port}`;
   const port = await choose(call, '--port', settings.port, 'Port to listen on', initial, async (answer) => {
+    if (Number(answer) === 0) return noFixedPort;
     if (await isPortFree(host, Number(answer))) return undefined;
     const next = await firstFreePort(host, Number(answer));
     return next === undefined ? taken(answer) : `${taken(answer)}; ${next} is free`;
@@ -58,6 +63,14 @@ async function choosePort(call: Call, host: string): Promise<string> {
   if (isGiven && settings.port.schema.safeParse(port).success && !(await isPortFree(host, Number(port))))
     call.output.note(`${taken(String(port))} now. It has to end before svc serve can start.`);
   return port ?? initial;
+}
+
+const noFixedPort = 'must be from 1 to 65535: 0 takes another port at each start, and the address of the API names one';
+
+/** Throws for the port 0, which `svc serve --port 0` takes. */
+function demandFixedPort({ args }: Call): void {
+  const port = args.text('--port');
+  if (port !== undefined && Number(port) === 0) throw usageError(`--port ${noFixedPort}.`);
 }
 
 /** Asks for SVC_TOKENS_IN_RESPONSE where it matters: away from localhost, without a mail server. */
@@ -104,17 +117,36 @@ async function chooseDatabase(call: Call, dataDir: string): Promise<Record<strin
       return {};
     }
   }
-  const message = 'Database: sqlite:FILE or postgres://USER@HOST/NAME';
+  const isAsked = args.text('--database') === undefined && !isInEnvironment(call, settings.databaseUrl);
   const url = isDash
     ? await readDatabaseUrl()
-    : await choose(call, '--database', settings.databaseUrl, message, fallback, (answer) =>
-        holdsPassword(answer) ? 'Leave the password out; it is asked for next, without being shown' : undefined,
-      );
+    : await (isAsked ? askDatabase(call, fallback) : databaseUrl(call, fallback));
   if (url === undefined || url === fallback) return {};
-  const isAnswer = args.text('--database') === undefined && !isInEnvironment(call, settings.databaseUrl);
-  if (isAnswer && canHoldPassword(url)) return { SVC_DATABASE_URL: await withPassword(call, url) };
   const { file } = parseDatabaseUrl(url);
   return { SVC_DATABASE_URL: file === null ? url : `sqlite:${resolve(file)}` };
+}
+
+/** A database by flag, environment or answer. */
+function databaseUrl(call: Call, initial: string): Promise<string | undefined> {
+  const message = 'Database: sqlite:FILE or postgres://USER@HOST/NAME';
+  return choose(call, '--database', settings.databaseUrl, message, initial, (answer) =>
+    holdsPassword(answer) ? 'Leave the password out; it is asked for next, without being shown' : undefined,
+  );
+}
+
+/** The database by answer. A server is tried at once and asked for again while it refuses: nothing has to be typed twice. */
+async function askDatabase(call: Call, fallback: string): Promise<string | undefined> {
+  for (let initial = fallback; ; ) {
+    const url = await databaseUrl(call, initial);
+    if (url === undefined || parseDatabaseUrl(url).file !== null) return url;
+    const full = canHoldPassword(url) ? await withPassword(call, url) : url;
+    const flags = { [settings.databaseUrl.key]: full };
+    const { config } = loadConfig({ environment: call.environment, needsMasterKey: false, flags });
+    const refusal = await refusalOf(config);
+    if (refusal === undefined) return full;
+    call.output.note(`${maskUrl(full)}: ${explain(refusal).message}`);
+    initial = url;
+  }
 }
 
 async function readDatabaseUrl(): Promise<string> {

@@ -4,11 +4,23 @@ import { type Clock, instantOf } from '#src/platform/clock.js';
 import type { ParsedArgs } from './command.js';
 import { CommandError, usageError } from './exit.js';
 
+/** How much of a wrong value is repeated. */
+const shownValue = 60;
+
 /** The value of a flag or argument in the form its schema gives it; exit 2 where it does not fit. */
 export function valid<S extends z.ZodType>(schema: S, name: string, value: unknown): z.output<S> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw usageError(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`, 'correct the value');
+  throw usageError(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}${gotten(value)}.`);
+}
+
+/** What a flag or argument got, as the end of a sentence. A value that is not on the command line came from a file or stdin, and may be a secret. */
+export function gotten(value: unknown): string {
+  const isOnCommandLine = process.argv.slice(2).some((word) => word === value || word.endsWith(`=${value}`));
+  if (typeof value !== 'string' || !isOnCommandLine) return '';
+  return value === ''
+    ? '; it is empty'
+    : `; it is ${value.length > shownValue ? `${value.slice(0, shownValue)}…` : value}`;
 }
 
 /** A point in time, in the form in which it is stored. */
@@ -39,7 +51,7 @@ export function wholeNumber(args: ParsedArgs, flag: `--${string}`, fallback: num
   const text = args.text(flag);
   if (text === undefined) return fallback;
   if (/^\d+$/.test(text) && Number(text) <= max) return Number(text);
-  throw usageError(`${flag} must be a whole number up to ${max}.`, 'correct the value');
+  throw usageError(`${flag} must be a whole number up to ${max}${gotten(text)}.`);
 }
 
 /** Everything on stdin. */

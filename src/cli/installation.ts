@@ -28,8 +28,17 @@ export function load(
       'change to its directory, or name its settings by --config FILE or SVC_CONFIG; svc init makes a new installation',
     );
   const file = named ?? defaultFiles.find((path) => !isAbsent(path));
-  if (file !== undefined) requireReadable(resolve(file));
+  if (file !== undefined) requireFile(resolve(file));
   return loadConfig({ environment, file: configFile, ...options });
+}
+
+/** Throws where the settings are a directory, or cannot be read. */
+function requireFile(file: string): void {
+  requireReadable(file);
+  if (!statSync(file).isDirectory()) return;
+  const message = `The configuration file ${file} is a directory.`;
+  const fix = 'name the file itself by --config FILE or SVC_CONFIG';
+  throw new CommandError('unusable', 'configuration_invalid', message, fix);
 }
 
 /** Throws where this user may not read the settings: who may, and the same command as that user. */

@@ -1,3 +1,4 @@
+import { inWordsOf } from './api-words.js';
 import type { Call, Command, ParsedArgs } from './command.js';
 import type { CommandResult } from './command-result.js';
 import { explain } from './exit.js';
@@ -19,6 +20,7 @@ export async function main(argv: string[]): Promise<void> {
   });
   let output = createOutput(readOutputFlags(argv));
   let command = 'svc';
+  let found: Parameters<typeof inWordsOf>[0] | undefined;
   let given: ReturnType<typeof placeholdersOf> = {};
   try {
     refuseSecretsIn(argv);
@@ -28,6 +30,7 @@ export async function main(argv: string[]): Promise<void> {
       process.stdout.write(parsed.text);
       return;
     }
+    found = parsed;
     command = `svc ${parsed.command.path}`;
     given = placeholdersOf(parsed);
     output = createOutput(outputFlags(parsed.args));
@@ -36,7 +39,7 @@ export async function main(argv: string[]): Promise<void> {
     output.result(result);
     process.exitCode = result.exitCode ?? 0;
   } catch (error) {
-    const explanation = explain(error, command, given);
+    const explanation = explain(found === undefined ? error : inWordsOf(found, error), command, given);
     output.failure(explanation);
     if (error instanceof Error && explanation.type === 'internal') output.detail(Lines.text(traceOf(error)));
     process.exitCode = explanation.exitCode;

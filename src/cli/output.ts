@@ -4,7 +4,8 @@ import { systemClock } from '#src/platform/clock.js';
 import { printJson } from '#src/platform/json.js';
 import type { CommandResult } from './command-result.js';
 import type { Explanation } from './exit.js';
-import { type Color, Lines } from './lines.js';
+import type { Color, Lines } from './lines.js';
+import { wrapWords } from './text-width.js';
 
 /** How much and in which form is printed. */
 interface OutputOptions {
@@ -34,14 +35,14 @@ export function createOutput(options: OutputOptions): Output {
   const paint = paintOn(process.stderr);
   const print = (text: string | Lines, stream: NodeJS.WriteStream = process.stdout) =>
     typeof text === 'string'
-      ? visible(text)
+      ? wrapped(visible(text), stream)
       : text.in({
           width: stream.isTTY ? stream.columns || undefined : undefined,
           now: systemClock.now(),
           paint: paintOn(stream),
         });
   const hint = (text: string) => {
-    if (!options.json && !options.quiet) process.stderr.write(`${paint('dim', visible(`next: ${text}`))}\n`);
+    if (!options.json && !options.quiet) process.stderr.write(`${paint('dim', nextStep(text))}\n`);
   };
   return {
     ...options,
@@ -63,8 +64,21 @@ export function createOutput(options: OutputOptions): Output {
         process.stderr.write(`${visibleJson(JSON.stringify({ error: { type, message, fix } }))}\n`);
         return;
       }
-      const shown = print(lines === undefined ? message : Lines.of(lines), process.stderr);
-      process.stderr.write(`${paint('red', 'error:')} ${shown}\n${paint('dim', visible(`next: ${fix}`))}\n`);
+      const [first = '', ...others] = lines ?? [message];
+      const shown = [`error: ${first}`, ...others].map((line) => wrapped(visible(line), process.stderr)).join('\n');
+      const [mark, rest] = ['error:', shown.slice('error:'.length)];
+      process.stderr.write(`${paint('red', mark)}${rest}\n${paint('dim', nextStep(fix))}\n`);
     },
   };
+}
+
+/** A line that breaks between words where the terminal ends. */
+function wrapped(text: string, { isTTY, columns }: NodeJS.WriteStream): string {
+  return isTTY && columns ? wrapWords(text, columns) : text;
+}
+
+/** What to do next. A command stays one line: it is there to be pasted. */
+function nextStep(text: string): string {
+  const line = visible(`next: ${text}`);
+  return /^(svc|sudo) /.test(text) ? line : wrapped(line, process.stderr);
 }

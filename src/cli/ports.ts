@@ -26,12 +26,21 @@ export async function firstFreePort(host: string, port: number): Promise<number 
   return undefined;
 }
 
-/** How to serve on another port than the one that is taken, at an address that is right: on localhost it names the port too. */
-export async function otherPort({ config, file }: Pick<LoadedConfig, 'config' | 'file'>): Promise<string> {
+/** How to serve on another port than the one that is taken. */
+export async function otherPort(loaded: Pick<LoadedConfig, 'config' | 'file'>): Promise<string> {
+  const change = await settingsOfOtherPort(loaded);
+  return change === undefined ? 'end that process' : `end that process, or ${change}`;
+}
+
+/** Settings for a port that is free, and an address that is right: on localhost it names the port too. Undefined where no port is free. */
+export async function settingsOfOtherPort({
+  config,
+  file,
+}: Pick<LoadedConfig, 'config' | 'file'>): Promise<string | undefined> {
   const { host, port, baseUrl } = config;
   const free = await firstFreePort(host, port + 1);
-  if (free === undefined) return 'end that process';
+  if (free === undefined) return undefined;
   const { protocol, hostname, pathname } = new URL(baseUrl);
   const address = isOnLocalhost(baseUrl) ? ` and SVC_BASE_URL=${protocol}//${hostname}:${free}${pathname}` : '';
-  return `end that process, or set SVC_PORT=${free}${address} in ${file ?? 'the environment'}`;
+  return `set SVC_PORT=${free}${address} in ${file ?? 'the environment'}`;
 }

@@ -17,6 +17,8 @@ export interface Prompts {
   ask(question: Question): Promise<string>;
   /** Asks without echo. */
   askSecret(message: string, flag: string): Promise<string>;
+  /** Asks for a new secret without echo, and again until the same is typed twice and nothing is wrong with it. */
+  askNewSecret(message: string, flag: string, problem: NonNullable<Question['problem']>): Promise<string>;
   /** A moderate question: `y`, or `--yes` beforehand. Throws where it is refused. */
   confirm(message: string): Promise<void>;
   /** A severe question: one of the names typed in full, or `--confirm NAME` beforehand. Throws where it is refused. */
@@ -30,9 +32,10 @@ interface PromptOptions {
   readonly yes: boolean;
 }
 
+type Validate = (answer: string) => Promise<true | string>;
 type InquirerQuestion =
-  | { type: 'input'; message: string; default?: string; validate?: (answer: string) => Promise<true | string> }
-  | { type: 'password'; message: string; mask: boolean; toggleMask: boolean }
+  | { type: 'input'; message: string; default?: string; validate?: Validate }
+  | { type: 'password'; message: string; mask: boolean; toggleMask: boolean; validate?: Validate }
   | { type: 'confirm'; message: string; default: boolean };
 
 /** Asks through inquirer, which is loaded for the first question only. */
@@ -60,6 +63,11 @@ export function createPrompts({ possible, yes }: PromptOptions): Prompts {
       process.stdin.off('keypress', onKey).off('end', end);
     }
   };
+  const secret = async (message: string, validate?: Validate): Promise<string> =>
+    String(await put({ type: 'password', message, mask: false, toggleMask: false, ...(validate && { validate }) }));
+  const demandTerminal = (message: string, flag: string): void => {
+    if (!possible) throw usageError(`${message} is missing.`, `give it with ${flag}`);
+  };
   return {
     possible,
     ask: async ({ message, initial, problem }) =>
@@ -72,8 +80,16 @@ export function createPrompts({ possible, yes }: PromptOptions): Prompts {
         }),
       ),
     askSecret: async (message, flag) => {
-      if (!possible) throw usageError(`${message} is missing.`, `give it with ${flag}`);
-      return String(await put({ type: 'password', message, mask: false, toggleMask: false }));
+      demandTerminal(message, flag);
+      return secret(message);
+    },
+    askNewSecret: async (message, flag, problem) => {
+      demandTerminal(message, flag);
+      for (;;) {
+        const typed = await secret(message, async (answer) => (await problem(answer)) ?? true);
+        if ((await secret(`${message}, once more`)) === typed) return typed;
+        process.stderr.write('The two are not the same.\n');
+      }
     },
     confirm: async (message) => {
       if (yes) return;

@@ -1,27 +1,71 @@
 import { visible } from '#src/contract/visible.js';
 import { Lines, type View } from './lines.js';
 import { relativeTime } from './relative-time.js';
-import { cutToWidth, widthOf } from './text-width.js';
+import { cutToWidth, widthOf, wrapWords } from './text-width.js';
 
 const gap = 2;
 /** A column is not made narrower than this, so that something of each cell is seen. */
 const leastWidth = 4;
 
-/** Rows in columns, with a heading. In a terminal cells are cut so that each row is one line, and times are relative. */
-export function columns(heading: readonly string[], rows: readonly (readonly string[])[]): Lines {
+/** A column that is cut to less than this is hard to read, and one of sentences earlier. */
+const readable = { cell: 8, sentence: 20 } as const;
+
+/** How a table fits a terminal. */
+interface TableOptions {
+  /** The last column has sentences, which are wrapped by words instead of cut. */
+  readonly sentences?: boolean;
+}
+
+/**
+ * Rows in columns, with a heading. In a terminal times are relative and cells are cut so that each row is one line; where that would leave too
+ * little of a column, each row is a block of lines.
+ */
+export function columns(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+  { sentences = false }: TableOptions = {},
+): Lines {
   return Lines.fitted((view) => {
     const all = [heading, ...rows.map((row) => row.map((cell) => shownTime(cell, view)))].map((row) =>
       row.map(visible),
     );
     const natural = heading.map((_, column) => Math.max(...all.map((row) => widthOf(row[column] ?? ''))));
-    const widths = view.width === undefined ? natural : fit(natural, view.width - gap * (natural.length - 1));
-    return all.map((row) =>
-      row
-        .map((cell, column) => pad(cutToWidth(cell, widths[column] ?? 0), widths[column] ?? 0))
-        .join(' '.repeat(gap))
-        .trimEnd(),
-    );
+    if (view.width === undefined) return all.map((row) => lineOf(row, natural));
+    if (rows.length === 0) return [cutToWidth(lineOf(heading, natural), view.width), '(none)'];
+    const widths = fit(natural, view.width - gap * (natural.length - 1));
+    const isHard = widths.some((width, column) => {
+      const isSentence = sentences && column === widths.length - 1;
+      return width < Math.min(natural[column] ?? 0, isSentence ? readable.sentence : readable.cell);
+    });
+    if (isHard) return all.slice(1).flatMap((row) => blockOf(heading, row, view.width ?? 0));
+    return all.flatMap((row) => (sentences ? wrappedLines(row, widths) : [lineOf(row, widths)]));
   });
+}
+
+/** A row in one line. */
+function lineOf(row: readonly string[], widths: readonly number[]): string {
+  const cells = row.map((cell, column) => pad(cutToWidth(cell, widths[column] ?? 0), widths[column] ?? 0));
+  return cells.join(' '.repeat(gap)).trimEnd();
+}
+
+/** A row whose last cell goes on below itself. */
+function wrappedLines(row: readonly string[], widths: readonly number[]): string[] {
+  const [first = '', ...more] = wrapWords(row.at(-1) ?? '', widths.at(-1) ?? 0).split('\n');
+  const before = row.slice(0, -1);
+  return [first, ...more].map((part, at) => lineOf([...before.map((cell) => (at === 0 ? cell : '')), part], widths));
+}
+
+/** A row as a block: its first cell, and below it the others that say something, each with its heading. */
+function blockOf(heading: readonly string[], row: readonly string[], width: number): string[] {
+  const [first = '', ...others] = row;
+  const label = Math.max(...heading.slice(1).map(widthOf)) + gap;
+  const room = Math.max(leastWidth, width - gap - label);
+  const lines = others.flatMap((cell, at) => {
+    if (cell === '' || cell === '-') return [];
+    const parts = wrapWords(cell, room).split('\n');
+    return parts.map((part, line) => [line === 0 ? (heading[at + 1] ?? '') : '', cutToWidth(part, room)] as const);
+  });
+  return [cutToWidth(first, width), ...lines.map(([name, part]) => `${' '.repeat(gap)}${pad(name, label)}${part}`)];
 }
 
 /** Names and values, one a line. Values are never cut: they are there to be copied. */

@@ -32,7 +32,13 @@ export type { AuditEntry } from './events/audit/index.js';
 export { BrokenChainError, publicKeyOf, toAuditEntry, verifyExport } from './events/audit/index.js';
 export { eventShape, feedApi } from './events/feed/index.js';
 export { type Connection, closeCodes } from './events/realtime/index.js';
-export { type HeaderCheck, type ReceivedDelivery, verifyDelivery, webhooksApi } from './events/webhooks/index.js';
+export {
+  type HeaderCheck,
+  isSigningSecret,
+  type ReceivedDelivery,
+  verifyDelivery,
+  webhooksApi,
+} from './events/webhooks/index.js';
 export { linkTo } from './identity/one-time-secrets/index.js';
 export { toProvider } from './identity/providers/index.js';
 export { sessionShape, toSession } from './identity/sessions/index.js';

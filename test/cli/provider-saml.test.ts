@@ -221,6 +221,26 @@ test('test: certificates that have expired or soon will', async () => {
   }
 });
 
+test('a client without a secret: add names the next step, and test warns', async () => {
+  const issuer = idp.origin;
+  const members = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].map((name) => [name, `${issuer}/keys`]);
+  const document = { issuer, ...Object.fromEntries(members) };
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  serve({
+    '/.well-known/openid-configuration': json(document),
+    '/keys': json({ keys: [publicKey.export({ format: 'jwk' })] }),
+  });
+  const add = ['provider', 'add', 'oidc', ...shop, '--key', 'open', '--issuer', issuer, '--client-id', 'svc'];
+  const added = await place.svc(add);
+  assert.equal(added.code, 0, added.err);
+  assert.match(added.err, /^next: svc provider update open --project shop --secret-file FILE/m);
+  const warned = await tested('open');
+  assert.deepEqual([codesOf(warned), warned.ok, warned.code], [['warning secret_absent'], true, 0]);
+  writeFileSync(join(place.dir, 'client-secret'), 'secret');
+  await place.json(['provider', 'update', 'open', ...shop, '--secret-file', 'client-secret']);
+  assert.deepEqual(codesOf(await tested('open')), []);
+});
+
 test('test: discovery, keys, endpoints and clock of an OpenID Connect provider', async () => {
   const issuer = idp.origin;
   const document = {

@@ -56,7 +56,14 @@ test('a password is not shown, a moderate question takes y, a severe one the nam
       const severe = ['project', 'delete', project, '--yes'];
       const table = [
         [['project', 'create', project, '--id', project], [], 0],
-        [create, [['Password', 'correct horse battery\r']], 0],
+        [
+          create,
+          [
+            ['Password', 'correct horse battery\r'],
+            ['once more', 'correct horse battery\r'],
+          ],
+          0,
+        ],
         [remove, [['(y/N)', 'n\r']], 4],
         [remove, [['(y/N)', '\r']], 4],
         [remove, [['(y/N)', 'y\r']], 0],
@@ -79,6 +86,8 @@ const questionsOf = (port: number): readonly (readonly [question: string, answer
   ['Directory of all data', '\r'],
   ['Database', 'postgres://svc@127.0.0.1:1/svc\r'],
   ['Password of the database', 'geheim\r'],
+  // The server refuses, so the database is asked for again.
+  ['ECONNREFUSED', 'sqlite:own.db\r'],
   ['Port to listen on', `${port}\r`],
   ['Public address', 'https://api.example.com/v1\r'],
   ['never', 'any\r'],
@@ -101,19 +110,13 @@ test('Ctrl-C and Ctrl-D at each question of init end it, at every width, with no
           dialogue: [...questions.slice(0, at), [question, key] as const],
         })),
       );
-      const ended = await commandsAtTerminal(
-        { dir, env },
-        [...endings, { args: ['init'], dialogue: questions }],
-        columns,
-      );
+      const ended = await commandsAtTerminal({ dir, env }, endings, columns);
       for (const [at, { dialogue }] of endings.entries()) {
         const { code, screen = '' } = ended[at] ?? {};
         const told = `${JSON.stringify(dialogue.at(-1))} at ${columns}: ${screen}`;
         assert.equal(code, 130, told);
         assert.match(flat(screen), /Interrupted; nothing was changed\./, told);
       }
-      // Nobody listens on that port: all of it is asked, then it fails, and nothing was written.
-      assert.equal(ended.at(-1)?.code, 6, ended.at(-1)?.screen);
       for (const { screen } of ended) assert.doesNotMatch(screen, /geheim/);
       assert.deepEqual(readdirSync(dir), []);
     }),

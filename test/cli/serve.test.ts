@@ -1,7 +1,8 @@
 // The server as a process: what it refuses to start on, what it says, and how it ends.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -150,7 +151,16 @@ test('what cannot be listened on, reached or read is told by the exit code', asy
   const { port } = new URL(server.url);
   const taken = await place.svc(['serve', '--port', port]);
   assert.equal(taken.code, 1);
-  assert.match(taken.err, /Another process listens on/);
+  assert.match(
+    taken.err,
+    /svc is running already on 127\.0\.0\.1 port \d+\.\nnext: nothing, if it is the server of this/,
+  );
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const foreign = await place.svc(['serve', '--port', String((other.address() as AddressInfo).port)]);
+  other.close();
+  assert.equal(foreign.code, 1);
+  assert.match(foreign.err, /Another process listens on/);
   server.signal('SIGTERM');
   await server.ended;
   const nowhere = { SVC_DATABASE_URL: 'postgres://svc:geheim@127.0.0.1:1/svc' };

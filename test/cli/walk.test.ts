@@ -16,7 +16,7 @@ let place: Installation;
 before(async () => {
   place = await install({ init: false });
   // What `svc project update --logo` takes.
-  writeFileSync(join(place.dir, 'whsec.txt'), 'whsec_c2VjcmV0');
+  writeFileSync(join(place.dir, 'whsec.txt'), `whsec_${Buffer.alloc(32, 7).toString('base64')}`);
   writeFileSync(join(place.dir, 'body.json'), '{}');
   writeFileSync(join(place.dir, 'logo.png'), Buffer.from('89504e470d0a1a0a', 'hex'));
 });

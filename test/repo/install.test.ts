@@ -1,9 +1,11 @@
 // install.sh on this machine, in a copy of the checkout; `npm ci` is stood in for, because the copy shares the installed packages.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   rmSync,
@@ -41,7 +43,7 @@ writeFileSync(
 function tools(without: string[] = []): string {
   const path = mkdtempSync(join(scratch, 'path-'));
   const has = (name: string) => !without.includes(name);
-  for (const name of ['sh', 'dirname', 'id', 'cat', 'grep', 'find', 'head', 'touch', 'rm', 'mkdir', 'ln']) {
+  for (const name of ['sh', 'bash', 'dirname', 'id', 'cat', 'grep', 'find', 'head', 'touch', 'rm', 'mkdir', 'ln']) {
     symlinkSync(which(name), join(path, name));
   }
   if (has('node')) symlinkSync(process.execPath, join(path, 'node'));
@@ -51,9 +53,9 @@ function tools(without: string[] = []): string {
   return path;
 }
 
-function install(args: string[], path = tools()): { code: number | null; out: string; err: string } {
+function install(args: string[], path = tools(), shell = 'bash'): { code: number | null; out: string; err: string } {
   writeFileSync(npmCalls, '');
-  const { status, stdout, stderr } = spawnSync(which('bash'), [join(copy.dir, 'install.sh'), ...args], {
+  const { status, stdout, stderr } = spawnSync(which(shell), [join(copy.dir, 'install.sh'), ...args], {
     cwd: scratch,
     encoding: 'utf8',
     env: { HOME: scratch, PATH: path, npm_config_nodedir: headers },
@@ -77,6 +79,12 @@ test('everything missing is named at once, with the packages that hold it', () =
   assert.match(one.err, /apt-get install -y make\n/);
   assert.doesNotMatch(one.err, /python3|g\+\+|brew/);
   assert.deepEqual(calls(), []);
+});
+
+test('sh hands it on to bash', (t) => {
+  if (spawnSync('dash', ['-c', ':']).status !== 0) return t.skip('sh is bash on this machine');
+  assert.match(install(['--help'], tools(), 'dash').out, /^Usage: install\.sh/);
+  assert.equal(install(['--nonsense'], tools(), 'dash').code, 2);
 });
 
 test('a missing or old Node.js is named', () => {
@@ -105,6 +113,23 @@ test('the first run builds and links, the second finds nothing to do', () => {
   assert.doesNotMatch(second.err, /Installing|Building|Linked/);
   assert.equal(install(['--no-link']).code, 0);
   assert.equal(statSync(join(copy.dir, 'dist/main.js')).mtimeMs, built);
+});
+
+test('while it is built anew, the command goes on working', async () => {
+  const building = spawn(process.execPath, ['esbuild.config.js'], { cwd: copy.dir, stdio: 'ignore' });
+  const ended = once(building, 'exit');
+  const codes: (number | null)[] = [];
+  while (building.exitCode === null) {
+    const svc = spawn(process.execPath, ['bin/svc', 'version'], { cwd: copy.dir, stdio: 'ignore' });
+    codes.push((await once(svc, 'exit'))[0]);
+  }
+  assert.deepEqual((await ended)[0], 0);
+  assert.ok(codes.length > 1);
+  assert.deepEqual([...new Set(codes)], [0]);
+  assert.deepEqual(
+    readdirSync(copy.dir).filter((name) => name.startsWith('dist')),
+    ['dist'],
+  );
 });
 
 test('packages other than those of the lockfile are installed anew, and a failure is told', () => {

@@ -77,9 +77,10 @@ test('every command of the page exists with its flags and does what it says', as
     ([, line = '']) => line,
   );
   assert.ok(inline.length >= 6, String(inline.length));
-  writeFileSync(join(place.dir, 'whsec.txt'), 'whsec_test');
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  writeFileSync(join(place.dir, 'whsec.txt'), secret);
   writeFileSync(join(place.dir, 'body.json'), '{}');
-  const signature = createHmac('sha256', 'whsec_test').update('{}').digest('hex');
+  const signature = createHmac('sha256', secret).update('{}').digest('hex');
   for (const line of inline.filter((one) => !one.includes(' test '))) {
     const ending = line.includes(' listen ') ? ' --for 1s' : '';
     const { code, err } = await place.shell(line.replace('HEX', signature) + ending);

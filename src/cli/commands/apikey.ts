@@ -64,7 +64,7 @@ const list = command({
       value: { total: keys.length, keys: keys.map(toKey) },
       text: columns(
         ['ID', 'NAME', 'SCOPES', 'EXPIRES', 'LAST USE'],
-        keys.map((key) => [key.id, key.name, key.scopes.join(','), key.expire ?? 'never', key.accessedAt ?? 'never']),
+        keys.map((key) => [key.id, key.name, key.scopes.join(','), key.expire ?? 'never', lastUseOf(key)]),
       ),
     };
   },
@@ -84,6 +84,11 @@ const revoke = command({
     return { value: { $id: key.id, revoked: true }, text: `Server key ${key.name} (${key.id}) is revoked.` };
   },
 });
+
+/** The day of the last use, in UTC: it is noted once a day, so the time says nothing. */
+function lastUseOf({ accessedAt }: { readonly accessedAt: string | null }): string {
+  return accessedAt === null ? 'never' : accessedAt.slice(0, 10);
+}
 
 /** `svc apikey …` */
 export const apikeyCommands = [create, list, revoke];

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { events } from '#src/contract/events.js';
 import { visible, visibleJson } from '#src/contract/visible.js';
 import { type AuditEntry, BrokenChainError, toAuditEntry } from '#src/features/index.js';
+import { similar } from '#src/platform/config/load.js';
 import { type ApplianceCall, command } from '../command.js';
-import { CommandError } from '../exit.js';
+import { CommandError, usageError } from '../exit.js';
 import { timeOrAge, valid, wholeNumber } from '../input.js';
 import { writeOut } from '../stream.js';
 import { columns } from '../table.js';
@@ -45,6 +47,7 @@ const list = command({
       const text = args.text(flag);
       return text === undefined ? undefined : valid(timeOrAge(runtime.clock), flag, text);
     };
+    demandAction(args.text('--action'));
     const filter = {
       projectId,
       actor: args.text('--actor'),
@@ -62,6 +65,7 @@ const list = command({
       if (page.next === null) break;
       next = page.next;
     }
+    if (entries.length === 0) noteNone(call);
     return {
       value: { entries: entries.map(({ row, subjects }) => toAuditEntry(row, subjects)) },
       text: columns(
@@ -129,6 +133,27 @@ const exportLog = command({
 
 /** `svc audit …` */
 export const auditCommands = [list, tail, exportLog, verify];
+
+/** Throws where nothing can be recorded under this name: a list of no entries would hide the slip. */
+function demandAction(action: string | undefined): void {
+  const actions = Object.keys(events);
+  if (action === undefined || actions.includes(action)) return;
+  const near = similar(action, actions);
+  throw usageError(
+    `There is no action ${action}.`,
+    near === undefined ? 'docs/events.md lists the actions' : `did you mean ${near}?`,
+  );
+}
+
+/** Said where a list has no entries: an actor or a resource with a slip looks the same. */
+function noteNone({ args, output }: ApplianceCall): void {
+  const given = (['--actor', '--action', '--resource', '--since', '--until'] as const).filter((flag) =>
+    args.text(flag),
+  );
+  if (given.length === 0) return;
+  const actor = given.includes('--actor') ? ' An actor is the id of a user or of a server key, or cli.' : '';
+  output.note(`No entry matches ${given.map((flag) => `${flag} ${args.text(flag)}`).join(' and ')}.${actor}`);
+}
 
 function actorOf({ actorKind, actorId }: AuditEntry['row']): string {
   return actorId === '' ? actorKind : `${actorKind} ${actorId}`;

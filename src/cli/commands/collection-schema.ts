@@ -81,7 +81,11 @@ const addAttribute = command({
     };
     const body = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
     const params = collectionOf(call, 'COLLECTION');
-    return shownAttribute(await invokeAsOperator(call, type.create, { params, body }));
+    const added = await invokeAsOperator(call, type.create, { params, body });
+    const { answerMaxBytes } = call.runtime.config;
+    if (Number(added.size ?? 0) > answerMaxBytes)
+      call.output.note(`A text has at most ${answerMaxBytes} bytes (SVC_ANSWER_MAX_BYTES), whatever its size allows.`);
+    return shownAttribute(added);
   },
 });
 
@@ -133,12 +137,10 @@ const addIndex = command({
   needs: 'appliance',
   run: async (call) => {
     const { args } = call;
-    const parts = args.required('--attributes').split(',');
     const body = {
       key: args.argument('KEY'),
       type: args.text('--type') ?? 'key',
-      attributes: parts.map((part) => part.replace(/:(asc|desc)$/i, '')),
-      orders: parts.map((part) => (/:desc$/i.test(part) ? 'DESC' : 'ASC')),
+      ...sortedAttributes(args.required('--attributes')),
     };
     const value = await invokeAsOperator(call, attributesApi.createIndex, {
       params: collectionOf(call, 'COLLECTION'),
@@ -200,6 +202,7 @@ async function addRelationship(call: ApplianceCall): Promise<CommandResult> {
     ...(onDelete === undefined ? {} : { onDelete }),
   };
   const params = collectionOf(call, 'COLLECTION');
+  await demandRelated(call, params);
   return shownAttribute(await invokeAsOperator(call, relationsApi.create, { params, body }));
 }
 
@@ -216,9 +219,38 @@ async function indexInTheWay(call: ApplianceCall, key: string, error: unknown): 
   return new CommandError('conflict', error.type, error.message, next);
 }
 
+/** `title` or `title:desc`, separated by commas. A key has no colon. */
+function sortedAttributes(list: string) {
+  const parts = list.split(',').map((part) => part.trim().split(':'));
+  const wrong = parts.find(([, order = 'asc', ...more]) => more.length > 0 || !/^(asc|desc)$/i.test(order));
+  if (wrong !== undefined)
+    throw usageError(
+      `--attributes has ${wrong.join(':')}; the order after the colon is asc or desc.`,
+      `write ${wrong[0]}:asc or ${wrong[0]}:desc`,
+    );
+  return {
+    attributes: parts.map(([key = '']) => key),
+    orders: parts.map(([, order]) => (/^desc$/i.test(order ?? '') ? 'DESC' : 'ASC')),
+  };
+}
+
+/** Throws where there is no collection to relate to; the message of the API does not say which of the two is missing. */
+async function demandRelated(call: ApplianceCall, { databaseId }: { readonly databaseId: string }): Promise<void> {
+  const { args, features, runtime } = call;
+  const [projectId, collectionId] = [args.required('--project'), args.required('--related')];
+  // The collection itself goes first: without it, or its database, that is what is told.
+  const own = { projectId, databaseId, collectionId: args.argument('COLLECTION') };
+  await features.databases.getCollection(runtime.db, own);
+  await features.databases.getCollection(runtime.db, { ...own, collectionId }).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.type !== 'collection_not_found') throw error;
+    const next = `svc collection list --project ${projectId} --database ${databaseId}`;
+    throw new CommandError('notFound', error.type, `There is no collection ${collectionId} to relate to.`, next);
+  });
+}
+
 function typedValue(args: ParsedArgs, flag: `--${string}`, kind: Type['column']): unknown {
   const text = args.text(flag);
   if (text === undefined || kind === 'text') return text;
   if (kind === 'boolean' ? /^(true|false)$/.test(text) : /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)) return parseJson(text);
-  throw usageError(`${flag} must be ${kind === 'boolean' ? 'true or false' : 'a number'}.`, 'correct the value');
+  throw usageError(`${flag} must be ${kind === 'boolean' ? 'true or false' : 'a number'}; it is ${text}.`);
 }

@@ -15,6 +15,7 @@ const list = command({
     text: columns(
       ['COMMAND', 'DOES'],
       commands.map(({ path, summary }) => [path, summary]),
+      { sentences: true },
     ),
   }),
 });

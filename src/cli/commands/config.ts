@@ -4,12 +4,12 @@ import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
-import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { DatabaseError } from '#src/platform/db/database-error.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
 import { isAbsent } from '#src/platform/files.js';
-import { createRuntime } from '#src/platform/index.js';
 import { command } from '../command.js';
+import { refusalOf } from '../database-refusal.js';
 import { maskUrl } from '../database-url.js';
 import { explain } from '../exit.js';
 import { fileStoreProblems, templatesProblems } from '../settings-problems.js';
@@ -75,14 +75,7 @@ async function databaseRefusal(config: Config, warnings: string[]): Promise<Data
     warnings.push(`There is no database at ${resolve(file)} yet; svc init makes one`);
     return undefined;
   }
-  try {
-    const runtime = await createRuntime(config, { writeLog: () => {} });
-    await runtime.driver.ping().finally(() => runtime.close());
-    return undefined;
-  } catch (error) {
-    if (error instanceof DatabaseError) return error;
-    throw error;
-  }
+  return refusalOf(config);
 }
 
 /** Writes, reads and deletes a small object. */

@@ -8,6 +8,7 @@ import { permissionList } from '#src/contract/permissions.js';
 import { newId, uniqueId } from '#src/contract/shapes.js';
 import { visible } from '#src/contract/visible.js';
 import { type ImportedDocument, printDocument, type TransferPlace } from '#src/features/index.js';
+import { similar } from '#src/platform/config/load.js';
 import { parseJson } from '#src/platform/json.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import { count } from '../count.js';
@@ -116,7 +117,7 @@ const importDocuments = command({
       counts.failed += 1;
       await report.add({ line, ...(id === undefined ? {} : { id }), type, message });
     };
-    let waiting: { readonly line: number; readonly document: ImportedDocument }[] = [];
+    let waiting: WaitingLine[] = [];
     let [bytes, done] = [0, 0];
     const flush = async () => {
       const given = waiting;
@@ -125,15 +126,20 @@ const importDocuments = command({
       bytes = 0;
       if (given.length === 0) return;
       const by = call.auditContext(place.project.id);
-      const documents = given.map(({ document }) => document);
-      const outcomes = await features.transfer.importSome(place, by, documents, args.isSet('--upsert'));
-      for (const [at, outcome] of outcomes.entries()) {
-        const one = given[at];
+      const documents = given.flatMap(({ document }) => (document === undefined ? [] : [document]));
+      const outcomes =
+        documents.length === 0
+          ? []
+          : [...(await features.transfer.importSome(place, by, documents, args.isSet('--upsert')))];
+      // In the order of the lines, whoever refuses them.
+      for (const { line, document, refused } of given) {
+        if (refused !== undefined) await refuse(line, undefined, refused.type, refused.message);
+        const outcome = document && outcomes.shift();
+        if (document === undefined || outcome === undefined) continue;
         if (!(outcome instanceof Failure)) counts[outcome] += 1;
-        else if (one !== undefined) {
-          advice ??= adviceFor(call, outcome.type, one.document, attributes);
-          const { id } = one.document;
-          await refuse(one.line, id === uniqueId ? undefined : id, outcome.type, outcome.message);
+        else {
+          advice ??= adviceFor(call, outcome.type, document, attributes);
+          await refuse(line, document.id === uniqueId ? undefined : document.id, outcome.type, outcome.message);
         }
       }
       const lines = counts.created + counts.updated + counts.unchanged + counts.failed;
@@ -147,9 +153,12 @@ const importDocuments = command({
       const parsed = record.value === undefined ? undefined : imported(record.value);
       for (const name of Object.keys(record.value ?? {}))
         if (isForeign(name) && foreign.size < maxForeign) foreign.add(name.slice(0, 40));
-      if (record.problem !== undefined) await refuse(record.line, undefined, 'line_invalid', record.problem);
-      else if (typeof parsed === 'string') await refuse(record.line, undefined, 'general_argument_invalid', parsed);
-      else if (parsed !== undefined) waiting.push({ line: record.line, document: parsed });
+      const { line } = record;
+      if (record.problem !== undefined)
+        waiting.push({ line, refused: { type: 'line_invalid', message: record.problem } });
+      else if (typeof parsed === 'string')
+        waiting.push({ line, refused: { type: 'general_argument_invalid', message: parsed } });
+      else if (parsed !== undefined) waiting.push({ line, document: parsed });
       if (waiting.length >= batch.documents || bytes >= batch.bytes) await flush();
     }
     await flush();
@@ -166,6 +175,13 @@ const importDocuments = command({
     };
   },
 });
+
+/** A line that was read: its document, or why it has none. */
+interface WaitingLine {
+  readonly line: number;
+  readonly document?: ImportedDocument;
+  readonly refused?: { readonly type: string; readonly message: string };
+}
 
 /** `svc document …` */
 export const documentCommands = [exportDocuments, importDocuments];
@@ -230,6 +246,11 @@ function adviceFor(
     (key) => !key.startsWith('$') && !attributes.some((one) => one.key === key),
   );
   if (unknown === undefined) return undefined;
+  const near = similar(
+    unknown,
+    attributes.map(({ key }) => key),
+  );
+  if (near !== undefined) return `did you mean the attribute ${near} instead of ${visible(unknown)}?`;
   const scope = `--project ${args.required('--project')} --database ${args.required('--database')}`;
   return `svc collection add-attribute ${args.required('--collection')} ${shellWord(unknown)} ${scope} --type TYPE`;
 }

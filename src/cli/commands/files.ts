@@ -84,8 +84,8 @@ const check = command({
     const text = pairs([
       ['objects', String(found.objects)],
       ['bytes', String(found.bytes)],
-      ['files without their bytes', found.files.slice(0, shownKeys).map(nameOf).join(' ') || 'none'],
       ['missing objects', found.missing.slice(0, shownKeys).join(' ') || 'none'],
+      ['files that need them', found.files.slice(0, shownKeys).map(nameOf).join(' ') || 'none'],
       ['unknown objects', found.orphans.slice(0, shownKeys).join(' ') || 'none'],
     ]);
     return { value: { ok, ...found }, text, ...remedyOf(found), exitCode: ok ? 0 : 1 };
@@ -115,7 +115,7 @@ function moveOf(to: string | undefined, { filesUrl, filesFrom, dataDir }: Config
   }
   if (to === undefined) throw usageError('No store is given.', 'name the new store with --to URL');
   const parsed = settings.filesUrl.schema.safeParse(to);
-  if (!parsed.success) throw usageError(`--to ${parsed.error.issues[0]?.message}`, 'correct the value');
+  if (!parsed.success) throw usageError(`--to ${parsed.error.issues[0]?.message}`);
   if (absolute(to) === current)
     throw usageError('The files are in this store already.', 'name another one with --to URL');
   return { from: current, to: absolute(to) };

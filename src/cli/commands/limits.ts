@@ -33,6 +33,7 @@ const show = command({
     const classes = columns(
       ['CLASS', 'PER', 'LIMIT', 'COUNTS'],
       rates.map((rate) => [rate.class, rate.kind, `${rate.count}/${rate.seconds}s`, rate.summary]),
+      { sentences: true },
     );
     const projectId = call.args.text('--project');
     if (projectId === undefined) {

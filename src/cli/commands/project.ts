@@ -129,7 +129,8 @@ const settings = command({
       value: { total: found.length, settings: found },
       text: columns(
         ['KEY', 'DEFAULT', 'MEANING'],
-        found.map((setting) => [setting.key, String(setting.default), setting.description]),
+        found.map((setting) => [setting.key, settingText(setting.default), setting.description]),
+        { sentences: true },
       ),
     };
   },
@@ -149,12 +150,18 @@ function shown(project: Project, keys: readonly string[] = Object.keys(project.s
       ['hostnames', project.hostnames.join(', ') || 'none'],
       ...Object.entries(project.settings)
         .filter(([key]) => keys.includes(key))
-        .map(([key, value]) => [key, String(value)] as const),
+        .map(([key, value]) => [key, settingText(value)] as const),
     ]),
   };
 }
 
-/** `key=7`, `key=true` or `key=on`, `key=text`; nothing after the sign means the default. */
+/** A setting as text: a switch is on or off, as in every command. */
+function settingText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  return String(value);
+}
+
+/** `key=7`, `key=on` or `key=true`, `key=text`; nothing after the sign means the default. */
 function settingOf(text: string): readonly [string, unknown] {
   const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (key === undefined)

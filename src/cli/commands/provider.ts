@@ -60,7 +60,8 @@ const add = command({
       );
     const config = await features.providers.prepare(kind, given);
     const input = { key, kind, name: args.text('--name'), ...onOrOff(args, enabled), config };
-    return shown(call, await work(project.id, (unit) => features.providers.add(unit, project, input)));
+    const added = await work(project.id, (unit) => features.providers.add(unit, project, input));
+    return { ...shown(call, added), ...secretStep(call, added) };
   },
 });
 
@@ -192,6 +193,15 @@ function shown({ features }: ApplianceCall, provider: Provider): CommandResult {
         one === undefined ? [] : [[labels[member] ?? member, print(one)] as const],
       ),
     ]),
+  };
+}
+
+/** What is left to do for a client without a secret: most providers give one to every application that runs on a server. */
+function secretStep({ features }: ApplianceCall, provider: Provider): Pick<CommandResult, 'next'> {
+  if (features.providers.show(provider).hasSecret !== false) return {};
+  const { key, projectId } = provider;
+  return {
+    next: `svc provider update ${key} --project ${projectId} --secret-file FILE, unless the application is a public client without a secret`,
   };
 }
 

@@ -13,7 +13,8 @@ import { CommandError } from '../exit.js';
 import { valid, wholeNumber } from '../input.js';
 import { load, requireDatabase } from '../installation.js';
 import { localUrl } from '../local-url.js';
-import { otherPort } from '../ports.js';
+import { listenerOn } from '../port-listener.js';
+import { otherPort, settingsOfOtherPort } from '../ports.js';
 import { requireCurrentSchema, requireKnownSchema, requireMasterKey } from '../run-command.js';
 import { serveUntilSignal } from '../serving.js';
 import { reportStart } from '../start-report.js';
@@ -139,17 +140,26 @@ async function listen(appliance: Appliance, loaded: LoadedConfig): Promise<Liste
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     const address = `${config.host} port ${config.port}`;
-    if (code === 'EADDRINUSE')
-      throw new CommandError(
-        'failed',
-        'address_in_use',
-        `Another process listens on ${address}.`,
-        await otherPort(loaded),
-      );
+    if (code === 'EADDRINUSE') throw await addressInUse(loaded, address);
     if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
       throw new ConfigError([`SVC_HOST and SVC_PORT: this process may not listen on ${address} (${code})`]);
     throw error;
   }
+}
+
+/** Most often the server of this installation is running already. Which data another svc serves cannot be asked. */
+async function addressInUse(loaded: LoadedConfig, address: string): Promise<CommandError> {
+  if ((await listenerOn(loaded.config)) !== 'svc')
+    return new CommandError(
+      'failed',
+      'address_in_use',
+      `Another process listens on ${address}.`,
+      await otherPort(loaded),
+    );
+  const change = await settingsOfOtherPort(loaded);
+  const second = change === undefined ? '' : `; for a second installation, ${change}`;
+  const fix = `nothing, if it is the server of this installation${second}`;
+  return new CommandError('failed', 'address_in_use', `svc is running already on ${address}.`, fix);
 }
 
 /** Written when everything is ready, so that signals can be sent as soon as the file exists. */

@@ -34,7 +34,9 @@ const update = command({
     const hasPassword = call.args.isSet('--password-stdin') || call.args.text('--secret-file') !== undefined;
     if (!hasPassword && [...Object.values(changes), ...Object.values(verified)].every((value) => value === undefined))
       throw usageError('There is nothing to change.', 'give at least one flag; svc user update --help lists them');
-    const password = hasPassword ? valid(passwordText, 'The password', await readPassword(call)) : undefined;
+    const password = hasPassword
+      ? valid(passwordText, 'The password', await readPassword(call, async () => undefined))
+      : undefined;
     const address = changes.email === undefined ? account.email : changes.email;
     const hash = password === undefined ? undefined : await users.preparePassword(project, account, address, password);
     const changed = await call.work(project.id, async (unit) => {

@@ -1,5 +1,6 @@
+import { Failure } from '#src/contract/errors.js';
 import type { UserRecord } from '#src/contract/user.js';
-import { toUser } from '#src/features/index.js';
+import { passwordText, toUser } from '#src/features/index.js';
 import type { ApplianceCall } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
@@ -23,16 +24,36 @@ export async function findUser({ args, runtime, features }: ApplianceCall) {
   return { project, account: await features.users.getByIdOrEmail(project.id, args.argument('USER')) };
 }
 
-/** The password from where the flags say; asked for on a terminal. */
-export async function readPassword({ args, prompts }: ApplianceCall): Promise<string> {
+/** The password from where the flags say; asked for on a terminal, until nothing is wrong with it. */
+export async function readPassword(
+  { args, prompts }: ApplianceCall,
+  problem: (password: string) => Promise<string | undefined>,
+): Promise<string> {
   const file = args.text('--secret-file');
   if (args.isSet('--password-stdin')) {
     if (file === undefined) return readStdin();
     throw usageError('--password-stdin and --secret-file cannot be combined.', 'give only one of them');
   }
   return file === undefined
-    ? prompts.askSecret('Password', '--password-stdin or --secret-file FILE')
+    ? prompts.askNewSecret('Password', '--password-stdin or --secret-file FILE', problem)
     : readSecretFile(file);
+}
+
+/** What is wrong with a new password of a user; undefined where nothing is. */
+export async function passwordProblem(
+  { features }: ApplianceCall,
+  password: string,
+  owner: Parameters<ApplianceCall['features']['users']['checkPassword']>[1],
+): Promise<string | undefined> {
+  const parsed = passwordText.safeParse(password);
+  if (!parsed.success) return parsed.error.issues[0]?.message ?? 'is not valid';
+  try {
+    await features.users.checkPassword(parsed.data, owner);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure && error.type === 'password_policy_violation') return error.message;
+    throw error;
+  }
 }
 
 /** How a question or a report calls a user. */
@@ -49,6 +70,11 @@ function contactOf(contact: string | null, isVerified: boolean): string {
   return contact === null ? '' : `${contact} (${isVerified ? 'verified' : 'not verified'})`;
 }
 
+/** When a user was last seen; a new account has the time at which it was made. */
+function lastSeenOf({ createdAt, accessedAt }: UserRecord): string {
+  return accessedAt === null || accessedAt === createdAt ? 'never' : accessedAt;
+}
+
 /** A user as an answer. */
 export function shownUser(account: UserRecord): CommandResult {
   return {
@@ -62,7 +88,7 @@ export function shownUser(account: UserRecord): CommandResult {
       ['status', statusOf(account)],
       ['second factor', account.mfa ? 'on' : 'off'],
       ['created', account.createdAt],
-      ['last seen', account.accessedAt ?? 'never'],
+      ['last seen', lastSeenOf(account)],
     ]),
   };
 }

@@ -6,7 +6,16 @@ import { valid, wholeNumber } from '../input.js';
 import { columns } from '../table.js';
 import { userChangeCommands } from './user-changes.js';
 import { erase } from './user-erase.js';
-import { calledOf, findUser, passwordOptions, readPassword, shownUser, statusOf, userArgument } from './user-view.js';
+import {
+  calledOf,
+  findUser,
+  passwordOptions,
+  passwordProblem,
+  readPassword,
+  shownUser,
+  statusOf,
+  userArgument,
+} from './user-view.js';
 
 const create = command({
   path: 'user create',
@@ -29,12 +38,17 @@ const create = command({
     const { args, runtime, features, auditContext } = call;
     const project = await features.projects.get(runtime.db, args.required('--project'));
     const phone = args.text('--phone');
+    const [email, name] = [
+      valid(emailAddress, '--email', args.required('--email')),
+      valid(displayName, '--name', args.text('--name') ?? ''),
+    ];
+    const problem = (password: string) => passwordProblem(call, password, { email, name, projectName: project.name });
     const input = {
       id: valid(newId, '--id', args.text('--id') ?? runtime.random.id()),
-      email: valid(emailAddress, '--email', args.required('--email')),
+      email,
       phone: phone === undefined ? null : valid(phoneNumber, '--phone', phone),
-      name: valid(displayName, '--name', args.text('--name') ?? ''),
-      password: valid(passwordText, 'The password', await readPassword(call)),
+      name,
+      password: valid(passwordText, 'The password', await readPassword(call, problem)),
     };
     return shownUser(await features.userChanges.signUp(auditContext(project.id), project, input));
   },

@@ -71,7 +71,7 @@ const list = command({
       const { $createdAt, event, eventId, nextAttemptAt } = last;
       return [$createdAt, event, eventId, stateOf(last), timeline(attempts), nextAttemptAt || 'none'];
     });
-    return { value, text: columns(['LAST', 'EVENT', 'EVENT ID', 'STATE', 'ATTEMPTS', 'NEXT'], rows) };
+    return { value, text: columns(['LAST', 'EVENT', 'EVENT ID', 'STATE', 'ANSWERS', 'NEXT'], rows) };
   },
 });
 
@@ -153,15 +153,15 @@ function stateOf({ test: isTest, ok, state }: WireAttempt): string {
   return ok ? 'test delivered' : 'test failed';
 }
 
-/** The attempts of a delivery, oldest first, and how long each came after the one before: `500 +5s timed out +5m 204`. */
+/** The answers to the attempts of a delivery, oldest first, and how long each came after the one before: `HTTP 500; +5s timed out; +5m HTTP 204`. */
 function timeline(attempts: readonly WireAttempt[]): string {
   const parts = attempts.map(({ $createdAt, attempt, statusCode, error }, at) => {
     const before = attempts[at - 1];
-    const outcome = statusCode === 0 ? error : String(statusCode);
+    const outcome = statusCode === 0 ? error : `HTTP ${statusCode}`;
     if (before !== undefined) return `+${span(Date.parse($createdAt) - Date.parse(before.$createdAt))} ${outcome}`;
     return attempt > 1 ? `(${attempt - 1} earlier) ${outcome}` : outcome;
   });
-  return parts.join(' ');
+  return parts.join('; ');
 }
 
 const units = [

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { verifyDelivery } from '#src/features/index.js';
+import { isSigningSecret, verifyDelivery } from '#src/features/index.js';
 import { command, type ParsedArgs } from '../command.js';
 import { CommandError, usageError } from '../exit.js';
 import { duration, readSecretFile, readStdinBytes, valid, wholeNumber } from '../input.js';
@@ -154,9 +154,11 @@ function demandSomethingToCheck(
 
 function secretIn(file: string): string {
   const secret = readSecretFile(file).trim();
-  if (secret.replace(/^whsec_/, '') === '')
-    throw usageError(`${file} holds no signing secret.`, 'store the secret that the sender shows in it');
-  return secret;
+  if (isSigningSecret(secret)) return secret;
+  throw usageError(
+    `${file} holds no signing secret: one is whsec_ and at least 24 bytes in base64.`,
+    `put into ${file} what the sender shows; svc webhook add and rotate-secret print that of a webhook of ours`,
+  );
 }
 
 async function bodyOf(args: ParsedArgs): Promise<Buffer> {

@@ -1,6 +1,4 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import { dirname, resolve } from 'node:path';
 import { parseFilesUrl } from '#src/platform/config/files-url.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
@@ -8,7 +6,7 @@ import type { Config } from '#src/platform/config/schema.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { isAbsent } from '#src/platform/files.js';
 import { shellWord } from '../exit.js';
-import { localUrl } from '../local-url.js';
+import { listenerOn } from '../port-listener.js';
 import { otherPort } from '../ports.js';
 import { unusableReason } from '../settings-problems.js';
 import { nodeUnsupportedSince } from '../start-report.js';
@@ -21,7 +19,6 @@ const mebibyte = 1024 * 1024;
 const fullBytes = 100 * mebibyte;
 /** Below both, there is little room left: large disks need no tenth of theirs. */
 const scarce = { bytes: 5 * 1024 * mebibyte, part: 0.1 };
-const answerMs = 2000;
 
 /** The version of Node.js, which needs no settings. */
 export const nodeCheck: Check<unknown> = {
@@ -101,33 +98,4 @@ async function port(loaded: LoadedConfig): Promise<Finding[]> {
   if (config.port === 0 || (await listenerOn(config)) !== 'other') return [];
   const message = `Another program than svc listens on ${config.host} port ${config.port}.`;
   return [found('port_taken', message, await otherPort(loaded))];
-}
-
-/** Who answers `/healthz` on the port of the server. */
-function listenerOn(config: Config): Promise<'svc' | 'other' | 'nobody'> {
-  const url = new URL('/healthz', localUrl(config, config.port));
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  return new Promise((answered) => {
-    // The certificate is for the public name.
-    const asked = send(url, { timeout: answerMs, agent: false, rejectUnauthorized: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8');
-      response.on('data', (part: string) => {
-        text += part;
-        if (text.length > 1000) asked.destroy();
-      });
-      response.on('end', () => answered(text === '{"status":"ok"}' ? 'svc' : 'other'));
-    });
-    asked.on('timeout', () => asked.destroy());
-    asked.on('error', (error) => answered(isRefused(error) ? 'nobody' : 'other'));
-    asked.on('close', () => answered('other'));
-    asked.end();
-  });
-}
-
-/** With two addresses of a name, Node tells of both in one error. */
-function isRefused(error: Error): boolean {
-  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-  const codes = errors.map((one) => (one instanceof Error && 'code' in one ? one.code : undefined));
-  return codes.every((code) => ['ECONNREFUSED', 'EADDRNOTAVAIL', 'ENOTFOUND'].includes(String(code)));
 }

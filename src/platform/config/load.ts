@@ -83,7 +83,10 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     if (parsed.success) values[name] = parsed.data;
     else problems.push(`${setting.key} ${parsed.error.issues[0]?.message ?? 'is not valid'}`);
   }
-  values.databaseUrl ??= new Secret(`sqlite:${resolve(String(values.dataDir), 'svc.db')}`);
+  if (values.databaseUrl === undefined && origins.databaseUrl === 'unset') {
+    values.databaseUrl = new Secret(`sqlite:${resolve(String(values.dataDir), 'svc.db')}`);
+    origins.databaseUrl = 'default';
+  }
   if (
     options.needsMasterKey !== false &&
     values.masterKey === undefined &&

@@ -21,7 +21,7 @@ export { webhooksApi } from './api.js';
 export type { EventErasure } from './deliveries/erasure.js';
 export { numberedChannel } from './deliveries/event-store.js';
 export { envelopePrefix } from './deliveries/fan-out.js';
-export { type HeaderCheck, type ReceivedDelivery, verifyDelivery } from './deliveries/verification.js';
+export { type HeaderCheck, isSigningSecret, type ReceivedDelivery, verifyDelivery } from './deliveries/verification.js';
 export { sealedWebhooks } from './store.js';
 
 /** How long events wait for their numbers while no webhook subscribes to any. */

@@ -5,7 +5,8 @@ import type { Random } from '#src/platform/random.js';
 
 /** How secrets begin. */
 export const secretPrefix = 'whsec_';
-const keyBytes = { fresh: 32, min: 24, max: 64 } as const;
+/** How many bytes a key may have (Standard Webhooks), and how many a new one has. */
+export const keyBytes = { fresh: 32, min: 24, max: 64 } as const;
 
 /** What is signed: the event, who it goes to, and the bytes that travel. */
 interface Signed {

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { deliveryHeaders } from '#src/contract/headers.js';
-import { secretPrefix } from './signature.js';
+import { keyBytes, secretPrefix } from './signature.js';
 
 /** What a receiver has of a delivery. Headers that it did not get are absent. */
 export interface ReceivedDelivery {
@@ -27,6 +27,12 @@ const checked = (header: string, reason: string | undefined): HeaderCheck => ({
   ok: reason === undefined,
   reason: reason ?? '',
 });
+
+/** Whether a text can be a signing secret: at least 24 bytes in base64, with the prefix or, as other senders show it, without. */
+export function isSigningSecret(text: string): boolean {
+  const encoded = text.replace(secretPrefix, '');
+  return /^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded) && Buffer.from(encoded, 'base64').length >= keyBytes.min;
+}
 
 /**
  * Checks the headers of a delivery that are given: ours, and those of Standard Webhooks, which any sender of that form sets.

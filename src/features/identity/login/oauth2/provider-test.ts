@@ -84,11 +84,20 @@ function issuerFindings(issuer: string, said: unknown): ProviderFinding[] {
 function clientFindings({ key, projectId }: Provider, config: OAuth2Config, isKey: boolean): ProviderFinding[] {
   const { clientSecret } = config;
   const fix = `svc provider update ${key} --project ${projectId} --secret-file FILE`;
-  if (isKey && !isPrivateKey(clientSecret))
+  if (isKey) {
+    const message = 'The secret is no private key on the curve P-256.';
+    return isPrivateKey(clientSecret) ? [] : [{ code: 'secret_invalid', level: 'error', message, fix }];
+  }
+  if (clientSecret === '')
     return [
-      { code: 'secret_invalid', level: 'error', message: 'The secret is no private key on the curve P-256.', fix },
+      {
+        code: 'secret_absent',
+        level: 'warning',
+        message: 'There is no client secret. Logins work only if the application is a public client at the provider.',
+        fix,
+      },
     ];
-  if (!isKey && clientSecret !== clientSecret.trim())
+  if (clientSecret !== clientSecret.trim())
     return [
       { code: 'secret_padded', level: 'warning', message: 'The client secret begins or ends with white space.', fix },
     ];
