@@ -1,12 +1,25 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, SocketAddress } from 'node:net';
 
 /** An IPv4 address that is mapped into IPv6, as IPv4. */
 function plain(address: string): string {
   return address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.)/i, '') : address;
 }
 
-/** Finds a client's address: the peer's or, behind trusted proxies, the last one of `X-Forwarded-For` that is no trusted proxy. */
+/** The address that an entry of `X-Forwarded-For` names, with or without a port, brackets and quotes; undefined where it names none. */
+function addressOf(entry: string): string | undefined {
+  const text = entry.trim().replace(/^"(.*)"$/, '$1');
+  const [, inBrackets, beforePort] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(text) ?? [];
+  const address = inBrackets ?? beforePort ?? text;
+  const family = isIP(address);
+  if (family === 0) return undefined;
+  return family === 4 ? address : plain(new SocketAddress({ address, family: 'ipv6' }).address);
+}
+
+/**
+ * Finds a client's address: the peer's or, behind trusted proxies, the last one of `X-Forwarded-For` that is no trusted proxy. What stands
+ * before an entry that names no address may come from the client, so the proxy that wrote such an entry is taken for the client.
+ */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const trusted = new BlockList();
   for (const cidr of trustedProxies) {
@@ -18,13 +31,15 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
     return family !== 0 && trusted.check(address, family === 6 ? 'ipv6' : 'ipv4');
   };
   return (request) => {
-    const peer = plain(request.socket.remoteAddress ?? '');
-    if (trustedProxies.length === 0 || !isTrusted(peer)) return peer;
-    const forwarded = String(request.headers['x-forwarded-for'] ?? '')
-      .split(',')
-      .map((part) => plain(part.trim()))
-      .filter((part) => isIP(part) !== 0);
-    return forwarded.findLast((address) => !isTrusted(address)) ?? forwarded[0] ?? peer;
+    let client = plain(request.socket.remoteAddress ?? '');
+    if (trustedProxies.length === 0) return client;
+    const entries = String(request.headers['x-forwarded-for'] ?? '').split(',');
+    while (isTrusted(client)) {
+      const before = addressOf(entries.pop() ?? '');
+      if (before === undefined) break;
+      client = before;
+    }
+    return client;
   };
 }
 
