@@ -64,19 +64,20 @@ export function createContentReader(
       cause,
     });
   };
+  const logFailed = (code: string): void => log.error('files.read-failed', { code });
   const asFailure = async (error: unknown, file: FileRow): Promise<unknown> => {
     if (error instanceof ObjectNotFoundError) return missing(file, error);
     if (error instanceof ObjectDamagedError) return damaged(file, error);
     const code = error instanceof FileStoreError ? error.code : errorCode(error);
     // A stream that breaks off has the error of the system.
     if (!(error instanceof FileStoreError) && !isOfSystem(code)) return error;
-    log.error('files.read-failed', { code });
+    logFailed(code);
     return new Failure('general_unavailable', { cause: error });
   };
   /** As the system calls it: the stream of a file ends with its client, too, and that is no failure of the disk. */
   const logFailedDisk = (error: unknown): void => {
     const code = errorCode(error);
-    if (isOfSystem(code) && !endsOfClients.has(code)) log.error('files.read-failed', { code });
+    if (isOfSystem(code) && !endsOfClients.has(code)) logFailed(code);
   };
   const iterate = async (project: Project, file: FileRow, start: number, end: number) => {
     const [first, ...rest] = await partsOf(file, start, end);
