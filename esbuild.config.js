@@ -2,7 +2,7 @@
 // What is loaded at its first use stays a file of its own. Types are checked by `npm run typecheck`, not here.
 import { rmSync } from 'node:fs';
 import { build } from 'esbuild';
-import { externalPackages } from './external-packages.js';
+import { externalPackages, knexBundle } from './external-packages.js';
 
 rmSync('dist', { recursive: true, force: true });
 /** Zod brings its messages in 64 languages, and none but English is ever used; they would take a tenth of a start. */
@@ -31,17 +31,4 @@ await build({
   },
 });
 
-// Where require('knex') of dist/ looks first. Its 150 files take three times as long to load one by one, in every command.
-await build({
-  entryPoints: ['knex'],
-  outfile: 'dist/node_modules/knex/index.js',
-  bundle: true,
-  format: 'cjs',
-  platform: 'node',
-  target: 'node20.19',
-  // Drivers, of which it is given none: it only compiles.
-  external: [
-    ...['sqlite3', 'better-sqlite3', 'pg', 'pg-native', 'pg-query-stream', 'mysql', 'mysql2', 'mariadb', 'mssql'],
-    ...['oracledb', 'tedious'],
-  ],
-});
+await build({ ...knexBundle, outfile: 'dist/node_modules/knex/index.js' });

@@ -45,12 +45,12 @@ const outsideOperations: Readonly<Record<number, string>> = {
 /** Judges answers by an OpenAPI document. */
 export function createJudge(document: OpenApiDocument) {
   // That the schemas are such is a test of its own, in test/contract/openapi.test.ts; here it would take a quarter of a second in each file.
-  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true, validateSchema: false });
+  // Nor is the code that judges worth an optimisation: most of it runs a few times.
+  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true, validateSchema: false, code: { optimize: false } });
   formats.default(ajv);
-  ajv.addVocabulary(['components']);
   const { schemas, responses } = document.components;
-  const components = { schemas: Object.fromEntries(Object.entries(schemas).map(([id, shape]) => [id, closed(shape)])) };
-  components.schemas.Error = schemas.Error ?? {};
+  // Each is compiled once, when the first operation names it.
+  for (const [id, shape] of Object.entries(schemas)) ajv.addSchema(id === 'Error' ? named(shape) : closed(shape), id);
   const compiled = new Map<string, ValidateFunction>();
   const operations = Object.entries(document.paths)
     .map(([template, methods]) => ({ template, methods, pattern: patternOf(template) }))
@@ -68,7 +68,7 @@ export function createJudge(document: OpenApiDocument) {
   const validator = (key: string, schema: Json, status: number): ValidateFunction => {
     const known = compiled.get(key);
     if (known !== undefined) return known;
-    const made = ajv.compile({ ...(status < 400 ? closed(schema) : schema), components });
+    const made = ajv.compile(status < 400 ? closed(schema) : named(schema));
     compiled.set(key, made);
     return made;
   };
@@ -174,11 +174,16 @@ function headersOf(lines: readonly string[]): Record<string, string> {
 
 /** The same shape without room for members that are not declared: a server may add some later, this one has none to hide. */
 function closed(schema: Json): Json {
-  const copy: Json = JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
+  const copy: Json = JSON.parse(JSON.stringify(named(schema)), (_, value: unknown) => {
     if (typeof value !== 'object' || value === null || !('properties' in value) || !('type' in value)) return value;
     return 'additionalProperties' in value ? value : { ...value, additionalProperties: false };
   });
   return copy;
+}
+
+/** The same shape that refers to others by their names alone. */
+function named(schema: Json): Json {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/components/schemas/', '"$ref":"'));
 }
 
 function patternOf(template: string): RegExp {
