@@ -17,7 +17,6 @@ const withoutDatabase = ['test/contract/', 'test/repo/', 'test/without-database/
 
 /** They start first, in this order: a file that takes a minute and starts last would run alone at the end. The others take some seconds. */
 const longest = [
-  'test/hostile/hostile.test.ts',
   'test/cli/walk.test.ts',
   'test/webhooks/two-servers.test.ts',
   'test/documents/large-answers.test.ts',

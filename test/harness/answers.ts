@@ -52,15 +52,20 @@ export function createJudge(document: OpenApiDocument) {
   // Each is compiled once, when the first operation names it.
   for (const [id, shape] of Object.entries(schemas)) ajv.addSchema(id === 'Error' ? named(shape) : closed(shape), id);
   const compiled = new Map<string, ValidateFunction>();
-  const operations = Object.entries(document.paths)
-    .map(([template, methods]) => ({ template, methods, pattern: patternOf(template) }))
-    // Where two templates fit a path, the one with fewer parameters is meant.
-    .sort((a, b) => a.template.split('{').length - b.template.split('{').length);
+  // By their number of segments, as there are hundreds and each answer looks for its own.
+  const operations = new Map<number, { methods: OpenApiDocument['paths'][string]; pattern: RegExp }[]>();
+  // Where two templates fit a path, the one with fewer parameters is meant.
+  const paths = Object.entries(document.paths).sort(([a], [b]) => a.split('{').length - b.split('{').length);
+  for (const [template, methods] of paths) {
+    const length = template.split('/').length;
+    operations.set(length, [...(operations.get(length) ?? []), { methods, pattern: patternOf(template) }]);
+  }
 
   const find = (method: string, path: string): OpenApiOperation | undefined => {
     const below = path.replace(/^\/v1(?=\/|$)/, '') || '/';
     const name = (method === 'HEAD' ? 'GET' : method).toLowerCase();
-    const found = operations.find(({ methods, pattern }) => methods[name] !== undefined && pattern.test(below));
+    const alike = operations.get(below.split('/').length) ?? [];
+    const found = alike.find(({ methods, pattern }) => methods[name] !== undefined && pattern.test(below));
     const operation = found?.methods[name];
     // As the document says of itself: operations of the installation answer at the root too, and only those.
     return below === path && !operation?.tags.includes('operations') ? undefined : operation;
