@@ -1,10 +1,19 @@
 // The test files as Node.js can run them: bundled once for the whole run, so that not every one of them asks tsx for seven hundred files.
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { externalPackages, knexBundle } from '../external-packages.js';
 import { root } from './harness/checkout.js';
 
-/** Builds test files, by their paths from the root, into a fresh folder and returns it; each keeps its path there, with the ending `.js`. */
+/** Packages for tests that every file loads, and which are bundled like those of the product. */
+const inEveryFile = ['ajv', 'ajv-formats'];
+
+/** Where a test file stands in the folder of the build. The runner sorts the files by name, so the name begins with the place in the order. */
+export function builtPath(file: string, at: number): string {
+  return `${String(at).padStart(4, '0')}/${file.replace(/\.ts$/, '')}`;
+}
+
+/** Builds test files, by their paths from the root and in the order in which they are to start, into a fresh folder and returns it. */
 export async function buildTests(files: readonly string[]): Promise<string> {
   const cache = join(root, 'node_modules/.cache');
   mkdirSync(cache, { recursive: true });
@@ -13,7 +22,7 @@ export async function buildTests(files: readonly string[]): Promise<string> {
   await build({
     absWorkingDir: root,
     entryPoints: [
-      ...files.map((file) => ({ in: file, out: file.replace(/\.ts$/, '') })),
+      ...files.map((file, at) => ({ in: file, out: builtPath(file, at) })),
       { in: 'test/harness/template.ts', out: 'test/harness/template' },
       // Images are converted in a process of its own, which is started from the file beside the code that starts it: all of that code
       // is in the folder itself, as the tests share it with the template.
@@ -22,7 +31,11 @@ export async function buildTests(files: readonly string[]): Promise<string> {
     outdir: folder,
     bundle: true,
     splitting: true,
-    packages: 'external',
+    external: [...externalPackages, ...packagesForTests(), 'pg-native'],
+    // Packages in CommonJS ask for Node's own modules by require().
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+    },
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
@@ -31,5 +44,12 @@ export async function buildTests(files: readonly string[]): Promise<string> {
     sourcesContent: false,
     logLevel: 'warning',
   });
+  await build({ ...knexBundle, absWorkingDir: root, outfile: join(folder, 'node_modules/knex/index.js') });
   return folder;
+}
+
+/** They stay outside: some ask for files beside their own, and few tests load them. */
+function packagesForTests(): string[] {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return Object.keys(devDependencies).filter((name) => !inEveryFile.includes(name));
 }

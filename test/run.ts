@@ -5,15 +5,35 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { buildTests } from './built.js';
+import { buildTests, builtPath } from './built.js';
 import { root } from './harness/checkout.js';
 import { startPostgres } from './harness/postgres.js';
 
 const databases = ['sqlite', 'postgres'] as const;
 type Database = (typeof databases)[number];
 
-/** These folders look at the repository, not at a database, and run beside SQLite only. */
-const withoutDatabase = ['test/contract/', 'test/repo/'];
+/** These folders look at the repository, or at parts that know no database, and run beside SQLite only. */
+const withoutDatabase = ['test/contract/', 'test/repo/', 'test/without-database/'];
+
+/** They start first, in this order: a file that takes a minute and starts last would run alone at the end. The others take some seconds. */
+const longest = [
+  'test/cli/walk.test.ts',
+  'test/webhooks/two-servers.test.ts',
+  'test/documents/large-answers.test.ts',
+  'test/repo/install.test.ts',
+  'test/repo/release.test.ts',
+  'test/faults/kill.test.ts',
+  'test/faults/postgres.test.ts',
+  'test/cli/documents.test.ts',
+  'test/cli/setup.test.ts',
+  'test/cli/doctor.test.ts',
+  'test/cli/loops.test.ts',
+  'test/cli/provider-saml.test.ts',
+  'test/documents/permissions.test.ts',
+  'test/documents/random-queries.test.ts',
+  'test/features/bounds.test.ts',
+  'test/hosted-pages/forms.test.ts',
+];
 
 const [first, ...rest] = process.argv.slice(2);
 const half = databases.find((database) => database === first);
@@ -25,7 +45,8 @@ const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8
   .filter((path) => path.endsWith('.test.ts'))
   .map((path) => `test/${path}`)
   .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
-  .sort();
+  .sort((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1));
+for (const path of longest) if (!existsSync(join(root, path))) throw new Error(`${path} is no test, but starts first`);
 
 let running: ChildProcess | undefined;
 let interruption: NodeJS.Signals | undefined;
@@ -81,7 +102,8 @@ async function run(database: Database, files: string[], settings: Record<string,
   const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=900000'];
   const environment = { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', SVC_TEST_DATABASE: database, ...settings };
   const shared = { SVC_TEST_TEMPLATE: migratedTemplate(environment), SVC_TEST_DOCUMENTS: folder };
-  running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...files.map(builtPath)], {
+  const paths = files.map((file) => join(built, `${builtPath(file, tests.indexOf(file))}.js`));
+  running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...paths], {
     cwd: root,
     env: { ...environment, ...shared },
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -99,8 +121,9 @@ function migratedTemplate(environment: NodeJS.ProcessEnv): string {
   return execFileSync(process.execPath, flags, { cwd: root, env: environment, encoding: 'utf8' });
 }
 
-function builtPath(file: string): string {
-  return join(built, file.replace(/\.ts$/, '.js'));
+function turnOf(file: string): number {
+  const at = longest.indexOf(file);
+  return at === -1 ? longest.length : at;
 }
 
 /** Without the settings of a server or database which the developer's shell happens to name. */

@@ -49,7 +49,7 @@ const proofs: Record<string, Proof> = {
   'REST and GraphQL': { says: 'yes', tests: ['documents/graphql-http', 'documents/sdk'], routes: ['POST /v1/graphql'] },
   'files with previews': {
     says: 'disk or S3',
-    tests: ['files/previews', 'files/stores'],
+    tests: ['files/previews', 'without-database/stores'],
     routes: ['GET /v1/storage/buckets/{}/files/{}/preview'],
   },
   realtime: {

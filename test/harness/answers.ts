@@ -45,22 +45,27 @@ const outsideOperations: Readonly<Record<number, string>> = {
 /** Judges answers by an OpenAPI document. */
 export function createJudge(document: OpenApiDocument) {
   // That the schemas are such is a test of its own, in test/contract/openapi.test.ts; here it would take a quarter of a second in each file.
-  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true, validateSchema: false });
+  // Nor is the code that judges worth an optimisation: most of it runs a few times.
+  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true, validateSchema: false, code: { optimize: false } });
   formats.default(ajv);
-  ajv.addVocabulary(['components']);
   const { schemas, responses } = document.components;
-  const components = { schemas: Object.fromEntries(Object.entries(schemas).map(([id, shape]) => [id, closed(shape)])) };
-  components.schemas.Error = schemas.Error ?? {};
+  // Each is compiled once, when the first operation names it.
+  for (const [id, shape] of Object.entries(schemas)) ajv.addSchema(id === 'Error' ? named(shape) : closed(shape), id);
   const compiled = new Map<string, ValidateFunction>();
-  const operations = Object.entries(document.paths)
-    .map(([template, methods]) => ({ template, methods, pattern: patternOf(template) }))
-    // Where two templates fit a path, the one with fewer parameters is meant.
-    .sort((a, b) => a.template.split('{').length - b.template.split('{').length);
+  // By their number of segments, as there are hundreds and each answer looks for its own.
+  const operations = new Map<number, { methods: OpenApiDocument['paths'][string]; pattern: RegExp }[]>();
+  // Where two templates fit a path, the one with fewer parameters is meant.
+  const paths = Object.entries(document.paths).sort(([a], [b]) => a.split('{').length - b.split('{').length);
+  for (const [template, methods] of paths) {
+    const length = template.split('/').length;
+    operations.set(length, [...(operations.get(length) ?? []), { methods, pattern: patternOf(template) }]);
+  }
 
   const find = (method: string, path: string): OpenApiOperation | undefined => {
     const below = path.replace(/^\/v1(?=\/|$)/, '') || '/';
     const name = (method === 'HEAD' ? 'GET' : method).toLowerCase();
-    const found = operations.find(({ methods, pattern }) => methods[name] !== undefined && pattern.test(below));
+    const alike = operations.get(below.split('/').length) ?? [];
+    const found = alike.find(({ methods, pattern }) => methods[name] !== undefined && pattern.test(below));
     const operation = found?.methods[name];
     // As the document says of itself: operations of the installation answer at the root too, and only those.
     return below === path && !operation?.tags.includes('operations') ? undefined : operation;
@@ -68,7 +73,7 @@ export function createJudge(document: OpenApiDocument) {
   const validator = (key: string, schema: Json, status: number): ValidateFunction => {
     const known = compiled.get(key);
     if (known !== undefined) return known;
-    const made = ajv.compile({ ...(status < 400 ? closed(schema) : schema), components });
+    const made = ajv.compile(status < 400 ? closed(schema) : named(schema));
     compiled.set(key, made);
     return made;
   };
@@ -174,11 +179,16 @@ function headersOf(lines: readonly string[]): Record<string, string> {
 
 /** The same shape without room for members that are not declared: a server may add some later, this one has none to hide. */
 function closed(schema: Json): Json {
-  const copy: Json = JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
+  const copy: Json = JSON.parse(JSON.stringify(named(schema)), (_, value: unknown) => {
     if (typeof value !== 'object' || value === null || !('properties' in value) || !('type' in value)) return value;
     return 'additionalProperties' in value ? value : { ...value, additionalProperties: false };
   });
   return copy;
+}
+
+/** The same shape that refers to others by their names alone. */
+function named(schema: Json): Json {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/components/schemas/', '"$ref":"'));
 }
 
 function patternOf(template: string): RegExp {

@@ -1,5 +1,5 @@
 // The real server on a free port over a real database, with a clock that can be moved and hashes that cost little.
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -154,7 +154,7 @@ async function start(
   const ports = new Set([listener.port]);
   const recorder = recordAnswers(ports);
   const origin = `http://127.0.0.1:${listener.port}`;
-  const judge = await judgeOf(appliance, neighbour, options.settings ?? {});
+  const judge = await judgeOf(appliance, neighbour);
   let verified = 0;
   let closing: Promise<void> | undefined;
   const siblings: TestAppliance[] = [];
@@ -207,18 +207,16 @@ async function ensureProject({ runtime, features }: Appliance, id: string): Prom
   });
 }
 
-const judges = new Map<string, Judge>();
+let judge: Judge | undefined;
 
 /**
- * The judge by the OpenAPI document of the server. Servers of the same settings have the same one, so that it is made once for them, in all
- * files of a run of `test/run.ts`: that takes a third of a second.
+ * The judge by the OpenAPI document of the server. Paths and shapes are the same whatever the settings, so that it is made once for all servers of
+ * a file, and the document once for all files of a run of `test/run.ts`: that takes a third of a second.
  */
-async function judgeOf(appliance: Appliance, project: Project, settings: ApplianceOptions['settings']): Promise<Judge> {
-  const key = createHash('sha256').update(JSON.stringify(settings)).digest('hex');
-  const known = judges.get(key);
-  if (known !== undefined) return known;
+async function judgeOf(appliance: Appliance, project: Project): Promise<Judge> {
+  if (judge !== undefined) return judge;
   const folder = process.env.SVC_TEST_DOCUMENTS;
-  const file = folder === undefined ? undefined : join(folder, `openapi-${key}.json`);
+  const file = folder === undefined ? undefined : join(folder, 'openapi.json');
   const kept = file !== undefined && existsSync(file);
   const text = kept ? readFileSync(file, 'utf8') : JSON.stringify(await appliance.describe(project));
   if (file !== undefined && !kept) {
@@ -226,7 +224,6 @@ async function judgeOf(appliance: Appliance, project: Project, settings: Applian
     writeFileSync(`${file}.${process.pid}`, text);
     renameSync(`${file}.${process.pid}`, file);
   }
-  const judge = createJudge(JSON.parse(text));
-  judges.set(key, judge);
+  judge = createJudge(JSON.parse(text));
   return judge;
 }
