@@ -70,6 +70,29 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     return account;
   };
 
+  /**
+   * Lets the caller take an address or a number. The answer tells whether somebody has it, so it is counted like a sign-up before it is looked
+   * for. It is not counted where the caller has it already, nor where it was free and all that the account had before is proved: a guesser
+   * would have to prove one for each free one that it finds.
+   */
+  const taking = async <T>(
+    call: UserCall,
+    given: { readonly email: string } | { readonly phone: string },
+    take: (unit: Unit, account: UserRecord) => Promise<T>,
+  ): Promise<T> => {
+    const [by, key] = [auditContextOf(call), { address: call.request.ip }];
+    const { account: known } = call.actor;
+    const isOwn = 'email' in given ? given.email === known.email : given.phone === known.phone;
+    const change = () =>
+      db.work(by, async (unit) => {
+        const account = await heldAsProved(unit, call);
+        const taken = await take(unit, account);
+        if (!isOwn && isProved(account)) await limits.forgive(unit, 'signup', key);
+        return taken;
+      });
+    return isOwn ? change() : limits.attempt(by, 'signup', key, change);
+  };
+
   const operations = implement(selfServiceApi, {
     signUp: async (call) => {
       const { project, body } = call;
@@ -99,8 +122,7 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
       const hash = first
         ? await userChanges.preparePassword(project, actor.account, body.email, body.password)
         : undefined;
-      const { changed, renewed } = await db.work(auditContextOf(call), async (unit) => {
-        const account = await heldAsProved(unit, call);
+      const { changed, renewed } = await taking(call, { email: body.email }, async (unit, account) => {
         await demandMaySet(unit, call, account);
         const changed = await userChanges.changeEmail(unit, project, account, body.email, hash);
         return {
@@ -114,8 +136,8 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     updatePhone: async (call) => {
       await proveSelf(call, call.body.password);
       return toUser(
-        await db.work(auditContextOf(call), async (unit) =>
-          userChanges.changePhone(unit, call.project, await heldAsProved(unit, call), call.body.phone),
+        await taking(call, { phone: call.body.phone }, (unit, account) =>
+          userChanges.changePhone(unit, call.project, account, call.body.phone),
         ),
       );
     },
@@ -165,4 +187,11 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     },
   });
   return { operations };
+}
+
+/** Whether a user has an address or a number, and none that nobody has proved or vouched for. */
+function isProved({ email, phone, ...account }: UserRecord): boolean {
+  if (email === null && phone === null) return false;
+  const isEmailProved = email === null || account.emailVerification || account.emailVouched;
+  return isEmailProved && (phone === null || account.phoneVerification || account.phoneVouched);
 }
