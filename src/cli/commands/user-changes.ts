@@ -35,8 +35,11 @@ const update = command({
     if (!hasPassword && [...Object.values(changes), ...Object.values(verified)].every((value) => value === undefined))
       throw usageError('There is nothing to change.', 'give at least one flag; svc user update --help lists them');
     const password = hasPassword ? valid(passwordText, 'The password', await readPassword(call)) : undefined;
-    const address = changes.email === undefined ? account.email : changes.email;
-    const hash = password === undefined ? undefined : await users.preparePassword(project, account, address, password);
+    const email = changes.email === undefined ? account.email : changes.email;
+    const hash =
+      password === undefined
+        ? undefined
+        : await users.preparePassword(project, account, { email, password, address: null });
     const changed = await call.work(project.id, async (unit) => {
       let user = await users.lockById(unit, project, account.id);
       if (changes.name !== undefined) user = await users.rename(unit, project, user, changes.name);

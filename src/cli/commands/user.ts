@@ -35,6 +35,7 @@ const create = command({
       phone: phone === undefined ? null : valid(phoneNumber, '--phone', phone),
       name: valid(displayName, '--name', args.text('--name') ?? ''),
       password: valid(passwordText, 'The password', await readPassword(call)),
+      address: null,
     };
     return shownUser(await features.userChanges.signUp(auditContext(project.id), project, input));
   },

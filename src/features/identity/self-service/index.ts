@@ -40,7 +40,7 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     const { project, actor, request } = call;
     const key = { account: proofKey(actor.id), address: request.ip };
     await limits.attempt(auditContextOf(call), 'login', key, async () => {
-      const { fits } = await users.verifyPassword(project, actor.account, password);
+      const { fits } = await users.verifyPassword(project, actor.account, password, request.ip);
       if (!fits) throw new Failure('user_invalid_credentials');
       await db.work(auditContextOf(call), (unit) => limits.forgive(unit, 'login', key));
     });
@@ -97,7 +97,8 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     signUp: async (call) => {
       const { project, body } = call;
       const { email, password, name } = body;
-      const input = { id: body.userId, email, password, name, locale: call.request.locale };
+      const { locale, ip: address } = call.request;
+      const input = { id: body.userId, email, password, name, locale, address };
       const isHidden = project.settings['signup.hideExisting'];
       return toUser(await userChanges[isHidden ? 'signUpHidden' : 'signUp'](auditContextOf(call), project, input));
     },
@@ -120,7 +121,7 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
       await demandMaySet(db, call, actor.account);
       if (!first) await provePassword(call, body.password);
       const hash = first
-        ? await userChanges.preparePassword(project, actor.account, body.email, body.password)
+        ? await userChanges.preparePassword(project, actor.account, { ...body, address: call.request.ip })
         : undefined;
       const { changed, renewed } = await taking(call, { email: body.email }, async (unit, account) => {
         await demandMaySet(unit, call, account);
@@ -144,7 +145,9 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     updatePassword: async (call) => {
       const { project, actor, body } = call;
       await proveSelf(call, body.oldPassword);
-      const hash = await userChanges.preparePassword(project, actor.account, actor.account.email, body.password);
+      const { email } = actor.account;
+      const given = { email, password: body.password, address: call.request.ip };
+      const hash = await userChanges.preparePassword(project, actor.account, given);
       return toUser(
         await db.work(auditContextOf(call), async (unit) =>
           userChanges.changePassword(unit, project, await heldAsProved(unit, call), hash, actor.session.id),
