@@ -43,7 +43,7 @@ export const limitClasses = {
     address: { count: 1200, seconds: 60 },
     summary: 'Health, metrics, published keys, preflights: what needs no project in a header',
   },
-  signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts' },
+  signup: { address: { count: 10, seconds: 3600 }, summary: 'New accounts, and asking for an address or a number' },
   anonymous: { address: { count: 30, seconds: 3600 }, summary: 'Anonymous logins, each a new account' },
   send: {
     account: { count: 3, seconds: 900 },

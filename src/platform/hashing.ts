@@ -3,6 +3,7 @@ import Scrypt from 'scrypt-kdf';
 import type { Clock } from './clock.js';
 import { parseForeign } from './foreign-hashes/hash.js';
 import { lazy } from './lazy.js';
+import { addressKey } from './limiter.js';
 import type { Metrics } from './metrics.js';
 import { createTaskQueue } from './task-queue.js';
 
@@ -35,12 +36,15 @@ export interface HashDescription {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** Hashes passwords, a bounded number at a time, so that reads keep threads and a flood of logins ends in 503 instead of memory. */
+/**
+ * Hashes passwords, a bounded number at a time, so that reads keep threads and a flood of logins ends in 503 instead of memory. Network
+ * addresses take turns, so that a flood from one holds no other up; null is the command line.
+ */
 export interface Hashing {
   /** A self-describing hash of a password in NFC. */
-  hash(password: string): Promise<string>;
+  hash(password: string, address: string | null): Promise<string>;
   /** Whether the password fits a hash of ours or a foreign one; with no hash at all it takes as long and is false. */
-  verify(password: string, hash: string | null): Promise<boolean>;
+  verify(password: string, hash: string | null, address: string | null): Promise<boolean>;
   /** Whether a hash was made with other parameters than the current ones. */
   isOutdated(hash: string): boolean;
   /** What a hash is, in the words of those who would check passwords against it elsewhere. */
@@ -75,12 +79,13 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
     const key = scryptKey(hash);
     return key !== undefined && Scrypt.viewParams(key).logN <= highestLogN && Scrypt.verify(key, password);
   };
+  const inTurn = <T>(address: string | null, task: () => Promise<T>) => queue(addressKey(address ?? ''), task);
   // What an unknown user's password is checked against: no password gives it, and checking takes what checking takes.
   const decoy = makeDecoy(parameters);
   return {
-    hash: (password) => queue(() => make(password)),
-    verify: (password, hash) =>
-      queue(async () => {
+    hash: (password, address) => inTurn(address, () => make(password)),
+    verify: (password, hash, address) =>
+      inTurn(address, async () => {
         const other = hash === null ? undefined : parseForeign(hash);
         if (hash !== null && other === undefined) return check(password, hash);
         // Most foreign hashes are cheaper than ours; the time must not tell a guesser that there is one.

@@ -1,8 +1,8 @@
 import { Failure } from '#src/contract/errors.js';
 import type { Clock } from './clock.js';
 
-/** Runs a task when its turn comes. Throws `general_unavailable` where too many wait, or where it has waited for too long. */
-type TaskQueue = <T>(task: () => Promise<T>) => Promise<T>;
+/** Runs a task of a caller when its turn comes. Throws `general_unavailable` where too many wait, or where it has waited for too long. */
+type TaskQueue = <T>(caller: string, task: () => Promise<T>) => Promise<T>;
 
 /** What a queue may hold. */
 interface TaskQueueBounds {
@@ -10,7 +10,7 @@ interface TaskQueueBounds {
   readonly name: string;
   /** Tasks that run at once. */
   readonly parallel: number;
-  /** Tasks that wait; a further one is refused. */
+  /** Tasks that wait. Where there are more, the last one of the caller who has most is refused. */
   readonly length: number;
   /** A task that has waited for longer is refused when its turn comes. */
   readonly longestWaitMs: number;
@@ -18,16 +18,23 @@ interface TaskQueueBounds {
   report?(running: number, waiting: number): void;
 }
 
-/** Runs tasks first in, first out, a few at a time; refuses with 503 when too many wait or one waited too long. */
+/** A task that waits. */
+interface Waiting {
+  readonly since: number;
+  readonly start: () => void;
+  readonly refuse: () => void;
+}
+
+/** Runs tasks a few at a time, callers in turn, each caller's in their order; refuses with 503 when too many wait or one waited too long. */
 export function createTaskQueue(bounds: TaskQueueBounds, clock: Clock): TaskQueue {
   const { name, parallel, length, longestWaitMs } = bounds;
-  const waiting: { readonly since: number; readonly start: () => void; readonly refuse: () => void }[] = [];
+  const line = createLine();
   let running = 0;
   const busy = () => new Failure('general_unavailable', { retryAfter: 1, cause: `${name} queue is full` });
-  const report = () => bounds.report?.(running, waiting.length);
+  const report = () => bounds.report?.(running, line.length());
   const next = () => {
     running -= 1;
-    for (let entry = waiting.shift(); entry !== undefined; entry = waiting.shift()) {
+    for (let entry = line.shift(); entry !== undefined; entry = line.shift()) {
       if (clock.monotonic() - entry.since <= longestWaitMs) {
         entry.start();
         break;
@@ -36,20 +43,19 @@ export function createTaskQueue(bounds: TaskQueueBounds, clock: Clock): TaskQueu
     }
     report();
   };
-  return async (task) => {
+  const wait = (caller: string) =>
+    new Promise<void>((resolve, reject) => {
+      const start = () => {
+        running += 1;
+        resolve();
+      };
+      line.push(caller, { since: clock.monotonic(), start, refuse: () => reject(busy()) });
+      if (line.length() > length) line.popOfLongest()?.refuse();
+      report();
+    });
+  return async (caller, task) => {
     if (running >= parallel) {
-      if (waiting.length >= length) throw busy();
-      await new Promise<void>((resolve, reject) => {
-        waiting.push({
-          since: clock.monotonic(),
-          start: () => {
-            running += 1;
-            resolve();
-          },
-          refuse: () => reject(busy()),
-        });
-        report();
-      });
+      await wait(caller);
     } else {
       running += 1;
       report();
@@ -59,5 +65,40 @@ export function createTaskQueue(bounds: TaskQueueBounds, clock: Clock): TaskQueu
     } finally {
       next();
     }
+  };
+}
+
+/** What waits, by callers in the order of their turns. */
+function createLine() {
+  const byCaller = new Map<string, Waiting[]>();
+  let length = 0;
+  const remove = (caller: string, entries: Waiting[], entry: Waiting | undefined): Waiting | undefined => {
+    if (entry !== undefined) length -= 1;
+    if (entries.length === 0) byCaller.delete(caller);
+    return entry;
+  };
+  return {
+    length: () => length,
+    push: (caller: string, entry: Waiting): void => {
+      const entries = byCaller.get(caller);
+      if (entries === undefined) byCaller.set(caller, [entry]);
+      else entries.push(entry);
+      length += 1;
+    },
+    /** The first one of the caller whose turn it is; the next turn of that caller comes after those of all others. */
+    shift: (): Waiting | undefined => {
+      const [first] = byCaller;
+      if (first === undefined) return undefined;
+      const [caller, entries] = first;
+      byCaller.delete(caller);
+      byCaller.set(caller, entries);
+      return remove(caller, entries, entries.shift());
+    },
+    /** The last one of the caller who has most; of several such callers, the one whose turn comes last. */
+    popOfLongest: (): Waiting | undefined => {
+      let longest: [string, Waiting[]] | undefined;
+      for (const one of byCaller) if (one[1].length >= (longest?.[1].length ?? 0)) longest = one;
+      return longest && remove(...longest, longest[1].pop());
+    },
   };
 }

@@ -170,7 +170,7 @@ test('what follows a commit follows no rollback', async () => {
 const waits: [string, () => Promise<unknown>][] = [
   ['a timer', () => sleep(20)],
   ['a timer of nothing', () => new Promise((resolve) => setTimeout(resolve, 0))],
-  ['a hash', () => hashing.hash('password')],
+  ['a hash', () => hashing.hash('password', null)],
   ['the network', () => fetch(receiver.origin)],
   ['the database itself, past the unit', () => db.one(statement(runtime, 'select 1 as one'))],
   ['a unit inside', () => db.work(by, async (unit) => insert(unit, crypto.randomUUID()))],

@@ -1,7 +1,7 @@
 // How often a password may be guessed, and how often accounts may be made, with the product's own numbers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aLoggedInUser, aPerson, aServerKey, aUser, signUpBody } from '../harness/actors.js';
+import { aLoggedInUser, aPerson, aServerKey, aUser, logIn, signUpBody } from '../harness/actors.js';
 import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { type Answer, type Client, createClient } from '../harness/client.js';
 import { minute } from '../harness/clock.js';
@@ -21,9 +21,20 @@ function from(address: string, of: TestAppliance = target): Client {
   return createClient(of, { headers: { 'X-Forwarded-For': address } });
 }
 /** A user who signed up from an address of its own. */
-function user(of: TestAppliance = target) {
+function user(of: TestAppliance = target, given: { readonly password?: string } = {}) {
   addresses += 1;
-  return aUser(of, {}, { headers: { 'X-Forwarded-For': `203.0.113.${addresses}` } });
+  return aUser(of, given, { headers: { 'X-Forwarded-For': `203.0.113.${addresses}` } });
+}
+const password = 'one password for all';
+/** A logged-in user who signed up from one address and goes on from another. */
+async function member() {
+  const person = await user(target, { password });
+  addresses += 1;
+  return logIn(target, person, { headers: { 'X-Forwarded-For': `203.0.113.${addresses}` } });
+}
+async function anAnonymous(client: Client): Promise<Client> {
+  const { secret } = (await client.post('/account/sessions/anonymous')).expect(201).body;
+  return client.with({ session: String(secret) });
 }
 const guess = (client: Client, email: string): Promise<Answer> => client.post(path, { email, password: 'wrong guess' });
 async function guesses(count: number, make: (index: number) => Promise<Answer>): Promise<number[]> {
@@ -123,6 +134,58 @@ test('ten accounts an hour from one address', async () => {
   assert.deepEqual(await guesses(11, signUp), [...times(10, 201), 429]);
   target.clock.advance(6 * minute);
   assert.deepEqual(await guesses(2, signUp), [201, 429]);
+});
+
+test('asking whose an address is by taking it is as slow as signing up', async () => {
+  const { email } = await user();
+  for (const [who, open] of [
+    ['a guest', () => anAnonymous(stranger())],
+    ['a user', async () => (await member()).client],
+  ] as const) {
+    const client = await open();
+    const ask = (value: string) => client.patch('/account/email', { email: value, password });
+    assert.deepEqual(await guesses(10, () => ask(email)), times(10, 409), who);
+    const refused = (await ask(email)).refused(429, limited);
+    assert.ok(Number(refused.headers.get('Retry-After')) > 300, who);
+    // Not even that an address is free is told then, and no more sign-ups are left.
+    (await ask(aPerson().email)).refused(429, limited);
+    (await client.post('/account', signUpBody(aPerson()))).refused(429, limited);
+    target.clock.advance(6 * minute);
+    (await ask(email)).refused(409, 'user_email_already_exists');
+    (await ask(email)).refused(429, limited);
+  }
+});
+
+test('asking whose a number is, too', async () => {
+  const holder = await member();
+  const phone = '+14155550142';
+  (await holder.client.patch('/account/phone', { phone, password })).expect(200);
+  const { client } = await member();
+  const ask = (value: string) => client.patch('/account/phone', { phone: value, password });
+  assert.deepEqual(await guesses(11, () => ask(phone)), [...times(10, 409), 429]);
+  (await ask('+14155550143')).refused(429, limited);
+});
+
+test('free addresses that are taken one after the other are counted too, but not by who has proved one', async () => {
+  const visitor = stranger();
+  const guest = await anAnonymous(visitor);
+  const take = (client: Client, email = aPerson().email) => client.patch('/account/email', { email, password });
+  const upgraded = aPerson();
+  (await take(guest, upgraded.email)).expect(200);
+  const { secret } = (await visitor.post(path, { email: upgraded.email, password })).expect(201).body;
+  const owner = visitor.with({ session: String(secret) });
+  assert.deepEqual(await guesses(10, () => take(owner)), [...times(9, 200), 429]);
+  const { id, client, email } = await member();
+  // The own one is no question.
+  assert.deepEqual(await guesses(12, () => take(client, email)), times(12, 200));
+  const key = await aServerKey(target);
+  const verify = () => key.client.patch(`/users/${id}/verification`, { emailVerification: true });
+  const taken = async () => {
+    (await verify()).expect(200);
+    return take(client);
+  };
+  assert.deepEqual(await guesses(12, taken), times(12, 200));
+  assert.deepEqual(await guesses(11, () => take(client)), [...times(10, 200), 429]);
 });
 
 test('the numbers are settings, and the request limits can be switched off', async () => {

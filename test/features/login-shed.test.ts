@@ -71,6 +71,27 @@ test('a wrong password among the storm is counted where it was judged, and nowhe
   assert.deepEqual(await counted(), { '198.51.100.2': judged, [email]: judged });
 });
 
+test('a burst from one address that fills the queue holds up nobody else for longer than a few hashes', async () => {
+  const people = [await aUser(target), await aUser(target), await aUser(target)];
+  let judged = 0;
+  const burst = Array.from({ length: 2 * storm }, async (_, index) => {
+    const guess = { email: `nobody${index}@mail.example`, password: 'a wrong guess' };
+    const { status } = await from('198.51.100.3').post(path, guess);
+    if (status === 401) judged += 1;
+    return status;
+  });
+  // The first one that is shed tells that the queue is full.
+  await Promise.any(burst.map(async (status) => assert.equal(await status, 503)));
+  for (const [index, { email, password }] of people.entries()) {
+    const before = judged;
+    (await from(`198.51.100.${10 + index}`).post(path, { email, password })).expect(201);
+    // One round that runs, one that has its turn, and the one of the login itself; the last of them may end together.
+    const meanwhile = (judged - before) / Math.max(1, availableParallelism() - 1);
+    assert.ok(meanwhile <= 4, `the login waited for ${meanwhile} hashes of the burst`);
+  }
+  await Promise.all(burst);
+});
+
 test('proofs of the current password and sign-ups that are shed are not counted either', async () => {
   const own = await startAppliance({
     hashParameters,

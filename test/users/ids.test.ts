@@ -51,7 +51,7 @@ for (const [who, remove] of Object.entries(deletions)) {
       value.refused(409, 'user_already_exists');
       assert.deepEqual(recorded, nothing);
     }
-    const given = { ...aPerson(), id, phone: null };
+    const given = { ...aPerson(), id, phone: null, address: null };
     await assert.rejects(features.userChanges.signUp(operator, target.project, given), (error) => {
       assert.ok(error instanceof Failure);
       return error.type === 'user_already_exists';

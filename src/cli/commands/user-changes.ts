@@ -37,8 +37,11 @@ const update = command({
     const password = hasPassword
       ? valid(passwordText, 'The password', await readPassword(call, async () => undefined))
       : undefined;
-    const address = changes.email === undefined ? account.email : changes.email;
-    const hash = password === undefined ? undefined : await users.preparePassword(project, account, address, password);
+    const email = changes.email === undefined ? account.email : changes.email;
+    const hash =
+      password === undefined
+        ? undefined
+        : await users.preparePassword(project, account, { email, password, address: null });
     const changed = await call.work(project.id, async (unit) => {
       let user = await users.lockById(unit, project, account.id);
       if (changes.name !== undefined) user = await users.rename(unit, project, user, changes.name);

@@ -49,6 +49,7 @@ const create = command({
       phone: phone === undefined ? null : valid(phoneNumber, '--phone', phone),
       name,
       password: valid(passwordText, 'The password', await readPassword(call, problem)),
+      address: null,
     };
     return shownUser(await features.userChanges.signUp(auditContext(project.id), project, input));
   },

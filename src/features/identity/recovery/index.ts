@@ -37,7 +37,11 @@ export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'
           throw recoveries.refuse(unit, named?.id, request.ip);
         });
       if (!account.status) throw new Failure('user_blocked');
-      const passwordHash = await userChanges.preparePassword(project, account, account.email, password);
+      const passwordHash = await userChanges.preparePassword(project, account, {
+        email: account.email,
+        password,
+        address: request.ip,
+      });
       const redeemed = await db.work(auditContextOf(call), async (unit) => {
         const redemption = { userId: account.id, secret, passwordHash, ip: request.ip, actor };
         const completed = await recoveries.complete(unit, project, redemption);

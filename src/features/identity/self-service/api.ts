@@ -90,7 +90,12 @@ export const selfServiceApi = declare({
     body: z.object({ phone: phoneNumber, password: passwordText }),
     status: 200,
     reply: json(userShape),
-    errors: ['user_invalid_credentials', 'user_challenge_required', 'user_phone_already_exists'],
+    errors: [
+      'user_invalid_credentials',
+      'user_challenge_required',
+      'user_phone_already_exists',
+      'general_rate_limit_exceeded',
+    ],
   },
   updatePassword: {
     ...common,

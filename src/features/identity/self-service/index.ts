@@ -40,7 +40,7 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     const { project, actor, request } = call;
     const key = { account: proofKey(actor.id), address: request.ip };
     await limits.attempt(auditContextOf(call), 'login', key, async () => {
-      const { fits } = await users.verifyPassword(project, actor.account, password);
+      const { fits } = await users.verifyPassword(project, actor.account, password, request.ip);
       if (!fits) throw new Failure('user_invalid_credentials');
       await db.work(auditContextOf(call), (unit) => limits.forgive(unit, 'login', key));
     });
@@ -70,11 +70,35 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     return account;
   };
 
+  /**
+   * Lets the caller take an address or a number. The answer tells whether somebody has it, so it is counted like a sign-up before it is looked
+   * for. It is not counted where the caller has it already, nor where it was free and all that the account had before is proved: a guesser
+   * would have to prove one for each free one that it finds.
+   */
+  const taking = async <T>(
+    call: UserCall,
+    given: { readonly email: string } | { readonly phone: string },
+    take: (unit: Unit, account: UserRecord) => Promise<T>,
+  ): Promise<T> => {
+    const [by, key] = [auditContextOf(call), { address: call.request.ip }];
+    const { account: known } = call.actor;
+    const isOwn = 'email' in given ? given.email === known.email : given.phone === known.phone;
+    const change = () =>
+      db.work(by, async (unit) => {
+        const account = await heldAsProved(unit, call);
+        const taken = await take(unit, account);
+        if (!isOwn && isProved(account)) await limits.forgive(unit, 'signup', key);
+        return taken;
+      });
+    return isOwn ? change() : limits.attempt(by, 'signup', key, change);
+  };
+
   const operations = implement(selfServiceApi, {
     signUp: async (call) => {
       const { project, body } = call;
       const { email, password, name } = body;
-      const input = { id: body.userId, email, password, name, locale: call.request.locale };
+      const { locale, ip: address } = call.request;
+      const input = { id: body.userId, email, password, name, locale, address };
       const isHidden = project.settings['signup.hideExisting'];
       return toUser(await userChanges[isHidden ? 'signUpHidden' : 'signUp'](auditContextOf(call), project, input));
     },
@@ -97,10 +121,9 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
       await demandMaySet(db, call, actor.account);
       if (!first) await provePassword(call, body.password);
       const hash = first
-        ? await userChanges.preparePassword(project, actor.account, body.email, body.password)
+        ? await userChanges.preparePassword(project, actor.account, { ...body, address: call.request.ip })
         : undefined;
-      const { changed, renewed } = await db.work(auditContextOf(call), async (unit) => {
-        const account = await heldAsProved(unit, call);
+      const { changed, renewed } = await taking(call, { email: body.email }, async (unit, account) => {
         await demandMaySet(unit, call, account);
         const changed = await userChanges.changeEmail(unit, project, account, body.email, hash);
         return {
@@ -114,15 +137,17 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     updatePhone: async (call) => {
       await proveSelf(call, call.body.password);
       return toUser(
-        await db.work(auditContextOf(call), async (unit) =>
-          userChanges.changePhone(unit, call.project, await heldAsProved(unit, call), call.body.phone),
+        await taking(call, { phone: call.body.phone }, (unit, account) =>
+          userChanges.changePhone(unit, call.project, account, call.body.phone),
         ),
       );
     },
     updatePassword: async (call) => {
       const { project, actor, body } = call;
       await proveSelf(call, body.oldPassword);
-      const hash = await userChanges.preparePassword(project, actor.account, actor.account.email, body.password);
+      const { email } = actor.account;
+      const given = { email, password: body.password, address: call.request.ip };
+      const hash = await userChanges.preparePassword(project, actor.account, given);
       return toUser(
         await db.work(auditContextOf(call), async (unit) =>
           userChanges.changePassword(unit, project, await heldAsProved(unit, call), hash, actor.session.id),
@@ -165,4 +190,11 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     },
   });
   return { operations };
+}
+
+/** Whether a user has an address or a number, and none that nobody has proved or vouched for. */
+function isProved({ email, phone, ...account }: UserRecord): boolean {
+  if (email === null && phone === null) return false;
+  const isEmailProved = email === null || account.emailVerification || account.emailVouched;
+  return isEmailProved && (phone === null || account.phoneVerification || account.phoneVouched);
 }

@@ -70,8 +70,9 @@ function createRecords({ db }: Pick<Runtime, 'db'>, userChanges: UserChanges, us
       return { total, users: found.map((account) => shown(project, account)) };
     },
     create: async (call) => {
-      const { userId: id, ...input } = call.body;
-      return shown(call.project, await userChanges.signUp(auditContextOf(call), call.project, { id, ...input }));
+      const { userId: id, ...body } = call.body;
+      const input = { id, ...body, address: call.request.ip };
+      return shown(call.project, await userChanges.signUp(auditContextOf(call), call.project, input));
     },
     get: async (call) => shown(call.project, await find(call)),
     delete: (call) =>
@@ -85,10 +86,10 @@ function createRecords({ db }: Pick<Runtime, 'db'>, userChanges: UserChanges, us
     updatePhone: (call) =>
       changed(call, (unit, account) => userChanges.changePhone(unit, call.project, account, call.body.number)),
     updatePassword: async (call) => {
-      const { project, body } = call;
+      const { project, body, request } = call;
       const account = await find(call);
-      const hash =
-        body.password === '' ? null : await userChanges.preparePassword(project, account, account.email, body.password);
+      const given = { email: account.email, password: body.password, address: request.ip };
+      const hash = body.password === '' ? null : await userChanges.preparePassword(project, account, given);
       return changed(call, (unit, current) => userChanges.changePassword(unit, project, current, hash));
     },
     updateLabels: (call) =>

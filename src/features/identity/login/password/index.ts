@@ -31,8 +31,13 @@ export const password: LoginMethod = {
 
 function createPasswordLogin({ db }: Pick<Runtime, 'db'>, { users, sessions, limits }: LoginToolkit) {
   /** The password again in the form of today; not now where hashing is busy, as the login is right without it. */
-  const renewHash = (project: Project, account: UserRecord, password: string): Promise<string | undefined> =>
-    users.hashPassword(project, account, password).catch((error: unknown) => {
+  const renewHash = (
+    project: Project,
+    account: UserRecord,
+    password: string,
+    ip: string,
+  ): Promise<string | undefined> =>
+    users.hashPassword(project, account, password, ip).catch((error: unknown) => {
       if (error instanceof Failure && error.type === 'general_unavailable') return undefined;
       throw error;
     });
@@ -40,8 +45,8 @@ function createPasswordLogin({ db }: Pick<Runtime, 'db'>, { users, sessions, lim
     const { project, request, body } = call;
     const { email, password } = body;
     const account = await users.findByEmail(db, project.id, email);
-    const { fits, outdated } = await users.verifyPassword(project, account, password);
-    const rehashed = outdated && account ? await renewHash(project, account, password) : undefined;
+    const { fits, outdated } = await users.verifyPassword(project, account, password, request.ip);
+    const rehashed = outdated && account ? await renewHash(project, account, password, request.ip) : undefined;
 
     return db.work(auditContextOf(call), async (unit) => {
       const refuse = (reason: string, type: ErrorType): never => {

@@ -39,7 +39,11 @@ export interface UserChanges extends SignUps, BackendChanges {
     keepSessionId?: string,
   ): Promise<UserRecord>;
   /** Throws Failure `password_policy_violation`; otherwise the stored form of a new password of this user. Not inside a unit of work. */
-  preparePassword(project: Project, user: UserRecord, email: string | null, password: string): Promise<string>;
+  preparePassword(
+    project: Project,
+    user: UserRecord,
+    given: { readonly email: string | null; readonly password: string; readonly address: string | null },
+  ): Promise<string>;
   /** Blocks a user and ends every session; their holders are told `user_blocked` while the block lasts. */
   block(unit: Unit, project: Project, user: UserRecord): Promise<UserRecord>;
   unblock(unit: Unit, project: Project, user: UserRecord): Promise<UserRecord>;
@@ -120,9 +124,9 @@ export function createUserChanges(runtime: Pick<Runtime, 'db' | 'random'>, deps:
       notify(unit, project, user, 'password-changed');
       return changed;
     },
-    preparePassword: async (project, user, email, password) => {
+    preparePassword: async (project, user, { email, password, address }) => {
       await users.checkPassword(password, { email, name: user.name, projectName: project.name });
-      return users.hashPassword(project, user, password);
+      return users.hashPassword(project, user, password, address);
     },
     block: async (unit, project, user) => {
       const changed = await users.update(unit, project.id, user, { status: false });

@@ -12,6 +12,8 @@ import type { Users } from '../service.js';
 /** A person who signs up. */
 interface SignUpInput extends Omit<NewUser, 'passwordHash'> {
   readonly password: string | null;
+  /** The network address that asks; null where it is the command line. */
+  readonly address: string | null;
 }
 
 /** A user who comes from another product. */
@@ -49,14 +51,14 @@ export function createSignUps(
   { users, courier, limits }: Deps,
 ): SignUps {
   /** Checks and hashes the password. Not inside a unit of work. */
-  const prepare = async (project: Project, { password, ...input }: SignUpInput): Promise<NewUser> => {
+  const prepare = async (project: Project, { password, address, ...input }: SignUpInput): Promise<NewUser> => {
     const { email, name } = input;
     const id = users.idOf(input.id);
     if (password !== null) await users.checkPassword(password, { email, name, projectName: project.name });
     return {
       ...input,
       id,
-      passwordHash: password === null ? null : await users.hashPassword(project, { id }, password),
+      passwordHash: password === null ? null : await users.hashPassword(project, { id }, password, address),
     };
   };
   /**

@@ -14,8 +14,8 @@ type UserId = Pick<UserRecord, 'id'>;
 export interface Passwords {
   /** Throws Failure `password_policy_violation`. Not inside a unit of work. */
   readonly checkPassword: PasswordPolicy['check'];
-  /** Hashes and seals a password. Not inside a unit of work. */
-  hashPassword(project: Project, user: UserId, password: string): Promise<string>;
+  /** Hashes and seals a password, when it is the turn of the network address that asks. Not inside a unit of work. */
+  hashPassword(project: Project, user: UserId, password: string, address: string | null): Promise<string>;
   /** Seals the hash of one user for another user. */
   rebindHash(project: Project, hash: string, from: UserId, to: UserId): string;
   /** Seals a hash that another product made. Throws Failure `general_argument_invalid` where checking it would cost too much. */
@@ -27,6 +27,7 @@ export interface Passwords {
     project: Project,
     user: UserRecord | undefined,
     password: string,
+    address: string | null,
   ): Promise<{ fits: boolean; outdated: boolean }>;
 }
 
@@ -45,7 +46,8 @@ export function createPasswords(
   };
   return {
     checkPassword: createPasswordPolicy(runtime).check,
-    hashPassword: async (project, user, password) => seal(project, user, await hashing.hash(password)),
+    hashPassword: async (project, user, password, address) =>
+      seal(project, user, await hashing.hash(password, address)),
     rebindHash: (project, hash, from, to) =>
       from.id === to.id ? hash : seal(project, to, sealing.open(project.id, project.dataKey, aadOf(from), hash)),
     adoptHash: (project, user, hash) => {
@@ -58,9 +60,9 @@ export function createPasswords(
       const hash = hashOf(project, user);
       return hash === null ? undefined : hashing.describe(hash);
     },
-    verifyPassword: async (project, user, password) => {
+    verifyPassword: async (project, user, password, address) => {
       const hash = user === undefined ? null : hashOf(project, user);
-      const fits = await hashing.verify(password, hash);
+      const fits = await hashing.verify(password, hash, address);
       return { fits, outdated: fits && hash !== null && hashing.isOutdated(hash) };
     },
   };
