@@ -4,6 +4,7 @@ import { toProject } from '#src/features/index.js';
 import { command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
+import { withFreeId } from '../free-project-id.js';
 import { readSmallFile } from '../input.js';
 import { columns, pairs } from '../table.js';
 
@@ -22,8 +23,11 @@ const create = command({
   needs: 'appliance',
   run: async ({ args, runtime, features, work }) => {
     const name = args.argument('NAME');
-    const input = { id: args.text('--id') ?? (await features.projects.proposeId(runtime.db, name)), name };
-    const project = await work(input.id, (unit) => features.projects.create(unit, input));
+    const withId = (id: string) => work(id, (unit) => features.projects.create(unit, { id, name }));
+    const given = args.text('--id');
+    const project = await (given === undefined
+      ? withFreeId({ ...features, reader: runtime.db }, name, withId)
+      : withId(given));
     return { ...shown(project, []), next: `svc apikey create --project ${project.id} --name backend --scopes all` };
   },
 });
