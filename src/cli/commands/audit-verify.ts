@@ -44,7 +44,7 @@ export const verify = command({
     if (args.text('--public-key') !== undefined)
       throw usageError('--public-key can only be used with --file.', 'leave it out, or add --file FILE');
     const projectId = args.text('--project');
-    if (projectId !== undefined && !(await features.audit.hasProject(projectId)))
+    if (projectId !== undefined && !(await features.projects.wasDeleted(runtime.db, projectId)))
       await features.projects.get(runtime.db, projectId);
     // Where that fails, the verification tells why.
     await features.audit.seal().catch(() => output.note('New entries could not be sealed.'));

@@ -104,7 +104,7 @@ const update = command({
 
 const remove = command({
   path: 'project delete',
-  summary: 'Deletes a project with its users, keys and everything else in it',
+  summary: 'Deletes a project with its users, keys and everything else in it. Its entries of the audit log stay',
   arguments: [idArgument],
   options: [{ flag: '--confirm', value: 'NAME', summary: 'id or name of the project, to confirm without a prompt' }],
   examples: ['svc project delete old-shop --confirm old-shop', 'svc project delete trial --confirm Trial --json'],
@@ -114,7 +114,11 @@ const remove = command({
     const question = `This deletes the project ${id} (${name}) with all its users, for good.`;
     await prompts.confirmByName(question, [id, name], args.text('--confirm'));
     await features.projects.remove(auditContext(id), id);
-    return { value: { $id: id, deleted: true }, text: `Project ${id} is deleted.` };
+    return {
+      value: { $id: id, deleted: true },
+      text: `Project ${id} is deleted. Its entries of the audit log stay, with addresses and names of its users.`,
+      next: `svc user erase USER --project ${id} erases those of a user`,
+    };
   },
 });
 
