@@ -32,7 +32,7 @@ export async function readPassword({ args, prompts }: ApplianceCall): Promise<st
   }
   return file === undefined
     ? prompts.askSecret('Password', '--password-stdin or --secret-file FILE')
-    : readSecretFile(file);
+    : readSecretFile(file, '--secret-file');
 }
 
 /** How a question or a report calls a user. */
