@@ -71,3 +71,24 @@ test('a pipe is read to its end', async () => {
   assert.equal((await place.svc([...user, '--secret-file', pipe])).code, 0);
   writer.kill();
 });
+
+test('audit verify --file says what is no export', async () => {
+  const directory = await place.svc(['audit', 'verify', '--file', place.dir]);
+  assert.equal(directory.code, 2, directory.err);
+  assert.match(directory.err, /is a directory\.\nnext: /);
+  for (const file of [huge, '/dev/zero']) {
+    const { code, err } = await place.svc(['audit', 'verify', '--file', file]);
+    assert.equal(code, 2, err);
+    assert.ok(err.includes(`${file} has a line of more than 4 MiB`), err);
+  }
+});
+
+test('an export onto a full disk says so', async () => {
+  await place.json(['database', 'create', 'Blog', '--project', 'shop', '--id', 'blog']);
+  const at = ['--project', 'shop', '--database', 'blog'];
+  await place.json(['collection', 'create', 'Posts', ...at, '--id', 'posts']);
+  await place.svc(['document', 'import', '-', ...at, '--collection', 'posts'], { input: '{}\n{}\n' });
+  const { code, err } = await place.svc(['document', 'export', '/dev/full', ...at, '--collection', 'posts']);
+  assert.equal(code, 1);
+  assert.match(err, /\/dev\/full cannot be written: the disk is full\.\nnext: make room /);
+});
