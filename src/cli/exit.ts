@@ -76,6 +76,7 @@ const otherOwner: OperatorHint = { fix: 'svc team add TEAM OTHER_USER --project 
 const operatorHints: Partial<Record<ErrorType, OperatorHint>> = {
   project_not_found: { message: 'There is no such project.', fix: 'svc project list' },
   project_already_exists: { fix: 'choose another --id, or look at it with svc project show ID' },
+  project_id_taken: { fix: 'choose another id; svc audit list --project ID shows what is left of the deleted project' },
   platform_not_found: { fix: 'svc platform list --project P' },
   platform_already_exists: { fix: 'svc platform list --project P' },
   signing_key_not_found: { fix: 'svc keys status' },

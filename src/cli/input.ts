@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { type Clock, instantOf } from '#src/platform/clock.js';
+import { FileTooLargeError, readSmall, utf8Text } from '#src/platform/files.js';
 import type { ParsedArgs } from './command.js';
 import { CommandError, usageError } from './exit.js';
 
@@ -54,36 +55,58 @@ export function wholeNumber(args: ParsedArgs, flag: `--${string}`, fallback: num
   throw usageError(`${flag} must be a whole number up to ${max}${gotten(text)}.`);
 }
 
-/** Everything on stdin. */
-export async function readStdinBytes(): Promise<Buffer> {
+/** Bytes that a secret and a file of settings may have, and the body of a delivery. */
+export const inputBytes = { secret: 65_536, file: 1_048_576, body: 16_777_216 } as const;
+
+/** Everything on stdin, of at most so many bytes; exit 2 for more. */
+export async function readStdinBytes(maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+  let bytes = 0;
+  for await (const chunk of process.stdin) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw tooLarge('stdin', maxBytes);
+    chunks.push(Buffer.from(chunk));
+  }
   return Buffer.concat(chunks);
 }
 
-/** The text on stdin, without the newline that ends it. */
+/** The text on stdin, without the newline that ends it; exit 2 where it is too long for a secret, or no UTF-8. */
 export async function readStdin(): Promise<string> {
-  return (await readStdinBytes()).toString('utf8').replace(/\r?\n$/, '');
+  return textOf(await readStdinBytes(inputBytes.secret), 'stdin');
 }
 
-/** A secret from a file, without the newline that ends it; exit 3 where there is no such file. */
-export function readSecretFile(file: string): string {
+/** The text of a file that a flag names, without the newline that ends it; exit 3 where there is no such file, and 2 for one too large or not UTF-8. */
+export function readSecretFile(file: string, flag: `--${string}`, maxBytes: number = inputBytes.secret): string {
+  return textOf(readFileOf(file, flag, maxBytes), `${flag} ${file}`);
+}
+
+/** The bytes of a file that a flag names; exit 3 where there is no such file, and 2 for a larger one. */
+export function readFileOf(file: string, flag: `--${string}`, maxBytes: number): Buffer {
   try {
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-  } catch {
-    throw unreadable(file);
+    return readSmall(file, maxBytes);
+  } catch (error) {
+    throw error instanceof FileTooLargeError ? tooLarge(`${flag} ${file}`, maxBytes) : unreadable(file);
   }
 }
 
 /** The content of a file of at most so many bytes; exit 3 where there is no such file, and 2 for a larger one. */
 export function readSmallFile(file: string, maxBytes: number): Buffer {
   try {
-    const stat = statSync(file);
-    if (stat.isFile() && stat.size <= maxBytes) return readFileSync(file);
-  } catch {
-    throw unreadable(file);
+    if (statSync(file).isFile()) return readSmall(file, maxBytes);
+  } catch (error) {
+    if (!(error instanceof FileTooLargeError)) throw unreadable(file);
   }
   throw usageError(`${file} is no file of at most ${maxBytes / 1024} KiB.`, 'give a smaller file');
+}
+
+function tooLarge(name: string, maxBytes: number): CommandError {
+  return usageError(`${name} has more than ${maxBytes / 1024} KiB.`, 'check that it is the right file');
+}
+
+function textOf(bytes: Buffer, name: string): string {
+  const text = utf8Text(bytes);
+  if (text === undefined) throw usageError(`${name} is not UTF-8.`, 'store it as UTF-8');
+  return text.replace(/\r?\n$/, '');
 }
 
 function unreadable(file: string): CommandError {

@@ -7,7 +7,7 @@ export function placeholdersOf({ command, args }: { readonly command: Command; r
   const given: Record<string, string | undefined> = {
     P: text('--project'),
     D: text('--database'),
-    ID: text('--id'),
+    ID: text('--id') ?? text('--project-id'),
     TEAM: text('--id'),
     KEY: text('--key'),
   };

@@ -106,6 +106,7 @@ export const errorCatalog = {
   platform_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of platforms.' },
   platform_not_found: { status: 404, message: 'There is no such platform.' },
   project_already_exists: { status: 409, message: 'A project with this id already exists.' },
+  project_id_taken: { status: 409, message: 'A deleted project had this id, and ids are never given again.' },
   project_key_expired: { status: 401, message: 'The server key has expired.' },
   project_logo_not_found: { status: 404, message: 'The project has no logo.' },
   project_not_found: { status: 404, message: 'There is no such project. Check the project header.' },

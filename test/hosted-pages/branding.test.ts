@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { contrastOf, paletteOf } from '#src/features/identity/hosted-pages/branding/palette.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
-import { recordedBy } from '../harness/database.js';
+import { recordedBy, rowsOf } from '../harness/database.js';
 import { lastMessageTo } from '../harness/messages.js';
 import { changeSettings } from '../harness/project.js';
 import { createPlainBrowser } from './browser.js';
@@ -167,18 +167,16 @@ test('only images are logos, and only small ones', async () => {
   });
 });
 
-test('the logo goes with its project: another one of the same id has none', async () => {
-  const create = () =>
-    runtime.db.work({ ...by, projectId: 'fleeting' }, (unit) =>
-      features.projects.create(unit, { id: 'fleeting', name: 'Fleeting' }),
-    );
-  const project = await create();
+test('the logo goes with its project', async () => {
+  const project = await runtime.db.work({ ...by, projectId: 'fleeting' }, (unit) =>
+    features.projects.create(unit, { id: 'fleeting', name: 'Fleeting' }),
+  );
   await runtime.db.work({ ...by, projectId: project.id }, (unit) => features.logos.set(unit, project, png));
   (await guest.get('/auth/logo?project=fleeting')).expect(200);
+  assert.equal((await rowsOf(target, 'project_logos', project.id)).length, 1);
   await features.projects.remove({ ...by, projectId: project.id }, project.id);
   (await guest.get('/auth/logo?project=fleeting')).refused(404, 'project_not_found');
-  await create();
-  (await guest.get('/auth/logo?project=fleeting')).refused(404, 'project_logo_not_found');
+  assert.deepEqual(await rowsOf(target, 'project_logos', project.id), []);
 });
 
 test('mails have the name of the pages too', async () => {

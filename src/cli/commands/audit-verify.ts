@@ -1,10 +1,12 @@
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { createReadStream, statSync } from 'node:fs';
 import { publicKeyOf, verifyExport } from '#src/features/index.js';
 import { type Call, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { CommandError, usageError } from '../exit.js';
 import { pairs } from '../table.js';
+
+/** Characters that a line of an export may have. */
+const maxLine = 4_194_304;
 
 /** What a verification found, of a database or of an export. */
 interface Verified {
@@ -44,7 +46,7 @@ export const verify = command({
     if (args.text('--public-key') !== undefined)
       throw usageError('--public-key can only be used with --file.', 'leave it out, or add --file FILE');
     const projectId = args.text('--project');
-    if (projectId !== undefined && !(await features.audit.hasProject(projectId)))
+    if (projectId !== undefined && !(await features.projects.wasDeleted(runtime.db, projectId)))
       await features.projects.get(runtime.db, projectId);
     // Where that fails, the verification tells why.
     await features.audit.seal().catch(() => output.note('New entries could not be sealed.'));
@@ -70,6 +72,8 @@ async function verifyFile({ args }: Call): Promise<CommandResult> {
   if (publicKey !== undefined && publicKeyOf(publicKey) === undefined)
     throw usageError('--public-key is not a public key.', 'give the 43 characters that svc audit verify prints');
   const file = args.text('--file') ?? '';
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
+    throw usageError(`${file} is a directory.`, 'name the file that svc audit export has written');
   const input = createReadStream(file, 'utf8');
   await new Promise<void>((resolve, reject) => {
     input.once('open', () => resolve());
@@ -79,8 +83,23 @@ async function verifyFile({ args }: Call): Promise<CommandResult> {
       ),
     );
   });
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
-  return shown(await verifyExport(lines, { publicKey, notedHead: args.text('--head') }));
+  return shown(await verifyExport(linesOf(input, file), { publicKey, notedHead: args.text('--head') }));
+}
+
+/** The lines of a file. Throws for one that no export has, instead of reading it to its end. */
+async function* linesOf(chunks: AsyncIterable<string>, file: string): AsyncGenerator<string, void, undefined> {
+  let rest = '';
+  for await (const chunk of chunks) {
+    const lines = (rest + chunk).split(/\r?\n/);
+    rest = lines.pop() ?? '';
+    yield* lines;
+    if (rest.length > maxLine)
+      throw usageError(
+        `${file} has a line of more than ${maxLine / 1_048_576} MiB, which no export has.`,
+        'name the file that svc audit export has written',
+      );
+  }
+  if (rest !== '') yield rest;
 }
 
 function shown({ entries, head, seq, publicKey, finding, erased, waiting }: Verified): CommandResult {

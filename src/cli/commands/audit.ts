@@ -159,10 +159,11 @@ function actorOf({ actorKind, actorId }: AuditEntry['row']): string {
   return actorId === '' ? actorKind : `${actorKind} ${actorId}`;
 }
 
-/** The project that is asked for: one that exists, or a deleted one of which the log has entries. */
+/** The project that is asked for: one that exists, or a deleted one. */
 async function projectOf({ args, runtime, features }: ApplianceCall): Promise<string | undefined> {
   const id = args.text('--project');
   if (id === undefined || (await features.audit.hasProject(id))) return id;
+  if (await features.projects.wasDeleted(runtime.db, id)) return id;
   return (await features.projects.get(runtime.db, id)).id;
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, statSync, type WriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, rmSync, statSync, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
@@ -9,6 +9,7 @@ import { newId, uniqueId } from '#src/contract/shapes.js';
 import { visible } from '#src/contract/visible.js';
 import { type ImportedDocument, printDocument, type TransferPlace } from '#src/features/index.js';
 import { similar } from '#src/platform/config/load.js';
+import { errorCode } from '#src/platform/files.js';
 import { parseJson } from '#src/platform/json.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import { count } from '../count.js';
@@ -54,30 +55,46 @@ const exportDocuments = command({
     const write = target === undefined ? writeOut : (text: string) => append(target, text);
     const progress = createProgress(output);
     let documents = 0;
-    let columns: Parameters<typeof csvHeader>[0] | undefined;
-    for await (const page of features.transfer.exported(place)) {
-      if (columns === undefined && format === 'csv') await write(csvHeader(page.attributes));
-      // What is added meanwhile has no column.
-      columns ??= page.attributes;
-      const fields = columns;
-      const lines = page.documents.map((document) => {
-        const text = printDocument(document).join('');
-        return format === 'csv' ? csvLine(parseJson(text) as Record<string, unknown>, fields) : `${text}\n`;
-      });
-      await write(lines.join(''));
-      documents += page.documents.length;
-      progress.show(count(documents, 'document'));
+    try {
+      for await (const { text, count: more } of exportedTexts(features.transfer.exported(place), format)) {
+        await write(text);
+        documents += more;
+        progress.show(count(documents, 'document'));
+      }
+      progress.clear();
+      if (target === undefined) return undefined;
+      await ended(target);
+    } catch (error) {
+      progress.clear();
+      // A part would look like an export.
+      if (target !== undefined && statSync(file, { throwIfNoEntry: false })?.isFile()) rmSync(file, { force: true });
+      throw error;
     }
-    progress.clear();
-    if (target === undefined) return undefined;
-    target.end();
-    await finished(target);
     return {
       value: { file, documents },
       text: `${count(documents, 'document')} ${documents === 1 ? 'is' : 'are'} in ${file}.`,
     };
   },
 });
+
+/** Pages of documents as they stand in the file. */
+async function* exportedTexts(
+  pages: ReturnType<ApplianceCall['features']['transfer']['exported']>,
+  format: DocumentFormat,
+): AsyncGenerator<{ readonly text: string; readonly count: number }, void, undefined> {
+  let columns: Parameters<typeof csvHeader>[0] | undefined;
+  for await (const page of pages) {
+    if (columns === undefined && format === 'csv') yield { text: csvHeader(page.attributes), count: 0 };
+    // What is added meanwhile has no column.
+    columns ??= page.attributes;
+    const fields = columns;
+    const lines = page.documents.map((document) => {
+      const text = printDocument(document).join('');
+      return format === 'csv' ? csvLine(parseJson(text) as Record<string, unknown>, fields) : `${text}\n`;
+    });
+    yield { text: lines.join(''), count: page.documents.length };
+  }
+}
 
 const importDocuments = command({
   path: 'document import',
@@ -287,8 +304,7 @@ async function reportOf({ args, output }: ApplianceCall, progress: Progress) {
     },
     end: async (): Promise<void> => {
       await tell(texts.rest());
-      target?.end();
-      if (target !== undefined) await finished(target);
+      if (target !== undefined) await ended(target);
     },
   };
 }
@@ -296,6 +312,8 @@ async function reportOf({ args, output }: ApplianceCall, progress: Progress) {
 async function opened(stream: WriteStream, file: string): Promise<WriteStream> {
   try {
     await once(stream, 'open');
+    // What fails later is told by the write that finds it.
+    stream.on('error', () => {});
     return stream;
   } catch {
     throw new CommandError(
@@ -308,5 +326,26 @@ async function opened(stream: WriteStream, file: string): Promise<WriteStream> {
 }
 
 async function append(stream: WriteStream, text: string): Promise<void> {
-  if (!stream.write(text)) await once(stream, 'drain');
+  if (stream.errored !== null) throw unwritten(stream, stream.errored);
+  try {
+    if (!stream.write(text)) await once(stream, 'drain');
+  } catch (error) {
+    throw unwritten(stream, error);
+  }
+}
+
+async function ended(stream: WriteStream): Promise<void> {
+  try {
+    stream.end();
+    await finished(stream);
+  } catch (error) {
+    throw unwritten(stream, error);
+  }
+}
+
+function unwritten({ path }: WriteStream, error: unknown): CommandError {
+  const code = errorCode(error);
+  const reason = ['ENOSPC', 'EDQUOT'].includes(code) ? 'the disk is full' : code;
+  const fix = 'make room or name a file on another disk, then run the command again';
+  return new CommandError('failed', 'file_not_written', `${path} cannot be written: ${reason}.`, fix);
 }

@@ -14,6 +14,7 @@ import { maskUrl } from '../database-url.js';
 import { prepareDirectories } from '../directories.js';
 import { CommandError, exitCodes, explain, usageError } from '../exit.js';
 import { chooseSettings } from '../first-settings.js';
+import { withFreeId } from '../free-project-id.js';
 import { valid } from '../input.js';
 import { load } from '../installation.js';
 import { Lines } from '../lines.js';
@@ -223,10 +224,12 @@ async function firstProject({ args, output }: Call, appliance: Appliance, name: 
     output.note(`There are projects already. To create another one: svc project create ${JSON.stringify(name)}`);
     return undefined;
   }
-  const id = args.text('--project-id') ?? (await features.projects.proposeId(runtime.db, name));
-  return runtime.db.work(operatorContext(appliance, id), async (unit) => {
-    const project: Project = await features.projects.create(unit, { id, name });
-    const input = { name: 'server', scopes: ['all'], expire: null };
-    return { project, key: await features.serverKeys.create(unit, id, input) };
-  });
+  const withId = (id: string) =>
+    runtime.db.work(operatorContext(appliance, id), async (unit) => {
+      const project: Project = await features.projects.create(unit, { id, name });
+      const input = { name: 'server', scopes: ['all'], expire: null };
+      return { project, key: await features.serverKeys.create(unit, id, input) };
+    });
+  const given = args.text('--project-id');
+  return given === undefined ? withFreeId({ ...features, reader: runtime.db }, name, withId) : withId(given);
 }

@@ -4,6 +4,7 @@ import { toProject } from '#src/features/index.js';
 import { command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
+import { withFreeId } from '../free-project-id.js';
 import { readSmallFile } from '../input.js';
 import { columns, pairs } from '../table.js';
 
@@ -22,8 +23,11 @@ const create = command({
   needs: 'appliance',
   run: async ({ args, runtime, features, work }) => {
     const name = args.argument('NAME');
-    const input = { id: args.text('--id') ?? (await features.projects.proposeId(runtime.db, name)), name };
-    const project = await work(input.id, (unit) => features.projects.create(unit, input));
+    const withId = (id: string) => work(id, (unit) => features.projects.create(unit, { id, name }));
+    const given = args.text('--id');
+    const project = await (given === undefined
+      ? withFreeId({ ...features, reader: runtime.db }, name, withId)
+      : withId(given));
     return { ...shown(project, []), next: `svc apikey create --project ${project.id} --name backend --scopes all` };
   },
 });
@@ -100,7 +104,7 @@ const update = command({
 
 const remove = command({
   path: 'project delete',
-  summary: 'Deletes a project with its users, keys and everything else in it',
+  summary: 'Deletes a project with its users, keys and everything else in it. Its entries of the audit log stay',
   arguments: [idArgument],
   options: [{ flag: '--confirm', value: 'NAME', summary: 'id or name of the project, to confirm without a prompt' }],
   examples: ['svc project delete old-shop --confirm old-shop', 'svc project delete trial --confirm Trial --json'],
@@ -110,7 +114,11 @@ const remove = command({
     const question = `This deletes the project ${id} (${name}) with all its users, for good.`;
     await prompts.confirmByName(question, [id, name], args.text('--confirm'));
     await features.projects.remove(auditContext(id), id);
-    return { value: { $id: id, deleted: true }, text: `Project ${id} is deleted.` };
+    return {
+      value: { $id: id, deleted: true },
+      text: `Project ${id} is deleted. Its entries of the audit log stay, with addresses and names of its users.`,
+      next: `svc user erase USER --project ${id} erases those of a user`,
+    };
   },
 });
 

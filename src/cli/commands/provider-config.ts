@@ -1,6 +1,6 @@
 import type { OptionSpec, ParsedArgs } from '../command.js';
 import { usageError } from '../exit.js';
-import { readSecretFile, readStdin, switchOption } from '../input.js';
+import { inputBytes, readSecretFile, readStdin, switchOption } from '../input.js';
 
 /** Flags of providers that can be given again later. */
 export const changeable = [
@@ -104,7 +104,7 @@ function samlConfig(text: Text): Record<string, unknown> {
   const [initiated, signing] = [text('--idp-initiated'), text('--sign-requests')];
   return {
     metadataUrl: url,
-    metadata: file === undefined ? undefined : readSecretFile(file),
+    metadata: file === undefined ? undefined : readSecretFile(file, '--metadata-file', inputBytes.file),
     entityId: text('--idp-entity-id'),
     ssoUrl: text('--sso-url'),
     certificates: certificates === undefined ? undefined : certificatesIn(certificates),
@@ -120,7 +120,9 @@ function samlConfig(text: Text): Record<string, unknown> {
 }
 
 function certificatesIn(file: string): string[] {
-  const found = readSecretFile(file).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
+  const found = readSecretFile(file, '--cert-file', inputBytes.file).match(
+    /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g,
+  );
   if (found === null) throw usageError(`${file} has no certificate in PEM.`, 'give the file with BEGIN CERTIFICATE');
   return found;
 }
@@ -143,7 +145,7 @@ async function secretOf(args: ParsedArgs): Promise<string | undefined> {
   if (file === undefined && !isPiped) return undefined;
   if (file !== undefined && isPiped)
     throw usageError('--secret-file and --secret-stdin exclude each other.', 'give one of them');
-  const secret = file === undefined ? await readStdin() : readSecretFile(file);
+  const secret = file === undefined ? await readStdin() : readSecretFile(file, '--secret-file');
   if (secret.trim() === '')
     throw usageError('The client secret is empty.', 'a client without a secret is added without these flags');
   return secret;

@@ -1,4 +1,6 @@
-import { command, projectOption } from '../command.js';
+import { Failure } from '#src/contract/errors.js';
+import { type ApplianceCall, command, projectOption } from '../command.js';
+import { CommandError, shellWord } from '../exit.js';
 import { pairs } from '../table.js';
 import { calledOf, userArgument } from './user-view.js';
 
@@ -11,7 +13,7 @@ export const erase = command({
     { ...userArgument, summary: 'id or e-mail address of the user, also of a deleted one to erase the rest' },
   ],
   options: [
-    projectOption,
+    { ...projectOption, summary: 'id of the project, also of a deleted one' },
     { flag: '--confirm', value: 'NAME', summary: 'id or e-mail address of the user, to confirm without a prompt' },
     { flag: '--no-vacuum', summary: 'leave bytes in free pages of the database, which are overwritten in time' },
   ],
@@ -20,19 +22,17 @@ export const erase = command({
     'svc user erase bob --project shop --confirm bob --no-vacuum --json',
   ],
   needs: 'appliance',
-  run: async ({ args, prompts, output, runtime, features, auditContext }) => {
-    const { erasure } = features;
-    const project = await features.projects.get(runtime.db, args.required('--project'));
+  run: async (call) => {
+    const { args, prompts, output, features } = call;
+    const projectId = args.required('--project');
     const asked = args.argument('USER');
-    const { id, account } = await erasure.find(project, asked);
-    const called = account === undefined ? `${id} (deleted)` : calledOf(account);
-    const names = [id, asked, ...(account?.email ? [account.email] : [])];
-    const question = `This erases the user ${called} of ${project.id} with everything stored about the person, for good.`;
-    await prompts.confirmByName(question, names, args.text('--confirm'));
-    const erased = await erasure.run(auditContext(project.id), project, id);
+    const { id, called, names, run } = await personOf(call, projectId, asked);
+    const question = `This erases the user ${called} of ${projectId} with everything stored about the person, for good.`;
+    await prompts.confirmByName(question, [id, asked, ...names], args.text('--confirm'));
+    const erased = await run();
     if (!args.isSet('--no-vacuum')) {
       output.note('Rewriting what is free in the database. Writes wait meanwhile.');
-      await erasure.scrub();
+      await features.erasure.scrub();
     }
     return {
       value: { $id: id, erased: true, ...erased },
@@ -47,3 +47,29 @@ export const erase = command({
     };
   },
 });
+
+/** The user, and what erases it: in a project, or in the log of a deleted one. */
+async function personOf({ runtime, features, auditContext }: ApplianceCall, projectId: string, asked: string) {
+  const { projects, erasure } = features;
+  const by = auditContext(projectId);
+  if (await projects.wasDeleted(runtime.db, projectId)) {
+    const id = await erasure.findInDeleted(projectId, asked).catch((error: unknown) => {
+      throw error instanceof Failure && error.type === 'user_not_found' ? unknownToLog(projectId) : error;
+    });
+    return { id, called: `${id} (deleted)`, names: [], run: () => erasure.runInDeleted(by, projectId, id) };
+  }
+  const project = await projects.get(runtime.db, projectId);
+  const { id, account } = await erasure.find(project, asked);
+  const called = account === undefined ? `${id} (deleted)` : calledOf(account);
+  return { id, called, names: account?.email ? [account.email] : [], run: () => erasure.run(by, project, id) };
+}
+
+function unknownToLog(projectId: string): CommandError {
+  const message = `The project ${projectId} is deleted, and the audit log has no entry about such a user.`;
+  return new CommandError(
+    'notFound',
+    'user_not_found',
+    message,
+    `svc audit list --project ${shellWord(projectId)} shows what is left`,
+  );
+}

@@ -36,7 +36,7 @@ export async function readPassword(
   }
   return file === undefined
     ? prompts.askNewSecret('Password', '--password-stdin or --secret-file FILE', problem)
-    : readSecretFile(file);
+    : readSecretFile(file, '--secret-file');
 }
 
 /** What is wrong with a new password of a user; undefined where nothing is. */

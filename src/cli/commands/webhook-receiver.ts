@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSigningSecret, verifyDelivery } from '#src/features/index.js';
 import { command, type ParsedArgs } from '../command.js';
 import { CommandError, usageError } from '../exit.js';
-import { duration, readSecretFile, readStdinBytes, valid, wholeNumber } from '../input.js';
+import { duration, inputBytes, readFileOf, readSecretFile, readStdinBytes, valid, wholeNumber } from '../input.js';
 import { pairs } from '../table.js';
 import { defaultToleranceSeconds, listenForWebhooks, type ReceivedRequest } from '../webhook-listener.js';
 
@@ -153,7 +152,7 @@ function demandSomethingToCheck(
 }
 
 function secretIn(file: string): string {
-  const secret = readSecretFile(file).trim();
+  const secret = readSecretFile(file, '--secret-file').trim();
   if (isSigningSecret(secret)) return secret;
   throw usageError(
     `${file} holds no signing secret: one is whsec_ and at least 24 bytes in base64.`,
@@ -163,17 +162,8 @@ function secretIn(file: string): string {
 
 async function bodyOf(args: ParsedArgs): Promise<Buffer> {
   const file = args.text('--body-file') ?? '-';
-  if (file === '-') return readStdinBytes();
-  try {
-    return readFileSync(file);
-  } catch {
-    throw new CommandError(
-      'notFound',
-      'file_not_found',
-      `${file} cannot be read.`,
-      'check the path and its permissions',
-    );
-  }
+  if (file === '-') return readStdinBytes(inputBytes.body);
+  return readFileOf(file, '--body-file', inputBytes.body);
 }
 
 function lineOf({ receivedAt, event, eventId, checks, status, error }: ReceivedRequest): string {

@@ -35,7 +35,7 @@ const inputOf = (args: ParsedArgs) => {
     url: args.text('--url'),
     events: names?.split(',').map((event) => event.trim()),
     authUsername: args.text('--auth-username'),
-    authPassword: file === undefined ? undefined : readSecretFile(file),
+    authPassword: file === undefined ? undefined : readSecretFile(file, '--auth-password-file'),
     ...onOrOff(args, enabled),
     ...onOrOff(args, tls),
   };

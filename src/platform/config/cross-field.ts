@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readSmall } from '../files.js';
 import { parseFilesUrl } from './files-url.js';
 import { isOnLocalhost } from './localhost.js';
 import type { Config } from './schema.js';
@@ -58,7 +58,7 @@ function smsProblems({ smsUrl, allowInsecure }: Partial<Config>): string[] {
 
 function isReadable(path: string): boolean {
   try {
-    readFileSync(path);
+    readSmall(path, 1_048_576);
     return true;
   } catch {
     return false;

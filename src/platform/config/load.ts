@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { errorCode, isAbsent } from '../files.js';
+import { errorCode, FileTooLargeError, isAbsent, readSmall, utf8Text } from '../files.js';
 import { problemsBetween } from './cross-field.js';
 import { type Config, type Setting, settings } from './schema.js';
 import { Secret } from './secret.js';
@@ -39,6 +38,9 @@ interface LoadOptions {
   readonly needsMasterKey?: boolean;
 }
 
+/** Bytes that the file of settings may have, and a file with the value of one. */
+const fileBytes = { settings: 1_048_576, value: 65_536 } as const;
+
 /** Where settings are looked for unless a file is named. */
 export const defaultFiles = ['svc.env', '/etc/svc/svc.env'];
 
@@ -59,8 +61,10 @@ export function isInstallationInReach(options: Pick<LoadOptions, 'environment' |
 /** Throws ConfigError for a file that cannot be read: without it, other settings would be in force. */
 function readSettings(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readSmall(file, fileBytes.settings).toString('utf8');
   } catch (error) {
+    if (error instanceof FileTooLargeError)
+      throw new ConfigError([`The configuration file ${file} has ${error.message}`]);
     throw new ConfigError([`The configuration file ${file} cannot be read (${errorCode(error)})`]);
   }
 }
@@ -140,11 +144,14 @@ function find(
   const path = environment[`${key}_FILE`] ?? fromFile[`${key}_FILE`];
   if (path !== undefined && path !== '') {
     try {
-      return { text: readFileSync(path, 'utf8').trim(), origin: environment[`${key}_FILE`] ? 'environment' : 'file' };
-    } catch {
-      problems.push(`${key}_FILE names a file that cannot be read: ${path}`);
-      return { text: null, origin: 'unset' };
+      const text = utf8Text(readSmall(path, fileBytes.value));
+      if (text !== undefined) return { text: text.trim(), origin: environment[`${key}_FILE`] ? 'environment' : 'file' };
+      problems.push(`${key}_FILE names a file that is not UTF-8: ${path}`);
+    } catch (error) {
+      const problem = error instanceof FileTooLargeError ? `has ${error.message}` : 'cannot be read';
+      problems.push(`${key}_FILE names a file that ${problem}: ${path}`);
     }
+    return { text: null, origin: 'unset' };
   }
   const stored = fromFile[key];
   if (stored !== undefined && stored !== '') return { text: stored, origin: 'file' };

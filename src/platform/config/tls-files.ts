@@ -1,8 +1,10 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
-import { errorCode } from '../files.js';
+import { errorCode, FileTooLargeError, readSmall } from '../files.js';
 import type { Config } from './schema.js';
+
+/** Bytes that a file with certificates or a key may have. */
+const pemBytes = 1_048_576;
 
 /**
  * What keeps a server from serving https with the configured files; empty where nothing does, and where none are configured. Reads both files,
@@ -30,7 +32,7 @@ export function tlsFileProblems({ tlsCert, tlsKey, baseUrl }: Config): string[] 
 export function tlsValidity({ tlsCert }: Pick<Config, 'tlsCert'>): { from: number; until: number } | undefined {
   if (tlsCert === undefined) return undefined;
   try {
-    const { validFrom, validTo } = new X509Certificate(readFileSync(tlsCert));
+    const { validFrom, validTo } = new X509Certificate(readSmall(tlsCert, pemBytes));
     return { from: Date.parse(validFrom), until: Date.parse(validTo) };
   } catch {
     return undefined;
@@ -39,9 +41,11 @@ export function tlsValidity({ tlsCert }: Pick<Config, 'tlsCert'>): { from: numbe
 
 function read(setting: string, file: string, problems: string[]): Buffer | undefined {
   try {
-    return readFileSync(file);
+    return readSmall(file, pemBytes);
   } catch (error) {
-    problems.push(`${setting} names a file that cannot be read (${errorCode(error)}): ${file}`);
+    problems.push(
+      `${setting} names a file that cannot be read (${error instanceof FileTooLargeError ? error.message : errorCode(error)}): ${file}`,
+    );
     return undefined;
   }
 }

@@ -10,6 +10,7 @@ import { type Courier, type Idempotency, type Limits, proofKey } from '../../ins
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import type { UserChanges, Users } from '../users/index.js';
+import { createErasureOfDeleted } from './service.js';
 
 /** How long a delivery that is under way may take until the response of its receiver is stored, and can be erased. */
 const responseWaitMs = 20_000;
@@ -95,6 +96,7 @@ export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>,
       await sleep(lookMs);
     }
   };
+  const ofDeleted = createErasureOfDeleted(runtime, recorded.subjects);
   let files: FileErasure = { erase: async () => 0, removeBytes: async () => {} };
   return {
     /** Registers what deletes the files of a person. */
@@ -145,6 +147,14 @@ export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>,
       // Last, as the store may be away: everything else is erased then, and a job removes the bytes later.
       await files.removeBytes();
       return { userId, messages, auditValues: ofContacts + values, events, files: erasedFiles };
+    },
+    /** The user of a deleted project whom the log knows by this id or address. Throws Failure like `find`. */
+    findInDeleted: ofDeleted.find,
+    /** Erases what is left of a user of a deleted project. */
+    runInDeleted: async (by: AuditContext, projectId: string, userId: string): Promise<Erased> => {
+      const auditValues = await ofDeleted.run(by, projectId, userId);
+      await files.removeBytes();
+      return { userId, messages: 0, auditValues, events: 0, files: 0 };
     },
     /** Leaves nothing of it in free pages of the database. */
     scrub: (): Promise<void> => driver.scrub(touched),

@@ -30,9 +30,12 @@ export interface Projects extends Platforms, Origins {
   any(reader: Reader): Promise<boolean>;
   /** The settings of every project, in one query. */
   settingsOfAll(reader: Reader): Promise<Pick<Project, 'id' | 'settings'>[]>;
-  /** A free id for a project of this name: the name in the characters of an id, with a number behind it where that is taken. */
+  /**
+   * A free id for a project of this name: the name in the characters of an id, with a number behind it where a project has or had that. Another
+   * process may take it first.
+   */
   proposeId(reader: Reader, name: string): Promise<string>;
-  /** Throws Failure `project_already_exists`. */
+  /** Throws Failure `project_already_exists`, and `project_id_taken` for the id of a deleted project. */
   create(unit: Unit, input: { readonly id: string; readonly name: string }): Promise<Project>;
   /** Changes the name and single settings; a setting of null goes back to its default. Throws Failure for unknown keys and wrong values. */
   update(
@@ -44,8 +47,10 @@ export interface Projects extends Platforms, Origins {
   beforeRemoval(step: RemovalStep): void;
   /** Registers a step for what has to be deleted earlier, as one transaction could not delete all of it. */
   emptiedBy(step: EmptyingStep): void;
-  /** Deletes a project with everything in it. */
+  /** Deletes a project with everything in it. Its entries of the audit log stay, and its id is never given again. */
   remove(by: AuditContext, id: string): Promise<void>;
+  /** Whether a project with this id was deleted. */
+  wasDeleted(reader: Reader, id: string): Promise<boolean>;
   /** Whether the database was set up with this master key. The first caller stores a mark; later ones only read it. */
   masterKeyFits(db: Pick<Database, 'one' | 'work'>, by: AuditContext): Promise<boolean>;
   /** Whether the database was set up with another master key; stores nothing. */
@@ -99,7 +104,7 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
     proposeId: async (reader, name) => {
       const slug = slugOf(name);
       if (slug === '') return random.id();
-      const taken = new Set((await reader.all(store.list())).map((row) => projects.decode(row).id));
+      const taken = new Set((await reader.all(store.takenIds())).map((row) => String(row.id)));
       let id = slug;
       for (let number = 2; taken.has(id); number += 1) id = `${slug}-${number}`;
       return id;
@@ -115,6 +120,8 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
       const dataKey = sealing.newDataKey(newId);
       const row = { id: newId, name, settings: {}, dataKey, createdAt: unit.now, updatedAt: unit.now };
       if ((await unit.one(store.insert(row))) === undefined) throw new Failure('project_already_exists');
+      // After the insert: one that has waited for a deletion sees only then what the deletion left.
+      if ((await unit.one(store.findDeleted(newId))) !== undefined) throw new Failure('project_id_taken');
       unit.record('projectCreated', { resource: `projects/${newId}`, payload: { name } });
       return get(unit, newId);
     },
@@ -145,10 +152,12 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
         const { name } = await get(unit, id);
         for (const step of removalSteps) await step(unit, id);
         await unit.run(store.remove(id));
+        await unit.run(store.keepDeleted(id));
         unit.record('projectDeleted', { resource: `projects/${id}`, payload: { name } });
       });
       cache.delete(id);
     },
+    wasDeleted: async (reader, id) => (await reader.one(store.findDeleted(id))) !== undefined,
     masterKeyFits: async (database, by) => {
       const mark = async (unit: Unit) => {
         await unit.run(store.insertFact('key_check', sealing.keyCheck));

@@ -38,6 +38,9 @@ export const apiKeys = table('api_keys', {
   updatedAt: instant,
 });
 
+/** Ids of projects that were deleted, which are never given again: the audit log still has their entries. */
+export const deletedProjects = table('deleted_projects', { id: text });
+
 type ProjectRow = Parameters<typeof projects.encode>[0];
 type PlatformRow = Parameters<typeof platforms.encode>[0];
 type KeyRow = Parameters<typeof apiKeys.encode>[0];
@@ -54,6 +57,10 @@ export function createProjectStore(sql: Sql) {
     update: (id: string, change: Partial<ProjectRow>): Query =>
       sql.compile(knex(projects.name).where({ id }).update(projects.encodeSome(change))),
     remove: (id: string): Query => sql.compile(knex(projects.name).where({ id }).delete()),
+    keepDeleted: (id: string): Query => sql.compile(knex(deletedProjects.name).insert({ id }).onConflict().ignore()),
+    findDeleted: (id: string): Query => sql.compile(knex(deletedProjects.name).where({ id }).select('id')),
+    /** Ids that a project has or had. */
+    takenIds: (): Query => sql.text('select id from projects union select id from deleted_projects', []),
 
     platforms: sql.prepare<{ projectId: string }>((k, p) =>
       k(platforms.name).where('project_id', p.projectId).orderBy(['created_at', 'id']).select(platforms.select(sql)),

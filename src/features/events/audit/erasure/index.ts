@@ -19,6 +19,12 @@ export function createSubjectErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
     /** Ids of users who had this e-mail address when they were deleted. */
     deletedWith: async (projectId: string, email: string): Promise<string[]> =>
       (await db.all(store.deletedWith(projectId, email))).map(({ user_id }) => String(user_id)),
+    /** Ids of users who had this e-mail address at any time. */
+    heldBy: async (projectId: string, email: string): Promise<string[]> =>
+      (await db.all(store.heldBy(projectId, email))).map(({ user_id }) => String(user_id)),
+    /** Whether there is an entry about this user. */
+    knows: async (projectId: string, userId: string): Promise<boolean> =>
+      (await db.one(store.anyAbout(projectId, userId))) !== undefined,
     /** Network addresses from which a user came. */
     addressesOf: async (projectId: string, userId: string): Promise<string[]> =>
       (await db.all(store.valuesOf(projectId, userId, addressFields))).map(({ value }) => String(value)),

@@ -27,6 +27,29 @@ export function createErasureStore(sql: Sql) {
           .distinct('user_id')
           .orderBy('user_id'),
       ),
+    /** Users who had this e-mail address at any time. */
+    heldBy: (projectId: string, email: string): Query =>
+      sql.compile(
+        ofProject(projectId)
+          .where({ value: email })
+          .whereIn('field', ['email', 'previous'])
+          .whereNotNull('user_id')
+          .distinct('user_id')
+          .orderBy('user_id'),
+      ),
+    /** An entry about a user, or with a value of one. */
+    anyAbout: (projectId: string, userId: string): Query =>
+      sql.compile(
+        knex(auditEntries.name)
+          .where({ project_id: projectId })
+          .where((either) =>
+            either
+              .where({ resource: `users/${userId}` })
+              .orWhereIn('id', knex(subjects).where({ user_id: userId }).select('entry_id')),
+          )
+          .limit(1)
+          .select('id'),
+      ),
     /** Some values of a user. */
     someOf: (projectId: string, userId: string, limit: number): Query =>
       sql.compile(ofProject(projectId).where('user_id', userId).limit(limit).select('entry_id', 'field')),
