@@ -26,15 +26,16 @@ interface Deps {
   readonly identities: Identities;
 }
 
+/** A call of a signed-in user. */
+interface UserCall {
+  readonly project: Project;
+  readonly actor: User;
+  readonly request: { readonly id: string; readonly ip: string };
+}
+
 /** What users do with their own account. */
 export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
   const { users, sessions, passkeys, userChanges, limits, activity, identities } = deps;
-  type UserCall = {
-    readonly project: Project;
-    readonly actor: User;
-    readonly request: { readonly id: string; readonly ip: string };
-  };
-
   /** Wrong guesses of the current password count like failed logins. */
   const provePassword = async (call: UserCall, password: string): Promise<void> => {
     const { project, actor, request } = call;
@@ -70,29 +71,7 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     return account;
   };
 
-  /**
-   * Lets the caller take an address or a number. The answer tells whether somebody has it, so it is counted like a sign-up before it is looked
-   * for. It is not counted where the caller has it already, nor where it was free and all that the account had before is proved: a guesser
-   * would have to prove one for each free one that it finds.
-   */
-  const taking = async <T>(
-    call: UserCall,
-    given: { readonly email: string } | { readonly phone: string },
-    take: (unit: Unit, account: UserRecord) => Promise<T>,
-  ): Promise<T> => {
-    const [by, key] = [auditContextOf(call), { address: call.request.ip }];
-    const { account: known } = call.actor;
-    const isOwn = 'email' in given ? given.email === known.email : given.phone === known.phone;
-    const change = () =>
-      db.work(by, async (unit) => {
-        const account = await heldAsProved(unit, call);
-        const taken = await take(unit, account);
-        if (!isOwn && isProved(account)) await limits.forgive(unit, 'signup', key);
-        return taken;
-      });
-    return isOwn ? change() : limits.attempt(by, 'signup', key, change);
-  };
-
+  const taking = createTaking({ db }, limits, heldAsProved);
   const operations = implement(selfServiceApi, {
     signUp: async (call) => {
       const { project, body } = call;
@@ -197,4 +176,33 @@ function isProved({ email, phone, ...account }: UserRecord): boolean {
   if (email === null && phone === null) return false;
   const isEmailProved = email === null || account.emailVerification || account.emailVouched;
   return isEmailProved && (phone === null || account.phoneVerification || account.phoneVouched);
+}
+
+/**
+ * Creates what lets a caller take an address or a number. The answer tells whether somebody has it, so it is counted like a sign-up before it
+ * is looked for. It is not counted where the caller has it already, nor where it was free and all that the account had before is proved: a
+ * guesser would have to prove one for each free one that it finds.
+ */
+function createTaking(
+  { db }: Pick<Runtime, 'db'>,
+  limits: Limits,
+  held: (unit: Unit, call: UserCall) => Promise<UserRecord>,
+) {
+  return <T>(
+    call: UserCall,
+    given: { readonly email: string } | { readonly phone: string },
+    take: (unit: Unit, account: UserRecord) => Promise<T>,
+  ): Promise<T> => {
+    const [by, key] = [auditContextOf(call), { address: call.request.ip }];
+    const { account: known } = call.actor;
+    const isOwn = 'email' in given ? given.email === known.email : given.phone === known.phone;
+    const change = () =>
+      db.work(by, async (unit) => {
+        const account = await held(unit, call);
+        const taken = await take(unit, account);
+        if (!isOwn && isProved(account)) await limits.forgive(unit, 'signup', key);
+        return taken;
+      });
+    return isOwn ? change() : limits.attempt(by, 'signup', key, change);
+  };
 }
