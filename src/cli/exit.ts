@@ -2,6 +2,7 @@ import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { ConfigError } from '#src/platform/config/load.js';
 import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
+import { TemplatesUnreadableError } from '#src/platform/templates.js';
 
 /** The exit codes; scripts and the systemd unit rely on the numbers. */
 export const exitCodes = {
@@ -164,6 +165,10 @@ export function explain(
       message: own?.message ?? error.message,
       fix: own === undefined ? help : withIds(own.fix, given),
     };
+  }
+  if (error instanceof TemplatesUnreadableError) {
+    const fix = 'run the command as the owner of the data directory, or correct the permissions';
+    return { exitCode: exitCodes.notAllowed, type: 'templates_unreadable', message: error.message, fix };
   }
   const name = error instanceof Error ? error.name : 'unknown';
   const message = `Internal error (${name}). This is a bug in svc; unfinished changes were rolled back.`;

@@ -137,8 +137,17 @@ export function createTemplates({ dataDir, templatesDir }: Pick<Config, 'dataDir
   };
 }
 
+/** This user of the system may not read the texts of the installation. */
+export class TemplatesUnreadableError extends Error {
+  constructor(path: string, cause: unknown) {
+    super(`${path} cannot be read by this user.`, { cause });
+    this.name = 'TemplatesUnreadableError';
+  }
+}
+
 /** Nothing where there is no such file; what is there and cannot be read is an error. */
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+  if (error.code === 'EACCES') throw new TemplatesUnreadableError(error.path ?? 'A directory of templates', error);
   throw error;
 }

@@ -38,7 +38,8 @@ export const machineChecks: readonly Check<LoadedConfig>[] = [
     name: 'the database file',
     run: ({ config }) => {
       const file = fileOf(config);
-      if (file === null || isAbsent(file) || (statSync(file).mode & everybody) === 0) return [];
+      // A file that this user cannot look at is told by the check of the directory.
+      if (file === null || !existsSync(file) || (statSync(file).mode & everybody) === 0) return [];
       const message = `Everybody on this machine can use ${file}, the database.`;
       return [found('database_file_readable', message, `chmod o-rwx ${shellWord(file)}`)];
     },
