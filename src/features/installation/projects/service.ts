@@ -10,7 +10,7 @@ import { demandName } from './names.js';
 import { createOrigins, type Origins } from './origins.js';
 import { createPlatforms, type Platforms } from './platforms.js';
 import { mergeSettings } from './settings.js';
-import { type ProjectStore, platforms, projects } from './store.js';
+import { deletedProjects, type ProjectStore, platforms, projects } from './store.js';
 
 /** How long a running process may answer from its copy of a project, in milliseconds. */
 const cacheMs = 500;
@@ -104,7 +104,7 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
     proposeId: async (reader, name) => {
       const slug = slugOf(name);
       if (slug === '') return random.id();
-      const taken = new Set((await reader.all(store.takenIds())).map((row) => String(row.id)));
+      const taken = new Set((await reader.all(store.takenIds())).map((row) => deletedProjects.decode(row).id));
       let id = slug;
       for (let number = 2; taken.has(id); number += 1) id = `${slug}-${number}`;
       return id;
