@@ -31,6 +31,13 @@ test('the id of a deleted project is a conflict, and the id that is made from a 
   assert.deepEqual(made.map(({ $id }) => $id).sort(), ['shop-3', 'shop-4', 'shop-5']);
 });
 
+test('the entry of a project whose id is made for it stands under that id', async () => {
+  const { $id } = await place.json<{ $id: string }>(['project', 'create', 'Some', '--id', 'unique()']);
+  assert.match($id, /^[0-9a-f]{20}$/);
+  const { out } = await place.svc(['audit', 'list', '--project', $id]);
+  assert.match(out, /projectCreated/);
+});
+
 test('users of a deleted project are erased from the audit log, by id and by address', async () => {
   await place.json(['project', 'create', 'Club', '--id', 'club']);
   for (const name of ['ada', 'eve', 'bob'])

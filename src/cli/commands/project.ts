@@ -1,5 +1,6 @@
 import { logoBytes } from '#src/contract/limits.js';
 import { type Project, projectSettings } from '#src/contract/project.js';
+import { uniqueId } from '#src/contract/shapes.js';
 import { toProject } from '#src/features/index.js';
 import { command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
@@ -27,7 +28,7 @@ const create = command({
     const given = args.text('--id');
     const project = await (given === undefined
       ? withFreeId({ ...features, reader: runtime.db }, name, withId)
-      : withId(given));
+      : withId(given === uniqueId ? runtime.random.id() : given));
     return { ...shown(project, []), next: `svc apikey create --project ${project.id} --name backend --scopes all` };
   },
 });

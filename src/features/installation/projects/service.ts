@@ -1,6 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { type Project, projectSettings } from '#src/contract/project.js';
-import { customId, uniqueId } from '#src/contract/shapes.js';
+import { customId } from '#src/contract/shapes.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Database, Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -110,20 +110,19 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
       return id;
     },
     create: async (unit, { id, name }) => {
-      const newId = id === uniqueId ? random.id() : id;
-      if (!customId.safeParse(newId).success) {
+      if (!customId.safeParse(id).success) {
         throw new Failure('general_argument_invalid', {
           message: 'The id of a project consists of A-Z a-z 0-9 . _ -.',
         });
       }
       demandName('project', name);
-      const dataKey = sealing.newDataKey(newId);
-      const row = { id: newId, name, settings: {}, dataKey, createdAt: unit.now, updatedAt: unit.now };
+      const dataKey = sealing.newDataKey(id);
+      const row = { id, name, settings: {}, dataKey, createdAt: unit.now, updatedAt: unit.now };
       if ((await unit.one(store.insert(row))) === undefined) throw new Failure('project_already_exists');
       // After the insert: one that has waited for a deletion sees only then what the deletion left.
-      if ((await unit.one(store.findDeleted(newId))) !== undefined) throw new Failure('project_id_taken');
-      unit.record('projectCreated', { resource: `projects/${newId}`, payload: { name } });
-      return get(unit, newId);
+      if ((await unit.one(store.findDeleted(id))) !== undefined) throw new Failure('project_id_taken');
+      unit.record('projectCreated', { resource: `projects/${id}`, payload: { name } });
+      return get(unit, id);
     },
     update: async (unit, id, change) => {
       const row = await unit.one(store.find({ id }));
