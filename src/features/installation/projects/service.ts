@@ -104,7 +104,9 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
     proposeId: async (reader, name) => {
       const slug = slugOf(name);
       if (slug === '') return random.id();
-      const taken = new Set((await reader.all(store.takenIds())).map((row) => deletedProjects.decode(row).id));
+      const ids = (await reader.all(store.list())).map((row) => projects.decode(row).id);
+      const deleted = (await reader.all(store.listDeleted())).map((row) => deletedProjects.decode(row).id);
+      const taken = new Set([...ids, ...deleted]);
       let id = slug;
       for (let number = 2; taken.has(id); number += 1) id = `${slug}-${number}`;
       return id;

@@ -59,8 +59,7 @@ export function createProjectStore(sql: Sql) {
     remove: (id: string): Query => sql.compile(knex(projects.name).where({ id }).delete()),
     keepDeleted: (id: string): Query => sql.compile(knex(deletedProjects.name).insert({ id }).onConflict().ignore()),
     findDeleted: (id: string): Query => sql.compile(knex(deletedProjects.name).where({ id }).select('id')),
-    /** Ids that a project has or had. */
-    takenIds: (): Query => sql.text('select id from projects union select id from deleted_projects', []),
+    listDeleted: (): Query => sql.compile(knex(deletedProjects.name).select(deletedProjects.select(sql))),
 
     platforms: sql.prepare<{ projectId: string }>((k, p) =>
       k(platforms.name).where('project_id', p.projectId).orderBy(['created_at', 'id']).select(platforms.select(sql)),
