@@ -79,11 +79,16 @@ test('Postgres: what the server says to a newcomer', { skip: isSqlite && 'anothe
     [otherUrl((at) => (at.pathname = '/nowhere')), 'database_missing', /no such database/],
     [otherUrl((at) => (at.password = 'wrong')), 'database_login_refused', /user or the password/],
     [otherUrl((at) => (at.password = '')), 'database_login_refused', /user or the password/],
+    [otherUrl((at) => (at.search = '?sslmode=require')), 'database_without_tls', /does not encrypt/],
     [otherUrl((at) => (at.port = '1')), 'database_unreachable', /listens/],
     [otherUrl((at) => (at.hostname = 'nowhere.invalid')), 'database_host_unknown', /name/],
   ];
   for (const [databaseUrl, type, word] of table)
-    for (const run of [list, create]) says(await run({ SVC_DATABASE_URL: databaseUrl }), 6, type, word);
+    for (const run of [list, create]) {
+      const ended = await run({ SVC_DATABASE_URL: databaseUrl });
+      says(ended, 6, type, word);
+      assert.equal(ended.err.trim().split('\n').length, 1, ended.err);
+    }
   // A server that starts says the same, and does not wait for what will not come.
   const serve = await place.svc(['serve', '--json'], { env: { SVC_DATABASE_URL: table[0]?.[0] ?? '' } });
   says(serve, 6, 'database_missing', /no such database/);

@@ -174,6 +174,7 @@ test('what cannot be listened on, reached or read is told by the exit code', asy
   assert.equal((await place.svc(['serve'], { env: tls })).code, 7);
   assert.equal((await place.svc(['serve', '--host', '192.0.2.1'])).code, 7);
   assert.equal((await place.svc(['serve', '--pidfile', '/nowhere/svc.pid'])).code, 7);
+  assert.equal((await place.svc(['serve', '--pidfile', '/dev/full'])).code, 6);
 });
 
 test('a damaged SQLite file is not served', async () => {

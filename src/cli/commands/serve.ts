@@ -6,6 +6,7 @@ import { ConfigError, type LoadedConfig } from '#src/platform/config/load.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
+import { errorCode } from '#src/platform/files.js';
 import { version } from '#src/platform/version.js';
 import { command, type ParsedArgs } from '../command.js';
 import { prepareDirectories } from '../directories.js';
@@ -167,7 +168,10 @@ function notePid({ pidfile }: Config): void {
   try {
     if (pidfile !== undefined) writeFileSync(pidfile, `${process.pid}\n`);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = errorCode(error);
+    // That passes, so the unit starts the server again.
+    if (['ENOSPC', 'EDQUOT'].includes(code))
+      throw new CommandError('unreachable', 'disk_full', `The disk is full (${code}): ${pidfile}`, 'make room on it');
     throw new ConfigError([`SVC_PIDFILE names a file that cannot be written (${code}): ${pidfile}`]);
   }
 }

@@ -89,6 +89,25 @@ export const conditions: readonly Condition[] = [
     next: 'try again in a moment; svc serve --wait-for-db 30 waits for it',
   },
   {
+    codes: ['no_tls'],
+    type: 'database_without_tls',
+    message: 'The database server does not encrypt connections',
+    next: `set ssl = on in its postgresql.conf, or take sslmode out of SVC_DATABASE_URL; ${settings}`,
+  },
+  {
+    codes: [
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+      'CERT_HAS_EXPIRED',
+    ],
+    type: 'database_certificate_refused',
+    message: 'The certificate of the database server does not verify',
+    next: `name its CA with sslrootcert=FILE in SVC_DATABASE_URL, and the host as in the certificate; ${settings}`,
+  },
+  {
     codes: ['ENOTFOUND', 'EAI_AGAIN'],
     type: 'database_host_unknown',
     message: 'The name of the database server is not known',

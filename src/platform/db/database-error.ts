@@ -115,6 +115,7 @@ export function fromPostgres(error: unknown): DatabaseError {
 const unnamed: readonly (readonly [RegExp, string])[] = [
   [/timeout/i, 'no_answer'],
   [/password/i, '28P01'],
+  [/does not support SSL/, 'no_tls'],
 ];
 
 /** Maps an error of pg while it connects: whatever the server said, nothing can be asked of it. */

@@ -19,6 +19,12 @@ const timeouts = {
   lock_timeout: 3000,
   idle_in_transaction_session_timeout: 15_000,
 } as const;
+/** pg takes these modes for `verify-full` as well, and writes a long warning on stderr about it. */
+function withVerification(url: string): string {
+  if (/[?&]uselibpqcompat=true(&|$)/.test(url)) return url;
+  return url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+}
+
 /** What the operator decides about Postgres. */
 export interface PostgresOptions {
   readonly url: string;
@@ -50,7 +56,7 @@ export function openPostgresPool(options: PostgresOptions, names: Pick<Statement
       sockets.add(socket);
       return socket.once('close', () => sockets.delete(socket));
     },
-    connectionString: options.url,
+    connectionString: withVerification(options.url),
     application_name: `svc/${process.pid}`,
     connectionTimeoutMillis: acquireMs,
     // Statements that do not wait for each other are sent together.
