@@ -128,7 +128,8 @@ export function refuseSecretsIn(argv: readonly string[]): void {
 }
 
 function hasPassword(argument: string): boolean {
-  const [url = ''] = /[a-z][a-z0-9+.-]*:\/\/\S+$/i.exec(argument) ?? [];
+  // No scheme is longer; without a bound a long argument would be searched from each of its characters to its end.
+  const [url = ''] = /[a-z][a-z0-9+.-]{0,30}:\/\/\S+$/i.exec(argument) ?? [];
   if (/:\/\/[^/?#]*:[^/?#]*@|[?&](?:ssl)?password=/i.test(url)) return true;
   // A password with / ? or # in plain makes the URL one that nothing can read.
   return !URL.canParse(url) && /:\/\/[^@]*:.*@/.test(url);
