@@ -157,6 +157,24 @@ test('a marker in every field of a person is found nowhere after the erasure', a
   assert.deepEqual([again.messages, again.auditValues], [0, 0]);
 });
 
+test('what a receiver responds while a person is erased is erased too', async () => {
+  const target = await startOpen();
+  const key = (await aServerKey(target)).client;
+  const receiver = await anEcho();
+  await aWebhook(key, receiver.origin, { events: ['sessionCreated'] });
+  const echo = receiver.answer;
+  receiver.answer = (...call) => setTimeout(() => echo(...call), 600);
+  const person = aPerson({ email: `${mark}@mail.example` });
+  (await createClient(target).post('/account', signUpBody(person))).expect(201);
+  await logIn(target, person);
+  const [call] = await called(receiver, 1);
+  assert.match(String(call?.body), new RegExp(mark));
+  await target.appliance.features.erasure.run(by(target), target.project, person.id);
+  const [attempt, ...others] = await rowsOf(target, 'delivery_attempts');
+  assert.deepEqual([attempt?.status_code, attempt?.response, others], [200, '', []]);
+  assert.deepEqual(foundIn(JSON.stringify(await rowsOf(target, 'deliveries'))), []);
+});
+
 test('an address that is another user by now stays with that user', async () => {
   const target = await startOpen();
   const first = await aLoggedInUser(target);

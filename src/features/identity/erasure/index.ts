@@ -88,13 +88,13 @@ export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>,
     return own;
   };
   const eraseEvents = async (by: AuditContext, userId: string, contacts: readonly string[]): Promise<number> => {
-    let events = 0;
-    for (const until = clock.monotonic() + responseWaitMs; ; ) {
-      const { events: found, isUnderWay } = await recorded.events.run(by, userId, contacts);
-      events += found;
-      if (!isUnderWay || clock.monotonic() > until) return events;
+    const until = clock.monotonic() + responseWaitMs;
+    let { events, underWay } = await recorded.events.run(by, userId, contacts);
+    while (underWay.length > 0 && clock.monotonic() < until) {
       await sleep(lookMs);
+      underWay = await recorded.events.eraseResponses(by, underWay);
     }
+    return events;
   };
   const ofDeleted = createErasureOfDeleted(runtime, recorded.subjects);
   let files: FileErasure = { erase: async () => 0, removeBytes: async () => {} };

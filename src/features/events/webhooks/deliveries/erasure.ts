@@ -1,7 +1,8 @@
 import type { Audience } from '#src/contract/events.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import type { Reader } from '#src/platform/db/unit.js';
+import type { Row } from '#src/platform/db/table.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 
 /** Events that are looked through in one statement. */
@@ -44,8 +45,11 @@ function createErasureStore(sql: Sql) {
     /** Without an audience only server keys read them. */
     replaceEvents: (values: readonly (readonly [string, string])[]): Query =>
       replace('events', 'data', values, ', audience = null'),
-    deliveries: (eventIds: readonly string[]): Query =>
-      sql.compile(ofEvents('deliveries', eventIds).select('id', 'event_id', 'body', 'state')),
+    /** Held until the end of the unit: one that is claimed afterwards is posted as it is then. */
+    deliveries: (eventIds: readonly string[]): Query => {
+      const found = ofEvents('deliveries', eventIds).select('id', 'event_id', 'body', 'state');
+      return sql.compile(sql.dialect === 'sqlite' ? found : found.forUpdate());
+    },
     replaceBodies: (values: readonly (readonly [string, string])[]): Query => replace('deliveries', 'body', values),
     dropResponses: (deliveryIds: readonly string[]): Query =>
       sql.compile(ofEvents('delivery_attempts', deliveryIds).update({ response: '' })),
@@ -62,50 +66,52 @@ function erasedData(data: unknown): string {
 /** Takes a person out of stored events, out of the bodies of their deliveries and out of what receivers responded. */
 export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
   const store = createErasureStore(sql);
+  /** Of deliveries that are held: drops what receivers responded so far, and returns the events of those whose response is still to come. */
+  const dropResponses = async (unit: Unit, deliveries: readonly Row[]): Promise<string[]> => {
+    if (deliveries.length > 0) await unit.run(store.dropResponses(deliveries.map(({ id }) => String(id))));
+    return deliveries.flatMap(({ state, event_id }) => (state === 'delivering' ? [String(event_id)] : []));
+  };
   const eraseSome = (by: AuditContext, rows: readonly { readonly id: string; readonly data: string }[]) =>
     db.work(by, async (unit) => {
       const data = new Map(rows.map((row) => [row.id, erasedData(JSON.parse(row.data))] as const));
       await unit.run(store.replaceEvents([...data]));
       const deliveries = await unit.all(store.deliveries([...data.keys()]));
-      if (deliveries.length === 0) return;
       const bodies = deliveries.map(({ id, event_id, body }): readonly [string, string] => {
         const envelope: Readonly<Record<string, unknown>> = JSON.parse(String(body));
         const erased: unknown = JSON.parse(data.get(String(event_id)) ?? '{}');
         return [String(id), JSON.stringify({ ...envelope, data: erased })];
       });
-      await unit.run(store.replaceBodies(bodies));
-      await unit.run(store.dropResponses(bodies.map(([id]) => id)));
+      if (bodies.length > 0) await unit.run(store.replaceBodies(bodies));
+      return dropResponses(unit, deliveries);
     });
-  const isUnderWay = async (reader: Reader, eventIds: readonly string[]): Promise<boolean> =>
-    (await reader.all(store.deliveries(eventIds))).some(({ state }) => state === 'delivering');
   return {
     /**
-     * Erases every event that names the user or one of the contacts, and those of the user's files; returns how many were not erased before, and whether a delivery is
-     * under way, whose response is still to come.
+     * Erases every event that names the user or one of the contacts, and those of the user's files; returns how many were not erased before,
+     * and the ids of those with a delivery that was under way, whose response is still to come.
      */
     run: async (
       by: AuditContext,
       userId: string,
       contacts: readonly string[],
-    ): Promise<{ readonly events: number; readonly isUnderWay: boolean }> => {
+    ): Promise<{ readonly events: number; readonly underWay: readonly string[] }> => {
       const texts = [userId, ...contacts].map((value) => JSON.stringify(value));
       const creator = JSON.stringify({ creator: userId } satisfies Audience);
-      let [events, waits] = [0, false];
+      const underWay: string[] = [];
+      let events = 0;
       for (let after = ''; ; ) {
         const end = await db.one(store.windowEnd(after));
         const last = end && String(end.id);
         const found = await db.all(store.holding(by.projectId ?? '', { texts, creator }, after, last));
         const rows = found.map(({ id, data }) => ({ id: String(id), data: String(data) }));
-        if (rows.length > 0) {
-          await eraseSome(by, rows);
-          const eventIds = rows.map(({ id }) => id);
-          if (await isUnderWay(db, eventIds)) waits = true;
-        }
+        if (rows.length > 0) underWay.push(...(await eraseSome(by, rows)));
         events += rows.filter(({ data }) => JSON.parse(data).erased !== true).length;
-        if (last === undefined) return { events, isUnderWay: waits };
+        if (last === undefined) return { events, underWay };
         after = last;
       }
     },
+    /** Erases what receivers have responded to events meanwhile; returns those whose response is still to come. */
+    eraseResponses: (by: AuditContext, eventIds: readonly string[]): Promise<readonly string[]> =>
+      db.work(by, async (unit) => dropResponses(unit, await unit.all(store.deliveries(eventIds)))),
   };
 }
 
