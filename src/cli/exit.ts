@@ -101,6 +101,7 @@ const operatorHints: Partial<Record<ErrorType, OperatorHint>> = {
   index_not_found: { fix: 'svc collection show ID --project P --database D' },
   index_already_exists: { fix: 'svc collection show ID --project P --database D' },
   index_dependency: { fix: 'svc collection remove-index ID INDEX --project P --database D' },
+  storage_bucket_not_found: { fix: 'svc bucket list --project P' },
   webhook_not_found: { fix: 'svc webhook list --project P' },
   webhook_already_exists: { fix: 'choose another --id, or look at it with svc webhook show ID --project P' },
   webhook_delivery_not_found: { fix: 'svc webhook deliveries ID --project P' },

@@ -10,7 +10,7 @@ import { refusalOf } from './database-refusal.js';
 import { maskUrl } from './database-url.js';
 import { directoryProblem } from './directories.js';
 import { CommandError, explain, usageError } from './exit.js';
-import { readStdin, valid } from './input.js';
+import { gotten, readStdin, valid } from './input.js';
 import { firstFreePort, isPortFree } from './ports.js';
 
 /** The values of a new configuration file, by environment name: flags first, then the environment, then answers, then defaults. */
@@ -71,6 +71,7 @@ const noFixedPort = 'must be from 1 to 65535: 0 takes another port at each start
 function demandFixedPort({ args }: Call): void {
   const port = args.text('--port');
   if (port !== undefined && Number(port) === 0) throw usageError(`--port ${noFixedPort}.`);
+  if (Number(port) > 65_535) throw usageError(`--port must be from 1 to 65535${gotten(port)}.`);
 }
 
 /** Asks for SVC_TOKENS_IN_RESPONSE where it matters: away from localhost, without a mail server. */

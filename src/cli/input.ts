@@ -72,7 +72,9 @@ export async function readStdinBytes(maxBytes: number): Promise<Buffer> {
 
 /** The text on stdin, without the newline that ends it; exit 2 where it is too long for a secret, or no UTF-8. */
 export async function readStdin(): Promise<string> {
-  return textOf(await readStdinBytes(inputBytes.secret), 'stdin');
+  const bytes = await readStdinBytes(inputBytes.secret);
+  if (bytes.length === 0) throw usageError('stdin is empty.', 'send the value on stdin');
+  return textOf(bytes, 'stdin');
 }
 
 /** The text of a file that a flag names, without the newline that ends it; exit 3 where there is no such file, and 2 for one too large or not UTF-8. */
@@ -123,7 +125,7 @@ export function refuseSecretsIn(argv: readonly string[]): void {
   if (!argv.some(hasPassword)) return;
   throw usageError(
     'An argument is a URL with a password. Every user of this machine can read the arguments of a process.',
-    'set SVC_DATABASE_URL_FILE to the path of a file with the URL, or give - instead and send the URL on stdin',
+    'take the password out of the URL: flags such as --auth-password-file read it from a file, and init --database - reads the URL of the database from stdin',
   );
 }
 

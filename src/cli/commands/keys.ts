@@ -15,7 +15,7 @@ const overlap = duration.pipe(
     .int()
     .min(
       overlapSeconds,
-      `must be at least ${overlapSeconds / 60}m, the time until its last token expires; svc keys revoke ends a key at once`,
+      `must be at least ${overlapSeconds / 60}m, so that the tokens of the old key expire first (svc keys revoke ends a key at once)`,
     )
     .max(maxOverlapSeconds, `must be at most ${maxOverlapSeconds / 86_400}d`),
 );

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Failure } from '#src/contract/errors.js';
 import type { LimitCounter, LimitSelection } from '#src/features/index.js';
 import { instantOf } from '#src/platform/clock.js';
@@ -15,8 +16,8 @@ const selection = [
     group: 'Selection',
   },
 ] as const;
-const inMemory =
-  'Note: each server process counts the classes data, refused and operations in its memory. Their counters are not shown here, and a restart resets them.';
+const inMemory = (done: string) =>
+  `Note: each server process counts the classes data, refused and operations in its memory. Their counters are not ${done} here; a restart resets them.`;
 
 const show = command({
   path: 'limits show',
@@ -46,7 +47,7 @@ const show = command({
       };
     }
     const counters = await features.limits.list(runtime.db, await selectionOf(call, projectId));
-    call.output.note(inMemory);
+    call.output.note(inMemory('shown'));
     return {
       value: { limits: counters.map(toLimit), classes: rates },
       text: Lines.parts([
@@ -71,7 +72,7 @@ const reset = command({
     const chosen = await selectionOf(call, call.args.required('--project'));
     const limits = (await features.limits.list(runtime.db, chosen)).map(toLimit);
     const count = await call.work(chosen.projectId, (unit) => features.limits.reset(unit, chosen));
-    call.output.note(inMemory);
+    call.output.note(inMemory('reset'));
     return { value: { limits, reset: count }, text: `Counters reset: ${count}` };
   },
 });
@@ -84,6 +85,7 @@ async function selectionOf({ args, runtime, features }: ApplianceCall, projectId
   const [address, user] = [args.text('--ip'), args.text('--user')];
   if (address !== undefined && user !== undefined)
     throw usageError('--ip and --user cannot be combined.', 'give only one of them');
+  if (address !== undefined && isIP(address) === 0) throw usageError(`--ip must be an IP address; it is ${address}.`);
   if (address !== undefined) return { projectId: project.id, address };
   if (user === undefined) return { projectId: project.id };
   const found = await features.users.getByIdOrEmail(project.id, user).catch((error: unknown) => {

@@ -112,7 +112,7 @@ const remove = command({
   needs: 'appliance',
   run: async ({ args, prompts, runtime, features, auditContext }) => {
     const { id, name } = await features.projects.get(runtime.db, args.argument('ID'));
-    const question = `This deletes the project ${id} (${name}) with all its users, for good.`;
+    const question = `This deletes the project ${id} (${name}) and everything in it, for good: users, documents, files, webhooks and keys.`;
     await prompts.confirmByName(question, [id, name], args.text('--confirm'));
     await features.projects.remove(auditContext(id), id);
     return {

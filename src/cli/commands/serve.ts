@@ -142,7 +142,10 @@ async function listen(appliance: Appliance, loaded: LoadedConfig): Promise<Liste
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     const address = `${config.host} port ${config.port}`;
     if (code === 'EADDRINUSE') throw await addressInUse(loaded, address);
-    if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    if (code === 'ENOTFOUND') throw new ConfigError([`SVC_HOST or --host: the name ${config.host} has no address`]);
+    if (code === 'EADDRNOTAVAIL')
+      throw new ConfigError([`SVC_HOST or --host: this machine does not have the address ${config.host}`]);
+    if (code === 'EACCES')
       throw new ConfigError([`SVC_HOST and SVC_PORT: this process may not listen on ${address} (${code})`]);
     throw error;
   }

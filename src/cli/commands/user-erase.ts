@@ -31,7 +31,7 @@ export const erase = command({
     await prompts.confirmByName(question, [id, asked, ...names], args.text('--confirm'));
     const erased = await run();
     if (!args.isSet('--no-vacuum')) {
-      output.note('Rewriting what is free in the database. Writes wait meanwhile.');
+      output.note('Rewriting the database, so that its free pages hold nothing of it. Writes wait meanwhile.');
       await features.erasure.scrub();
     }
     return {

@@ -110,7 +110,11 @@ const replay = command({
             since: valid(timeOrAge(runtime.clock), '--since', since),
             all,
           });
-    return { value: { replayed }, text: `Deliveries made again: ${replayed}.` };
+    return {
+      value: { replayed },
+      text: `Deliveries made again: ${replayed}.`,
+      ...(replayed === 0 && !all ? { next: 'add --all to make those that were delivered again too' } : {}),
+    };
   },
 });
 

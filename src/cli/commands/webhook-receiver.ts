@@ -156,7 +156,7 @@ function secretIn(file: string): string {
   if (isSigningSecret(secret)) return secret;
   throw usageError(
     `${file} holds no signing secret: one is whsec_ and at least 24 bytes in base64.`,
-    `put into ${file} what the sender shows; svc webhook add and rotate-secret print that of a webhook of ours`,
+    `put the secret that the sender shows into ${file}; svc webhook add and rotate-secret print it`,
   );
 }
 

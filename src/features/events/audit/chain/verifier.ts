@@ -61,7 +61,7 @@ export function createChainVerifier({ keys, isSigned, notedHead }: VerifierOptio
     if (head === undefined) report(next, 'The signed head is missing.');
     else if (head.seq === 0 && next === 1 && head.signature === '' && !isSigned()) return;
     else if (!isHeadGenuine(keys, head)) report(null, 'The signature of the head is wrong.');
-    else if (head.seq >= next) report(next, `Entries ${next} to ${head.seq} are missing.`);
+    else if (head.seq >= next) report(next, missing(next, head.seq));
     else if (head.seq < next - 1) report(head.seq + 1, 'The signed head does not cover this entry.');
     else if (head.hash !== hash) report(head.seq, 'The hash is not that of the signed head.');
   };
@@ -76,7 +76,7 @@ export function createChainVerifier({ keys, isSigned, notedHead }: VerifierOptio
     entry: (link) => {
       if (finding !== undefined) return;
       const { seq } = link;
-      if (seq > next) report(next, `Entries ${next} to ${seq - 1} are missing.`);
+      if (seq > next) report(next, missing(next, seq - 1));
       else if (seq < next) report(seq, 'The entry is there twice.');
       else if (link.previousHash !== undefined && link.previousHash !== hash)
         report(seq, 'The entry does not continue the chain.');
@@ -95,4 +95,8 @@ export function createChainVerifier({ keys, isSigned, notedHead }: VerifierOptio
       return { entries, head: head?.hash ?? '', seq: head?.seq ?? 0, finding };
     },
   };
+}
+
+function missing(first: number, last: number): string {
+  return first === last ? `Entry ${first} is missing.` : `Entries ${first} to ${last} are missing.`;
 }

@@ -29,7 +29,7 @@ export function createOAuth2Test(runtime: Pick<Runtime, 'egress' | 'clock' | 'co
     const fix = 'let the provider sign ID tokens by an asymmetric algorithm, such as RS256';
     return [...findings, { code: 'keys_unusable', level: 'error', message, fix }];
   };
-  const testDocument = async (issuer: string): Promise<ProviderFinding[]> => {
+  const testDocument = async (provider: Provider, issuer: string): Promise<ProviderFinding[]> => {
     const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const { document, findings } = await read('The discovery document', url);
     if (document === undefined) return findings;
@@ -37,7 +37,7 @@ export function createOAuth2Test(runtime: Pick<Runtime, 'egress' | 'clock' | 'co
     const keys = wrong.some(({ message }) => message.includes('jwks_uri'))
       ? []
       : await testKeys(String(document.jwks_uri));
-    return [...findings, ...issuerFindings(issuer, document.issuer), ...wrong, ...keys];
+    return [...findings, ...issuerFindings(provider, issuer, document.issuer), ...wrong, ...keys];
   };
   /** A provider without a document: that its endpoint answers anything is what can be known without a login. */
   const testEndpoint = async (url: string): Promise<ProviderFinding[]> => {
@@ -54,7 +54,8 @@ export function createOAuth2Test(runtime: Pick<Runtime, 'egress' | 'clock' | 'co
     const config = configOf(provider.config);
     const row = provider.kind === 'oidc' ? undefined : builtIns[provider.key];
     const issuer = row === undefined ? config.issuer : row.issuer?.(config);
-    const called = issuer === undefined ? await testEndpoint(row?.endpoints?.token ?? '') : await testDocument(issuer);
+    const called =
+      issuer === undefined ? await testEndpoint(row?.endpoints?.token ?? '') : await testDocument(provider, issuer);
     return distinct([...clientFindings(provider, config, row?.secret === 'private key'), ...called]);
   };
 }
@@ -73,10 +74,10 @@ function endpointFindings(name: string, value: unknown, allowInsecure: boolean):
 }
 
 /** Microsoft's document for all tenants has a placeholder there. */
-function issuerFindings(issuer: string, said: unknown): ProviderFinding[] {
+function issuerFindings({ key, projectId }: Provider, issuer: string, said: unknown): ProviderFinding[] {
   if (said === issuer || (typeof said === 'string' && said.includes('{tenantid}'))) return [];
   const message = `The discovery document names the issuer ${String(said).slice(0, 200)}, and ${issuer} is configured.`;
-  const fix = 'add the provider with exactly that issuer, to the last slash: svc provider add oidc --help';
+  const fix = `svc provider remove ${key} --project ${projectId}, then add it with exactly that issuer, to the last slash`;
   return [{ code: 'issuer_differs', level: 'error', message, fix }];
 }
 
