@@ -19,7 +19,12 @@ const attacks: [string, string[], number | null, RegExp][] = [
   ['an edited HMAC', [`update audit_entries set mac = 'x' where seq = 4`], 4, /changed/],
   ['an edited hash', [`update audit_entries set hash = 'x' where seq = 4`], 4, /changed/],
   ['an edited previous hash', [`update audit_entries set previous_hash = 'x' where seq = 4`], 4, /continue/],
-  ['a deleted entry', [withoutSubjects('seq = 5'), 'delete from audit_entries where seq = 5'], 5, /^Entry 5 is missing/],
+  [
+    'a deleted entry',
+    [withoutSubjects('seq = 5'), 'delete from audit_entries where seq = 5'],
+    5,
+    /^Entry 5 is missing/,
+  ],
   ['the first entry deleted', [withoutSubjects('seq = 1'), 'delete from audit_entries where seq = 1'], 1, /missing/],
   [
     'swapped numbers',

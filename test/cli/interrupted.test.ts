@@ -82,7 +82,9 @@ test('every place that asks stands in the table, or is one of init', () => {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const places = files.flatMap((name) =>
     [
-      ...readFileSync(join(folder, name), 'utf8').matchAll(/\bprompts\s*\.(ask|askSecret|askNewSecret|confirm|confirmByName)\(/g),
+      ...readFileSync(join(folder, name), 'utf8').matchAll(
+        /\bprompts\s*\.(ask|askSecret|askNewSecret|confirm|confirmByName)\(/g,
+      ),
     ].map(() => name),
   );
   const ofInit = ['first-settings.ts', 'commands/init.ts'];
