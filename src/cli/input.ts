@@ -72,9 +72,7 @@ export async function readStdinBytes(maxBytes: number): Promise<Buffer> {
 
 /** The text on stdin, without the newline that ends it; exit 2 where it is too long for a secret, or no UTF-8. */
 export async function readStdin(): Promise<string> {
-  const bytes = await readStdinBytes(inputBytes.secret);
-  if (bytes.length === 0) throw usageError('stdin is empty.', 'send the value on stdin');
-  return textOf(bytes, 'stdin');
+  return textOf(await readStdinBytes(inputBytes.secret), 'stdin');
 }
 
 /** The text of a file that a flag names, without the newline that ends it; exit 3 where there is no such file, and 2 for one too large or not UTF-8. */

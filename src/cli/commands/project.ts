@@ -112,7 +112,7 @@ const remove = command({
   needs: 'appliance',
   run: async ({ args, prompts, runtime, features, auditContext }) => {
     const { id, name } = await features.projects.get(runtime.db, args.argument('ID'));
-    const question = `This deletes the project ${id} (${name}) and everything in it, for good: users, documents, files, webhooks and keys.`;
+    const question = `This deletes the project ${id} (${name}) with its users, documents, files, webhooks and keys, for good.`;
     await prompts.confirmByName(question, [id, name], args.text('--confirm'));
     await features.projects.remove(auditContext(id), id);
     return {
