@@ -2,8 +2,13 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Knex } from 'knex';
+import { DatabaseError } from './database-error.js';
 import type { Connection, Driver } from './driver.js';
 import type { Query, Sql, Value } from './query.js';
+
+/** What Postgres calls two transactions that wait for each other, and how often steps are begun then. */
+const deadlock = '40P01';
+const attempts = 3;
 
 type Builder = Pick<Knex.SchemaBuilder | Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
 
@@ -94,6 +99,16 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
   const apply = async (connection: Connection, statements: readonly Query[]) => {
     for (const statement of statements) await connection.run(statement);
   };
+  /** All or nothing; once more where a statement of a running server was in the way, and Postgres has ended one of the two. */
+  const exclusive = async <T>(body: (connection: Connection) => Promise<T>): Promise<T> => {
+    for (let count = 1; ; count++) {
+      try {
+        return await driver.exclusive(body);
+      } catch (error) {
+        if (!(error instanceof DatabaseError && error.code === deadlock) || count === attempts) throw error;
+      }
+    }
+  };
   const pendingAfter = (done: readonly string[], to: string | undefined) =>
     migrations.filter(({ name }) => !done.includes(name) && (to === undefined || name <= to));
   return {
@@ -108,7 +123,7 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
       };
     },
     up: (to) =>
-      driver.exclusive(async (connection) => {
+      exclusive(async (connection) => {
         await connection.run(query(createTable));
         const done = await applied(connection);
         const pending = pendingAfter(done, to);
@@ -135,7 +150,7 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
       return migrations.find(({ name }) => name === last)?.down(await tables(reader)) ?? [];
     },
     down: () =>
-      driver.exclusive(async (connection) => {
+      exclusive(async (connection) => {
         const last = (await applied(connection)).at(-1);
         const migration = migrations.find(({ name }) => name === last);
         if (migration === undefined) return undefined;
