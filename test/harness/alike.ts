@@ -21,11 +21,30 @@ function visible({ status, body, headers }: Answer) {
   };
 }
 
-/** Asks for what is known and what is not in turn, a hundred times each: equal answers, and medians within 10 % or 15 ms. */
+/**
+ * Asks for what is known and what is not in turn, a hundred times each: equal answers, and medians within 10 % or 15 ms. Where they are not,
+ * it asks as often again: what tells the two apart does so both times, and other work of the machine does not.
+ */
 export async function demandAlike(
   t: TestContext,
   ask: (kind: 'known' | 'unknown', pair: number) => Promise<Answer>,
 ): Promise<void> {
+  const [known, unknown] = await medians(t, ask);
+  if (isAlike(known, unknown)) return;
+  const [again, other] = await medians(t, ask);
+  assert.ok(isAlike(again, other) || known < unknown !== again < other, `${known}, ${unknown}; ${again}, ${other} ms`);
+}
+
+function isAlike(known: number, unknown: number): boolean {
+  const difference = Math.abs(known - unknown);
+  return difference < 15 || difference < 0.1 * Math.max(known, unknown);
+}
+
+/** The medians in milliseconds. */
+async function medians(
+  t: TestContext,
+  ask: (kind: 'known' | 'unknown', pair: number) => Promise<Answer>,
+): Promise<readonly [known: number, unknown: number]> {
   const times = { known: [] as number[], unknown: [] as number[] };
   const attempt = async (kind: keyof typeof times, pair: number) => {
     const started = performance.now();
@@ -41,7 +60,6 @@ export async function demandAlike(
     assert.deepEqual(first, second);
   }
   const [known, unknown] = [median(times.known), median(times.unknown)];
-  const difference = Math.abs(known - unknown);
   t.diagnostic(`medians: known ${known.toFixed(1)} ms, unknown ${unknown.toFixed(1)} ms`);
-  assert.ok(difference < 15 || difference < 0.1 * Math.max(known, unknown), `${known} ms, ${unknown} ms`);
+  return [known, unknown];
 }
