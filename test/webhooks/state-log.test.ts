@@ -60,7 +60,6 @@ test('the first failure and the recovery are one line each, whoever delivers', a
 });
 
 test('a receiver that fails every other time does not fill the log', async () => {
-  const before = lines(first, second).length;
   const receiver = await startReceiver();
   const webhook = await aWebhook(key, receiver.origin);
   for (let count = 1; count <= 12; count++) {
@@ -69,11 +68,11 @@ test('a receiver that fails every other time does not fill the log', async () =>
     await attempted(key, webhook, count);
   }
   const said = lines(first, second)
-    .slice(before)
-    .map(({ event, webhook: id }) => `${event} ${id}`);
+    .filter(({ webhook: id }) => id === webhook.id)
+    .map(({ event }) => event);
   // Each process may say each once in a minute.
   assert.ok(said.length <= 2 * 3, said.join());
-  assert.ok(said.includes(`webhooks.failing ${webhook.id}`));
+  assert.ok(said.includes('webhooks.failing'));
 });
 
 test('probes are logged at the level debug, and other requests at info', async () => {
