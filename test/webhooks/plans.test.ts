@@ -36,16 +36,13 @@ test('neither claiming nor fanning out reads what is not due', async () => {
   const webhook = { projectId: 'main', id: one ?? '' };
   const queries: Record<string, Query> = {
     webhooks: store.waitingWebhooks({ now }),
-    claim: store.claimShares(
-      hooks.map(({ id }) => ({ of: { project_id: 'main', webhook_id: id }, limit: 4 })),
-      {
-        owner: 'o',
-        now,
-        until: now,
-      },
+    claim: store.claim(
+      hooks.map(({ id }) => ({ webhook: { projectId: 'main', id }, limit: 4, longBytes: 1 })),
+      1,
+      { owner: 'o', now, until: now },
     ),
     projects: createEventStore(sql).waitingProjects(),
-    events: createEventStore(sql).number('main', { last: 0, now, limit: 100, returned: true }),
+    events: createEventStore(sql).numberSome('main', { last: 0, now, limit: 100, bytes: 1 }),
     attempts: store.attempts(webhook, { limit: 20, offset: 0 }),
   };
   for (const [name, query] of Object.entries(queries)) {

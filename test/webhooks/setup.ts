@@ -42,9 +42,9 @@ export async function anEvent(target: TestAppliance): Promise<string> {
   return String(event.id);
 }
 
-/** Waits until something is so; fails with its last complaint after ten seconds. */
-export async function eventually<T>(look: () => Promise<T> | T): Promise<T> {
-  const until = performance.now() + 10_000;
+/** Waits until something is so; fails with its last complaint after some seconds. */
+export async function eventually<T>(look: () => Promise<T> | T, seconds = 10): Promise<T> {
+  const until = performance.now() + seconds * 1000;
   for (;;) {
     try {
       return await look();

@@ -1,7 +1,7 @@
 import { courierLimits, messageDelays } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
-import { createLeasedRows } from '#src/platform/db/leased-rows.js';
+import { createLeaseClaim, createLeaseEnd } from '#src/platform/db/leased-rows.js';
 import type { AppendedTable } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
@@ -82,10 +82,7 @@ export function createMessageStore(sql: Sql) {
   const { name } = messageTable;
   /** Has a row for each channel that is known not to accept messages. */
   const outages = 'message_outages';
-  const leased = createLeasedRows(sql, messageTable, {
-    scope: ['channel'],
-    claimed: "state = 'sending', attempt = attempt + 1",
-  });
+  const settle = createLeaseEnd(sql, messageTable);
   const ended = { due_at: null, owner: null, sealed: '' };
   return {
     /** Leaves a message in the commit of a unit; it is due at once unless it is kept. */
@@ -120,10 +117,13 @@ export function createMessageStore(sql: Sql) {
           .andWhere('expire', '<=', now)
           .update({ ...ended, state: 'expired', fence: knex.raw('fence + 1') }),
       ),
-    claim: leased.claim,
+    claim: createLeaseClaim(sql, messageTable, {
+      scope: ['channel'],
+      claimed: "state = 'sending', attempt = attempt + 1",
+    }),
     /** Ends an attempt, with the content wiped where it was the last; changes nothing where another process has claimed the message since. */
     settle: (row: Pick<MessageRow, 'id' | 'fence'>, change: Settled): Query =>
-      leased.settle(row, change.dueAt === null ? { ...change, sealed: '' } : change),
+      settle(row, change.dueAt === null ? { ...change, sealed: '' } : change),
 
     /** Changes nothing where the outage is known already, to whatever process. */
     beginOutage: (channel: Channel): Query =>

@@ -5,6 +5,8 @@ import { createLeasedQueue } from '#src/platform/leased-queue.js';
 import type { Projects } from '../../../installation/index.js';
 import type { Webhooks } from '../service.js';
 import { type Webhook, type WebhookStore, webhooks } from '../store.js';
+import type { Share } from './claim.js';
+import { createLongBodies } from './long-bodies.js';
 import type { Outcome } from './outcome.js';
 import type { Post } from './post.js';
 import { createRecording } from './recording.js';
@@ -25,11 +27,6 @@ interface Claimed {
   readonly delivery: Delivery;
 }
 
-const toShare = ({ webhook, limit }: { readonly webhook: Webhook; readonly limit: number }) => ({
-  of: { project_id: webhook.projectId, webhook_id: webhook.id },
-  limit,
-});
-
 /** Delivers events that are due. A delivery that is made twice, because a process died, has the same event id both times. */
 export function createDeliveries(
   { db, clock, random, log }: Pick<Runtime, 'db' | 'clock' | 'random' | 'log'>,
@@ -37,20 +34,24 @@ export function createDeliveries(
 ) {
   const { projects, post, store } = deps;
   const record = createRecording({ db, clock, random, log }, deps);
+  const longBodies = createLongBodies();
   let turn = 0;
   const queueOf = ({ projectId, id }: Pick<Webhook, 'projectId' | 'id'>) => `${projectId}/${id}`;
   const by = { projectId: null, requestId: '', actor: { kind: 'service', id: 'webhooks' } };
 
-  /** How many deliveries each webhook may begin: a receiver that hangs has its own few places and no others. */
-  const sharesOf = (waiting: readonly Webhook[], busy: (place?: string) => number) => {
+  /** What each webhook may begin: a receiver that hangs has its own few places and bytes, and no others. */
+  const sharesOf = (waiting: readonly Webhook[], busy: (place?: string) => number): Share[] => {
     let free = webhookLimits.atOnce - busy();
-    return waiting.flatMap((webhook) => {
-      // Webhooks that fail get at most half of all places: their receivers may hang.
-      const room = webhook.attempts > 0 ? free - webhookLimits.atOnce / 2 : free;
-      const places = webhookLimits.atOncePerWebhook - busy(queueOf(webhook));
-      const limit = webhook.enabled ? Math.min(places, room) : 0;
-      if (limit > 0) free -= limit;
-      return limit > 0 || !webhook.enabled ? [{ webhook, limit }] : [];
+    return waiting.flatMap((webhook): Share[] => {
+      // Webhooks that fail get at most half of all places and bytes: their receivers may hang.
+      const isFailing = webhook.attempts > 0;
+      const room = isFailing ? free - webhookLimits.atOnce / 2 : free;
+      const bytes = isFailing ? longBodies.room() - webhookLimits.longAtOnce / 2 : longBodies.room();
+      const queue = queueOf(webhook);
+      const limit = Math.min(webhookLimits.atOncePerWebhook - busy(queue), room);
+      if (limit <= 0) return [];
+      free -= limit;
+      return [{ webhook, limit, longBytes: Math.min(longBodies.room(queue), bytes) }];
     });
   };
 
@@ -59,16 +60,17 @@ export function createDeliveries(
     // Each round begins with another webhook, so that all of them get places where these are short.
     turn = rows.length === 0 ? 0 : (turn + 1) % rows.length;
     const waiting = [...rows.slice(turn), ...rows.slice(0, turn)].map((row) => webhooks.decode(row));
-    const shares = sharesOf(waiting, busy);
-    if (shares.length === 0) return [];
+    const disabled = waiting.filter(({ enabled }) => !enabled);
+    const shares = sharesOf(
+      waiting.filter(({ enabled }) => enabled),
+      busy,
+    );
+    if (disabled.length + shares.length === 0) return [];
     return db.work(by, async (unit) => {
-      const begun = shares.filter(({ webhook }) => webhook.enabled);
-      for (const { webhook } of shares) {
-        if (!webhook.enabled) await unit.run(store.discard(webhook, unit.now));
-      }
-      if (begun.length === 0) return [];
-      const byQueue = new Map(begun.map(({ webhook }) => [queueOf(webhook), webhook]));
-      const taken = await unit.all(store.claimShares(begun.map(toShare), leaseAt(unit.now)));
+      for (const webhook of disabled) await unit.run(store.discard(webhook, unit.now));
+      if (shares.length === 0) return [];
+      const byQueue = new Map(waiting.map((webhook) => [queueOf(webhook), webhook]));
+      const taken = await unit.all(store.claim(shares, longBodies.room(), leaseAt(unit.now)));
       return taken.flatMap((row) => {
         const delivery = deliveries.decode(row);
         const webhook = byQueue.get(queueOf({ projectId: delivery.projectId, id: delivery.webhookId }));
@@ -81,7 +83,10 @@ export function createDeliveries(
     leaseMs: webhookLimits.leaseMs,
     claim,
     queueOf: ({ webhook }) => queueOf(webhook),
-    attempt: async ({ webhook, delivery }) => post(await projects.current(delivery.projectId), webhook, delivery),
+    attempt: ({ webhook, delivery }) =>
+      longBodies.during(queueOf(webhook), delivery.body, async () =>
+        post(await projects.current(delivery.projectId), webhook, delivery),
+      ),
     settle: ({ delivery }, outcome) => record(delivery, outcome),
     onTrouble: ({ delivery }, error) => log.error('webhooks.delivery.failed', { delivery: delivery.id, error }),
   });

@@ -11,6 +11,9 @@ export const numberedChannel = 'svc_events';
 export function createEventStore(sql: Sql) {
   const rows = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
   const keyShare = sql.dialect === 'sqlite' ? '' : 'for key share';
+  const numbered = (some: string) => `update events set sequence = cast(? as bigint) + waiting.place, dispatched_at = ?
+    from (select id as waiting_id, row_number() over (order by id) as place from (${some}) as chosen
+    ) as waiting where events.id = waiting.waiting_id`;
   return {
     /** The projects with events that wait, found one after the other by the index. */
     waitingProjects: (): Query =>
@@ -38,17 +41,25 @@ export function createEventStore(sql: Sql) {
     /** The enabled webhooks of a project; they cannot be removed until the end of the unit. */
     subscribers: (projectId: string): Query =>
       sql.text(`select id, events from webhooks where project_id = ? and enabled = 1 ${keyShare}`, [projectId]),
-    /** Numbers the oldest events that wait, from the number after `last` on; returns them, where asked to. */
-    number: (
+    /** Numbers the oldest events that wait, from the number after `last` on. */
+    number: (projectId: string, { last, now, limit }: { last: number; now: Instant; limit: number }): Query =>
+      sql.text(numbered('select id from events where project_id = ? and dispatched_at is null order by id limit ?'), [
+        last,
+        now,
+        projectId,
+        limit,
+      ]),
+    /** The same, and returns them. The data of those before the last of them have less than so many bytes. */
+    numberSome: (
       projectId: string,
-      { last, now, limit, returned }: { last: number; now: Instant; limit: number; returned: boolean },
+      { last, now, limit, bytes }: { last: number; now: Instant; limit: number; bytes: number },
     ): Query =>
       sql.text(
-        `update events set sequence = cast(? as bigint) + waiting.place, dispatched_at = ?
-        from (select id as waiting_id, row_number() over (order by id) as place from
-          (select id from events where project_id = ? and dispatched_at is null order by id limit ?) as oldest
-        ) as waiting where events.id = waiting.waiting_id${returned ? ' returning id, type, created_at, sequence' : ''}`,
-        [last, now, projectId, limit],
+        `${numbered(`select id from (
+          select id, sum(octet_length(data)) over (order by id) - octet_length(data) as before from (
+            select id, data from events where project_id = ? and dispatched_at is null order by id limit ?) as oldest
+          ) as measured where before < ?`)} returning id, type, created_at, sequence`,
+        [last, now, projectId, limit, bytes],
       ),
     insertDeliveries: (projectId: string, drafts: readonly DeliveryDraft[], now: Instant): Query =>
       sql.text(

@@ -1,4 +1,5 @@
 import { everyEvent, subscribableEvents } from '#src/contract/events.js';
+import { webhookLimits } from '#src/contract/limits.js';
 import { toWireInstant } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -62,14 +63,13 @@ export function createFanOut(
       const last = Number(sequence.last);
       if (subscribers.length > 0) isSubscribed = true;
       else {
-        const count = await unit.run(
-          store.number(projectId, { last, now: unit.now, limit: maxRows.unsubscribed, returned: false }),
-        );
+        const count = await unit.run(store.number(projectId, { last, now: unit.now, limit: maxRows.unsubscribed }));
         if (count > 0) await advance(unit, projectId, last + count);
         return count === maxRows.unsubscribed;
       }
-      const batch = Math.min(maxRows.events, Math.ceil(maxRows.deliveries / subscribers.length));
-      const rows = await unit.all(store.number(projectId, { last, now: unit.now, limit: batch, returned: true }));
+      const limit = Math.min(maxRows.events, Math.ceil(maxRows.deliveries / subscribers.length));
+      const bytes = Math.ceil(webhookLimits.fannedOutBytes / subscribers.length);
+      const rows = await unit.all(store.numberSome(projectId, { last, now: unit.now, limit, bytes }));
       if (rows.length === 0) return false;
       await advance(unit, projectId, last + rows.length);
       const events = rows

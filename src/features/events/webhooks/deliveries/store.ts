@@ -1,9 +1,10 @@
 import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
-import { createLeasedRows } from '#src/platform/db/leased-rows.js';
+import { createLeaseEnd } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { type Webhook, webhooks } from '../store.js';
 import { createAttemptStore } from './attempt-store.js';
+import { createDeliveryClaim } from './claim.js';
 import { createReplayStore } from './replay-store.js';
 import { type Delivery, deliveries, deliveryAttempts, type WebhookAddress } from './tables.js';
 
@@ -12,10 +13,6 @@ export function createDeliveryStore(sql: Sql) {
   const { knex } = sql;
   const of = ({ projectId, id }: WebhookAddress) =>
     knex(deliveries.name).where({ project_id: projectId, webhook_id: id });
-  const leased = createLeasedRows(sql, deliveries, {
-    scope: ['project_id', 'webhook_id'],
-    claimed: "state = 'delivering', updated_at = :now",
-  });
   return {
     insert: (row: Delivery): Query => sql.compile(knex(deliveries.name).insert(deliveries.encode(row))),
     /** Keeps a webhook from being removed until the unit ends; no row where it is gone. */
@@ -43,7 +40,8 @@ export function createDeliveryStore(sql: Sql) {
         [webhooks.select(sql), p.now],
       ),
     ),
-    ...leased,
+    claim: createDeliveryClaim(sql),
+    settle: createLeaseEnd(sql, deliveries),
     /** Ends leases with a success, except where another process has claimed the delivery since; returns the ids of the others. */
     settleDelivered: (some: readonly Pick<Delivery, 'id' | 'fence'>[], now: Instant): Query => {
       const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(cast(? as json))';

@@ -1,0 +1,56 @@
+import { webhookLimits } from '#src/contract/limits.js';
+import { type Lease, leased, skipLocked } from '#src/platform/db/leased-rows.js';
+import type { Query, Sql, Value } from '#src/platform/db/query.js';
+import { deliveries, type WebhookAddress } from './tables.js';
+
+/** What a claim may take for a webhook: so many deliveries, and those with a long body only while they leave some of so many bytes. */
+export interface Share {
+  readonly webhook: WebhookAddress;
+  readonly limit: number;
+  readonly longBytes: number;
+}
+
+const names = ['shares', 'largest', 'longBytes', 'owner', 'now', 'until'] as const;
+
+/**
+ * SQL that takes of several webhooks the deliveries that are due longest. Bodies are in memory from the claim on, so that their bytes count:
+ * those of long ones, for each webhook and in all, as a list of short ones is bounded by its number. The first that exceeds the bytes is taken.
+ */
+export function createDeliveryClaim(sql: Sql) {
+  const isPostgres = sql.dialect === 'postgres';
+  const due = `from deliveries where deliveries.project_id = shares.project_id and deliveries.webhook_id = shares.webhook_id
+    and due_at <= :now order by due_at limit`;
+  const bytes = `case when octet_length(body) > ${webhookLimits.longBytes} then octet_length(body) else 0 end as bytes`;
+  // Only Postgres takes a limit of each share; SQLite takes the largest of them, and leaves what is too much.
+  const oldest = isPostgres
+    ? `select due.*, shares.place, shares.long_bytes from shares
+        cross join lateral (select id, due_at, ${bytes} ${due} shares.most ${skipLocked(sql)}) as due`
+    : `select * from (select taken.id, taken.due_at, ${bytes}, shares.place, shares.long_bytes, shares.most,
+          row_number() over (partition by shares.place order by taken.due_at) as number
+        from shares cross join deliveries as taken on taken.id in (select id ${due} :largest)) where number <= most`;
+  const given = isPostgres ? 'json_array_elements(cast(:shares as json))' : 'json_each(:shares)';
+  const before = (of = '') => `sum(bytes) over (${of} order by due_at, id) - bytes as before`;
+  const claim = sql.prepare<Readonly<Record<(typeof names)[number], Value>>>((k, p) =>
+    k.raw(
+      `with shares as materialized (
+        select value ->> 0 as project_id, value ->> 1 as webhook_id, cast(value ->> 2 as integer) as most,
+          cast(value ->> 3 as integer) as long_bytes, value ->> 4 as place from ${given}),
+      oldest as materialized (${oldest}),
+      own as (select * from (select oldest.*, ${before('partition by place')} from oldest) as one where bytes = 0 or before < long_bytes),
+      taken as (select id from (select id, bytes, ${before()} from own) as one where bytes = 0 or before < :longBytes)
+      update deliveries set state = 'delivering', updated_at = :now, ${leased} where id in (select id from taken) returning :row`,
+      { ...Object.fromEntries(names.map((name) => [name, p[name]])), row: deliveries.select(sql) } as never,
+    ),
+  );
+  return (shares: readonly Share[], longBytes: number, { owner, now, until }: Lease): Query =>
+    claim({
+      shares: JSON.stringify(
+        shares.map(({ webhook, limit, longBytes: own }, at) => [webhook.projectId, webhook.id, limit, own, at]),
+      ),
+      largest: Math.max(...shares.map(({ limit }) => limit)),
+      longBytes,
+      owner,
+      now,
+      until,
+    });
+}
