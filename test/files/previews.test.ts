@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -14,7 +15,7 @@ import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { startS3Server } from '../harness/s3-server.js';
-import { aFileBackend, someBytes, upload } from './setup.js';
+import { aFileBackend, chunkBytes, someBytes, upload, uploadChunk } from './setup.js';
 
 const s3 = await startS3Server();
 const onDisk = await startAppliance();
@@ -58,6 +59,29 @@ test('node-appwrite uploads 12 MB to S3 and gets the same bytes, and deleted one
   assert.equal((await keys()).length, 6);
   await onS3.appliance.features.jobs.run('files.sweep');
   assert.deepEqual(await keys(), []);
+});
+
+test('the bytes of a file are read once for its digests, however often its last chunk is sent meanwhile', async () => {
+  const { key, bucket } = await aFileBackend(onS3);
+  const files = await bucket();
+  const whole = someBytes(chunkBytes + 1);
+  const given = { fileId: 'large', headers: { 'X-Appwrite-ID': 'large' } };
+  (await uploadChunk(key, files, whole, 0, { fileId: 'large' })).expect(201);
+  const held: (() => void)[] = [];
+  const written = () => s3.requests.filter((one) => one.startsWith('PUT')).length;
+  const before = written();
+  s3.intercept = (request, response) => {
+    const { server } = request.socket as unknown as { readonly server: Server };
+    if (request.method === 'GET') held.push(() => server.emit('request', request, response));
+    return request.method === 'GET';
+  };
+  const sent = Array.from({ length: 10 }, () => uploadChunk(key, files, whole, 1, given));
+  while (written() < before + sent.length || held.length === 0) await sleep(20);
+  await sleep(500);
+  assert.equal(held.length, 1);
+  s3.intercept = () => false;
+  for (const release of held) release();
+  for (const answer of await Promise.all(sent)) assert.equal(answer.expect(201).body.chunksUploaded, 2);
 });
 
 test('while the S3 service is away, uploads and downloads are 503, and later work again', async () => {

@@ -133,10 +133,20 @@ export function createUploads({ db, random, sealing }: Pick<Runtime, 'db' | 'ran
       if (changed.chunksUploaded < changed.chunksTotal) await keep(unit, by, bucket, changed);
       return { file: changed, isUsed: true };
     });
+  /** Under way, by file. */
+  const digesting = new Map<string, ReturnType<ContentReader['digestsOf']>>();
+  /** Reads the bytes once, however often the last chunk is sent meanwhile. */
+  const digestsOf = (project: Where['project'], file: FileRow) => {
+    // One that was deleted meanwhile can have come anew under its id.
+    const name = JSON.stringify([file.bucketKey, file.id, file.createdAt]);
+    const begun = digesting.get(name) ?? reader.digestsOf(project, file).finally(() => digesting.delete(name));
+    digesting.set(name, begun);
+    return begun;
+  };
   /** Completes a file all of whose chunks are there. A request that ended before this is made up for by the next. */
   const complete = async (where: Where, by: AuditContext, bucket: Bucket, file: FileRow): Promise<FileRow> => {
     if (file.completedAt !== null || file.chunksUploaded < file.chunksTotal) return file;
-    const { md5, sha256 } = await reader.digestsOf(where.project, file);
+    const { md5, sha256 } = await digestsOf(where.project, file);
     return db.work(by, async (unit) => {
       const row = await unit.one(statements.lock(bucket.key, file.id));
       if (row === undefined) throw new Failure('storage_file_not_found');
