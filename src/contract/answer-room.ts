@@ -21,6 +21,11 @@ export interface AnswerRoom {
    * `general_answer_too_large`, and `general_unavailable` where other responses leave no room.
    */
   read<T>(look: (bytes: number) => Promise<Look<T>>): Promise<T>;
+  /**
+   * Returns what takes room for the response to a change before that is committed, each time in place of what it took before. It throws Failure
+   * `general_unavailable` where other responses, or those of the same caller, leave no room.
+   */
+  claim(): (bytes: number) => void;
   /** Counts text of the response, where more may be written than was read. Throws Failure `general_answer_too_large`. */
   write(text: string): void;
 }

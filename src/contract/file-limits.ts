@@ -40,9 +40,16 @@ export const fileLimits = {
   tokens: 100,
 } as const;
 
-/** Previews: those of one caller that are waited for at once, and what is kept of them on the disk, in bytes. */
+/** Previews; sizes in bytes. */
 export const previewLimits = {
+  /** Of one caller that are waited for at once. */
   ofCaller: 128,
+  /** In memory until their responses have left: in a process, and of one caller, without those that are small. */
+  heldBytes: 268_435_456,
+  heldBytesOfCaller: 67_108_864,
+  smallBytes: 65_536,
+  heldRetrySeconds: 5,
+  /** On the disk. */
   cacheBytes: 268_435_456,
   cacheEntries: 50_000,
   cachedBytes: 16_777_216,

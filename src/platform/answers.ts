@@ -9,6 +9,8 @@ interface WaitingAnswer {
   readonly enter: () => void;
 }
 
+const noRoom = () => new Failure('general_unavailable', { retryAfter: answerLimits.retrySeconds });
+
 /**
  * A store of bytes that many take from and give back to; who finds too few waits, first come, first served. An account has a share of its own,
  * so a slow reader waits behind itself only.
@@ -27,7 +29,12 @@ class Gate {
 
   /** Takes them at once, or does not. */
   tryTake(account: string, bytes: number): boolean {
-    if (this.#waiting.length > 0 || !this.#fits(account, bytes)) return false;
+    return this.#waiting.length === 0 && this.claim(account, bytes);
+  }
+
+  /** Takes them past those who wait, or does not. */
+  claim(account: string, bytes: number): boolean {
+    if (!this.#fits(account, bytes)) return false;
     this.force(account, bytes);
     return true;
   }
@@ -40,12 +47,11 @@ class Gate {
 
   async take(account: string, bytes: number): Promise<void> {
     if (this.tryTake(account, bytes)) return;
-    const refused = () => new Failure('general_unavailable', { retryAfter: answerLimits.retrySeconds });
-    if (this.#waiting.length >= answerLimits.waiting) throw refused();
+    if (this.#waiting.length >= answerLimits.waiting) throw noRoom();
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-        reject(refused());
+        reject(noRoom());
         this.#admit();
       }, answerLimits.waitMs);
       const entry: WaitingAnswer = {
@@ -162,6 +168,23 @@ class Room implements OpenRoom {
     return again;
   }
 
+  claim(): (bytes: number) => void {
+    let mine = 0;
+    return (bytes) => {
+      if (this.#isClosed) return;
+      const others = this.#heldFew + this.#heldMany - mine;
+      const isLarge = this.#heldMany > 0 || others + bytes > answerLimits.few;
+      this.#giveBack();
+      mine = 0;
+      // The system takes a small answer at once.
+      if (others + bytes <= answerLimits.watched) return this.#hold(others);
+      if (!(isLarge ? this.#many : this.#few).claim(this.#owner.account, others + bytes)) throw noRoom();
+      if (isLarge) this.#heldMany = others + bytes;
+      else this.#heldFew = others + bytes;
+      mine = bytes;
+    };
+  }
+
   write(text: string): void {
     // Short texts are counted by their characters, as counting bytes would cost more than they are worth.
     this.#written += text.length < 1000 ? text.length : Buffer.byteLength(text);
@@ -174,8 +197,12 @@ class Room implements OpenRoom {
 
   close(): void {
     this.#isClosed = true;
-    if (this.#heldFew > 0) this.#few.give(this.#owner.account, this.#heldFew);
-    if (this.#heldMany > 0) this.#many.give(this.#owner.account, this.#heldMany);
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    this.#few.give(this.#owner.account, this.#heldFew);
+    this.#many.give(this.#owner.account, this.#heldMany);
     this.#heldFew = 0;
     this.#heldMany = 0;
   }
@@ -223,7 +250,7 @@ class Room implements OpenRoom {
       // Somebody has made it larger meanwhile.
       needed = seen.bytes;
     }
-    throw new Failure('general_unavailable', { retryAfter: answerLimits.retrySeconds });
+    throw noRoom();
   }
 
   async #takeMany(bytes: number): Promise<void> {
@@ -244,15 +271,20 @@ class Room implements OpenRoom {
     return value;
   }
 
-  /** Holds so many bytes, which are in memory, and gives back what is beyond. */
+  /**
+   * Holds so many bytes, which are in memory, and gives back what is beyond. Those of a large answer are never held of the few, which are
+   * there for others.
+   */
   #hold(bytes: number): void {
     if (this.#isClosed) return;
-    const gate = this.#heldMany > 0 ? this.#many : this.#few;
-    const held = this.#heldMany > 0 ? this.#heldMany : this.#heldFew;
-    if (gate === this.#many) this.#heldMany = bytes;
-    else this.#heldFew = bytes;
-    if (bytes < held) gate.give(this.#owner.account, held - bytes);
-    else if (bytes > held) gate.force(this.#owner.account, bytes - held);
+    const isLarge = this.#heldMany > 0 || bytes > answerLimits.few;
+    const gate = isLarge ? this.#many : this.#few;
+    const held = isLarge ? this.#heldMany : this.#heldFew;
+    if (bytes > held) gate.force(this.#owner.account, bytes - held);
+    else gate.give(this.#owner.account, held - bytes);
+    if (isLarge) this.#few.give(this.#owner.account, this.#heldFew);
+    this.#heldFew = isLarge ? 0 : bytes;
+    this.#heldMany = isLarge ? bytes : 0;
   }
 
   #tooLarge(): Failure {

@@ -7,7 +7,9 @@ import { Lru } from './lru.js';
 
 /** Values that can be computed again, kept in files below a directory. What goes wrong with them is a miss. */
 interface DiskCache {
-  /** The value of a key of the group; undefined where it is not kept. */
+  /** Bytes of the value of a key of the group; undefined where it is not kept. */
+  sizeOf(group: string, key: string): Promise<number | undefined>;
+  /** The value; undefined where it is not kept. */
   get(group: string, key: string): Promise<Buffer | undefined>;
   set(group: string, key: string, value: Buffer): Promise<void>;
   /** Removes all values of a group, also those that other processes have written. */
@@ -40,6 +42,13 @@ export function createDiskCache(directory: string, bounds: DiskCacheBounds): Dis
     return entries;
   });
   return {
+    sizeOf: async (group, key) => {
+      try {
+        return (await stat(pathOf(group, key))).size;
+      } catch {
+        return undefined;
+      }
+    },
     get: async (group, key) => {
       const path = pathOf(group, key);
       try {

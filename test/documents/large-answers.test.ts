@@ -1,5 +1,7 @@
 // A server with little memory whose documents are large: no answer is larger than the bound, however it is asked for, and the server stays.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install, type Server } from '../harness/cli.js';
@@ -25,16 +27,7 @@ before(async () => {
     place.json(['collection', 'add-attribute', 'large', key, ...here, '--type', 'string', ...more]);
   await attribute('body', '--size', '5000000');
   await attribute('title', '--size', '20');
-  const { secret } = await place.json<{ secret: string }>([
-    'apikey',
-    'create',
-    ...shop,
-    '--name',
-    't',
-    '--scopes',
-    'all',
-  ]);
-  headers = { 'X-Service-Project': 'shop', 'X-Service-Key': secret, 'Content-Type': 'application/json' };
+  headers = await aKey();
   server = await place.serve();
   const body = 'x'.repeat(4_190_000);
   for (let at = 0; at < documents; at++)
@@ -44,6 +37,13 @@ before(async () => {
 after(async () => {
   await place.dispose();
 });
+
+/** The headers of a further server key. */
+async function aKey(): Promise<Record<string, string>> {
+  const create = ['apikey', 'create', ...shop, '--name', 't', '--scopes', 'all'];
+  const { secret } = await place.json<{ secret: string }>(create);
+  return { 'X-Service-Project': 'shop', 'X-Service-Key': secret, 'Content-Type': 'application/json' };
+}
 
 async function send(
   method: string,
@@ -67,8 +67,8 @@ const tooLarge = (answer: { status: number; text: string }) => {
   assert.match(answer.text, /limit/);
   assert.match(answer.text, /select/);
 };
-const isAlive = async () =>
-  assert.equal((await send('GET', list(limit(1), { method: 'select', values: ['title'] }))).status, 200);
+const titles = { method: 'select', values: ['title'] };
+const isAlive = async () => assert.equal((await send('GET', list(limit(1), titles))).status, 200);
 
 test('a list of 150 documents of 4 MB is refused, and says what to do', async () => {
   for (const more of [[], [{ method: 'orderDesc', attribute: 'title' }], [{ method: 'cursorAfter', values: ['d0'] }]])
@@ -173,5 +173,45 @@ test('a document cannot grow beyond what can be answered', async () => {
   tooLarge(await send('GET', list(limit(150))));
   assert.equal((await send('GET', `${path}/d7`)).status, 200);
   assert.equal((await send('DELETE', `${path}/small`)).status, 204);
+  await isAlive();
+});
+
+test('changes whose answers nobody reads take a share of the memory, and no reads from others', async () => {
+  const [other, bystander] = [await aKey(), await aKey()];
+  assert.equal((await send('POST', path, { documentId: 'wide', data: { title: 'wide' } })).status, 201);
+  for (let at = 0; at < 4; at++)
+    assert.equal((await send('PATCH', `${path}/wide`, { data: { [`more${at}`]: 'x'.repeat(4_100_000) } })).status, 200);
+  const sockets: Socket[] = [];
+  const statuses: number[] = [];
+  const askWithoutReading = async (method: string, key: Record<string, string>, body = '') => {
+    const { host } = new URL(server.url);
+    const socket = await openSocket({ origin: `http://${host}` } as never);
+    socket.on('error', () => {});
+    sockets.push(socket);
+    const head = Object.entries({ ...key, Host: host, 'Content-Length': body.length });
+    const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    socket.write(`${method} /v1${path}/wide HTTP/1.1\r\n${lines}\r\n${body}`);
+    const [answer] = (await once(socket, 'data')) as [Buffer | string];
+    socket.pause();
+    statuses.push(Number(String(answer).slice(9, 12)));
+  };
+  for (let at = 0; at < 8; at++)
+    await askWithoutReading('PATCH', headers, JSON.stringify({ data: { title: `w${at}` } }));
+  assert.deepEqual(statuses, [200, 200, 503, 503, 503, 503, 503, 503]);
+  for (let at = 0; at < 2; at++) await askWithoutReading('GET', other);
+  for (let round = 0; round < 3; round++) {
+    const started = performance.now();
+    assert.equal((await fetch(`${server.url}${path}/small`, { headers: bystander })).status, 404);
+    assert.equal((await fetch(server.url + list(limit(1), titles), { headers: bystander })).status, 200);
+    assert.ok(performance.now() - started < 2000);
+  }
+  for (const socket of sockets) socket.destroy();
+});
+
+test('changes of large documents that share a commit are answered, and so are those beside them', async () => {
+  const wide = await Promise.all(
+    Array.from({ length: 70 }, (_, at) => send('PATCH', `${path}/wide`, { data: { title: `v${at}` } })),
+  );
+  assert.deepEqual([...new Set(wide.map(({ status }) => status))].sort(), [200, 503]);
   await isAlive();
 });

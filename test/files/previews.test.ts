@@ -1,16 +1,21 @@
 // Files in S3 and previews of images, through the unmodified node-appwrite and by URL, on both stores.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, ID, ImageFormat, ImageGravity, Permission, Role, Storage, Tokens } from 'node-appwrite';
 import { InputFile } from 'node-appwrite/file';
 import sharp from 'sharp';
+import { previewLimits } from '#src/contract/limits.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { startS3Server } from '../harness/s3-server.js';
-import { aFileBackend, someBytes, upload } from './setup.js';
+import { aFileBackend, chunkBytes, someBytes, upload, uploadChunk } from './setup.js';
 
 const s3 = await startS3Server();
 const onDisk = await startAppliance();
@@ -54,6 +59,29 @@ test('node-appwrite uploads 12 MB to S3 and gets the same bytes, and deleted one
   assert.equal((await keys()).length, 6);
   await onS3.appliance.features.jobs.run('files.sweep');
   assert.deepEqual(await keys(), []);
+});
+
+test('the bytes of a file are read once for its digests, however often its last chunk is sent meanwhile', async () => {
+  const { key, bucket } = await aFileBackend(onS3);
+  const files = await bucket();
+  const whole = someBytes(chunkBytes + 1);
+  const given = { fileId: 'large', headers: { 'X-Appwrite-ID': 'large' } };
+  (await uploadChunk(key, files, whole, 0, { fileId: 'large' })).expect(201);
+  const held: (() => void)[] = [];
+  const written = () => s3.requests.filter((one) => one.startsWith('PUT')).length;
+  const before = written();
+  s3.intercept = (request, response) => {
+    const { server } = request.socket as unknown as { readonly server: Server };
+    if (request.method === 'GET') held.push(() => server.emit('request', request, response));
+    return request.method === 'GET';
+  };
+  const sent = Array.from({ length: 10 }, () => uploadChunk(key, files, whole, 1, given));
+  while (written() < before + sent.length || held.length === 0) await sleep(20);
+  await sleep(500);
+  assert.equal(held.length, 1);
+  s3.intercept = () => false;
+  for (const release of held) release();
+  for (const answer of await Promise.all(sent)) assert.equal(answer.expect(201).body.chunksUploaded, 2);
 });
 
 test('while the S3 service is away, uploads and downloads are 503, and later work again', async () => {
@@ -147,6 +175,45 @@ test('a preview is for who may read the file, is kept, and goes with the file', 
   (await key.delete(`${files}/${id}`)).expect(204);
   await target.appliance.features.jobs.run('files.sweep');
   assert.deepEqual(kept(), []);
+});
+
+test('previews whose readers do not read take a bounded share of the memory', async () => {
+  const { key, bucket } = await aFileBackend(onDisk);
+  const files = await bucket({ permissions: ['read("any")'] });
+  // Noise does not compress: the preview has about 13 MB.
+  const noise = await sharp(someBytes(2100 * 2100 * 3), { raw: { width: 2100, height: 2100, channels: 3 } })
+    .jpeg({ quality: 30 })
+    .toBuffer();
+  const id = (await upload(key, files, noise, { name: 'noise.jpg' })).expect(201).string('$id');
+  const path = `${files}/${id}/preview?output=png`;
+  const size = Number((await key.request('HEAD', path)).expect(200).headers.get('content-length'));
+  assert.ok(size > 12_000_000 && size < 16_000_000, `${size}`);
+
+  const { hostname, port } = new URL(onDisk.origin);
+  const sockets: Socket[] = [];
+  const askWithoutReading = async (): Promise<number> => {
+    const socket = connect(Number(port), hostname);
+    sockets.push(socket);
+    socket.write(`GET /v1${path}&project=${onDisk.project.id} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`);
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    socket.pause();
+    return Number(head.subarray(9, 12).toString());
+  };
+  const statuses: number[] = [];
+  for (let count = 0; count < 8; count++) statuses.push(await askWithoutReading());
+  const share = Math.floor(previewLimits.heldBytesOfCaller / size);
+  assert.deepEqual(
+    statuses,
+    statuses.map((_, at) => (at < share ? 200 : 503)),
+  );
+  const guest = createClient(onDisk);
+  (await guest.get(`${files}/${id}/preview?width=20`)).expect(200);
+  (await key.get(path)).expect(200);
+  for (const socket of sockets) socket.destroy();
+  for (let count = 0; (await guest.get(path)).status !== 200; count++) {
+    assert.ok(count < 100, 'the memory was not given back');
+    await sleep(20);
+  }
 });
 
 test('what is no image, what is hostile and what is asked wrongly is a clear error', async () => {

@@ -13,8 +13,9 @@ const readers = { lists: 3, others: 2 } as const;
 const listsOfAccount = 2;
 /** How often connections are looked at for statements that take too long. */
 const lookMs = 50;
-/** Most units that share one commit. */
+/** Most units that share one commit, and most characters of what they leave for it: it is written as one text. */
 const defaultLargestGroup = 64;
+const largestGroupCharacters = 8_388_608;
 const largestCheckedBytes = 100 * 1024 * 1024;
 /** A migration waits this long for other processes, as on Postgres. */
 const exclusiveWaitMs = 60_000;
@@ -77,13 +78,15 @@ class Writer {
     if (!(await this.#begin(line))) return [];
     const done: { readonly unit: Waiting; readonly value: unknown }[] = [];
     const inserts: Insert[] = [];
+    let characters = 0;
     let current: Waiting | undefined;
     try {
-      while (done.length < max) {
+      while (done.length < max && characters < largestGroupCharacters) {
         current = line.shift();
         if (current === undefined) break;
         const result = await current.body(this.#connection);
         inserts.push(...result.inserts);
+        characters += charactersOf(result.inserts);
         done.push({ unit: current, value: result.value });
         current = undefined;
       }
@@ -119,6 +122,13 @@ class Writer {
     }
     return false;
   }
+}
+
+function charactersOf(inserts: readonly Insert[]): number {
+  let characters = 0;
+  for (const { rows } of inserts)
+    for (const row of rows) for (const value of row) characters += typeof value === 'string' ? value.length : 0;
+  return characters;
 }
 
 const isTimeout = (error: unknown) => error instanceof DatabaseError && error.kind === 'timeout';

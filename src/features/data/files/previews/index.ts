@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { Failure } from '#src/contract/errors.js';
 import { FileContent } from '#src/contract/file-content.js';
 import { previewLimits } from '#src/contract/limits.js';
+import type { Reading } from '#src/contract/reading.js';
 import { isGone } from '#src/platform/db/lane.js';
 import { createDiskCache } from '#src/platform/disk-cache.js';
 import { type ConvertedImage, type ImageFormat, ImageRefused, type ImageRequest } from '#src/platform/images/index.js';
@@ -13,6 +14,7 @@ import type { Where } from '../access.js';
 import type { ContentReader } from '../content/reader.js';
 import type { FileInBucket } from '../service.js';
 import { type FileRow, type FileStatements, fileObjects } from '../store.js';
+import { createMemory } from './memory.js';
 import { createShare } from './share.js';
 
 /** Shows images in other sizes and formats. */
@@ -37,6 +39,7 @@ export function createPreviews(
     largest: previewLimits.cachedBytes,
   });
   const share = createShare(previewLimits.ofCaller);
+  const takeMemory = createMemory();
   /** What is being made, by its key: who asks for the same gets the same. */
   const underWay = new Map<string, Promise<ConvertedImage>>();
 
@@ -51,20 +54,36 @@ export function createPreviews(
       throw error instanceof ImageRefused ? failureOf(error) : error;
     }
   };
+  const keptOf = async (
+    account: string,
+    group: string,
+    key: string,
+    secret: Buffer,
+  ): Promise<ConvertedImage | undefined> => {
+    const size = await cache.sizeOf(group, key);
+    if (size === undefined) return undefined;
+    const giveBack = takeMemory(account, size);
+    try {
+      const sealed = await cache.get(group, key);
+      const kept = sealed && openBuffer(secret, sealed);
+      return kept && unpack(kept);
+    } finally {
+      giveBack();
+    }
+  };
   const make = async (
     call: PreviewCall,
     file: FileRow,
     request: ImageRequest,
     key: string,
   ): Promise<ConvertedImage> => {
-    const { project } = call;
+    const { project, reading } = call;
     const [first] = await db.all(statements.parts(file.bucketKey, file.id));
     if (first === undefined) throw new Failure('storage_file_not_found');
     const group = groupOf(fileObjects.decode(first).key);
     const secret = sealing.objectKey(project.id, project.dataKey, `preview/${group}/${key}`);
-    const sealed = await cache.get(group, key);
-    const kept = sealed === undefined ? undefined : openBuffer(secret, sealed);
-    if (kept !== undefined) return unpack(kept);
+    const kept = await keptOf(reading.account, group, key, secret);
+    if (kept !== undefined) return kept;
     const image = await convert(call, file, request);
     await cache.set(group, key, sealBuffer(secret, pack(image)));
     // The file was deleted meanwhile: nobody would remove this any more.
@@ -90,12 +109,19 @@ export function createPreviews(
       }
     }
   };
+  /** A preview is in memory as a whole until its response has left. */
+  const holdUntilSent = ({ account, waiter }: Reading, size: number): void => {
+    const giveBack = takeMemory(account, size);
+    if (waiter.isGone) giveBack();
+    else waiter.onGone(giveBack);
+  };
   return {
     of: async (call, { bucket, file }, request) => {
       if (!bucket.transformations) throw new Failure('storage_bucket_transformations_disabled');
       if (!file.mimeType.startsWith('image/') || file.mimeType === 'image/svg+xml') throw unsupported();
       const key = keyOf(file, request);
       const { bytes, format } = await share(call.reading.account, () => shared(call, file, request, key));
+      holdUntilSent(call.reading, bytes.length);
       return new FileContent({
         size: bytes.length,
         type: `image/${format}`,

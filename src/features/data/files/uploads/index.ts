@@ -133,10 +133,11 @@ export function createUploads({ db, random, sealing }: Pick<Runtime, 'db' | 'ran
       if (changed.chunksUploaded < changed.chunksTotal) await keep(unit, by, bucket, changed);
       return { file: changed, isUsed: true };
     });
+  const digestsOf = sharedDigests(reader);
   /** Completes a file all of whose chunks are there. A request that ended before this is made up for by the next. */
   const complete = async (where: Where, by: AuditContext, bucket: Bucket, file: FileRow): Promise<FileRow> => {
     if (file.completedAt !== null || file.chunksUploaded < file.chunksTotal) return file;
-    const { md5, sha256 } = await reader.digestsOf(where.project, file);
+    const { md5, sha256 } = await digestsOf(where.project, file);
     return db.work(by, async (unit) => {
       const row = await unit.one(statements.lock(bucket.key, file.id));
       if (row === undefined) throw new Failure('storage_file_not_found');
@@ -197,6 +198,18 @@ export function createUploads({ db, random, sealing }: Pick<Runtime, 'db' | 'ran
         throw error;
       }
     },
+  };
+}
+
+/** Reads the bytes of a file once for its digests, however often its last chunk is sent meanwhile. */
+function sharedDigests(reader: ContentReader): ContentReader['digestsOf'] {
+  const underWay = new Map<string, ReturnType<ContentReader['digestsOf']>>();
+  return (project, file) => {
+    // One that was deleted meanwhile can have come anew under its id.
+    const name = JSON.stringify([file.bucketKey, file.id, file.createdAt]);
+    const begun = underWay.get(name) ?? reader.digestsOf(project, file).finally(() => underWay.delete(name));
+    underWay.set(name, begun);
+    return begun;
   };
 }
 

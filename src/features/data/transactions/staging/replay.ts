@@ -151,6 +151,8 @@ function roomOf(maxBytes: number): AnswerRoom & { readonly taken: () => number }
   return {
     taken: () => taken,
     share: () => {},
+    // What is answered is read in a room of its own.
+    claim: () => () => {},
     write: () => {},
     read: async (look) => {
       const { bytes, value } = await look(maxBytes - taken);
