@@ -1,5 +1,6 @@
 // The server as a process: what it refuses to start on, what it says, and how it ends.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -188,4 +189,31 @@ test('a damaged SQLite file is not served', async () => {
   assert.match(err, /damaged/);
   writeFileSync(file, 'this is no database, and long enough to be looked at '.repeat(100));
   assert.equal((await place.svc(['serve'])).code, 7);
+});
+
+test('a log that nobody reads takes a bounded part of the memory, and says what it left out', async () => {
+  const place = await fresh();
+  const child = spawn('svc', ['serve', '--json'], { cwd: place.dir, env: { ...place.env, SVC_RATE_LIMIT: 'off' } });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    out += part;
+  });
+  while (!out.includes('}')) await sleep(20);
+  const { url } = JSON.parse(out);
+  const requests = 8000;
+  for (let sent = 0; sent < requests; sent += 50)
+    await Promise.all(Array.from({ length: 50 }, async () => (await fetch(`${url}/nothing`)).text()));
+  // From here on it is read.
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    log += part;
+  });
+  await sleep(500);
+  await (await fetch(`${url}/nothing`)).text();
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'close'), [0, null]);
+  const lines = log.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  const { lines: dropped } = lines.find(({ event }) => event === 'log.dropped') ?? {};
+  assert.equal(lines.filter(({ event }) => event === 'request').length + dropped, requests + 1);
+  assert.equal(lines.at(-1).event, 'serve.ended');
 });
