@@ -2,7 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { DatabaseError } from './database-error.js';
 
 /** What SQLite itself calls it; it does not look while it keeps a write-ahead log. */
-export const fileMoved = 'SQLITE_READONLY_DBMOVED';
+const fileMoved = 'SQLITE_READONLY_DBMOVED';
 
 /**
  * Watches that the open database is still the one at its path. SQLite goes on writing into a file that was deleted, moved or replaced, and into a
