@@ -56,16 +56,18 @@ export function createLog(options: LogOptions): Log {
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    const lines = buffer;
+    const waiting = buffer;
     buffer = '';
-    if (lines === '') return;
+    if (waiting === '') return;
     if (options.isBehind?.()) {
-      dropped += lines.split('\n').length - 1;
+      dropped += waiting.split('\n').length - 1;
       return;
     }
-    if (dropped > 0) options.write(lineOf('warn', 'log.dropped', { lines: dropped }));
+    const lines = dropped;
     dropped = 0;
-    options.write(lines);
+    if (lines > 0) log.warn('log.dropped', { lines });
+    options.write(buffer + waiting);
+    buffer = '';
   };
   const at = (level: Level) => {
     if (logLevels.indexOf(level) < threshold) return () => {};
@@ -75,7 +77,7 @@ export function createLog(options: LogOptions): Log {
       else timer ??= setTimeout(flush, flushAfterMs).unref();
     };
   };
-  return {
+  const log: Log = {
     isOn: (level) => logLevels.indexOf(level) >= threshold,
     debug: at('debug'),
     info: at('info'),
@@ -83,6 +85,7 @@ export function createLog(options: LogOptions): Log {
     error: at('error'),
     flush,
   };
+  return log;
 }
 
 function jsonLine(time: string, level: Level, event: string, fields: LogFields): string {
