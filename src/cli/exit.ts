@@ -14,6 +14,7 @@ export const exitCodes = {
   conflict: 5,
   unreachable: 6,
   unusable: 7,
+  hungUp: 129,
   interrupted: 130,
   terminated: 143,
 } as const;

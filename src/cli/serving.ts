@@ -26,7 +26,7 @@ export function serveUntilSignal({ runtime, close }: Appliance, listener: Listen
     log.info('serve.ended');
     end(code);
   };
-  const onSignal = (signal: 'SIGTERM' | 'SIGINT', atOnce: number) => {
+  const onSignal = (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', atOnce: number) => {
     process.on(signal, () => {
       if (draining) end(atOnce);
       log.info('serve.draining', { signal });
@@ -40,6 +40,10 @@ export function serveUntilSignal({ runtime, close }: Appliance, listener: Listen
   };
   onSignal('SIGTERM', exitCodes.terminated);
   onSignal('SIGINT', exitCodes.interrupted);
+  // The terminal was closed; Node would end at once.
+  onSignal('SIGHUP', exitCodes.hungUp);
+  // Other programs open their logs anew; Node would open its debugger to every user of the machine, or end.
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => {});
   process.removeAllListeners('uncaughtException');
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);

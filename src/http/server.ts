@@ -17,6 +17,9 @@ import { wireVersion } from './envelope.js';
 import { securityHeaders } from './security-headers.js';
 import type { UpgradeHandler } from './upgrade.js';
 
+/** How long a connection without a request has left when the server drains. */
+const silentMs = 1000;
+
 /** A listening server. */
 export interface Listener {
   readonly port: number;
@@ -41,7 +44,10 @@ export async function listen(
     server.emit('clientError', late, socket);
   };
   const newest = new WeakMap<Socket, ServerResponse>();
+  /** Connections of which no request has come yet. Node does not count them as idle, and watches them no more once it drains. */
+  const silent = new Set<Socket>();
   const timed: RequestListener = (request, response) => {
+    silent.delete(request.socket);
     newest.set(request.socket, response);
     watchBodyTime(request, refuseLate);
     handler(request, response);
@@ -53,6 +59,10 @@ export async function listen(
   // Node drops further headers silently; one more than allowed is read, so that `request-head.ts` can refuse the request.
   server.maxHeadersCount = serverLimits.headers + 1;
   server.maxConnections = serverLimits.connections;
+  server.on(config.tlsCert === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
   const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
   const headers = () => `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`;
   server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), newest.get(socket)));
@@ -79,6 +89,11 @@ export async function listen(
       new Promise((resolve) => {
         server.close(() => resolve());
         server.closeIdleConnections();
+        const endSilent = () => {
+          for (const socket of silent) socket.destroy();
+        };
+        // A request that is on its way gets a moment to arrive.
+        setTimeout(endSilent, silentMs).unref();
         // A connection that is kept alive becomes idle after its last answer only.
         setInterval(() => server.closeIdleConnections(), 100).unref();
       }),

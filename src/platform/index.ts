@@ -8,7 +8,7 @@ import { type FileStore, openFileStore } from './file-store/index.js';
 import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './hashing.js';
 import { createImages, type Images } from './images/index.js';
 import { createJwt, type Jwt } from './jwt.js';
-import { createLog, type Log } from './log.js';
+import { createLog, type Log, mostWaitingBytes } from './log.js';
 import { createMailer, type Mailer } from './mailer.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { createPages, type Pages } from './pages.js';
@@ -62,6 +62,8 @@ export async function createRuntime(config: Config, replacements: Replacements =
     color: process.stderr.isTTY && process.stderr.hasColors(),
     now: () => clock.now(),
     write: replacements.writeLog ?? ((lines) => process.stderr.write(lines)),
+    // A file or a terminal waits for each write, and has no such length.
+    isBehind: () => process.stderr.writableLength > mostWaitingBytes,
   });
   const metrics = createMetrics();
   metrics.databaseUp(true);

@@ -28,7 +28,12 @@ interface LogOptions {
   readonly color?: boolean;
   readonly now: () => number;
   readonly write: (lines: string) => void;
+  /** Whether so much waits for the reader of the log that nothing more is written. */
+  readonly isBehind?: () => boolean;
 }
+
+/** The most that waits for a reader of stderr which has stopped, so that the memory of the process does not fill with its log. */
+export const mostWaitingBytes = 1_048_576;
 
 /** Anything shaped like a secret of ours or a JWT, wherever it may have slipped in. */
 const secretShapes = /\b(?:(?:ss|sk)_[A-Za-z0-9_.-]{8,}|whsec_[A-Za-z0-9+/=_-]+|eyJ[A-Za-z0-9_-]{8,}[A-Za-z0-9_.-]*)/g;
@@ -39,27 +44,40 @@ export function createLog(options: LogOptions): Log {
   const threshold = logLevels.indexOf(options.level);
   let buffer = '';
   let timer: NodeJS.Timeout | undefined;
+  let dropped = 0;
+  const lineOf = (level: Level, event: string, fields: LogFields): string => {
+    const time = new Date(options.now()).toISOString();
+    const line =
+      options.format === 'json'
+        ? jsonLine(time, level, event, fields)
+        : prettyLine(time, level, event, fields, options.color ?? false);
+    return `${line.replace(secretShapes, '[redacted]')}\n`;
+  };
   const flush = () => {
     clearTimeout(timer);
     timer = undefined;
-    const lines = buffer;
+    const waiting = buffer;
     buffer = '';
-    if (lines !== '') options.write(lines);
+    if (waiting === '') return;
+    if (options.isBehind?.()) {
+      dropped += waiting.split('\n').length - 1;
+      return;
+    }
+    const lines = dropped;
+    dropped = 0;
+    if (lines > 0) log.warn('log.dropped', { lines });
+    options.write(buffer + waiting);
+    buffer = '';
   };
   const at = (level: Level) => {
     if (logLevels.indexOf(level) < threshold) return () => {};
     return (event: string, fields: LogFields = {}) => {
-      const time = new Date(options.now()).toISOString();
-      const line =
-        options.format === 'json'
-          ? jsonLine(time, level, event, fields)
-          : prettyLine(time, level, event, fields, options.color ?? false);
-      buffer += `${line.replace(secretShapes, '[redacted]')}\n`;
+      buffer += lineOf(level, event, fields);
       if (level === 'error' || buffer.length > 16_384) flush();
       else timer ??= setTimeout(flush, flushAfterMs).unref();
     };
   };
-  return {
+  const log: Log = {
     isOn: (level) => logLevels.indexOf(level) >= threshold,
     debug: at('debug'),
     info: at('info'),
@@ -67,6 +85,7 @@ export function createLog(options: LogOptions): Log {
     error: at('error'),
     flush,
   };
+  return log;
 }
 
 function jsonLine(time: string, level: Level, event: string, fields: LogFields): string {

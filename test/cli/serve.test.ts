@@ -1,5 +1,6 @@
 // The server as a process: what it refuses to start on, what it says, and how it ends.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -105,12 +106,13 @@ test('the first TERM drains: a request that runs is answered, a new one is refus
   assert.match(server.log(), /serve\.draining/);
 });
 
-test('the second TERM ends it at once with 143, a second INT with 130', async () => {
+test('the second TERM ends it at once with 143, a second INT with 130, a second HUP with 129', async () => {
   const place = await fresh();
   await place.json(['project', 'create', 'Shop', '--id', 'shop']);
   for (const [signal, code] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
+    ['SIGHUP', 129],
   ] as const) {
     const server = await place.serve();
     const request = await startRequest(server.url);
@@ -120,6 +122,40 @@ test('the second TERM ends it at once with 143, a second INT with 130', async ()
     assert.equal(await server.ended, code);
     request.socket.destroy();
   }
+});
+
+test('a connection that has sent nothing delays the end by a second, and a request on its way arrives', async () => {
+  const place = await fresh();
+  const server = await place.serve();
+  const port = Number(new URL(server.url).port);
+  const [silent, late] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+  silent.on('error', () => {});
+  await Promise.all([once(silent, 'connect'), once(late, 'connect')]);
+  await (await fetch(new URL('/healthz', server.url))).text();
+  server.signal('SIGTERM');
+  const sent = performance.now();
+  await sleep(300);
+  late.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const [answer] = await once(late, 'data');
+  assert.match(String(answer), /^HTTP\/1\.1 200 /);
+  assert.equal(await server.ended, 0);
+  const seconds = (performance.now() - sent) / 1000;
+  assert.ok(seconds < 10, `the end took ${seconds} s`);
+});
+
+test('signals by which other programs open their logs anew do nothing', async () => {
+  const place = await fresh();
+  const server = await place.serve();
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+    server.signal(signal);
+    await sleep(300);
+    assert.equal((await fetch(new URL('/healthz', server.url))).status, 200);
+  }
+  // Node's own answer to SIGUSR1 is a debugger that every user of the machine can reach.
+  assert.doesNotMatch(server.log(), /Debugger/);
+  server.signal('SIGHUP');
+  assert.equal(await server.ended, 0);
+  assert.match(server.log(), /serve\.ended/);
 });
 
 test('an old schema is refused or brought up to date, a newer one is refused', async () => {
@@ -188,4 +224,31 @@ test('a damaged SQLite file is not served', async () => {
   assert.match(err, /damaged/);
   writeFileSync(file, 'this is no database, and long enough to be looked at '.repeat(100));
   assert.equal((await place.svc(['serve'])).code, 7);
+});
+
+test('a log that nobody reads takes a bounded part of the memory, and says what it left out', async () => {
+  const place = await fresh();
+  const child = spawn('svc', ['serve', '--json'], { cwd: place.dir, env: { ...place.env, SVC_RATE_LIMIT: 'off' } });
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    out += part;
+  });
+  while (!out.includes('}')) await sleep(20);
+  const { url } = JSON.parse(out);
+  const requests = 8000;
+  for (let sent = 0; sent < requests; sent += 50)
+    await Promise.all(Array.from({ length: 50 }, async () => (await fetch(`${url}/nothing`)).text()));
+  // From here on it is read.
+  let log = '';
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    log += part;
+  });
+  await sleep(500);
+  await (await fetch(`${url}/nothing`)).text();
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'close'), [0, null]);
+  const lines = log.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  const { lines: dropped } = lines.find(({ event }) => event === 'log.dropped') ?? {};
+  assert.equal(lines.filter(({ event }) => event === 'request').length + dropped, requests + 1);
+  assert.equal(lines.at(-1).event, 'serve.ended');
 });

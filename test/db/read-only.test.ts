@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -55,6 +55,7 @@ const alterSystem = async (command: string): Promise<void> => {
   await asOwner(url.href, `alter system ${command}`, 'select pg_reload_conf()');
 };
 
+const fileOf = ({ databaseUrl }: TestAppliance) => databaseUrl.slice('sqlite:'.length);
 const smallDisk = databaseUnderTest === 'sqlite' ? mountSmallDisk() : undefined;
 const onSqlite: readonly Mood[] = [
   {
@@ -69,6 +70,12 @@ const onSqlite: readonly Mood[] = [
     database: async () => `sqlite:${join(smallDisk ?? '', `${randomUUID()}.db`)}`,
     begin: async () => fill(smallDisk ?? ''),
     end: async () => rmSync(join(smallDisk ?? '', 'filler')),
+  },
+  {
+    name: 'a file that is moved away',
+    code: 'SQLITE_READONLY_DBMOVED',
+    begin: async (target) => renameSync(fileOf(target), `${fileOf(target)}.away`),
+    end: async (target) => renameSync(`${fileOf(target)}.away`, fileOf(target)),
   },
 ];
 const onPostgres: readonly Mood[] = [
@@ -181,6 +188,25 @@ for (const mood of databaseUnderTest === 'sqlite' ? onSqlite : onPostgres) {
       async () => (await runSql(target, 'select id from events where dispatched_at is null')).length === 0,
       5000,
     );
+  });
+}
+
+for (const [name, replace] of [
+  ['the file', (file: string) => renameSync(`${file}.backup`, file)],
+  ['its log', (file: string) => rmSync(`${file}-wal`)],
+] as const) {
+  test(`nothing is acknowledged that is lost when ${name} is replaced under a running server`, {
+    skip: databaseUnderTest !== 'sqlite' && 'another database',
+  }, async () => {
+    const target = await startAppliance();
+    const guest = createClient(target);
+    (await write(guest)).expect(201);
+    const file = fileOf(target);
+    copyFileSync(file, `${file}.backup`);
+    replace(file);
+    for (let count = 0; count < 3; count++) (await write(guest)).refused(503, 'general_unavailable');
+    assert.deepEqual(await writable(guest), { ready: { database: 'ok', writable: false }, gauge: '0' });
+    assert.match(linesOf(target, 'database.not-writable').join(), /"code":"SQLITE_READONLY_DBMOVED"/);
   });
 }
 

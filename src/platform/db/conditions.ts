@@ -34,6 +34,12 @@ export const conditions: readonly Condition[] = [
     next: 'run the command as the owner of the file; it and its directory have to be writable',
   },
   {
+    codes: ['SQLITE_READONLY_DBMOVED'],
+    type: 'database_file_moved',
+    message: 'The file of the database was moved, deleted or replaced while it was in use',
+    next: 'put it back; if it was replaced on purpose, restart the server',
+  },
+  {
     codes: ['SQLITE_CANTOPEN'],
     type: 'database_file_unopened',
     message: 'The file of the database cannot be opened',

@@ -5,6 +5,7 @@ import { DatabaseError } from './database-error.js';
 import { bulkInserts, type Connection, type Driver, type Insert, type Transaction } from './driver.js';
 import { Lane, laneQueue } from './lane.js';
 import { SqliteConnection } from './sqlite-connection.js';
+import { SqliteFiles } from './sqlite-moved.js';
 import { longestWaitMs, WaitingLine } from './waiting-line.js';
 
 /** Connections that read lists, and those that read everything else, which lists cannot take. */
@@ -38,6 +39,7 @@ interface Waiting {
  */
 class Writer {
   readonly #connection: SqliteConnection;
+  readonly #files: SqliteFiles;
   readonly #largestGroup: number;
   readonly #statementMs: number;
   readonly #queue = new WaitingLine<Waiting>();
@@ -45,8 +47,13 @@ class Writer {
   readonly #alone = new WaitingLine<Waiting>();
   #busy: Promise<void> | undefined;
 
-  constructor(connection: SqliteConnection, { largestGroup, statementMs }: Omit<SqliteOptions, 'listBytes'>) {
+  constructor(
+    connection: SqliteConnection,
+    files: SqliteFiles,
+    { largestGroup, statementMs }: Omit<SqliteOptions, 'listBytes'>,
+  ) {
     this.#connection = connection;
+    this.#files = files;
     this.#largestGroup = largestGroup;
     this.#statementMs = statementMs;
   }
@@ -91,6 +98,7 @@ class Writer {
         current = undefined;
       }
       for (const insert of bulkInserts('sqlite', inserts)) await this.#connection.run(insert);
+      this.#files.demandUnmoved();
       await this.#connection.command('COMMIT');
     } catch (error) {
       // SQLite may have rolled back by itself (disk full, for one); then this rollback has nothing to do and says so.
@@ -212,7 +220,7 @@ export async function openSqlite(
     openAll(readers.others),
   ]);
   await writerConnection.all({ sql: `PRAGMA busy_timeout = ${writerBusyMs}`, values: [] });
-  const writer = new Writer(writerConnection, { largestGroup, statementMs });
+  const writer = new Writer(writerConnection, new SqliteFiles(file), { largestGroup, statementMs });
   const pools = { lists: new Pool(listConnections), others: new Pool(otherConnections) };
   const lane = new Lane({ places: readers.lists, perAccount: listsOfAccount, ...laneQueue });
   const connections = [writerConnection, ...listConnections, ...otherConnections];

@@ -9,6 +9,8 @@ import { type FileStore, FileStoreError, ObjectDamagedError, ObjectNotFoundError
 const unfinished = '.incoming';
 /** Bytes that are read or written at once: each call waits for a thread. */
 const pieceBytes = 262_144;
+/** What a network file system says of a directory that is not the one it was. */
+const replaced = 'ESTALE';
 /** A directory may be removed between its creation and the rename into it. */
 const attempts = 5;
 
@@ -24,9 +26,19 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
     demandKey(key);
     return join(root, key);
   };
+  /** By its number only: a volume that is mounted again may be another device, and its directories are the same. */
+  let first: number | undefined;
+  const atStart = inodeOf(root);
+  /** Where a volume falls away, a directory made in its place would take bytes that are hidden when it comes back. */
+  const demandSameRoot = async (): Promise<void> => {
+    first ??= await atStart;
+    if (first !== undefined && (await inodeOf(root)) !== first) throw new FileStoreError(replaced);
+  };
   const open0600 = async (path: string): Promise<FileHandle> => {
     for (let count = 1; ; count++) {
+      await demandSameRoot();
       await makeDirectory(dirname(path), owner);
+      first ??= await inodeOf(root);
       try {
         const file = await open(path, 'w', 0o600);
         if (owner !== undefined) await file.chown(owner.uid, owner.gid);
@@ -101,6 +113,14 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
     list: (prefix) => walk(prefix === '' ? root : pathOf(prefix), prefix),
     close: async () => {},
   };
+}
+
+/** Undefined where there is none, or none that can be reached. */
+async function inodeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ ino }) => ino,
+    () => undefined,
+  );
 }
 
 /** Creates a directory, and its parents, durably. */
