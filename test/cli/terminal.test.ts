@@ -223,6 +223,8 @@ test('the next step selects the installation as the command line did', async () 
 
 test('events that are followed have times as tables do, and Ctrl-C ends them with 130', async () => {
   const follow = (args: readonly string[]) => ['events', 'tail', '--project', 'shop', '--limit', '1', ...args];
+  // A server numbers the events.
+  const server = await place.serve();
   await place.json(['user', 'update', 'ada', '--project', 'shop', '--labels', 'vip']);
   const child = spawn('svc', follow(['--type', 'accountUpdated']), { cwd: place.dir, env: place.env });
   after(() => child.kill('SIGKILL'));
@@ -233,6 +235,8 @@ test('events that are followed have times as tables do, and Ctrl-C ends them wit
   const atScreen = await atTerminal(place, follow([]), [['accountUpdated', '\x03']], 120);
   assert.equal(atScreen.code, 130);
   assert.match(atScreen.out, /^\d+ {2}(now|\d+ s ago) {2}accountUpdated/m);
+  server.signal('SIGTERM');
+  await server.ended;
 });
 
 test('an empty master key leads to the copy of the file, and never back to init', async () => {

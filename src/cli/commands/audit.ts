@@ -105,12 +105,12 @@ const tail = command({
         text: entryLine([String(row.seq), row.at, actorOf(row), row.action, row.resource]),
       });
     const ending = new AbortController();
+    const follows = !args.isSet('--no-follow');
+    if (follows) endAtSignal(() => ending.abort());
     let seq = await features.audit.headSeq();
     const first = limit === 0 ? [] : (await features.audit.list({ projectId }, { before: seq + 1, limit })).entries;
     for (const entry of [...first].reverse()) await print(entry);
-    if (args.isSet('--no-follow')) return undefined;
-    endAtSignal(() => ending.abort());
-    while (!ending.signal.aborted) {
+    while (follows && !ending.signal.aborted) {
       await sealWaiting(call);
       const page = await features.audit.after(projectId, seq);
       for (const entry of page.entries) await print(entry);

@@ -85,6 +85,8 @@ const listen = command({
     const limit = args.text('--for');
     const seconds = limit === undefined ? undefined : valid(duration, '--for', limit);
     const counts = { received: 0, refused: 0 };
+    const ending = new AbortController();
+    endAtSignal(() => ending.abort());
     const listener = await listening(args, {
       secret: file === undefined ? undefined : secretIn(file),
       onRequest: (delivery) => {
@@ -95,8 +97,6 @@ const listen = command({
     });
     if (output.json) process.stdout.write(`${JSON.stringify({ url: listener.url })}\n`);
     output.note(`Receiving webhooks at ${listener.url}`);
-    const ending = new AbortController();
-    endAtSignal(() => ending.abort());
     await over(seconds, ending.signal);
     await listener.close();
     if (ending.signal.aborted) return undefined;
