@@ -43,7 +43,7 @@ export async function settingsOfOtherPort(loaded: Settings): Promise<string | un
   if (free === undefined) return undefined;
   if (origins.port === 'flag') return `choose another port: --port ${free}`;
   const { protocol, hostname, pathname } = new URL(baseUrl);
-  const [ofPort, ofAddress] = [placeOf(loaded, 'port'), placeOf(loaded, 'baseUrl')];
+  const [ofPort, ofAddress] = [settingsPlace(loaded, 'port'), settingsPlace(loaded, 'baseUrl')];
   const setting = `SVC_PORT=${free}${ofPort === ofAddress ? '' : ` in ${ofPort}`}`;
   return isOnLocalhost(baseUrl)
     ? `set ${setting} and SVC_BASE_URL=${protocol}//${hostname}:${free}${pathname} in ${ofAddress}`
@@ -51,6 +51,6 @@ export async function settingsOfOtherPort(loaded: Settings): Promise<string | un
 }
 
 /** Where a setting is to be changed: a value of the environment goes before one of the file. */
-export function placeOf({ file, origins }: Settings, setting: keyof LoadedConfig['origins']): string {
+export function settingsPlace({ file, origins }: Settings, setting: keyof LoadedConfig['origins']): string {
   return origins[setting] === 'environment' ? 'the environment' : (file ?? 'the environment');
 }

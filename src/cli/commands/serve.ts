@@ -15,7 +15,7 @@ import { valid, wholeNumber } from '../input.js';
 import { load, requireDatabase } from '../installation.js';
 import { localUrl } from '../local-url.js';
 import { listenerOn } from '../port-listener.js';
-import { otherPort, placeOf, settingsOfOtherPort } from '../ports.js';
+import { otherPort, settingsOfOtherPort, settingsPlace } from '../ports.js';
 import { requireCurrentSchema, requireKnownSchema, requireMasterKey } from '../run-command.js';
 import { serveUntilSignal } from '../serving.js';
 import { reportStart } from '../start-report.js';
@@ -159,7 +159,7 @@ function addressUnusable(loaded: LoadedConfig, setting: 'host' | 'port', problem
   const name = isFlag ? `--${setting}` : settings[setting].key;
   const fix = isFlag
     ? `give ${name} ${usable[setting]}`
-    : `set ${name} in ${placeOf(loaded, setting)} to ${usable[setting]}`;
+    : `set ${name} in ${settingsPlace(loaded, setting)} to ${usable[setting]}`;
   return new CommandError('unusable', 'configuration_invalid', `${name}: ${problem}.`, fix);
 }
 
