@@ -40,7 +40,7 @@ export function inWordsOf({ command, args }: Parsed, error: unknown): unknown {
     .replace(/Invalid `([^`]+)` setting: ?(?=(.*))/g, (_, key: string, problem: string) => named(key, problem))
     .replace(/Param "([^"]+)" is not optional/g, (_, path: string) => `${nameOf(command, path)} is missing`);
   if (message === error.message) return error;
-  const [, absent] = /^Param "([^"]+)" is not optional\.?$/.exec(error.message) ?? [];
+  const [, absent] = /^Param "([^"]+)" is not optional(?:\.|:.*)?$/.exec(error.message) ?? [];
   const [path, ...more] = paths;
   const value = path === undefined || more.length > 0 ? undefined : given({ command, args }, nameOf(command, path));
   const sentence = `${message.replace(/\.$/, '')}${value === undefined ? '' : gotten(value)}.`;

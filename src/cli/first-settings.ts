@@ -151,7 +151,7 @@ async function askDatabase(call: Call, fallback: string): Promise<string | undef
 }
 
 async function readDatabaseUrl(): Promise<string> {
-  const url = await readStdin();
+  const url = await readStdin('--database -');
   valid(settings.databaseUrl.schema, '--database', url);
   return url;
 }

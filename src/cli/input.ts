@@ -47,12 +47,28 @@ export const timeOrAge = (clock: Clock) =>
     return z.NEVER;
   });
 
+/** A length of time of at most so many seconds. */
+export const durationUpTo = (max: number) => duration.pipe(z.int().max(max, `must be at most ${span(max)}`));
+
+/** A length of time as it is given to a flag, in the largest unit that divides it. */
+export function span(seconds: number): string {
+  const [unit, length] = Object.entries(secondsIn)
+    .reverse()
+    .find(([, one]) => seconds % one === 0) ?? ['s', 1];
+  return `${seconds / length}${unit}`;
+}
+
 /** A whole number given by a flag. */
-export function wholeNumber(args: ParsedArgs, flag: `--${string}`, fallback: number, max: number): number {
+export function wholeNumber(args: ParsedArgs, flag: `--${string}`, fallback: number, max: number, min = 0): number {
   const text = args.text(flag);
   if (text === undefined) return fallback;
-  if (/^\d+$/.test(text) && Number(text) <= max) return Number(text);
-  throw usageError(`${flag} must be a whole number up to ${max}${gotten(text)}.`);
+  if (/^\d+$/.test(text) && Number(text) <= max && Number(text) >= min) return Number(text);
+  throw usageError(`${flag} must be a whole number ${min === 0 ? 'up' : `from ${min}`} to ${max}${gotten(text)}.`);
+}
+
+/** How many entries a list may have at most, by the flag `--limit`. */
+export function pageLimit(args: ParsedArgs, fallback: number, max: number): number {
+  return wholeNumber(args, '--limit', fallback, max, 1);
 }
 
 /** Bytes that a secret and a file of settings may have, and the body of a delivery. */
@@ -70,9 +86,11 @@ export async function readStdinBytes(maxBytes: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The text on stdin, without the newline that ends it; exit 2 where it is too long for a secret, or no UTF-8. */
-export async function readStdin(): Promise<string> {
-  return textOf(await readStdinBytes(inputBytes.secret), 'stdin');
+/** The text on stdin that a flag asks for, without the newline that ends it; exit 2 where there is none, and for one too long for a secret, or no UTF-8. */
+export async function readStdin(flag: string): Promise<string> {
+  const text = textOf(await readStdinBytes(inputBytes.secret), 'stdin');
+  if (text === '') throw usageError(`${flag}: standard input was empty.`, 'pipe it into the command');
+  return text;
 }
 
 /** The text of a file that a flag names, without the newline that ends it; exit 3 where there is no such file, and 2 for one too large or not UTF-8. */
@@ -120,12 +138,23 @@ function unreadable(file: string): CommandError {
 
 /** Refuses URLs with a password, because every user can list the arguments of processes. Exit 2; the URL is not printed. */
 export function refuseSecretsIn(argv: readonly string[]): void {
-  if (!argv.some(hasPassword)) return;
+  const at = argv.findIndex(hasPassword);
+  if (at === -1) return;
+  const [inOne] = /^--[a-z-]+(?==)/.exec(argv[at] ?? '') ?? [];
+  const before = argv[at - 1] ?? '';
+  const flag = inOne ?? (before.startsWith('--') ? before : undefined);
   throw usageError(
-    'An argument is a URL with a password. Every user of this machine can read the arguments of a process.',
-    'take the password out of the URL: flags such as --auth-password-file read it from a file, and init --database - reads the URL of the database from stdin',
+    `${flag ?? 'An argument'} has a URL with a password. Every user of this machine can read the arguments of a process.`,
+    (flag && Object.hasOwn(insteadOfPassword, flag) && insteadOfPassword[flag]) || 'take the password out of the URL',
   );
 }
+
+/** How a flag that takes a URL is given a password. */
+const insteadOfPassword: Readonly<Record<string, string>> = {
+  '--url': 'take it out of the URL and give --auth-username NAME and --auth-password-file FILE',
+  '--database': 'give --database - and the URL on stdin',
+  '--issuer': 'take it out of the URL: the application is known by --client-id ID and --secret-file FILE',
+};
 
 function hasPassword(argument: string): boolean {
   // No scheme is longer; without a bound a long argument would be searched from each of its characters to its end.

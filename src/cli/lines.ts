@@ -1,4 +1,5 @@
 import { visible } from '#src/contract/visible.js';
+import { widthOf, wrapWords } from './text-width.js';
 
 /** What is known of where a text is printed. */
 export interface View {
@@ -18,6 +19,11 @@ interface MarkedLine {
   readonly mark: string;
   readonly color: Color;
   readonly text: string;
+}
+
+/** A text in lines of that width. A command stays one line: it is there to be pasted. */
+function fitted(text: string, width: number | undefined): readonly string[] {
+  return width === undefined || /^(fix: )?(svc|sudo) /.test(text) ? [text] : wrapWords(text, width).split('\n');
 }
 
 type Draw = (view: View) => readonly string[];
@@ -40,10 +46,17 @@ export class Lines {
     return new Lines([(view) => draw(view).map(visible)]);
   }
 
-  /** Lines that each begin with a word in a colour. */
+  /** Lines that each begin with a word in a colour; what does not fit goes on below the text. */
   static marked(lines: readonly MarkedLine[]): Lines {
     return new Lines([
-      ({ paint }) => lines.map(({ mark, color, text }) => `${paint(color, visible(mark))}${visible(text)}`),
+      ({ paint, width }) =>
+        lines.flatMap(({ mark, color, text }) => {
+          const [first = '', ...more] = fitted(visible(text), width && width - widthOf(mark));
+          return [
+            `${paint(color, visible(mark))}${first}`,
+            ...more.map((line) => `${' '.repeat(widthOf(mark))}${line}`),
+          ];
+        }),
     ]);
   }
 
@@ -51,6 +64,11 @@ export class Lines {
   static text(text: string): Lines {
     const lines = text.split('\n').map((line) => line.split('\t').map(visible).join('\t'));
     return new Lines([() => lines]);
+  }
+
+  /** Parts below each other. */
+  static joined(parts: readonly Lines[]): Lines {
+    return new Lines(parts.flatMap(({ drawn }) => drawn));
   }
 
   /** Parts with an empty line between them. */

@@ -4,9 +4,10 @@ import type { CommandResult } from './command-result.js';
 import { explain } from './exit.js';
 import { refuseSecretsIn } from './input.js';
 import { Lines } from './lines.js';
+import { createNameCommands, type NameCommands } from './named-commands.js';
 import { createOutput, type Output } from './output.js';
 import { placeholdersOf } from './placeholders.js';
-import { parse } from './program.js';
+import { parse, tasks } from './program.js';
 import { createPrompts } from './prompts.js';
 
 /** Runs a command line. Sets the exit code and never rejects. */
@@ -14,11 +15,12 @@ export async function main(argv: string[]): Promise<void> {
   // Files that svc writes hold data of users or keys.
   process.umask(0o077);
   endQuietly();
+  const named = createNameCommands(argv, Object.values(tasks).flat());
+  let output = createOutput(readOutputFlags(argv, named));
   process.on('uncaughtException', (error) => {
-    createOutput(readOutputFlags(argv)).failure(explain(error));
+    createOutput(readOutputFlags(argv, named)).failure(explain(error));
     process.exit(1);
   });
-  let output = createOutput(readOutputFlags(argv));
   let command = 'svc';
   let found: Parameters<typeof inWordsOf>[0] | undefined;
   let given: ReturnType<typeof placeholdersOf> = {};
@@ -33,7 +35,7 @@ export async function main(argv: string[]): Promise<void> {
     found = parsed;
     command = `svc ${parsed.command.path}`;
     given = placeholdersOf(parsed);
-    output = createOutput(outputFlags(parsed.args));
+    output = createOutput(outputFlags(parsed.args, named));
     const result = await run(parsed.command, callOf(parsed.args, output, commands));
     if (result === undefined) return;
     output.result(result);
@@ -74,8 +76,9 @@ function callOf(args: ParsedArgs, output: Output, commands: readonly Command[]):
   };
 }
 
-function outputFlags(args: ParsedArgs) {
+function outputFlags(args: ParsedArgs, named: NameCommands) {
   return {
+    named,
     json: args.isSet('--json'),
     quiet: args.isSet('--quiet'),
     verbose: args.isSet('--verbose'),
@@ -84,9 +87,10 @@ function outputFlags(args: ParsedArgs) {
 }
 
 /** For errors of the command line itself, before it could be read. */
-function readOutputFlags(argv: readonly string[]) {
+function readOutputFlags(argv: readonly string[], named: NameCommands) {
   const has = (flag: string) => argv.includes(flag);
   return {
+    named,
     json: has('--json'),
     quiet: has('--quiet'),
     verbose: has('--verbose'),

@@ -5,6 +5,8 @@ import { printJson } from '#src/platform/json.js';
 import type { CommandResult } from './command-result.js';
 import type { Explanation } from './exit.js';
 import type { Color, Lines } from './lines.js';
+import type { NameCommands } from './named-commands.js';
+import { writeOut } from './stream.js';
 import { wrapWords } from './text-width.js';
 
 /** How much and in which form is printed. */
@@ -13,14 +15,16 @@ interface OutputOptions {
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly color: boolean;
+  /** For commands that are there to be pasted: every next step has it already. */
+  readonly named: NameCommands;
 }
 
 /** Data to stdout, everything else to stderr. Control characters of any value are written out, in JSON too. */
 export interface Output extends OutputOptions {
   /** Prints the result of a command. */
   result(result: CommandResult): void;
-  /** Prints one entry of a result that goes on: a line of JSON or of text. */
-  entry(entry: Pick<CommandResult, 'value' | 'text'>): void;
+  /** Prints one entry of a result that goes on: a line of JSON or of text. Waits where its reader is slower. */
+  entry(entry: Pick<CommandResult, 'value' | 'text'>): Promise<void>;
   /** Prints a note on stderr; not with `--json` or `--quiet`. */
   note(text: string | Lines): void;
   /** Prints a note on stderr with `--verbose` only. */
@@ -42,24 +46,25 @@ export function createOutput(options: OutputOptions): Output {
           paint: paintOn(stream),
         });
   const hint = (text: string) => {
-    if (!options.json && !options.quiet) process.stderr.write(`${paint('dim', nextStep(text))}\n`);
+    if (!options.json && !options.quiet) process.stderr.write(`${paint('dim', nextStep(options.named(text)))}\n`);
   };
   return {
     ...options,
     note: (text) => {
-      if (!options.json && !options.quiet) process.stderr.write(`${print(text, process.stderr)}\n`);
+      if (!options.json && !options.quiet)
+        process.stderr.write(`${print(typeof text === 'string' ? options.named(text) : text, process.stderr)}\n`);
     },
     result: ({ value, text, next }) => {
       if (options.json) process.stdout.write(`${visibleJson(printJson(value, 2))}\n`);
       else if (text !== '') process.stdout.write(`${print(text)}\n`);
       if (next !== undefined) hint(next);
     },
-    entry: ({ value, text }) =>
-      void process.stdout.write(`${options.json ? visibleJson(printJson(value)) : print(text)}\n`),
+    entry: ({ value, text }) => writeOut(`${options.json ? visibleJson(printJson(value)) : print(text)}\n`),
     detail: (text) => {
       if (options.verbose) process.stderr.write(`${print(text, process.stderr)}\n`);
     },
-    failure: ({ type, message, lines, fix }) => {
+    failure: ({ type, message, lines, fix: step }) => {
+      const fix = options.named(step);
       if (options.json) {
         process.stderr.write(`${visibleJson(JSON.stringify({ error: { type, message, fix } }))}\n`);
         return;

@@ -1,9 +1,10 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
 import { version } from '#src/platform/version.js';
+import { choiceOf, notAChoice } from './choices.js';
 import type { Command, OptionSpec, ParsedArgs } from './command.js';
 import { usageError } from './exit.js';
 import { globalOptions } from './global-options.js';
-import { unknownVerb, usageErrorOf } from './usage-errors.js';
+import { unknownVerb, usageErrorOf, withHelp, withTopic } from './usage-errors.js';
 
 /** Descriptions of the command groups, by first word. */
 const groups: Readonly<Record<string, string>> = {
@@ -64,9 +65,9 @@ export async function parse(argv: readonly string[], commands: readonly Command[
     found = { kind: 'command', command, args };
   });
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(withTopic(argv, commands), { from: 'user' });
   } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
+    if (!(error instanceof CommanderError)) throw withHelp(error, argv, commands);
     // A noun without a verb, and svc alone, print their help.
     if (error.exitCode !== 0 && error.code !== 'commander.help') throw usageErrorOf(error, argv, commands);
   }
@@ -171,8 +172,15 @@ function toOption({ flag, value, summary, required, repeated, choices, group }: 
     value === undefined ? flag : `${flag} <${value}>`,
     required ? `${summary} (required)` : summary,
   );
+  // For the help; which words are taken is decided below.
   if (choices !== undefined) option.choices(choices);
-  if (repeated) option.argParser<string[]>((one, earlier) => [...(earlier ?? []), one]);
+  const read = (word: string): string => {
+    const choice = choices === undefined ? word : choiceOf(word, choices);
+    if (choice === undefined) throw notAChoice(flag, word, choices ?? []);
+    return choice;
+  };
+  if (repeated) option.argParser<string[]>((one, earlier) => [...(earlier ?? []), read(one)]);
+  else if (choices !== undefined) option.argParser(read);
   if (group !== undefined) option.helpGroup(`${group}:`);
   return option;
 }

@@ -68,6 +68,16 @@ function blockOf(heading: readonly string[], row: readonly string[], width: numb
   return [cutToWidth(first, width), ...lines.map(([name, part]) => `${' '.repeat(gap)}${pad(name, label)}${part}`)];
 }
 
+/** A row of a list that goes on, whose columns cannot be known. */
+export function entryLine(cells: readonly string[]): Lines {
+  return Lines.fitted((view) => [
+    cells
+      .map((cell) => shownTime(cell, view))
+      .join(' '.repeat(gap))
+      .trimEnd(),
+  ]);
+}
+
 /** Names and values, one a line. Values are never cut: they are there to be copied. */
 export function pairs(entries: readonly (readonly [string, string])[]): Lines {
   const width = Math.max(0, ...entries.map(([name]) => name.length));

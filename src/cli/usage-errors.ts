@@ -1,6 +1,6 @@
 import { similar } from '#src/platform/config/load.js';
 import type { Command } from './command.js';
-import { type CommandError, usageError } from './exit.js';
+import { CommandError, usageError } from './exit.js';
 import { globalOptions } from './global-options.js';
 
 /** An error of commander as a usage error, without values: text after `=` or a short flag may be a secret. */
@@ -27,9 +27,20 @@ export function usageErrorOf(
   return usageError(message.replace(/^error: /, ''), `${help} shows the arguments and examples`);
 }
 
+/** The same error; one without a next step leads to the help of the command that the words name. */
+export function withHelp(error: unknown, argv: readonly string[], commands: readonly Command[]): unknown {
+  if (!(error instanceof CommandError) || error.fix !== '') return error;
+  return usageError(error.message, `svc ${pathIn(argv, commands)} --help shows its arguments and flags`);
+}
+
+/** Where the words of a command line stand that are neither flags nor the file of `--config`. */
+function wordsAt(argv: readonly string[]): number[] {
+  return [...argv.keys()].filter((at) => !argv[at]?.startsWith('-') && argv[at - 1] !== '--config');
+}
+
 /** The command, or the group, that the words of a command line begin with; empty where they begin with neither. */
 function pathIn(argv: readonly string[], commands: readonly Command[]): string {
-  const words = argv.filter((word) => !word.startsWith('-'));
+  const words = wordsAt(argv).map((at) => argv[at] ?? '');
   const paths = commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? '']);
   return [words.slice(0, 2).join(' '), words[0] ?? ''].find((path) => paths.includes(path)) ?? '';
 }
@@ -38,6 +49,21 @@ function pathIn(argv: readonly string[], commands: readonly Command[]): string {
 function verbsAfter(group: string, commands: readonly Command[]): string[] {
   if (group === '') return commands.map(({ path }) => path.split(' ')[0] ?? '');
   return commands.filter(({ path }) => path.startsWith(`${group} `)).map(({ path }) => path.slice(group.length + 1));
+}
+
+/** `svc help COMMAND` as `svc COMMAND --help`, any other command line as it is. Throws where there is no such command. */
+export function withTopic(argv: readonly string[], commands: readonly Command[]): readonly string[] {
+  const at = wordsAt(argv);
+  if (argv[at[0] ?? -1] !== 'help') return argv;
+  const [group, verb] = at.slice(1, 3).map((index) => argv[index] ?? '');
+  if (group === undefined || group === 'help') return argv;
+  const verbs = verbsAfter(group, commands);
+  const isKnown = verbsAfter('', commands).includes(group);
+  const [word, near] = isKnown ? [verb, similar(verb ?? '', verbs)] : [group, similar(group, verbsAfter('', commands))];
+  if (isKnown && (verb === undefined || verbs.includes(verb)))
+    return [group, ...(verb === undefined ? [] : [verb]), '--help'];
+  const path = isKnown ? `svc help ${group}` : 'svc help';
+  throw usageError(`unknown command '${word}'`, near === undefined ? path : `did you mean ${path} ${near}?`);
 }
 
 /** A word after a group that no command of it has. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,8 +86,12 @@ test('an export is verified where there is no installation', async () => {
     child.stdout.on('data', (part) => {
       text += part;
     });
+    let err = '';
+    child.stderr.on('data', (part) => {
+      err += part;
+    });
     const code = await new Promise((resolve) => child.on('close', resolve));
-    return { code, text };
+    return { code, text, err };
   };
   writeFileSync(file, out);
   assert.equal((await there(['--file', file, '--public-key', publicKey])).code, 0);
@@ -120,6 +125,13 @@ test('an export is verified where there is no installation', async () => {
   writeFileSync(file, out.replace('accountCreated', 'accountDeleted'));
   const changed = await there(['--file', file, '--json']);
   assert.deepEqual([changed.code, JSON.parse(changed.text).ok], [1, false]);
+  writeFileSync(file, 'SVC_PORT=8080\n');
+  const foreign = await there(['--file', file]);
+  assert.deepEqual([foreign.code, foreign.text], [1, ''], 'no alarm');
+  assert.match(
+    foreign.err,
+    /^error: \S+ is not an export of the audit log: .*\nnext: name the file that svc audit export/,
+  );
   assert.equal((await there(['--file', join(elsewhere, 'none')])).code, 3);
   assert.equal((await there(['--file', file, '--public-key', 'x'])).code, 2);
   assert.deepEqual(readdirSync(elsewhere), ['audit.ndjson']);
@@ -141,6 +153,8 @@ test('tail prints what comes', async () => {
   await place.json(['user', 'block', 'ada', '--project', 'shop']);
   await until(2);
   assert.equal(JSON.parse(lines()[1] ?? '').action, 'accountBlocked');
+  child.kill('SIGINT');
+  assert.deepEqual(await once(child, 'exit'), [130, null]);
 });
 
 test('a person is erased beside a server that runs, once the name is given', async () => {

@@ -13,6 +13,7 @@ import { conditions } from '#src/platform/db/conditions.js';
 import { selfSigned } from '../harness/certificate.js';
 import { type Installation, install } from '../harness/cli.js';
 import { createTrust, startMailServer } from '../harness/mail-server.js';
+import { atTerminal, flat } from '../harness/pty.js';
 
 type Finding = { code: string; level: string; message: string; fix: string };
 type Answer = { ok: boolean; checks: number; findings: Finding[] };
@@ -84,7 +85,7 @@ test('a healthy installation has no findings, and looking at it changes nothing'
   assert.deepEqual(await contents(), before);
   const { code, out } = await place.svc(['doctor']);
   assert.equal(code, 0);
-  assert.match(out, new RegExp(`(^|\\n)Checks made: ${checks}; errors: 0, warnings: \\d, notes: 0\\n$`));
+  assert.match(out, new RegExp(`(^|\\n)Checks made: ${checks}; errors: 0, warnings: \\d, infos: 0\\n$`));
   assert.ok((await examine({}, '--offline')).checks < checks);
 });
 
@@ -102,6 +103,22 @@ test('a finding is a line with its level, and a line with its fix', async () => 
     out,
     /^warning {2}rate_limit_off {2}SVC_RATE_LIMIT is set: .*\.\n {9}fix: remove SVC_RATE_LIMIT from the settings$/m,
   );
+});
+
+test('in a narrow terminal findings are wrapped by words, below their text', async () => {
+  const { out } = await atTerminal(place, ['doctor', '--offline'], [], 50);
+  const lines = out.trimEnd().split(/\r?\n/);
+  assert.ok(lines.length > 4, out);
+  for (const line of lines) assert.ok(line.length <= 50 || /fix: svc /.test(line), line);
+  const whole = (await place.svc(['doctor', '--offline'])).out;
+  assert.equal(flat(out).trim(), flat(whole).trim());
+});
+
+test('the fix of a finding names the installation that was looked at', async () => {
+  const { out } = await place.svc(['--config', './svc.env', 'doctor', '--offline'], {
+    env: { SVC_FILES_FROM: 'file:before' },
+  });
+  assert.match(out, /fix: .*svc --config \.\/svc\.env files move/);
 });
 
 test('settings that are wrong or not for production', async () => {

@@ -16,7 +16,7 @@ after(() => place.dispose());
 
 test('what cannot work is refused, and nothing is stored', async () => {
   const refused: readonly [string[], string, RegExp][] = [
-    [[...corp, ...issuer, '--secret-stdin'], '', /client secret is empty/i],
+    [[...corp, ...issuer, '--secret-stdin'], '', /--secret-stdin: standard input was empty/],
     [[...corp, ...issuer, '--secret-stdin'], ' \n', /client secret is empty/i],
     [[...corp, ...issuer, '--secret-stdin', '--secret-file', '/dev/null'], 'x', /exclude each other/],
     [[...corp, ...issuer, '--secret-file', '/dev/null'], '', /client secret is empty/i],

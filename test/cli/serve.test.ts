@@ -208,7 +208,31 @@ test('what cannot be listened on, reached or read is told by the exit code', asy
   assert.equal((await place.svc(['project', 'list'], { env: nowhere })).code, 6);
   const tls = { SVC_TLS_CERT: '/nowhere/cert.pem', SVC_TLS_KEY: '/nowhere/key.pem' };
   assert.equal((await place.svc(['serve'], { env: tls })).code, 7);
-  assert.equal((await place.svc(['serve', '--host', '192.0.2.1'])).code, 7);
+  for (const [args, env, message, next] of [
+    [
+      ['--host', '192.0.2.1'],
+      {},
+      '--host: this machine does not have the address 192.0.2.1 (EADDRNOTAVAIL).',
+      'give --host',
+    ],
+    [
+      ['--host', 'no.invalid'],
+      {},
+      /^--host: the name no\.invalid is unknown \((ENOTFOUND|EAI_AGAIN)\)\.$/,
+      'give --host',
+    ],
+    [[], { SVC_HOST: '192.0.2.1' }, /^SVC_HOST: this machine does not have/, 'set SVC_HOST in the environment'],
+  ] as const) {
+    const { code, err } = await place.svc(['serve', '--json', ...args], { env });
+    const { error } = JSON.parse(err.trim().split('\n').at(-1) ?? '');
+    assert.equal(code, 7);
+    if (typeof message === 'string') assert.equal(error.message, message);
+    else assert.match(error.message, message);
+    assert.equal(
+      error.fix,
+      `${next}${next.startsWith('set') ? ' to' : ''} an address of this machine, such as 127.0.0.1`,
+    );
+  }
   assert.equal((await place.svc(['serve', '--pidfile', '/nowhere/svc.pid'])).code, 7);
   assert.equal((await place.svc(['serve', '--pidfile', '/dev/full'])).code, 6);
 });

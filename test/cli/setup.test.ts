@@ -126,9 +126,14 @@ test('a taken port is told, with an address that is right', async () => {
   const init = await svc(['init', '--yes', '--port', port]);
   assert.equal(init.code, 0, init.err);
   assert.match(init.err, new RegExp(`port ${port} now`));
-  const refused = await svc(['serve'], { env: { SVC_PORT: port } });
+  const refused = await svc(['serve'], { env: { SVC_PORT: '' } });
   assert.equal(refused.code, 1);
   const [, free, url] = /set SVC_PORT=(\d+) and SVC_BASE_URL=(\S+) in \S+svc\.env\n/.exec(refused.err) ?? [];
+  // What has chosen the port is what has to be changed.
+  const byFlag = await svc(['serve', '--port', port]);
+  assert.match(byFlag.err, /\nnext: end that process, or choose another port: --port \d+\n$/);
+  const byEnvironment = await svc(['serve'], { env: { SVC_PORT: port } });
+  assert.match(byEnvironment.err, /set SVC_PORT=\d+ in the environment and SVC_BASE_URL=\S+ in \S+svc\.env\n$/);
   assert.equal(url, `http://localhost:${free}/v1`, refused.err);
   const server = await serve([], { SVC_PORT: String(free), SVC_BASE_URL: String(url) });
   assert.equal(server.url, url);
@@ -188,6 +193,11 @@ test('init says where it cannot write, and writes where --config and SVC_CONFIG 
     if (isFile)
       assert.match(absent.err, new RegExp(`no database at .*Is ${setting} right\\?\\nnext: correct ${setting}`));
   }
+  const elsewhere = await svc(['init', '--yes', '--config', 'etc/my own.env', '--project', 'Own'], {
+    env: { SVC_DATA_DIR: join(dir, 'own') },
+  });
+  if (process.env.SVC_TEST_DATABASE !== 'postgres')
+    assert.match(elsewhere.out, /Start the server:\n\n {2}svc --config 'etc\/my own\.env' serve\n/, elsewhere.err);
   assert.match(missing.err, /does not exist\.\n.*svc --config etc\/b\.env init/);
 });
 

@@ -1,7 +1,8 @@
 // What a terminal shows: tables and help that fit, times that are relative, next steps that can be pasted, completion of values.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { count } from '#src/cli/count.js';
@@ -186,6 +187,56 @@ test('the next step of an error names what the command was given', async () => {
     const { err } = await place.svc(args);
     assert.equal(/^next: (.*)$/m.exec(err)?.[1], next, err);
   }
+});
+
+test('the next step selects the installation as the command line did', async () => {
+  copyFileSync(join(place.dir, 'svc.env'), join(place.dir, "it's mine.env"));
+  const named = `svc --config 'it'\\''s mine.env'`;
+  for (const [args, next] of [
+    [['user', 'show', 'nobody', '--project', 'shop'], `${named} user list --project shop`],
+    [['project', 'show', 'none'], `${named} project list`],
+    [
+      ['project', 'create', 'Shop', '--id', 'shop'],
+      `choose another --id, or look at it with ${named} project show shop`,
+    ],
+    [['user', 'list', '--project', 'shop', '--limit', '0'], 'svc user list --help shows its arguments and flags'],
+    [
+      ['database', 'create', 'More', '--project', 'shop', '--id', 'more'],
+      `${named} collection create NAME --project shop --database more`,
+    ],
+  ] as const) {
+    for (const words of [
+      ["--config=it's mine.env", ...args],
+      [...args, '--config', "it's mine.env"],
+    ]) {
+      const { code, err } = await place.svc(words);
+      if (code === 0) await place.svc(['database', 'delete', 'more', '--project', 'shop', '--confirm', 'more']);
+      assert.equal(/^next: (.*)$/m.exec(err)?.[1], next, err);
+    }
+    const { err } = await place.svc(['--json', '--config', "it's mine.env", ...args]);
+    if (err !== '') assert.equal(JSON.parse(err).error.fix, next);
+    else await place.svc(['database', 'delete', 'more', '--project', 'shop', '--confirm', 'more']);
+  }
+  const pasted = await place.shell(`${named} user list --project shop`);
+  assert.equal(pasted.code, 0, pasted.err);
+});
+
+test('events that are followed have times as tables do, and Ctrl-C ends them with 130', async () => {
+  const follow = (args: readonly string[]) => ['events', 'tail', '--project', 'shop', '--limit', '1', ...args];
+  // A server numbers the events.
+  const server = await place.serve();
+  await place.json(['user', 'update', 'ada', '--project', 'shop', '--labels', 'vip']);
+  const child = spawn('svc', follow(['--type', 'accountUpdated']), { cwd: place.dir, env: place.env });
+  after(() => child.kill('SIGKILL'));
+  const [line] = await once(child.stdout.setEncoding('utf8'), 'data');
+  assert.match(line, /^\d+ {2}\d{4}-\d\d-\d\dT[\d:.]+Z {2}accountUpdated/);
+  child.kill('SIGINT');
+  assert.deepEqual(await once(child, 'exit'), [130, null]);
+  const atScreen = await atTerminal(place, follow([]), [['accountUpdated', '\x03']], 120);
+  assert.equal(atScreen.code, 130);
+  assert.match(atScreen.out, /^\d+ {2}(now|\d+ s ago) {2}accountUpdated/m);
+  server.signal('SIGTERM');
+  await server.ended;
 });
 
 test('an empty master key leads to the copy of the file, and never back to init', async () => {

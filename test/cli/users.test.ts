@@ -21,7 +21,7 @@ const create = (email: string, id: string) =>
 test('a user is changed flag by flag, and the empty value takes away', async () => {
   await create('ada@example.com', 'ada');
   const changed = await place.json<User>(
-    at('update', 'ada', '--name', 'Ada', '--phone', '+14155550100', '--labels', 'vip,beta', '--email-verified', 'yes'),
+    at('update', 'ada', '--name', 'Ada', '--phone', '+14155550100', '--labels', 'vip,beta', '--email-verified', 'true'),
   );
   const { name, phone, labels, emailVerification, phoneVerification } = changed;
   assert.deepEqual(
@@ -92,4 +92,27 @@ test('what cannot be is refused in words and leaves the user as it was', async (
   );
   assert.notEqual((await place.svc(at('update', 'eve', '--name', 'E', '--phone-verified', 'yes'))).code, 0);
   assert.deepEqual(await place.json<User>(at('show', 'eve')), before);
+});
+
+test('the id of a deleted user is said to be one, and is not given again', async () => {
+  await create('gone@example.com', 'gone');
+  await place.json([...at('delete', 'gone'), '--yes']);
+  const again = [...['user', 'create', '--project', 'shop', '--password-stdin'], '--email', 'new@example.com'];
+  const { code, err } = await place.svc([...again, '--id', 'gone'], { input: 'tall-green-bicycle' });
+  const message = 'A deleted user had this id, and ids are never given again.';
+  assert.deepEqual([code, err], [5, `error: ${message}\nnext: choose another --id\n`]);
+  const taken = await place.svc([...again, '--id', 'eve'], { input: 'tall-green-bicycle' });
+  assert.match(taken.err, /^error: A user with this id or e-mail address already exists\./);
+  await place.json(['team', 'create', 'Gone', '--project', 'shop', '--id', 'gone']);
+  await place.json(['team', 'delete', 'gone', '--project', 'shop', '--yes']);
+  const team = await place.svc(['team', 'create', 'Gone', '--project', 'shop', '--id', 'gone']);
+  assert.match(
+    team.err,
+    /^error: A deleted team had this id, and ids are never given again\.\nnext: choose another --id/,
+  );
+});
+
+test('what ended sessions says so on stderr', async () => {
+  const { code, out, err } = await place.svc(at('sessions', 'eve', '--end-all'));
+  assert.deepEqual([code, err], [0, 'Ended 0 sessions of eve (eve@example.com).\n'], out);
 });

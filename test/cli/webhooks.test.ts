@@ -1,5 +1,7 @@
 // Webhooks by command, beside a server that delivers.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -178,7 +180,7 @@ test('mistakes end with the code that scripts expect, and a next step', async ()
   const again = ['webhook', 'add', ...scope, '--name', 'x', '--events', '*'];
   const table: [number, string, string[]][] = [
     [2, 'general_argument_invalid', [...again, '--url', 'ftp://example.com']],
-    [2, 'general_argument_invalid', ['webhook', 'update', 'one', ...scope, '--events', 'nothing']],
+    [2, 'usage_invalid', ['webhook', 'update', 'one', ...scope, '--events', 'nothing']],
     [2, 'usage_invalid', ['webhook', 'update', 'one', ...scope]],
     [2, 'usage_invalid', ['webhook', 'test', 'one', ...scope, '--event', 'nothing']],
     [2, 'usage_invalid', ['webhook', 'replay', 'one', ...scope]],
@@ -186,7 +188,7 @@ test('mistakes end with the code that scripts expect, and a next step', async ()
     [2, 'usage_invalid', ['webhook', 'replay', 'one', ...scope, '--all']],
     [2, 'usage_invalid', ['webhook', 'replay', 'one', ...scope, '--all', '--event', 'x']],
     [2, 'usage_invalid', ['webhook', 'rotate-secret', 'one', ...scope, '--overlap', 'long']],
-    [2, 'general_argument_invalid', ['webhook', 'rotate-secret', 'one', ...scope, '--overlap', '8d']],
+    [2, 'usage_invalid', ['webhook', 'rotate-secret', 'one', ...scope, '--overlap', '8d']],
     [3, 'webhook_not_found', ['webhook', 'show', 'none', ...scope]],
     [3, 'webhook_not_found', ['webhook', 'replay', 'none', ...scope, '--event', 'x']],
     [3, 'webhook_delivery_not_found', ['webhook', 'replay', 'one', ...scope, '--event', 'none']],
@@ -207,4 +209,30 @@ test('mistakes end with the code that scripts expect, and a next step', async ()
   });
   assert.equal(guarded.code, 2);
   assert.match(JSON.parse(guarded.err).error.message, /the address is not public/);
+});
+
+test('a wrong event names the flag and the nearest one, and a length of time is said as it is given', async () => {
+  const said = async (...args: string[]) => (await place.svc(['webhook', ...args, ...scope])).err;
+  for (const [events, name] of [
+    ['documentCreate', '--events'],
+    ['fileCreated,documentCreate', 'Each of --events'],
+  ] as const)
+    assert.match(
+      await said('update', 'one', '--events', events),
+      new RegExp(
+        `^error: ${name} must be one of \\*, documentCreated, .*; it is documentCreate\\.\nnext: did you mean documentCreated\\?`,
+      ),
+    );
+  assert.match(
+    await said('rotate-secret', 'one', '--overlap', '9d'),
+    /^error: --overlap must be at most 7d; it is 9d\.\n/,
+  );
+});
+
+test('a listener that is interrupted ends with 130', async () => {
+  const child = spawn('svc', ['webhook', 'listen', '--port', '0', '--json'], { cwd: place.dir, env: place.env });
+  after(() => child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  child.kill('SIGINT');
+  assert.deepEqual(await once(child, 'exit'), [130, null]);
 });

@@ -83,7 +83,14 @@ async function verifyFile({ args }: Call): Promise<CommandResult> {
       ),
     );
   });
-  return shown(await verifyExport(linesOf(input, file), { publicKey, notedHead: args.text('--head') }));
+  const verdict = await verifyExport(linesOf(input, file), { publicKey, notedHead: args.text('--head') });
+  if (verdict.isExport) return shown(verdict);
+  throw new CommandError(
+    'failed',
+    'not_an_export',
+    `${file} is not an export of the audit log: its first line is not that of one.`,
+    'name the file that svc audit export has written',
+  );
 }
 
 /** The lines of a file. Throws for one that no export has, instead of reading it to its end. */

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { events } from '#src/contract/events.js';
-import { visible, visibleJson } from '#src/contract/visible.js';
 import { type AuditEntry, BrokenChainError, toAuditEntry } from '#src/features/index.js';
 import { similar } from '#src/platform/config/load.js';
 import { type ApplianceCall, command } from '../command.js';
 import { CommandError, usageError } from '../exit.js';
-import { timeOrAge, valid, wholeNumber } from '../input.js';
+import { gotten, pageLimit, timeOrAge, valid, wholeNumber } from '../input.js';
+import { endAtSignal } from '../interrupt.js';
 import { writeOut } from '../stream.js';
-import { columns } from '../table.js';
+import { columns, entryLine } from '../table.js';
 import { verify } from './audit-verify.js';
 
 const projectOption = {
@@ -56,7 +56,7 @@ const list = command({
       since: time('--since'),
       until: time('--until'),
     };
-    const limit = wholeNumber(args, '--limit', 50, 1000);
+    const limit = pageLimit(args, 50, 1000);
     const entries: AuditEntry[] = [];
     // A page of the service ends after so many entries that do not match.
     for (let next = before || undefined; entries.length < limit; ) {
@@ -99,18 +99,22 @@ const tail = command({
     const projectId = await projectOf(call);
     await sealWaiting(call);
     const limit = wholeNumber(args, '--lines', 10, 1000);
-    const line = ({ row, subjects }: AuditEntry) =>
-      output.json
-        ? visibleJson(JSON.stringify(toAuditEntry(row, subjects)))
-        : visible(`${row.seq}  ${row.at}  ${actorOf(row)}  ${row.action}  ${row.resource}`);
+    const print = ({ row, subjects }: AuditEntry) =>
+      output.entry({
+        value: toAuditEntry(row, subjects),
+        text: entryLine([String(row.seq), row.at, actorOf(row), row.action, row.resource]),
+      });
+    const ending = new AbortController();
+    const follows = !args.isSet('--no-follow');
+    if (follows) endAtSignal(() => ending.abort());
     let seq = await features.audit.headSeq();
     const first = limit === 0 ? [] : (await features.audit.list({ projectId }, { before: seq + 1, limit })).entries;
-    for (const entry of [...first].reverse()) await writeOut(`${line(entry)}\n`);
-    while (!args.isSet('--no-follow')) {
+    for (const entry of [...first].reverse()) await print(entry);
+    while (follows && !ending.signal.aborted) {
       await sealWaiting(call);
       const page = await features.audit.after(projectId, seq);
-      for (const entry of page.entries) await writeOut(`${line(entry)}\n`);
-      if (page.seq === seq) await sleep(followMs);
+      for (const entry of page.entries) await print(entry);
+      if (page.seq === seq) await sleep(followMs, undefined, ending).catch(() => {});
       seq = page.seq;
     }
     return undefined;
@@ -138,9 +142,10 @@ export const auditCommands = [list, tail, exportLog, verify];
 function demandAction(action: string | undefined): void {
   const actions = Object.keys(events);
   if (action === undefined || actions.includes(action)) return;
-  const near = similar(action, actions);
+  // What is done to a user is done to an account.
+  const near = actions.find((one) => one === action.replace(/^user/, 'account')) ?? similar(action, actions);
   throw usageError(
-    `There is no action ${action}.`,
+    `--action must be an action of the audit log${gotten(action)}.`,
     near === undefined ? 'docs/events.md lists the actions' : `did you mean ${near}?`,
   );
 }

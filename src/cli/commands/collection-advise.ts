@@ -31,7 +31,7 @@ export const adviseCommand = command({
                 `${scan.averageMs} ms`,
                 `${scan.longestMs} ms`,
                 scan.lastAt,
-                adviceOf(scan),
+                call.output.named(adviceOf(scan)),
               ]),
             ),
     };

@@ -1,6 +1,6 @@
+import { notAChoice } from '../choices.js';
 import { type Command, command } from '../command.js';
 import { completionScript, shells } from '../completion.js';
-import { usageError } from '../exit.js';
 import { globalOptions } from '../global-options.js';
 import { Lines } from '../lines.js';
 import { columns } from '../table.js';
@@ -28,7 +28,7 @@ const completion = command({
   needs: 'nothing',
   run: async ({ args, commands }) => {
     const shell = shells.find((name) => name === args.argument('SHELL'));
-    if (shell === undefined) throw usageError('There is no completion for this shell.', `use ${shells.join(', ')}`);
+    if (shell === undefined) throw notAChoice('SHELL', args.argument('SHELL'), shells);
     const script = completionScript(shell, commands, globalOptions);
     return { value: { shell, script }, text: Lines.text(script) };
   },

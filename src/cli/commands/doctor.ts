@@ -3,10 +3,8 @@ import type { Report } from '../doctor/check.js';
 import { examine } from '../doctor/examination.js';
 import type { Level } from '../doctor/finding.js';
 import { exitCodes } from '../exit.js';
-import { type Color, Lines } from '../lines.js';
-
-const colors: Readonly<Record<Level, Color>> = { error: 'red', warning: 'yellow', info: 'cyan' };
-const levelWidth = 'warning'.length + 2;
+import { findingLines } from '../findings.js';
+import { Lines } from '../lines.js';
 
 /** `svc doctor` */
 export const doctorCommand = command({
@@ -19,8 +17,9 @@ export const doctorCommand = command({
   run: async (call) => {
     const report = await examine(call, { offline: call.args.isSet('--offline') });
     const ok = report.findings.every(({ level }) => level !== 'error');
-    const { checks, findings } = report;
-    call.output.result({ value: { ok, checks, findings }, text: textOf(report) });
+    const { checks } = report;
+    const findings = report.findings.map((finding) => ({ ...finding, fix: call.output.named(finding.fix) }));
+    call.output.result({ value: { ok, checks, findings }, text: textOf({ checks, findings }) });
     // What a check that took too long waits for would keep the process.
     process.stdout.write('', () => process.exit(ok ? exitCodes.ok : exitCodes.failed));
     return undefined;
@@ -28,11 +27,7 @@ export const doctorCommand = command({
 });
 
 function textOf({ checks, findings }: Report): Lines {
-  const shown = findings.flatMap(({ level, code, message, fix }) => [
-    { mark: level.padEnd(levelWidth), color: colors[level], text: `${code}  ${message}` },
-    { mark: ' '.repeat(levelWidth), color: colors[level], text: `fix: ${fix}` },
-  ]);
   const count = (level: Level) => findings.filter((finding) => finding.level === level).length;
-  const text = `Checks made: ${checks}; errors: ${count('error')}, warnings: ${count('warning')}, notes: ${count('info')}`;
-  return Lines.marked([...shown, { mark: '', color: 'cyan', text }]);
+  const text = `Checks made: ${checks}; errors: ${count('error')}, warnings: ${count('warning')}, infos: ${count('info')}`;
+  return Lines.joined([findingLines(findings), Lines.marked([{ mark: '', color: 'cyan', text }])]);
 }

@@ -5,8 +5,9 @@ import { feedApi } from '#src/features/index.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
 import { timeOrAge, valid, wholeNumber } from '../input.js';
+import { endAtSignal } from '../interrupt.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns } from '../table.js';
+import { columns, entryLine } from '../table.js';
 
 /** An event as the feed prints it. */
 interface PrintedEvent {
@@ -83,9 +84,9 @@ async function follow(call: ApplianceCall, first: PrintedPage): Promise<void> {
     isOver = true;
     call.features.streams.stop();
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  endAtSignal(stop);
   for (let page = first; ; page = await read(call, page.cursor, feedLimits.page, feedLimits.waitSeconds)) {
-    for (const event of page.events) call.output.entry({ value: event, text: toRow(event).join('  ') });
+    for (const event of page.events) await call.output.entry({ value: event, text: entryLine(toRow(event)) });
     if (isOver) return;
   }
 }

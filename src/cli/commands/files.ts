@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { problemsBetween } from '#src/platform/config/cross-field.js';
+import { parseFilesUrl } from '#src/platform/config/files-url.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import {
@@ -16,7 +17,7 @@ import { type Call, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { changeConfig, isWritable } from '../config-file.js';
 import { count } from '../count.js';
-import { CommandError, usageError } from '../exit.js';
+import { CommandError, shellWord, usageError } from '../exit.js';
 import { pairs } from '../table.js';
 
 /** A pass that copies nothing ends the command; where uploads never pause, so does this many of them. */
@@ -78,7 +79,7 @@ const check = command({
   summary: 'Compares the file store with the database, both ways; exit code 1 where they differ',
   examples: ['svc files check', 'svc files check --json'],
   needs: 'appliance',
-  run: async ({ features }) => {
+  run: async ({ features, loaded }) => {
     const found = await features.checkFiles();
     const ok = found.missing.length === 0 && found.orphans.length === 0;
     const text = pairs([
@@ -88,7 +89,7 @@ const check = command({
       ['files that need them', found.files.slice(0, shownKeys).map(nameOf).join(' ') || 'none'],
       ['unknown objects', found.orphans.slice(0, shownKeys).join(' ') || 'none'],
     ]);
-    return { value: { ok, ...found }, text, ...remedyOf(found), exitCode: ok ? 0 : 1 };
+    return { value: { ok, ...found }, text, ...remedyOf(found, loaded.config), exitCode: ok ? 0 : 1 };
   },
 });
 
@@ -96,18 +97,38 @@ function nameOf({ projectId, bucketId, fileId }: { projectId: string; bucketId: 
   return `${projectId}/${bucketId}/${fileId}`;
 }
 
-function remedyOf({ missing, orphans }: { missing: readonly string[]; orphans: readonly string[] }) {
+function remedyOf(
+  { missing, orphans }: { readonly missing: readonly string[]; readonly orphans: readonly string[] },
+  config: Config,
+) {
+  const url = storeOf(config);
   if (missing.length > 0)
-    return { next: 'restore the missing objects from a backup of the file store, or delete their files' };
-  return orphans.length > 0 ? { next: 'delete the unknown objects from the file store' } : {};
+    return { next: `restore the missing objects from a backup of ${url}, or delete their files by the API` };
+  const [first] = orphans;
+  return first === undefined ? {} : { next: `delete the unknown objects, such as ${removalOf(first, url)}` };
+}
+
+/** The command that removes an object from a store. */
+function removalOf(key: string, url: string): string {
+  const location = parseFilesUrl(url);
+  if (location?.kind === 'disk') return `rm ${shellWord(resolve(location.directory, key))}`;
+  if (location === undefined) return key;
+  const endpoint = location.endpoint === null ? '' : ` --endpoint-url ${shellWord(location.endpoint)}`;
+  return `aws s3 rm ${shellWord(`s3://${location.bucket}/${location.prefix}${key}`)}${endpoint}`;
+}
+
+/** The store in force, as a value of `SVC_FILES_URL`. */
+function storeOf({ filesUrl, dataDir }: Pick<Config, 'filesUrl' | 'dataDir'>): string {
+  return filesUrl?.reveal() ?? `file:${resolve(dataDir, 'files')}`;
 }
 
 /** `svc files …` */
 export const filesCommands = [move, check];
 
 /** A move that has been switched to goes on; another one may begin after it. */
-function moveOf(to: string | undefined, { filesUrl, filesFrom, dataDir }: Config): Move {
-  const current = filesUrl?.reveal() ?? `file:${resolve(dataDir, 'files')}`;
+function moveOf(to: string | undefined, config: Config): Move {
+  const { filesFrom } = config;
+  const current = storeOf(config);
   if (filesFrom !== undefined) {
     if (to !== undefined && absolute(to) !== current)
       throw new CommandError('conflict', 'files_move_unfinished', 'Another move is not finished.', 'svc files move');

@@ -1,3 +1,4 @@
+import { notAChoice } from '../choices.js';
 import { type Call, command } from '../command.js';
 import { usageError } from '../exit.js';
 import { load, requireDatabase } from '../installation.js';
@@ -30,8 +31,7 @@ export const idsCommand = command({
   run: async (call) => {
     const { args } = call;
     const noun = nouns.find((one) => one === args.argument('NOUN'));
-    if (noun === undefined)
-      throw usageError(`There are no ids of '${args.argument('NOUN')}'.`, `use ${nouns.join(', ')}`);
+    if (noun === undefined) throw notAChoice('NOUN', args.argument('NOUN'), nouns);
     const within = flagsOf(noun).map(({ flag }) => {
       const id = args.text(flag);
       if (id === undefined) throw usageError(`The flag ${flag} is required for ${noun}.`, `svc ids ${noun} ${flag} ID`);

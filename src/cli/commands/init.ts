@@ -178,19 +178,19 @@ async function setUp(
     },
     ...(first?.key === undefined
       ? { text: made, next: outdated ? 'svc migrate' : 'svc serve' }
-      : { text: Lines.parts([made, firstSteps(loaded, first.project.id)]) }),
+      : { text: Lines.parts([made, firstSteps(call, loaded, first.project.id)]) }),
   };
 }
 
 /** The commands that lead to a first user; they work as they are pasted. */
-function firstSteps({ config }: LoadedConfig, project: string): Lines {
+function firstSteps({ output }: Call, { config }: LoadedConfig, project: string): Lines {
   const { port, baseUrl, tlsCert } = config;
   const url = tlsCert === undefined && port !== 0 ? localUrl(config, port) : baseUrl;
   const user = JSON.stringify({ userId: 'unique()', email: 'anna@example.com', password: 'tall-green-bicycle' });
   return Lines.of([
     'Start the server:',
     '',
-    '  svc serve',
+    `  ${output.named('svc serve')}`,
     '',
     'In another terminal, sign a user up:',
     '',

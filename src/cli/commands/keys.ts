@@ -1,24 +1,14 @@
-import { z } from 'zod';
 import { signingKeyLife } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { SigningKeyStatus } from '#src/features/index.js';
-import { type ApplianceCall, command } from '../command.js';
+import { type ApplianceCall, command, type ParsedArgs } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
-import { duration, valid } from '../input.js';
+import { durationUpTo, gotten, span, valid } from '../input.js';
 import { columns } from '../table.js';
 
 const { overlapSeconds, maxOverlapSeconds, publishSeconds } = signingKeyLife;
 const project = { flag: '--project', value: 'ID', summary: 'the project', values: 'project' } as const;
-const overlap = duration.pipe(
-  z
-    .int()
-    .min(
-      overlapSeconds,
-      `must be at least ${overlapSeconds / 60}m, so that the tokens of the old key expire first (svc keys revoke ends a key at once)`,
-    )
-    .max(maxOverlapSeconds, `must be at most ${maxOverlapSeconds / 86_400}d`),
-);
 
 const status = command({
   path: 'keys status',
@@ -39,7 +29,7 @@ const rotate = command({
     {
       flag: '--overlap',
       value: 'DURATION',
-      summary: `how long the old keys stay published after that, such as 2h (default and minimum: ${overlapSeconds / 60}m)`,
+      summary: `how long the old keys stay published after that, such as 2h (default and minimum: ${span(overlapSeconds)})`,
     },
   ],
   examples: ['svc keys rotate --project shop', 'svc keys rotate --all --overlap 2h --json'],
@@ -49,8 +39,7 @@ const rotate = command({
     const isAll = args.isSet('--all');
     if (isAll === (args.text('--project') !== undefined))
       throw usageError('No project is given.', 'give either --project ID or --all');
-    const text = args.text('--overlap');
-    const seconds = text === undefined ? undefined : valid(overlap, '--overlap', text);
+    const seconds = overlapOf(args);
     const projects = await chosen(call);
     for (const one of projects) await features.signingKeys.rotate(auditContext(one.id), one, undefined, seconds);
     return shown(call, projects);
@@ -87,6 +76,18 @@ export const keysCommands = [status, rotate, revoke];
 async function chosen({ args, runtime, features }: ApplianceCall): Promise<Project[]> {
   const id = args.text('--project');
   return id === undefined ? features.projects.list(runtime.db) : [await features.projects.get(runtime.db, id)];
+}
+
+/** How long the old keys stay; not less than their tokens live. */
+function overlapOf(args: ParsedArgs): number | undefined {
+  const text = args.text('--overlap');
+  if (text === undefined) return undefined;
+  const seconds = valid(durationUpTo(maxOverlapSeconds), '--overlap', text);
+  if (seconds >= overlapSeconds) return seconds;
+  throw usageError(
+    `--overlap must be at least ${span(overlapSeconds)}${gotten(text)}.`,
+    'the tokens of the old key have to expire first; svc keys revoke KID ends a key at once',
+  );
 }
 
 /** One project as such; several as a list of the same. */

@@ -2,7 +2,7 @@ import type { ListedMail, ShownMail } from '#src/features/index.js';
 import { type ApplianceCall, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { CommandError, usageError } from '../exit.js';
-import { wholeNumber } from '../input.js';
+import { pageLimit } from '../input.js';
 import { Lines } from '../lines.js';
 import { columns, pairs } from '../table.js';
 
@@ -22,7 +22,7 @@ const list = command({
   needs: 'appliance',
   run: async (call) => {
     const { runtime, features } = call;
-    const limit = wholeNumber(call.args, '--limit', 20, maxListed);
+    const limit = pageLimit(call.args, 20, maxListed);
     const mails = await features.courier.mailbox.list(runtime.db, await projectOf(call), limit);
     const rows = mails.map((mail) => [
       ...[mail.$id, mail.$createdAt, mail.projectId, mail.message, mail.to, mail.state, mail.subject || '-'],

@@ -2,6 +2,7 @@ import { logoBytes } from '#src/contract/limits.js';
 import { type Project, projectSettings } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { toProject } from '#src/features/index.js';
+import { switchOf } from '../choices.js';
 import { command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
@@ -170,14 +171,15 @@ function settingText(value: unknown): string {
   return String(value);
 }
 
-/** `key=7`, `key=on` or `key=true`, `key=text`; nothing after the sign means the default. */
+/** `key=7`, `key=on` or another word for a switch, `key=text`; nothing after the sign means the default. */
 function settingOf(text: string): readonly [string, unknown] {
   const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (key === undefined)
     throw usageError(`--set takes KEY=VALUE, not '${text}'.`, 'svc project settings lists the keys');
   if (value === '' || value === 'null') return [key, null];
   if (takesText(key, value)) return [key, value];
-  if (['true', 'false', 'on', 'off'].includes(value)) return [key, value === 'true' || value === 'on'];
+  const state = switchOf(value);
+  if (state !== undefined) return [key, state === 'on'];
   return [key, /^-?\d+$/.test(value) ? Number(value) : value];
 }
 

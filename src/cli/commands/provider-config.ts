@@ -145,7 +145,7 @@ async function secretOf(args: ParsedArgs): Promise<string | undefined> {
   if (file === undefined && !isPiped) return undefined;
   if (file !== undefined && isPiped)
     throw usageError('--secret-file and --secret-stdin exclude each other.', 'give one of them');
-  const secret = file === undefined ? await readStdin() : readSecretFile(file, '--secret-file');
+  const secret = file === undefined ? await readStdin('--secret-stdin') : readSecretFile(file, '--secret-file');
   if (secret.trim() === '')
     throw usageError('The client secret is empty.', 'a client without a secret is added without these flags');
   return secret;

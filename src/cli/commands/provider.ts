@@ -1,14 +1,16 @@
 import { toProvider } from '#src/features/index.js';
+import { notAChoice } from '../choices.js';
 import { type ApplianceCall, command, type OptionSpec, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { count } from '../count.js';
 import { usageError } from '../exit.js';
+import { findingLines } from '../findings.js';
 import { onOrOff, switchOption } from '../input.js';
-import { Lines } from '../lines.js';
 import { columns, pairs } from '../table.js';
 import { changeable, configFrom, fixed } from './provider-config.js';
 
 const keyArgument = { name: 'KEY', summary: 'key of the provider', values: 'provider' } as const;
+const kinds = ['oauth2', 'oidc', 'saml'];
 const name = { flag: '--name', value: 'NAME', summary: 'display name (default: the key)' } as const;
 const enabled = switchOption('--enabled', 'off refuses logins by the provider (default: on)');
 const addOptions = [
@@ -33,7 +35,7 @@ const add = command({
       name: 'KIND',
       summary:
         'oauth2 for a built-in provider such as google, oidc for any other with OpenID Connect, saml for SAML 2.0',
-      choices: ['oauth2', 'oidc', 'saml'],
+      choices: kinds,
     },
   ],
   options: addOptions,
@@ -47,6 +49,7 @@ const add = command({
     const { args, runtime, features, work } = call;
     const project = await features.projects.get(runtime.db, args.required('--project'));
     const [key, kind] = [args.required('--key'), args.argument('KIND')];
+    if (!kinds.includes(kind)) throw notAChoice('KIND', kind, kinds);
     const given = await configFrom(args, addOptions, kind);
     if (kind !== 'saml' && given.clientId === undefined)
       throw usageError(
@@ -140,9 +143,8 @@ const remove = command({
     const project = await features.projects.get(runtime.db, args.required('--project'));
     const { key } = await features.providers.get(runtime.db, project, args.argument('KEY'));
     const users = await features.identities.countAt(runtime.db, project, key);
-    await prompts.confirm(
-      `Remove the provider ${key}, by which ${count(users, 'identity of a user logs', 'identities of users log')} in?`,
-    );
+    const by = users === 0 ? 'nobody logs' : count(users, 'identity of a user logs', 'identities of users log');
+    await prompts.confirm(`Remove the provider ${key}, by which ${by} in?`);
     await work(project.id, (unit) => features.providers.remove(unit, project, key));
     return { value: { $id: key, removed: true, identities: users }, text: `Provider ${key} is removed.` };
   },
@@ -158,22 +160,26 @@ const testIt = command({
     'svc provider test corp --project shop --json || true',
   ],
   needs: 'appliance',
-  run: async ({ args, runtime, features }) => {
+  run: async ({ args, runtime, features, output }) => {
     const project = await features.projects.get(runtime.db, args.required('--project'));
     const provider = await features.providers.get(runtime.db, project, args.argument('KEY'));
-    const findings = await features.providers.test(provider);
+    const found = await features.providers.test(provider);
+    const findings = found.map((finding) => ({ ...finding, fix: output.named(finding.fix) }));
     const ok = !findings.some(({ level }) => level === 'error');
-    const rows = findings.flatMap(({ code, level, message, fix }) => [
-      `${level}: ${message} (${code})`,
-      `  fix: ${fix}`,
-    ]);
-    const text = findings.length === 0 ? `Nothing is wrong with the provider ${provider.key}.` : Lines.of(rows);
+    const text = findings.length === 0 ? foundNothing(provider) : findingLines(findings);
     return { value: { ok, findings }, text, exitCode: ok ? 0 : 1 };
   },
 });
 
 /** `svc provider …` */
 export const providerCommands = [add, list, show, update, testIt, remove];
+
+/** What a test without a finding has looked at, and what only a login tries. */
+function foundNothing({ key, kind }: Provider): string {
+  return kind === 'saml'
+    ? `Nothing wrong was found with the provider ${key}: its metadata, certificates and login page were tried. Attributes and signatures are tried by a login only.`
+    : `Nothing wrong was found with the provider ${key}: its addresses and keys were tried. Whether it takes the client id, the secret and the redirect URI shows with a login only.`;
+}
 
 type Provider = Awaited<ReturnType<ApplianceCall['features']['providers']['get']>>;
 

@@ -15,7 +15,7 @@ import { valid, wholeNumber } from '../input.js';
 import { load, requireDatabase } from '../installation.js';
 import { localUrl } from '../local-url.js';
 import { listenerOn } from '../port-listener.js';
-import { otherPort, settingsOfOtherPort } from '../ports.js';
+import { otherPort, settingsOfOtherPort, settingsPlace } from '../ports.js';
 import { requireCurrentSchema, requireKnownSchema, requireMasterKey } from '../run-command.js';
 import { serveUntilSignal } from '../serving.js';
 import { reportStart } from '../start-report.js';
@@ -142,13 +142,25 @@ async function listen(appliance: Appliance, loaded: LoadedConfig): Promise<Liste
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     const address = `${config.host} port ${config.port}`;
     if (code === 'EADDRINUSE') throw await addressInUse(loaded, address);
-    if (code === 'ENOTFOUND') throw new ConfigError([`SVC_HOST or --host: the name ${config.host} has no address`]);
+    if (['ENOTFOUND', 'EAI_AGAIN'].includes(code))
+      throw addressUnusable(loaded, 'host', `the name ${config.host} is unknown (${code})`);
     if (code === 'EADDRNOTAVAIL')
-      throw new ConfigError([`SVC_HOST or --host: this machine does not have the address ${config.host}`]);
-    if (code === 'EACCES')
-      throw new ConfigError([`SVC_HOST and SVC_PORT: this process may not listen on ${address} (${code})`]);
+      throw addressUnusable(loaded, 'host', `this machine does not have the address ${config.host} (${code})`);
+    if (code === 'EACCES') throw addressUnusable(loaded, 'port', `this process may not listen on ${address} (${code})`);
     throw error;
   }
+}
+
+const usable = { host: 'an address of this machine, such as 127.0.0.1', port: 'a port from 1024 on' } as const;
+
+/** The server cannot listen where the flag, or else the setting, says. */
+function addressUnusable(loaded: LoadedConfig, setting: 'host' | 'port', problem: string): CommandError {
+  const isFlag = loaded.origins[setting] === 'flag';
+  const name = isFlag ? `--${setting}` : settings[setting].key;
+  const fix = isFlag
+    ? `give ${name} ${usable[setting]}`
+    : `set ${name} in ${settingsPlace(loaded, setting)} to ${usable[setting]}`;
+  return new CommandError('unusable', 'configuration_invalid', `${name}: ${problem}.`, fix);
 }
 
 /** Most often the server of this installation is running already. Which data another svc serves cannot be asked. */

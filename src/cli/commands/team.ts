@@ -1,8 +1,9 @@
 import { membershipsApi, teamsApi } from '#src/features/index.js';
 import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
+import { creating } from '../deleted-ids.js';
 import { CommandError } from '../exit.js';
-import { wholeNumber } from '../input.js';
+import { pageLimit, wholeNumber } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
 import { columns, pairs } from '../table.js';
 
@@ -19,7 +20,7 @@ const query = (method: string, values: readonly unknown[], attribute?: string) =
 const listQuery = (args: ParsedArgs) => ({
   search: args.text('--search'),
   queries: [
-    query('limit', [wholeNumber(args, '--limit', 100, 5000)]),
+    query('limit', [pageLimit(args, 100, 5000)]),
     query('offset', [wholeNumber(args, '--offset', 0, Number.MAX_SAFE_INTEGER)]),
   ],
 });
@@ -38,7 +39,7 @@ const create = command({
   run: async (call) => {
     const { args } = call;
     const body = { teamId: args.text('--id') ?? 'unique()', name: args.argument('NAME') };
-    const made = await invokeAsOperator(call, teamsApi.create, { body });
+    const made = await creating(call, 'team', () => invokeAsOperator(call, teamsApi.create, { body }));
     const next = `svc team add ${made.$id} USER --project ${args.required('--project')} --roles owner`;
     return { ...shown(made), next };
   },

@@ -2,10 +2,11 @@ import { userLimits } from '#src/contract/limits.js';
 import { displayName, emailAddress, phoneNumber } from '#src/contract/shapes.js';
 import { labelList, passwordText, toSession } from '#src/features/index.js';
 import { command, type ParsedArgs, projectOption } from '../command.js';
+import { count } from '../count.js';
 import { usageError } from '../exit.js';
-import { valid } from '../input.js';
+import { switchOption, valid } from '../input.js';
 import { columns } from '../table.js';
-import { findUser, passwordOptions, readPassword, shownUser, userArgument } from './user-view.js';
+import { calledOf, findUser, passwordOptions, readPassword, shownUser, userArgument } from './user-view.js';
 
 const update = command({
   path: 'user update',
@@ -17,12 +18,12 @@ const update = command({
     { flag: '--email', value: 'ADDRESS', summary: 'new e-mail address; it becomes unverified' },
     { flag: '--phone', value: 'NUMBER', summary: 'new phone number; it becomes unverified' },
     { flag: '--labels', value: 'A,B', summary: `replaces all labels; at most ${userLimits.labels}` },
-    { flag: '--email-verified', value: 'WORD', summary: 'whether the address is verified', choices: ['yes', 'no'] },
-    { flag: '--phone-verified', value: 'WORD', summary: 'whether the number is verified', choices: ['yes', 'no'] },
+    switchOption('--email-verified', 'whether the address is verified'),
+    switchOption('--phone-verified', 'whether the number is verified'),
     ...passwordOptions,
   ],
   examples: [
-    'svc user update bob --project shop --name Bob --labels vip,beta --email-verified yes',
+    'svc user update bob --project shop --name Bob --labels vip,beta --email-verified on',
     `printf 'a quiet river stone' | svc user update eve@example.com --project shop --password-stdin --json`,
   ],
   needs: 'appliance',
@@ -81,11 +82,14 @@ const sessions = command({
     const all = call.args.isSet('--end-all');
     if (all && id !== undefined) throw usageError('--end and --end-all cannot be combined.', 'give only one of them');
     if (all) {
+      const { length } = await features.sessions.active(db, project, account.id);
       await call.work(project.id, (unit) => features.sessions.closeAll(unit, project, account.id));
+      call.output.note(`Ended ${count(length, 'session')} of ${calledOf(account)}.`);
     } else if (id !== undefined) {
       await call.work(project.id, async (unit) =>
         features.sessions.close(unit, project, await features.sessions.get(unit, project, account.id, id)),
       );
+      call.output.note(`Ended the session ${id} of ${calledOf(account)}.`);
     }
     const left = await features.sessions.active(db, project, account.id);
     return {
@@ -106,8 +110,8 @@ function wanted(args: ParsedArgs) {
     const value = args.text(flag);
     return value === undefined ? undefined : read(value);
   };
-  const yes = (flag: `--${string}`) => text(flag, (value) => value === 'yes');
-  const verified = { email: yes('--email-verified'), phone: yes('--phone-verified') };
+  const isOn = (flag: `--${string}`) => text(flag, (value) => value === 'on');
+  const verified = { email: isOn('--email-verified'), phone: isOn('--phone-verified') };
   return {
     name: text('--name', (value) => valid(displayName, '--name', value)),
     email: text('--email', (value) => (value === '' ? null : valid(emailAddress, '--email', value))),

@@ -31,7 +31,7 @@ export async function readPassword(
 ): Promise<string> {
   const file = args.text('--secret-file');
   if (args.isSet('--password-stdin')) {
-    if (file === undefined) return readStdin();
+    if (file === undefined) return readStdin('--password-stdin');
     throw usageError('--password-stdin and --secret-file cannot be combined.', 'give only one of them');
   }
   return file === undefined

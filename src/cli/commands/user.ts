@@ -2,7 +2,8 @@ import { operatorReading } from '#src/contract/reading.js';
 import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
 import { passwordText, searchParameter, toUser } from '#src/features/index.js';
 import { command, projectOption } from '../command.js';
-import { valid, wholeNumber } from '../input.js';
+import { creating } from '../deleted-ids.js';
+import { pageLimit, valid, wholeNumber } from '../input.js';
 import { columns } from '../table.js';
 import { userChangeCommands } from './user-changes.js';
 import { erase } from './user-erase.js';
@@ -51,7 +52,8 @@ const create = command({
       password: valid(passwordText, 'The password', await readPassword(call, problem)),
       address: null,
     };
-    return shownUser(await features.userChanges.signUp(auditContext(project.id), project, input));
+    const signUp = () => features.userChanges.signUp(auditContext(project.id), project, input);
+    return shownUser(await creating(call, 'user', signUp));
   },
 });
 
@@ -75,7 +77,7 @@ const list = command({
     const query = (method: string, value: number) => JSON.stringify({ method, values: [value] });
     const { total, users } = await features.users.list(project.id, {
       queries: [
-        query('limit', wholeNumber(args, '--limit', 100, 5000)),
+        query('limit', pageLimit(args, 100, 5000)),
         query('offset', wholeNumber(args, '--offset', 0, Number.MAX_SAFE_INTEGER)),
       ],
       search: valid(searchParameter.search, '--search', args.text('--search') ?? ''),

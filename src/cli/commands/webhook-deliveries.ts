@@ -4,7 +4,7 @@ import { webhooksApi } from '#src/features/index.js';
 import { instantOf } from '#src/platform/clock.js';
 import { command, projectOption } from '../command.js';
 import { usageError } from '../exit.js';
-import { duration, timeOrAge, valid, wholeNumber } from '../input.js';
+import { durationUpTo, pageLimit, timeOrAge, valid } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
 import { columns, pairs } from '../table.js';
 
@@ -57,7 +57,7 @@ const list = command({
   ],
   needs: 'appliance',
   run: async (call) => {
-    const limit = wholeNumber(call.args, '--limit', 20, webhookLimits.page);
+    const limit = pageLimit(call.args, 20, webhookLimits.page);
     const query = { queries: [JSON.stringify({ method: 'limit', values: [limit] })] };
     const value = await invokeAsOperator(call, webhooksApi.deliveries, {
       params: { webhookId: call.args.argument('ID') },
@@ -133,7 +133,10 @@ const rotate = command({
   needs: 'appliance',
   run: async (call) => {
     const overlap = call.args.text('--overlap');
-    const body = overlap === undefined ? {} : { overlap: valid(duration, '--overlap', overlap) };
+    const body =
+      overlap === undefined
+        ? {}
+        : { overlap: valid(durationUpTo(webhookLimits.maxOverlapSeconds), '--overlap', overlap) };
     const value = await invokeAsOperator(call, webhooksApi.rotate, {
       params: { webhookId: call.args.argument('ID') },
       body,

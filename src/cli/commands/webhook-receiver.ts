@@ -3,9 +3,13 @@ import { isSigningSecret, verifyDelivery } from '#src/features/index.js';
 import { command, type ParsedArgs } from '../command.js';
 import { CommandError, usageError } from '../exit.js';
 import { duration, inputBytes, readFileOf, readSecretFile, readStdinBytes, valid, wholeNumber } from '../input.js';
-import { pairs } from '../table.js';
+import { endAtSignal } from '../interrupt.js';
+import type { Lines } from '../lines.js';
+import { entryLine, pairs } from '../table.js';
 import { defaultToleranceSeconds, listenForWebhooks, type ReceivedRequest } from '../webhook-listener.js';
 
+/** A longer time is no time for a timer. */
+const maxSleepMs = 2_147_483_647;
 const secretFile = { flag: '--secret-file', value: 'FILE', summary: 'file with the signing secret' } as const;
 
 const verify = command({
@@ -81,20 +85,21 @@ const listen = command({
     const limit = args.text('--for');
     const seconds = limit === undefined ? undefined : valid(duration, '--for', limit);
     const counts = { received: 0, refused: 0 };
+    const ending = new AbortController();
+    endAtSignal(() => ending.abort());
     const listener = await listening(args, {
       secret: file === undefined ? undefined : secretIn(file),
       onRequest: (delivery) => {
         counts.received += 1;
         if (delivery.status === 401) counts.refused += 1;
-        output.entry({ value: delivery, text: lineOf(delivery) });
+        void output.entry({ value: delivery, text: lineOf(delivery) });
       },
     });
     if (output.json) process.stdout.write(`${JSON.stringify({ url: listener.url })}\n`);
     output.note(`Receiving webhooks at ${listener.url}`);
-    // Without a limit the process ends by a signal.
-    if (seconds === undefined) await new Promise(() => {});
-    else await sleep(seconds * 1000);
+    await over(seconds, ending.signal);
     await listener.close();
+    if (ending.signal.aborted) return undefined;
     if (counts.refused > 0)
       throw new CommandError(
         'failed',
@@ -106,6 +111,13 @@ const listen = command({
     return output.json ? undefined : { value: counts, text: `Deliveries received: ${counts.received}.` };
   },
 });
+
+/** Until this time is over, or the signal. */
+async function over(seconds: number | undefined, signal: AbortSignal): Promise<void> {
+  const limit = seconds === undefined ? maxSleepMs : seconds * 1000;
+  do await sleep(Math.min(limit, maxSleepMs), undefined, { signal }).catch(() => {});
+  while (seconds === undefined && !signal.aborted);
+}
 
 /** The commands of the receiving side. They need no installation. */
 export const webhookReceiverCommands = [verify, listen];
@@ -166,7 +178,7 @@ async function bodyOf(args: ParsedArgs): Promise<Buffer> {
   return readFileOf(file, '--body-file', inputBytes.body);
 }
 
-function lineOf({ receivedAt, event, eventId, checks, status, error }: ReceivedRequest): string {
+function lineOf({ receivedAt, event, eventId, checks, status, error }: ReceivedRequest): Lines {
   const signatures = checks.length === 0 ? 'not checked' : status === 401 ? 'refused' : 'signed';
-  return [receivedAt, event || 'unknown', eventId || '-', signatures, String(status), error].join('  ').trimEnd();
+  return entryLine([receivedAt, event || 'unknown', eventId || '-', signatures, String(status), error]);
 }

@@ -1,4 +1,6 @@
+import { everyEvent, subscribableEvents } from '#src/contract/events.js';
 import { webhooksApi } from '#src/features/index.js';
+import { choiceOf, notAChoice } from '../choices.js';
 import { command, type ParsedArgs, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { usageError } from '../exit.js';
@@ -33,13 +35,22 @@ const inputOf = (args: ParsedArgs) => {
   return {
     name: args.text('--name'),
     url: args.text('--url'),
-    events: names?.split(',').map((event) => event.trim()),
+    events: names === undefined ? undefined : eventsIn(names),
     authUsername: args.text('--auth-username'),
     authPassword: file === undefined ? undefined : readSecretFile(file, '--auth-password-file'),
     ...onOrOff(args, enabled),
     ...onOrOff(args, tls),
   };
 };
+
+/** The names in a list of events, all of which there have to be. */
+function eventsIn(list: string): string[] {
+  const taken = [everyEvent, ...subscribableEvents];
+  const names = list.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => choiceOf(name, taken) === undefined);
+  if (unknown !== undefined) throw notAChoice(names.length === 1 ? '--events' : 'Each of --events', unknown, taken);
+  return names;
+}
 
 const add = command({
   path: 'webhook add',

@@ -116,6 +116,8 @@ function problemOf({ name, query }: Shown, texts: PageTexts): string {
   const type = errorTypeOf(query.error);
   if (type === '' || type === 'user_more_factors_required') return '';
   if (type === 'user_invalid_token' && arrivals.includes(name)) return texts.login_over;
+  // Nobody types anything on the way there: what does not fit is the address with which the application began the login.
+  if (type === 'general_argument_invalid' && name === 'failed') return texts.application_faulty;
   return Object.hasOwn(texts, type) ? texts[type as keyof PageTexts] : texts.failed;
 }
 

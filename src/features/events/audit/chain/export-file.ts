@@ -83,6 +83,8 @@ interface ExportChecks {
 
 /** A verdict on an export. */
 interface ExportVerdict extends Verdict {
+  /** Whether it begins as an export does. */
+  readonly isExport: boolean;
   readonly projectId: string | null;
   readonly publicKey: string;
 }
@@ -106,7 +108,13 @@ export async function verifyExport(lines: AsyncIterable<string>, checks: ExportC
     if (header === undefined) {
       header = parseLine(headerLine, text);
       if (header === undefined)
-        return { ...verifier.end(undefined), projectId: null, publicKey: '', finding: unreadable(line) };
+        return {
+          ...verifier.end(undefined),
+          isExport: false,
+          projectId: null,
+          publicKey: '',
+          finding: unreadable(line),
+        };
       continue;
     }
     const parsed = parseLine(bodyLine, text);
@@ -121,7 +129,7 @@ export async function verifyExport(lines: AsyncIterable<string>, checks: ExportC
     if (verifier.isBroken()) break;
   }
   const publicKey = header?.keys[head?.keyId ?? ''] ?? '';
-  return { ...verifier.end(head), projectId: header?.projectId ?? null, publicKey };
+  return { ...verifier.end(head), isExport: header !== undefined, projectId: header?.projectId ?? null, publicKey };
 }
 
 function parseLine<S extends z.ZodType>(schema: S, text: string): z.output<S> | undefined {

@@ -88,5 +88,7 @@ export const de: PageTexts = {
   general_argument_invalid: 'Etwas fehlt oder ist falsch geschrieben. Bitte prüfen Sie Ihre Eingabe.',
   general_rate_limit_exceeded: 'Zu viele Versuche. Bitte warten Sie einige Minuten.',
   general_unauthorized_scope: 'Das hat zu lange gedauert. Bitte melden Sie sich erneut an.',
+  application_faulty:
+    'Die Anwendung hat die Anmeldung mit einer ungültigen Adresse begonnen. Bitte sagen Sie es ihren Betreibern.',
   failed: 'Das hat nicht geklappt. Bitte versuchen Sie es erneut.',
 };

@@ -82,6 +82,8 @@ export const en = {
   general_argument_invalid: 'Something is missing or not well-formed. Please check what you have typed.',
   general_rate_limit_exceeded: 'Too many attempts. Please wait a few minutes.',
   general_unauthorized_scope: 'This took too long. Please sign in again.',
+  application_faulty:
+    'The application has begun the sign-in with an address that is not valid. Please tell its operators.',
   failed: 'That did not work. Please try again.',
 } as const;
 

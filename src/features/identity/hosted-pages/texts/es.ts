@@ -83,5 +83,7 @@ export const es: PageTexts = {
   general_argument_invalid: 'Falta algo o está mal escrito. Compruebe lo que ha introducido.',
   general_rate_limit_exceeded: 'Demasiados intentos. Espere unos minutos.',
   general_unauthorized_scope: 'Ha tardado demasiado. Inicie sesión de nuevo.',
+  application_faulty:
+    'La aplicación ha comenzado el inicio de sesión con una dirección no válida. Avise a sus responsables.',
   failed: 'No ha funcionado. Inténtelo de nuevo.',
 };

@@ -50,7 +50,8 @@ export function createOAuth2Kinds(runtime: Pick<Runtime, 'egress' | 'clock' | 'c
       ...logins,
       parse: (_, config) => {
         const parsed = parse(config);
-        if (parsed.issuer === undefined) throw invalid('An OpenID Connect provider needs its issuer.');
+        if (parsed.issuer === undefined)
+          throw invalid('Param "issuer" is not optional: it says which OpenID Connect provider is meant.');
         const foreign = options.find((name) => name !== 'issuer' && parsed[name] !== undefined);
         if (foreign !== undefined) throw invalid(`An OpenID Connect provider takes no ${foreign}.`);
         demandIssuer(parsed.issuer);
@@ -68,9 +69,11 @@ function demandOptions(key: string, { takes = [], needs = [], secret }: BuiltIn,
   for (const name of options) {
     if (config[name] !== undefined && !takes.includes(name) && !needs.includes(name))
       throw invalid(`${key} takes no ${name}.`);
-    if (config[name] === undefined && needs.includes(name)) throw invalid(`${key} needs the ${name}.`);
+    if (config[name] === undefined && needs.includes(name))
+      throw invalid(`Param "${name}" is not optional: ${key} needs it.`);
   }
-  if (config.clientSecret === '') throw invalid(`${key} needs a client secret.`);
+  if (config.clientSecret === '')
+    throw invalid(`Param "clientSecret" is not optional: ${key} gives one to each application.`);
   if (secret === 'private key' && !isPrivateKey(config.clientSecret))
     throw invalid(`The secret of ${key} is a private key on the curve P-256, as PEM.`);
 }
