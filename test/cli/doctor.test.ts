@@ -143,7 +143,10 @@ test('settings that are wrong or not for production', async () => {
     ...['base_url_insecure', 'file_store_unusable', 'insecure_targets', 'mail_not_configured', 'port_taken'],
     ...['private_targets', 'rate_limit_off', 'setting_unknown', 'templates_missing', 'tokens_in_response'],
   ]);
-  assert.match(found.findings.find(({ code }) => code === 'port_taken')?.fix ?? '', /set SVC_PORT=\d+ in the environment$/);
+  assert.match(
+    found.findings.find(({ code }) => code === 'port_taken')?.fix ?? '',
+    /set SVC_PORT=\d+ in the environment$/,
+  );
   await healthy();
   writeFileSync(settingsFile, 'SVC_NOPE=geheim\nSVC_PASSWORD_MIN_LENGTH=1\n', { flag: 'a' });
   const { findings } = await examine();
