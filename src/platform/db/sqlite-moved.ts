@@ -3,6 +3,8 @@ import { DatabaseError } from './database-error.js';
 
 /** What SQLite itself calls it; it does not look while it keeps a write-ahead log. */
 const fileMoved = 'SQLITE_READONLY_DBMOVED';
+/** How SQLite names a database without a file. */
+const inMemory = ':memory:';
 
 /**
  * Watches that the open database is still the one at its path. SQLite goes on writing into a file that was deleted, moved or replaced, and into a
@@ -13,10 +15,10 @@ export class SqliteFiles {
   /** Which file each path led to when the database was written to first. */
   readonly #first = new Map<string, string>();
 
-  /** For a file that was opened just now. */
+  /** For a file that was opened just now. A database in memory has none. */
   constructor(file: string) {
-    this.#paths = [file, `${realpathSync(file)}-wal`];
-    this.#first.set(file, identityOf(file));
+    this.#paths = file === inMemory ? [] : [file, `${realpathSync(file)}-wal`];
+    for (const path of this.#paths.slice(0, 1)) this.#first.set(path, identityOf(path));
   }
 
   /** Throws DatabaseError where a path leads elsewhere by now. Inside a transaction, where the log exists. */
