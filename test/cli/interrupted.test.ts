@@ -68,7 +68,7 @@ const questions = (): readonly (readonly [args: readonly string[], question: str
     `permanently deletes the data it holds. Is the server stopped? Type ${place.database} to confirm:`,
   ],
   [['keys', 'revoke', kid], 'and with it every JWT that it has signed? (y/N)'],
-  [['provider', 'remove', 'google', ...inShop], 'by which 0 identities of users log in? (y/N)'],
+  [['provider', 'remove', 'google', ...inShop], 'by which nobody logs in? (y/N)'],
   [['webhook', 'remove', 'orders', ...inShop], 'Remove the webhook Orders (orders) with its deliveries? (y/N)'],
   [['team', 'delete', 'drivers', ...inShop], 'Delete the team drivers (Drivers)? (y/N)'],
   [['apikey', 'revoke', 'ci', ...inShop], 'of shop? (y/N)'],
