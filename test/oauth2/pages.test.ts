@@ -57,7 +57,7 @@ const failures: [string, () => Promise<string>, RegExp][] = [
   [
     'a page that is foreign',
     async () => startUrl('sessions', 'corp', { success: 'https://evil.example/' }),
-    /not well-formed/,
+    /an address that is not valid/,
   ],
   ['a state that is made up', async () => `${callback}?state=made-up&code=x`, /begun in another browser/],
   [
