@@ -139,6 +139,9 @@ export function createRecording(
   /** Records an attempt that failed, unless another process has taken the delivery over meanwhile. */
   const recordFailedAttempt = ({ delivery, outcome }: Attempted): Promise<void> =>
     db.work(by(delivery.projectId, delivery.id), async (unit) => {
+      const { projectId, webhookId: id } = delivery;
+      // Before the delivery, as whoever removes the webhook does.
+      if ((await unit.one(store.lockWebhook({ projectId, id }))) === undefined) return;
       const attempt = delivery.attempt + 1;
       const { state, dueAt } = nextState(attempt, outcome);
       if ((await unit.run(store.settle(delivery, { state, attempt, dueAt, updatedAt: unit.now }))) === 0) return;

@@ -2,7 +2,7 @@ import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
 import { createLeaseEnd } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { type Webhook, webhooks } from '../store.js';
+import { webhooks } from '../store.js';
 import { createAttemptStore } from './attempt-store.js';
 import { createDeliveryClaim } from './claim.js';
 import { createReplayStore } from './replay-store.js';
@@ -15,9 +15,12 @@ export function createDeliveryStore(sql: Sql) {
     knex(deliveries.name).where({ project_id: projectId, webhook_id: id });
   return {
     insert: (row: Delivery): Query => sql.compile(knex(deliveries.name).insert(deliveries.encode(row))),
-    /** Keeps a webhook from being removed until the unit ends; no row where it is gone. */
-    lockWebhook: ({ projectId, id }: Webhook): Query =>
-      sql.compile(knex(webhooks.name).where({ project_id: projectId, id }).forUpdate().select('id')),
+    /** Keeps a webhook from being changed or removed until the unit ends; no row where it is gone. Its deliveries are locked after it. */
+    lockWebhook: ({ projectId, id }: WebhookAddress): Query => {
+      const found = knex(webhooks.name).where({ project_id: projectId, id }).select('id');
+      // Events go on becoming deliveries of it meanwhile.
+      return sql.compile(sql.dialect === 'sqlite' ? found : found.forNoKeyUpdate());
+    },
 
     /**
      * The webhooks for which something is due. Goes from one webhook that something waits for to the next by the index, so that a long
