@@ -5,7 +5,7 @@ import { createLeasedQueue } from '#src/platform/leased-queue.js';
 import type { Projects } from '../../../installation/index.js';
 import type { Webhooks } from '../service.js';
 import { type Webhook, type WebhookStore, webhooks } from '../store.js';
-import type { Share } from './claim.js';
+import type { Share } from './claim-store.js';
 import { createLongBodies } from './long-bodies.js';
 import type { Outcome } from './outcome.js';
 import type { Post } from './post.js';

@@ -4,7 +4,7 @@ import { createLeaseEnd } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { webhooks } from '../store.js';
 import { createAttemptStore } from './attempt-store.js';
-import { createDeliveryClaim } from './claim.js';
+import { createDeliveryClaim } from './claim-store.js';
 import { createReplayStore } from './replay-store.js';
 import { type Delivery, deliveries, deliveryAttempts, type WebhookAddress } from './tables.js';
 
