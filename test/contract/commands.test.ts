@@ -39,7 +39,7 @@ for (const page of pages) {
       const command =
         commands.find(({ path }) => begins(path)) ??
         commands.find(({ path, isDefault }) => isDefault && begins(path.replace(/ \S+$/, '')));
-      const group = commands.some(({ path }) => path.startsWith(`${plain} `));
+      const group = plain === 'help' || commands.some(({ path }) => path.startsWith(`${plain} `));
       assert.ok(command !== undefined || group, `${line}: there is no such command`);
       const known: string[] = [...global, ...(command?.options ?? []).map(({ flag }) => flag)];
       for (const flag of flags) assert.ok(known.includes(String(flag)), `${line}: it has no ${flag}`);
