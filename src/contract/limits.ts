@@ -342,13 +342,11 @@ export const webhookLimits = {
   /** Deliveries under way at once: of a webhook, and in all, in a process. */
   atOncePerWebhook: 4,
   atOnce: 128,
-  /** Bytes; a body of more is a long one. */
+  /** Bytes; a body with more than these of data is a long one. */
   longBytes: 65_536,
   /** Bytes of long bodies under way at once: of a webhook, and in all, in a process. The last one may exceed them. */
   longAtOncePerWebhook: 8_388_608,
   longAtOnce: 33_554_432,
-  /** Bytes of the deliveries that are made in one unit; the last event may exceed them. */
-  fannedOutBytes: 33_554_432,
   /** Days of nothing but failures after which a webhook is disabled. */
   failingDays: 5,
   overlapSeconds: 86_400,

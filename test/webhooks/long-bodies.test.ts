@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { webhookLimits } from '#src/contract/limits.js';
-import { createEventStore } from '#src/features/events/webhooks/deliveries/event-store.js';
 import { aBackend } from '../documents/setup.js';
+import { rowsOf } from '../harness/database.js';
 import { startReceiver } from '../harness/receiver.js';
-import { anEvent, aWebhook, called, eventually, startOpen } from './setup.js';
+import { anEvent, attempted, aWebhook, called, eventually, startOpen } from './setup.js';
 
 const target = await startOpen({ longestCallMs: 30_000 });
 const backend = await aBackend(target);
@@ -56,17 +56,22 @@ test('slow receivers of large documents hold a bounded number of bytes, and shor
   for (const { path } of [...hooks, other]) (await key.delete(path)).expect(204);
 });
 
-test('events become deliveries in units of bounded bytes', async () => {
+test('a large document is stored once, however many webhooks it goes to, and each is sent the bytes of the feed', async () => {
   const { documents } = await backend.collection({ attributes: { t: { type: 'string', size: 5_000_000 } } });
-  await target.appliance.features.worker.stop();
-  for (let at = 0; at < 4; at++) (await key.post(documents, { documentId: `e${at}`, data: { t: text } })).expect(201);
-  const { db, sql } = target.appliance.runtime;
-  const numbered = (last: number, bytes: number) =>
-    db.work({ projectId: 'main', actor: { kind: 'service', id: 'test' }, requestId: '' }, async (unit) => {
-      const given = { last, now: unit.now, limit: 100, bytes };
-      return (await unit.all(createEventStore(sql).numberSome(target.project.id, given))).length;
-    });
-  assert.equal(await numbered(1000, 1), 1, 'one at least');
-  assert.equal(await numbered(2000, documentBytes + 10_000), 2);
-  assert.equal(await numbered(3000, webhookLimits.fannedOutBytes), 1);
+  const receiver = await startReceiver();
+  receiver.answer = (response) => response.writeHead(500).end();
+  const hooks = await Promise.all(
+    Array.from({ length: 4 }, () => aWebhook(key, receiver.origin, { events: ['documentCreated'] })),
+  );
+  (await key.post(documents, { documentId: 'once', data: { t: text } })).expect(201);
+  const bodies = (await called(receiver, hooks.length)).map(({ body }) => body.toString());
+  for (const hook of hooks) await attempted(key, hook, 1);
+  const stored = JSON.stringify(await rowsOf(target, 'deliveries')).length;
+  assert.ok(stored < 100_000, `${stored} characters of deliveries`);
+  const [event = ''] = bodies;
+  assert.ok(event.length > documentBytes && bodies.every((body) => body === event));
+  const resource = documents.replace(/^\//, '');
+  const page = (await key.get(`/events?resource=${encodeURIComponent(`${resource}/once`)}`)).expect(200);
+  assert.ok(page.text.includes(event));
+  for (const { path } of hooks) (await key.delete(path)).expect(204);
 });

@@ -70,8 +70,33 @@ test('deliveries that have ended and events are removed after 30 days; what wait
   const left = (await rowsOf(target, 'deliveries')).map(({ event_id }) => event_id).sort();
   assert.deepEqual(left, [old[1], young].sort());
   const events = (await rowsOf(target, 'events')).map(({ id }) => id);
-  assert.deepEqual(events, [young]);
+  assert.deepEqual(events.sort(), [old[1], young].sort(), 'what waits is made of its event');
   assert.equal((await rowsOf(target, 'delivery_attempts')).length, 2);
+  await runSql(target, `update deliveries set due_at = '2000-01-01T00:00:00.000Z' where event_id = ?`, [old[1] ?? '']);
+  worker.nudge();
+  const calls = (await called(receiver, 4)).map(({ body }) => body.toString());
+  assert.equal(calls.filter((body) => body === calls.at(-1)).length, 2, 'the bytes of the first attempt');
+  (await key.delete(webhook.path)).expect(204);
+});
+
+test('deliveries of events that somebody removed by SQL are given up, and others go on', async () => {
+  const receiver = await startReceiver();
+  receiver.answer = (response) => response.writeHead(500).end();
+  const webhook = await aWebhook(key, receiver.origin);
+  const made = [await anEvent(target), await anEvent(target)];
+  await attempted(key, webhook, 2);
+  await runSql(target, 'delete from events where id = ?', [made[0] ?? '']);
+  receiver.answer = (response) => response.end();
+  target.clock.advance(60_000);
+  worker.nudge();
+  const calls = await called(receiver, 3);
+  assert.equal(bodyOf(calls.at(-1) ?? { body: Buffer.from('{}') }).id, made[1]);
+  await eventually(async () => {
+    const rows = await rowsOf(target, 'deliveries', target.project.id);
+    const states = new Map(rows.map(({ event_id, state, due_at }) => [event_id, [state, due_at]]));
+    assert.deepEqual(states.get(made[0]), ['discarded', null]);
+    assert.deepEqual(states.get(made[1]), ['delivered', null]);
+  });
   (await key.delete(webhook.path)).expect(204);
 });
 

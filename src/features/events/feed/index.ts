@@ -5,13 +5,14 @@ import { RawJson } from '#src/contract/raw-json.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
 import type { Readers } from '../readers/index.js';
+import { toEnvelope } from '../webhooks/index.js';
 import { feedApi } from './api.js';
 import { createFeed, type EventPage, type Feed } from './service.js';
 import { createFeedStore, type FeedStore } from './store.js';
 import { createReaderGauge } from './streams/metrics.js';
 import { createPlaces, type Places } from './streams/places.js';
 import { createSignal } from './streams/signal.js';
-import { createStreams, toEnvelope } from './streams/stream.js';
+import { createStreams } from './streams/stream.js';
 import { createEventWatch, type EventWatch } from './streams/watch.js';
 
 export { eventShape, feedApi } from './api.js';

@@ -18,9 +18,9 @@ import { createWebhookStore } from './store.js';
 import { toAttempt, toDelivery, toWebhook } from './view.js';
 
 export { webhooksApi } from './api.js';
+export { toEnvelope } from './deliveries/envelope.js';
 export type { EventErasure } from './deliveries/erasure.js';
 export { numberedChannel } from './deliveries/event-store.js';
-export { envelopePrefix } from './deliveries/fan-out.js';
 export { type HeaderCheck, isSigningSecret, type ReceivedDelivery, verifyDelivery } from './deliveries/verification.js';
 export { sealedWebhooks } from './store.js';
 
@@ -39,7 +39,14 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
   const post = createPost(runtime, metrics);
   const webhooks = createWebhooks(runtime, stores, lists);
   const history = createHistory(runtime, stores.deliveries, post);
-  const deps = { projects, webhooks, post, store: stores.deliveries, webhookStore: stores.store };
+  const deps = {
+    projects,
+    webhooks,
+    post,
+    store: stores.deliveries,
+    events: stores.events,
+    webhookStore: stores.store,
+  };
   const numbered: ((projectId: string) => void)[] = [];
   const fanOut = createFanOut(runtime, stores.events, (projectId) => {
     for (const listener of numbered) listener(projectId);

@@ -7,7 +7,7 @@ import type { Reading } from '#src/contract/reading.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../../installation/index.js';
 import { credentialOf, type Readers } from '../../readers/index.js';
-import { envelopePrefix } from '../../webhooks/index.js';
+import { toEnvelope } from '../../webhooks/index.js';
 import { type EventPage, everything, type Feed, type PageRequest } from '../service.js';
 import type { StoredEvent } from '../store.js';
 import { createSignal } from './signal.js';
@@ -114,9 +114,4 @@ export function createStreams({ db, answers }: Pick<Runtime, 'db' | 'answers'>, 
 
 function toFrame(project: Project, event: StoredEvent): string {
   return `id: ${event.id}\ndata: ${toEnvelope(project.id, event)}\n\n`;
-}
-
-/** An event as the feed prints it, the same bytes as a delivery has. */
-export function toEnvelope(projectId: string, event: StoredEvent): string {
-  return `${envelopePrefix(projectId, event)}${event.data}}`;
 }

@@ -20,7 +20,7 @@ export function createDeliveryClaim(sql: Sql) {
   const isPostgres = sql.dialect === 'postgres';
   const due = `from deliveries where deliveries.project_id = shares.project_id and deliveries.webhook_id = shares.webhook_id
     and due_at <= :now order by due_at limit`;
-  const bytes = `case when octet_length(body) > ${webhookLimits.longBytes} then octet_length(body) else 0 end as bytes`;
+  const bytes = `case when bytes > ${webhookLimits.longBytes} then bytes else 0 end as bytes`;
   // Only Postgres takes a limit of each share; SQLite takes the largest of them, and leaves what is too much.
   const oldest = isPostgres
     ? `select due.*, shares.place, shares.long_bytes from shares

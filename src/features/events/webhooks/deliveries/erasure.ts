@@ -10,17 +10,12 @@ const window = 5000;
 /** Members of an event that are ids; they stay, as subscribers know the resource by them. */
 const ids = ['$id', 'userId', 'teamId', 'bucketId'] as const;
 
-/** SQL that takes persons out of events and what was sent of them. */
+/** SQL that takes persons out of events and of the responses to them. */
 function createErasureStore(sql: Sql) {
   // What members of a team are shown of a membership stands with its audience.
   const said = "data || coalesce(audience, '')";
   const holds = sql.dialect === 'sqlite' ? `instr(${said}, ?) > 0` : `strpos(${said}, ?) > 0`;
   const given = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
-  const replace = (table: string, column: string, values: readonly (readonly [string, string])[], more = ''): Query =>
-    sql.text(
-      `update ${table} set ${column} = given.value ->> 1${more} from ${given} where ${table}.id = given.value ->> 0`,
-      [JSON.stringify(values)],
-    );
   const ofEvents = (table: string, eventIds: readonly string[]) =>
     sql.knex(table).where(sql.isOneOf(table === 'deliveries' ? 'event_id' : 'delivery_id', sql.list(eventIds)));
   return {
@@ -44,13 +39,15 @@ function createErasureStore(sql: Sql) {
       ),
     /** Without an audience only server keys read them. */
     replaceEvents: (values: readonly (readonly [string, string])[]): Query =>
-      replace('events', 'data', values, ', audience = null'),
-    /** Held until the end of the unit: one that is claimed afterwards is posted as it is then. */
+      sql.text(
+        `update events set data = given.value ->> 1, audience = null from ${given} where events.id = given.value ->> 0`,
+        [JSON.stringify(values)],
+      ),
+    /** Held until the end of the unit: one that is claimed afterwards is posted as its event is then. */
     deliveries: (eventIds: readonly string[]): Query => {
-      const found = ofEvents('deliveries', eventIds).select('id', 'event_id', 'body', 'state');
+      const found = ofEvents('deliveries', eventIds).select('id', 'event_id', 'state');
       return sql.compile(sql.dialect === 'sqlite' ? found : found.forUpdate());
     },
-    replaceBodies: (values: readonly (readonly [string, string])[]): Query => replace('deliveries', 'body', values),
     dropResponses: (deliveryIds: readonly string[]): Query =>
       sql.compile(ofEvents('delivery_attempts', deliveryIds).update({ response: '' })),
   };
@@ -63,7 +60,7 @@ function erasedData(data: unknown): string {
   return JSON.stringify({ ...Object.fromEntries(kept), erased: true });
 }
 
-/** Takes a person out of stored events, out of the bodies of their deliveries and out of what receivers responded. */
+/** Takes a person out of stored events, from which deliveries are made, and out of what receivers responded. */
 export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
   const store = createErasureStore(sql);
   /** Of deliveries that are held: drops what receivers responded so far, and returns the events of those whose response is still to come. */
@@ -73,16 +70,10 @@ export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
   };
   const eraseSome = (by: AuditContext, rows: readonly { readonly id: string; readonly data: string }[]) =>
     db.work(by, async (unit) => {
-      const data = new Map(rows.map((row) => [row.id, erasedData(JSON.parse(row.data))] as const));
-      await unit.run(store.replaceEvents([...data]));
-      const deliveries = await unit.all(store.deliveries([...data.keys()]));
-      const bodies = deliveries.map(({ id, event_id, body }): readonly [string, string] => {
-        const envelope: Readonly<Record<string, unknown>> = JSON.parse(String(body));
-        const erased: unknown = JSON.parse(data.get(String(event_id)) ?? '{}');
-        return [String(id), JSON.stringify({ ...envelope, data: erased })];
-      });
-      if (bodies.length > 0) await unit.run(store.replaceBodies(bodies));
-      return dropResponses(unit, deliveries);
+      await unit.run(
+        store.replaceEvents(rows.map(({ id, data }): readonly [string, string] => [id, erasedData(JSON.parse(data))])),
+      );
+      return dropResponses(unit, await unit.all(store.deliveries(rows.map(({ id }) => id))));
     });
   return {
     /**

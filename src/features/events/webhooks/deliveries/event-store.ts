@@ -1,19 +1,33 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Row } from '#src/platform/db/table.js';
+import type { NumberedEvent } from './envelope.js';
 
-/** A delivery to be made of an event: its id, the webhook's, the event's, and the body up to the event's own data. */
-export type DeliveryDraft = readonly [id: string, webhookId: string, eventId: string, head: string];
+/** A delivery to be made of an event: its id, the webhook's, and the event's. */
+export type DeliveryDraft = readonly [id: string, webhookId: string, eventId: string];
 
 /** The channel by which Postgres tells the other processes that a project has events with new numbers. */
 export const numberedChannel = 'svc_events';
 
-/** SQL that turns events into deliveries. What events carry never leaves the database for it. */
+/** How many events get numbers, and after which. */
+interface Numbers {
+  readonly last: number;
+  readonly now: Instant;
+  readonly limit: number;
+}
+
+/** SQL that turns events into deliveries. What events carry leaves the database to be posted only. */
 export function createEventStore(sql: Sql) {
   const rows = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
   const keyShare = sql.dialect === 'sqlite' ? '' : 'for key share';
-  const numbered = (some: string) => `update events set sequence = cast(? as bigint) + waiting.place, dispatched_at = ?
-    from (select id as waiting_id, row_number() over (order by id) as place from (${some}) as chosen
-    ) as waiting where events.id = waiting.waiting_id`;
+  const number = (projectId: string, { last, now, limit }: Numbers, returning = ''): Query =>
+    sql.text(
+      `update events set sequence = cast(? as bigint) + waiting.place, dispatched_at = ?
+        from (select id as waiting_id, row_number() over (order by id) as place from (
+          select id from events where project_id = ? and dispatched_at is null order by id limit ?) as oldest
+        ) as waiting where events.id = waiting.waiting_id ${returning}`,
+      [last, now, projectId, limit],
+    );
   return {
     /** The projects with events that wait, found one after the other by the index. */
     waitingProjects: (): Query =>
@@ -42,34 +56,27 @@ export function createEventStore(sql: Sql) {
     subscribers: (projectId: string): Query =>
       sql.text(`select id, events from webhooks where project_id = ? and enabled = 1 ${keyShare}`, [projectId]),
     /** Numbers the oldest events that wait, from the number after `last` on. */
-    number: (projectId: string, { last, now, limit }: { last: number; now: Instant; limit: number }): Query =>
-      sql.text(numbered('select id from events where project_id = ? and dispatched_at is null order by id limit ?'), [
-        last,
-        now,
-        projectId,
-        limit,
-      ]),
-    /** The same, and returns them. The data of those before the last of them have less than so many bytes. */
-    numberSome: (
-      projectId: string,
-      { last, now, limit, bytes }: { last: number; now: Instant; limit: number; bytes: number },
-    ): Query =>
-      sql.text(
-        `${numbered(`select id from (
-          select id, sum(octet_length(data)) over (order by id) - octet_length(data) as before from (
-            select id, data from events where project_id = ? and dispatched_at is null order by id limit ?) as oldest
-          ) as measured where before < ?`)} returning id, type, created_at, sequence`,
-        [last, now, projectId, limit, bytes],
-      ),
+    number: (projectId: string, numbers: Numbers): Query => number(projectId, numbers),
+    /** The same, and returns them. */
+    numberSome: (projectId: string, numbers: Numbers): Query =>
+      number(projectId, numbers, 'returning id, type, sequence'),
     insertDeliveries: (projectId: string, drafts: readonly DeliveryDraft[], now: Instant): Query =>
       sql.text(
-        `insert into deliveries (id, project_id, webhook_id, event_id, event, state, attempt, due_at, fence, replayed, body,
+        `insert into deliveries (id, project_id, webhook_id, event_id, event, state, attempt, due_at, fence, replayed, bytes,
           created_at, updated_at)
         select given.value ->> 0, events.project_id, given.value ->> 1, events.id, events.type, 'pending', 0, ?, 0, 0,
-          (given.value ->> 3) || events.data || '}', events.created_at, ?
+          octet_length(events.data), events.created_at, ?
         from ${rows} join events on events.id = given.value ->> 2 where events.project_id = ?
         on conflict (event_id, webhook_id) do nothing`,
         [now, now, JSON.stringify(drafts), projectId],
+      ),
+    /** Events by their ids, with what they carry. */
+    find: (ids: readonly string[]): Query =>
+      sql.compile(
+        sql
+          .knex('events')
+          .where(sql.isOneOf('id', sql.list(ids)))
+          .select('project_id', 'id', 'type', 'created_at', 'sequence', 'data'),
       ),
     /** Removes the events of a project: those that wait, and those that have a number. */
     remove: (projectId: string): readonly Query[] =>
@@ -79,14 +86,27 @@ export function createEventStore(sql: Sql) {
     sequences: (): Query => sql.text('select project_id from event_sequences', []),
     oldestWaiting: (): Query =>
       sql.text('select min(created_at) as oldest from events where dispatched_at is null', []),
-    /** Removes some events that were fanned out before a time; the oldest are looked at only. */
+    /** Removes some events that were fanned out before a time and of which no delivery waits; the oldest are looked at only. */
     prune: (projectId: string, before: Instant, limit: number): Query =>
       sql.text(
         `delete from events where id in (select id from (
-          select id, dispatched_at from events where project_id = ? and sequence is not null order by sequence limit ?
+          select id, dispatched_at from events where project_id = ? and sequence is not null
+            and id not in (select event_id from deliveries where due_at is not null and created_at < ?)
+          order by sequence limit ?
         ) as oldest where dispatched_at < ?)`,
-        [projectId, limit, before],
+        [projectId, before, limit, before],
       ),
+  };
+}
+
+/** An event of `find`. */
+export function numberedEvent({ id, type, created_at: createdAt, sequence, data }: Row): NumberedEvent {
+  return {
+    id: String(id),
+    type: String(type),
+    createdAt: String(createdAt),
+    sequence: Number(sequence),
+    data: String(data),
   };
 }
 

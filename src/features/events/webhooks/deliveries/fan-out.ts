@@ -1,6 +1,4 @@
 import { everyEvent, subscribableEvents } from '#src/contract/events.js';
-import { webhookLimits } from '#src/contract/limits.js';
-import { toWireInstant } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { DeliveryDraft, EventStore } from './event-store.js';
@@ -10,13 +8,6 @@ const maxRows = { unsubscribed: 2000, events: 500, deliveries: 1000 } as const;
 
 /** What `*` stands for: the feed carries more. */
 const sentToWebhooks: ReadonlySet<string> = new Set(subscribableEvents);
-
-interface NumberedEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly createdAt: string;
-  readonly sequence: number;
-}
 
 /**
  * Numbers events without gaps and makes a delivery of each for every webhook that subscribes to it. It locks the project's
@@ -28,14 +19,13 @@ export function createFanOut(
   onNumbered: (projectId: string) => void,
 ) {
   const drafts = (
-    projectId: string,
-    events: readonly NumberedEvent[],
+    events: readonly { readonly id: string; readonly type: string }[],
     subscribers: readonly { readonly id: string; readonly events: readonly string[] }[],
   ): DeliveryDraft[] =>
     events.flatMap((event) =>
       subscribers
         .filter(({ events: names }) => sentToWebhooks.has(event.type) && isWanted(names, event.type))
-        .map((webhook): DeliveryDraft => [random.id(), webhook.id, event.id, envelopePrefix(projectId, event)]),
+        .map((webhook): DeliveryDraft => [random.id(), webhook.id, event.id]),
     );
 
   /** Whether some webhook subscribed where there were events last. */
@@ -68,19 +58,13 @@ export function createFanOut(
         return count === maxRows.unsubscribed;
       }
       const limit = Math.min(maxRows.events, Math.ceil(maxRows.deliveries / subscribers.length));
-      const bytes = Math.ceil(webhookLimits.fannedOutBytes / subscribers.length);
-      const rows = await unit.all(store.numberSome(projectId, { last, now: unit.now, limit, bytes }));
+      const rows = await unit.all(store.numberSome(projectId, { last, now: unit.now, limit }));
       if (rows.length === 0) return false;
       await advance(unit, projectId, last + rows.length);
       const events = rows
-        .map(({ id, type, created_at, sequence: number }) => ({
-          id: String(id),
-          type: String(type),
-          createdAt: String(created_at),
-          sequence: Number(number),
-        }))
+        .map(({ id, type, sequence: number }) => ({ id: String(id), type: String(type), sequence: Number(number) }))
         .sort((a, b) => a.sequence - b.sequence);
-      const made = drafts(projectId, events, subscribers);
+      const made = drafts(events, subscribers);
       if (made.length > 0) await unit.run(store.insertDeliveries(projectId, made, unit.now));
       return true;
     });
@@ -103,10 +87,4 @@ export function createFanOut(
 
 function isWanted(names: readonly string[], type: string): boolean {
   return names.includes(everyEvent) || names.includes(type);
-}
-
-/** The body of a delivery up to the event's data, which follows as the text that it is, with a closing brace. */
-export function envelopePrefix(projectId: string, { id, type, createdAt, sequence }: NumberedEvent): string {
-  const head = JSON.stringify({ id, type, timestamp: toWireInstant(createdAt), sequence, projectId });
-  return `${head.slice(0, -1)},"data":`;
 }

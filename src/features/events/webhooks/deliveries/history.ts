@@ -9,7 +9,7 @@ import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Page } from '#src/platform/list-query/index.js';
 import type { Webhook } from '../store.js';
-import { envelopePrefix } from './fan-out.js';
+import { toEnvelope } from './envelope.js';
 import type { Post } from './post.js';
 import type { DeliveryPosition, ReplaySelection } from './replay-store.js';
 import { sampleOf } from './samples.js';
@@ -112,8 +112,8 @@ export function createHistory(
       const event = wanted ?? subscribableEvents.find((name) => webhook.events.includes(name)) ?? 'documentCreated';
       const createdAt = instantOf(clock.now());
       const eventId = random.id();
-      const envelope = envelopePrefix(project.id, { id: eventId, type: event, createdAt, sequence: 0 });
-      const body = `${envelope}${sampleOf(event, createdAt)}}`;
+      const data = sampleOf(event, createdAt);
+      const body = toEnvelope(project.id, { id: eventId, type: event, createdAt, sequence: 0, data });
       const { statusCode, ok, error, durationMs, response } = await post(project, webhook, { eventId, event, body });
       const state = ok ? 'delivered' : 'dead';
       const of = { projectId: project.id, webhookId: webhook.id, eventId, event, attempt: 1, state };
@@ -122,7 +122,7 @@ export function createHistory(
         if ((await unit.one(store.lockWebhook(webhook))) === undefined) throw new Failure('webhook_not_found');
         const deliveryId = random.id();
         const free = { dueAt: null, owner: null, fence: 0, replayed: false, test: true };
-        await unit.run(store.insert({ ...of, ...free, id: deliveryId, body, createdAt, updatedAt: unit.now }));
+        await unit.run(store.insert({ ...of, ...free, id: deliveryId, bytes: 0, createdAt, updatedAt: unit.now }));
         const attempt: Attempt = {
           ...of,
           id: random.id(),

@@ -16,8 +16,7 @@ export function createLongBodies() {
         ? webhookLimits.longAtOnce - all
         : webhookLimits.longAtOncePerWebhook - (ofQueue.get(queue) ?? 0),
     /** Counts a body while something is done with it. */
-    during: async <T>(queue: string, body: string, work: () => Promise<T>): Promise<T> => {
-      const bytes = Buffer.byteLength(body);
+    during: async <T>(queue: string, bytes: number, work: () => Promise<T>): Promise<T> => {
       if (bytes <= webhookLimits.longBytes) return work();
       add(queue, bytes);
       return work().finally(() => add(queue, -bytes));

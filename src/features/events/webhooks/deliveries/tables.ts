@@ -20,7 +20,8 @@ export const deliveries = table<{
   readonly replayed: boolean;
   /** Made to see whether the receiver answers; never replayed. */
   readonly test: boolean;
-  readonly body: string;
+  /** Of the data of its event, from which its body is made; 0 of a test. */
+  readonly bytes: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
 }>('deliveries', {
@@ -36,7 +37,7 @@ export const deliveries = table<{
   fence: integer,
   replayed: bool,
   test: bool,
-  body: text,
+  bytes: integer,
   createdAt: instant,
   updatedAt: instant,
 });

@@ -1,0 +1,21 @@
+// What is posted to a webhook is made of the event itself: ten webhooks do not store a document ten times. A delivery holds how long it is.
+
+/** @type {(knex: import('knex').Knex) => unknown[]} */
+export const up = (knex) => [
+  knex.schema.alterTable('deliveries', (t) => t.integer('bytes').notNullable().defaultTo(0)),
+  // What has ended is delivered again in a replay only, and what is short is not counted.
+  knex.raw('update deliveries set bytes = octet_length(body) where due_at is not null and octet_length(body) > 65536'),
+  knex.raw('alter table deliveries drop column body'),
+];
+
+/** @type {typeof up} */
+export const down = (knex) => [
+  knex.raw(`alter table deliveries add column body text not null default '{}'`),
+  knex.raw(
+    `update deliveries set body = '{"id":"' || events.id || '","type":"' || events.type
+        || '","timestamp":"' || replace(events.created_at, 'Z', '+00:00') || '","sequence":' || events.sequence
+        || ',"projectId":"' || events.project_id || '","data":' || events.data || '}'
+      from events where events.id = deliveries.event_id`,
+  ),
+  knex.raw('alter table deliveries drop column bytes'),
+];
