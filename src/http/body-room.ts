@@ -1,6 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { bodyRoom } from '#src/contract/limits.js';
 import { addressKey } from '#src/platform/limiter.js';
+import { Tally } from '#src/platform/tally.js';
 
 /** The share of one body in the room for all bodies. */
 export interface BodyShare {
@@ -15,23 +16,19 @@ export interface BodyShare {
  * address can take all of it.
  */
 export function createBodyRoom(): (ip: string) => BodyShare {
-  const taken = new Map<string, number>();
-  let all = 0;
+  const taken = new Tally();
   return (ip) => {
     const address = addressKey(ip);
     let mine = 0;
     const add = (bytes: number): void => {
-      const left = (taken.get(address) ?? 0) + bytes;
-      if (left > 0) taken.set(address, left);
-      else taken.delete(address);
-      all += bytes;
+      taken.add(address, bytes);
       mine += bytes;
     };
     return {
       grow: (bytes) => {
         const more = Math.max(0, bytes - bodyRoom.own) - mine;
         if (more <= 0) return;
-        const isFull = all + more > bodyRoom.all || (taken.get(address) ?? 0) + more > bodyRoom.perAddress;
+        const isFull = taken.all + more > bodyRoom.all || taken.of(address) + more > bodyRoom.perAddress;
         if (isFull) throw new Failure('general_unavailable', { retryAfter: bodyRoom.retrySeconds });
         add(more);
       },

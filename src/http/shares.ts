@@ -1,24 +1,13 @@
 import { Failure } from '#src/contract/errors.js';
 import { fileLimits } from '#src/contract/limits.js';
+import { Tally } from '#src/platform/tally.js';
 
 /** Bounds what is under way at once in a process, and for one caller. Taking a place gives the function that gives it back. Throws Failure 503. */
 export function createShares({ all, ofCaller }: { readonly all: number; readonly ofCaller: number }) {
-  const taken = new Map<string, number>();
-  let count = 0;
+  const taken = new Tally();
   return (caller: string): (() => void) => {
-    const mine = taken.get(caller) ?? 0;
-    if (count >= all || mine >= ofCaller)
+    if (taken.all >= all || taken.of(caller) >= ofCaller)
       throw new Failure('general_unavailable', { retryAfter: fileLimits.retrySeconds });
-    taken.set(caller, mine + 1);
-    count += 1;
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      count -= 1;
-      const left = (taken.get(caller) ?? 1) - 1;
-      if (left > 0) taken.set(caller, left);
-      else taken.delete(caller);
-    };
+    return taken.take(caller, 1);
   };
 }

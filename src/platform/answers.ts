@@ -2,6 +2,7 @@ import type { AnswerRoom, Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { answerLimits } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
+import { Tally } from './tally.js';
 
 interface WaitingAnswer {
   readonly account: string;
@@ -16,14 +17,13 @@ const noRoom = () => new Failure('general_unavailable', { retryAfter: answerLimi
  * so a slow reader waits behind itself only.
  */
 class Gate {
-  #left: number;
+  readonly #bytes: number;
   readonly #share: number;
-  /** Bytes that accounts hold. */
-  readonly #held = new Map<string, number>();
+  readonly #held = new Tally();
   readonly #waiting: WaitingAnswer[] = [];
 
   constructor(bytes: number, share: number) {
-    this.#left = bytes;
+    this.#bytes = bytes;
     this.#share = share;
   }
 
@@ -41,8 +41,7 @@ class Gate {
 
   /** Takes them whatever is left: they are in memory already. */
   force(account: string, bytes: number): void {
-    this.#left -= bytes;
-    this.#held.set(account, (this.#held.get(account) ?? 0) + bytes);
+    this.#held.add(account, bytes);
   }
 
   async take(account: string, bytes: number): Promise<void> {
@@ -69,16 +68,17 @@ class Gate {
 
   give(account: string, bytes: number): void {
     if (bytes === 0) return;
-    this.#left += bytes;
-    const held = (this.#held.get(account) ?? 0) - bytes;
-    if (held > 0) this.#held.set(account, held);
-    else this.#held.delete(account);
+    this.#held.add(account, -bytes);
     this.#admit();
   }
 
   #fits(account: string, bytes: number): boolean {
-    const held = this.#held.get(account) ?? 0;
+    const held = this.#held.of(account);
     return bytes <= this.#left && (held === 0 || held + bytes <= this.#share);
+  }
+
+  get #left(): number {
+    return this.#bytes - this.#held.all;
   }
 
   /** Lets in who fits, in turn; accounts whose share is used up are passed over, and nobody overtakes who only lacks bytes. */

@@ -3,6 +3,7 @@ import { instantOf, millisecondsOf } from './clock.js';
 import type { Lease } from './db/leased-rows.js';
 import { createNotice } from './notice.js';
 import type { Random } from './random.js';
+import { Tally } from './tally.js';
 import { nameOf } from './worker.js';
 
 /** Places that become free in a moment are filled together: a claim costs the same for one item and for many. */
@@ -31,27 +32,19 @@ export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) 
   const owner = random.id();
   const underWay = new Set<Promise<void>>();
   const notice = createNotice();
-  const perQueue = new Map<string, number>();
-  let total = 0;
-  const busy = (queue?: string) => (queue === undefined ? total : (perQueue.get(queue) ?? 0));
+  const places = new Tally();
+  const busy = (queue?: string) => (queue === undefined ? places.all : places.of(queue));
   const leaseAt = (now: Instant): Lease => ({ owner, now, until: instantOf(millisecondsOf(now) + work.leaseMs) });
-  const occupy = (queue: string, change: 1 | -1): void => {
-    total += change;
-    const left = busy(queue) + change;
-    if (left > 0) perQueue.set(queue, left);
-    else perQueue.delete(queue);
-  };
 
   /** The place is free as soon as the attempt has ended, before its outcome is recorded. */
   const run = async (item: I, then: (afterMs: number) => void): Promise<void> => {
-    const queue = work.queueOf(item);
-    occupy(queue, 1);
+    const leave = places.take(work.queueOf(item), 1);
     let outcome: O;
     try {
       outcome = await work.attempt(item);
     } finally {
-      occupy(queue, -1);
-      then(total === 0 ? 0 : gatherMs);
+      leave();
+      then(places.all === 0 ? 0 : gatherMs);
     }
     await work.settle(item, outcome);
     notice.over();

@@ -4,6 +4,7 @@ import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import { addressKey, createMemoryLimiter } from '#src/platform/limiter.js';
+import { Tally } from '#src/platform/tally.js';
 import type { FeedAccess } from '../feed/index.js';
 import { Backlog } from './sockets/backlog.js';
 import { Hub, type HubDeps } from './sockets/hub.js';
@@ -60,13 +61,8 @@ export function createRealtime(
     const rate = { count: realtimeLimits.messagesOfAddress, seconds: realtimeLimits.messagesSeconds };
     return countMessages(address, rate, 1 + Math.floor(characters / realtimeLimits.messageBytes)).allowed;
   };
-  const counts = new Map<string, number>();
-  const count = (name: string, by: 1 | -1): number => {
-    const after = (counts.get(name) ?? 0) + by;
-    if (after > 0) counts.set(name, after);
-    else counts.delete(name);
-    return after;
-  };
+  /** Sockets in all, of projects, addresses and users. */
+  const counts = new Tally();
   let isEnding = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -98,7 +94,7 @@ export function createRealtime(
     timer = undefined;
   };
   const demandRoom = (name: string, limit: number, message: string): void => {
-    if ((counts.get(name) ?? 0) >= limit) throw new Failure('general_unavailable', { message, retryAfter: 30 });
+    if (counts.of(name) >= limit) throw new Failure('general_unavailable', { message, retryAfter: 30 });
   };
   const demandUserRoom = ({ project, id }: { project: Project; id: string }): string => {
     const name = `user ${project.id} ${id}`;
@@ -115,7 +111,7 @@ export function createRealtime(
       demandRoom(held[1] ?? '', config.realtimeSocketsPerProject, 'The project has too many sockets.');
       demandRoom(ofAddress, config.realtimeSocketsPerAddress, 'The address has too many sockets.');
       if (user !== undefined) held.push(demandUserRoom({ project, id: user.id }));
-      for (const name of held) count(name, 1);
+      for (const name of held) counts.add(name, 1);
       measure.opened();
       const { hub, ready } = hubOf(project.id);
       const socket = new RealtimeSocket(project, connection, { backlog, share: room.of(ofAddress), index: hub.index });
@@ -124,7 +120,7 @@ export function createRealtime(
       const leave = (code: number): void => {
         if (!hub.sockets.delete(socket)) return;
         socket.left();
-        for (const name of held) count(name, -1);
+        for (const name of held) counts.add(name, -1);
         measure.closed(socket.closedWith ?? code);
         leaveHub(project.id);
       };
@@ -148,9 +144,9 @@ export function createRealtime(
         if (socket.user?.id !== found.id) {
           const name = demandUserRoom({ project, id: found.id });
           const before = held.findIndex((one) => one.startsWith('user '));
-          if (before !== -1) for (const one of held.splice(before, 1)) count(one, -1);
+          if (before !== -1) for (const one of held.splice(before, 1)) counts.add(one, -1);
           held.push(name);
-          count(name, 1);
+          counts.add(name, 1);
         }
         socket.identify(found, runtime.clock.monotonic());
         return deps.printUser(found);

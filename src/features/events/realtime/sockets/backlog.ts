@@ -1,4 +1,5 @@
 import { realtimeLimits } from '#src/contract/limits.js';
+import { Tally } from '#src/platform/tally.js';
 
 /** A client for which bytes may wait. */
 interface Reader {
@@ -13,38 +14,25 @@ interface Reader {
  */
 export class Backlog {
   /** Bytes that waited for each socket when it was looked at last; they may have left since. */
-  readonly #bytes = new Map<Reader, number>();
-  #total = 0;
+  readonly #bytes = new Tally<Reader>();
 
   /** Takes note of what waits for a socket. */
   note(socket: Reader): void {
-    const before = this.#bytes.get(socket) ?? 0;
-    const bytes = socket.buffered();
-    if (bytes === 0 && before === 0) return;
-    this.#total += bytes - before;
-    if (bytes > 0) this.#bytes.set(socket, bytes);
-    else this.#bytes.delete(socket);
-    if (this.#total > realtimeLimits.bufferedTogether) this.#relieve();
+    this.#bytes.add(socket, socket.buffered() - this.#bytes.of(socket));
+    if (this.#bytes.all > realtimeLimits.bufferedTogether) this.#relieve();
   }
 
   /** A socket is gone, and what waited for it too. */
   forget(socket: Reader): void {
-    this.#total -= this.#bytes.get(socket) ?? 0;
-    this.#bytes.delete(socket);
+    this.#bytes.add(socket, -this.#bytes.of(socket));
   }
 
   /** Looks at all of them anew, and cuts off the largest until a half of the room is free. */
   #relieve(): void {
-    for (const socket of [...this.#bytes.keys()]) {
-      this.forget(socket);
-      const bytes = socket.buffered();
-      if (bytes === 0) continue;
-      this.#bytes.set(socket, bytes);
-      this.#total += bytes;
-    }
-    if (this.#total <= realtimeLimits.bufferedTogether) return;
-    for (const [socket] of [...this.#bytes].sort(([, a], [, b]) => b - a)) {
-      if (this.#total <= realtimeLimits.bufferedTogether / 2) return;
+    for (const [socket, bytes] of this.#bytes.entries()) this.#bytes.add(socket, socket.buffered() - bytes);
+    if (this.#bytes.all <= realtimeLimits.bufferedTogether) return;
+    for (const [socket] of this.#bytes.entries().sort(([, a], [, b]) => b - a)) {
+      if (this.#bytes.all <= realtimeLimits.bufferedTogether / 2) return;
       this.forget(socket);
       socket.drop();
     }

@@ -1,4 +1,5 @@
 import { realtimeLimits } from '#src/contract/limits.js';
+import { Tally } from '#src/platform/tally.js';
 
 /** The memory that the subscriptions of a socket take from that of all. */
 export interface SubscriptionShare {
@@ -8,21 +9,17 @@ export interface SubscriptionShare {
 
 /** Bounds the memory of all subscriptions of a process, and the part of it that the sockets of one address hold. */
 export class SubscriptionRoom {
-  readonly #ofAddress = new Map<string, number>();
-  #total = 0;
+  readonly #taken = new Tally();
 
   /** The share of a socket of this address. */
   of(address: string): SubscriptionShare {
     return {
       take: (bytes) => {
-        const own = (this.#ofAddress.get(address) ?? 0) + bytes;
-        const total = this.#total + bytes;
         const fits =
-          own <= realtimeLimits.subscriptionBytesOfAddress && total <= realtimeLimits.subscriptionBytesTogether;
+          this.#taken.of(address) + bytes <= realtimeLimits.subscriptionBytesOfAddress &&
+          this.#taken.all + bytes <= realtimeLimits.subscriptionBytesTogether;
         if (bytes > 0 && !fits) return false;
-        this.#total = total;
-        if (own > 0) this.#ofAddress.set(address, own);
-        else this.#ofAddress.delete(address);
+        this.#taken.add(address, bytes);
         return true;
       },
     };
