@@ -4,7 +4,10 @@
  */
 const absent: readonly (readonly [path: string, name: string])[] = [
   ['/account/consents', 'the consents of Account'],
+  ['/account/recovery/otp', 'recoveries by a code'],
+  ['/account/sessions/id-token', 'logins by an ID token'],
   ['/account/targets', 'the push targets of Account'],
+  ['/account/verifications/email/otp', 'verifications of e-mail addresses by a code'],
   ['/activities', 'Activities'],
   ['/apps', 'Apps'],
   ['/avatars', 'Avatars'],
@@ -30,9 +33,12 @@ const absent: readonly (readonly [path: string, name: string])[] = [
   ['/vectorsdb', 'VectorsDB'],
 ];
 
-/** Paths that others share, whatever their method: an attribute of any name is read there. */
-const absentPosts =
-  /^\/(?:databases\/[^/]+\/collections\/[^/]+\/attributes|tablesdb\/[^/]+\/tables\/[^/]+\/columns)\/(?:point|line|polygon)$/;
+/** Paths that others share, whatever their method: an attribute of any name, or a session of any id, is read there. */
+const absentPosts = [
+  /^\/account\/sessions\/id-token$/,
+  /^\/databases\/[^/]+\/collections\/[^/]+\/attributes\/(?:point|line|polygon)$/,
+  /^\/tablesdb\/[^/]+\/tables\/[^/]+\/columns\/(?:point|line|polygon)$/,
+];
 
 const patterns = absent.map(([path, name]) => ({
   pattern: new RegExp(`^${path.replaceAll('*', '[^/]+')}(?=/|$)`),
@@ -41,7 +47,7 @@ const patterns = absent.map(([path, name]) => ({
 
 /** Whether a POST to a path, which has other methods, is to what the service does not have. */
 export function isAbsentPost(path: string): boolean {
-  return absentPosts.test(path);
+  return absentPosts.some((pattern) => pattern.test(path));
 }
 
 /** The name of what a path below the base belongs to, where the service does not have it; else undefined. */
