@@ -1,7 +1,7 @@
 import { attributeTypes, type Collection, isToOne, type Relation, shownAttributes } from '#src/features/index.js';
 
-/** What a value of a column is in TypeScript; whole numbers past 2^53 are bigints in the SDKs. */
-const types = { text: 'string', integer: 'number | bigint', double: 'number', boolean: 'boolean' } as const;
+/** What a value of a column is in TypeScript. */
+const types = { text: 'string', integer: 'number', double: 'number', boolean: 'boolean' } as const;
 
 /** What the SDKs call a document, by service: the model, and the end of the names of interfaces. */
 const forms = [
@@ -12,8 +12,8 @@ type Form = (typeof forms)[number];
 
 /** What requests carry of a document, by the end of the names of interfaces; the schemas of OpenAPI have the same names. */
 const payloads = [
-  { ending: 'Data', isWhole: true, word: 'What a new document of the collection is made from' },
-  { ending: 'Changes', isWhole: false, word: 'What changes of a document of the collection' },
+  { ending: 'Data', isWhole: true, word: 'What makes a new document of the collection' },
+  { ending: 'Changes', isWhole: false, word: 'What changes a document of the collection' },
 ] as const;
 type Payload = (typeof payloads)[number];
 
@@ -90,12 +90,19 @@ function writtenFieldOf(attribute: Attribute | Relation, { isWhole }: Payload, n
   return `${key}?: ${isToOne(attribute) ? one : `(${one})[]`} | null`;
 }
 
-function typeOf({ type, array, required, elements }: Attribute): string {
+function typeOf(attribute: Attribute): string {
+  const { type, array, required, elements } = attribute;
   const { column } = attributeTypes[type];
-  const plain = column in types ? types[column as keyof typeof types] : 'unknown';
+  const known = column in types ? types[column as keyof typeof types] : 'unknown';
+  const plain = column === 'integer' && !isSafe(attribute) ? 'number | bigint' : known;
   const one = elements === undefined ? plain : elements.map((element) => JSON.stringify(element)).join(' | ');
   const value = array ? `${one.includes(' ') ? `(${one})` : one}[]` : one;
   return required ? value : `${value} | null`;
+}
+
+/** Whether all of its whole numbers are exact as numbers: the SDKs return those past 2^53 as bigints. */
+function isSafe({ min, max }: Attribute): boolean {
+  return [min, max].every((bound) => bound !== undefined && Number.isSafeInteger(Number(bound)));
 }
 
 function printKey(key: string): string {

@@ -43,8 +43,7 @@ export function withCollections(generic: Json, collections: readonly Collection[
   const names = namesOf(collections);
   for (const collection of collections) {
     const name = String(names.get(collection.number));
-    schemas[`Data.${name}`] = dataSchema(collection, true);
-    schemas[`Changes.${name}`] = dataSchema(collection, false);
+    for (const form of payloads) schemas[`${form}.${name}`] = payloadSchema(collection, form, names);
   }
   for (const way of ways) {
     const template = templateOf(paths, way);
@@ -93,22 +92,35 @@ function documentSchema(
   };
 }
 
-/** What a document is made from: all of it, or what changes. */
-function dataSchema(collection: Collection, isWhole: boolean): Json {
+/** What requests carry of a document: all that it is made from, what changes, and either of these inside of another document. */
+function payloadSchema(
+  collection: Collection,
+  form: (typeof payloads)[number],
+  names: ReadonlyMap<number, string>,
+): Json {
   const { name, attributes } = collection;
+  const nested = ({ related }: Relation): Json => {
+    const known = names.get(related.number);
+    return known === undefined
+      ? { type: 'object', additionalProperties: true }
+      : { $ref: `#/components/schemas/Nested.${known}` };
+  };
   return {
     type: 'object',
-    description: `Attributes of ${isWhole ? 'a document' : 'a change of a document'} of the collection "${name}"`,
-    required: attributes.filter(({ required }) => required && isWhole).map(({ key }) => key),
-    properties: valueSchemas(collection, () => nestedMember),
+    description: `${payloadWords[form]} of the collection "${name}"`,
+    required: attributes.filter(({ required }) => required && form === 'Data').map(({ key }) => key),
+    properties: { ...(form === 'Nested' ? ownMembers : {}), ...valueSchemas(collection, nested) },
     additionalProperties: false,
   };
 }
 
-const nestedMember: Json = {
-  type: 'object',
-  description: 'A document that is created, or changed where its $id is there',
-};
+const payloads = ['Data', 'Changes', 'Nested'] as const;
+const payloadWords = {
+  Data: 'Attributes of a document',
+  Changes: 'Attributes of a change of a document',
+  Nested: 'Inside of another document: a document that is created, or changed where its $id is there,',
+} as const;
+const ownMembers: Json = { $id: { type: 'string' }, $permissions: { type: 'array', items: { type: 'string' } } };
 
 /** Schemas by key; a related document stands for its id where a request asks for it, and where it is written with the document. */
 function valueSchemas(collection: Collection, member: (relation: Relation) => Json): Json {

@@ -18,6 +18,7 @@ const made = await collection({
   attributes: {
     title: { type: 'string', size: 100, required: true },
     count: { type: 'integer' },
+    stars: { type: 'integer', min: 0, max: 5 },
     price: { type: 'float' },
     open: { type: 'boolean' },
     due: { type: 'datetime' },
@@ -105,6 +106,8 @@ test('a program compiles against the served document and the types for an SDK, a
     export const others = [made.open === true, made.big, made.price?.toFixed(), made.prices?.[0]?.toFixed(), made.flags?.[0] === true];
     const params = { path: { documentId: made.$id } };
     await client.PATCH('${documents}/{documentId}', { params, body: { data: { count: 2 } } });
+    await create({ title: 'a', author: { name: 'Ada', works: ['one', { title: 'b' }] } });
+    await create({ title: 'a', author: { $id: 'ada', $permissions: ['read("any")'] } });
     const { data: list } = await client.GET('${documents}', { params: { query: {} } });
     export const titles: string[] = (list?.documents ?? []).map(({ title }) => title);
     const nameOf = (author: typeof made.author) => (typeof author === 'object' ? author?.name.length : author?.toUpperCase());
@@ -124,7 +127,7 @@ test('a program compiles against the served document and the types for an SDK, a
     import type { ${name}, ${name}Changes, ${name}Data, ${name}Row, ${nameOf(authors)} } from './shop.js';
     const databases = new Databases(new Client());
     const { documents } = await databases.listDocuments<${name}>({ databaseId: 'a', collectionId: 'b' });
-    export const read = documents.map((one) => one.title.length + (one.tags?.length ?? 0));
+    export const read = documents.map((one) => one.title.length + (one.tags?.length ?? 0) + (one.stars ?? 0));
     export const names = documents.map(({ author }) => (typeof author === 'object' ? author?.name : author));
     export const works = (author: ${nameOf(authors)}) => author.works?.map(({ title }) => title.length);
     const { rows } = await new TablesDB(new Client()).listRows<${name}Row>({ databaseId: 'a', tableId: 'b' });
@@ -153,6 +156,7 @@ test('a program compiles against the served document and the types for an SDK, a
     "await create({ title: 'a', state: 'old' });",
     "await create({ title: 'a', prices: ['1'] });",
     "await create({ title: 'a', body: 1 });",
+    "await create({ title: 'a', author: { nome: 'Ada' } });",
     'made.flags?.[0]?.length;',
     'made.count.toFixed();',
     'made.titel;',
