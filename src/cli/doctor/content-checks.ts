@@ -86,10 +86,10 @@ async function jobs({ features }: Appliance): Promise<Finding[]> {
 }
 
 async function webhooks({ features }: Appliance): Promise<Finding[]> {
-  const disabled = (await features.webhooks.disabledByFailures(named)).map(({ projectId, id, failingSince }) =>
+  const disabled = (await features.webhooks.disabledByFailures(named)).map(({ projectId, id, failingSince, logs }) =>
     found(
       'webhook_disabled',
-      `The webhook ${id} of the project ${projectId} is disabled: nothing but failures since ${failingSince}.`,
+      `The webhook ${id} of the project ${projectId} is disabled. It has failed since ${failingSince}, the last time with: ${logs}.`,
       `svc webhook update ${shellWord(id)} --project ${shellWord(projectId)} --enabled on`,
     ),
   );
