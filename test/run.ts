@@ -12,12 +12,24 @@ import { startPostgres } from './harness/postgres.js';
 const databases = ['sqlite', 'postgres'] as const;
 type Database = (typeof databases)[number];
 
-/** These folders look at the repository, or at parts that know no database, and run beside SQLite only. */
-const withoutDatabase = ['test/contract/', 'test/repo/', 'test/without-database/'];
+/**
+ * These run beside SQLite only: folders that look at the repository, or at parts that know no database, and files about pages in a browser and
+ * words on the command line, which are long and come to the same with either database.
+ */
+const besideSqlite = [
+  ...['test/contract/', 'test/repo/', 'test/without-database/'],
+  ...['test/browser/hosted-pages', 'test/browser/reference'],
+  ...['test/cli/bounded-files', 'test/cli/hostile-names', 'test/cli/provider-saml', 'test/cli/rules'],
+];
 
 /** They start first, in this order: a file that takes a minute and starts last would run alone at the end. The others take some seconds. */
 const longest = [
   'test/cli/walk.test.ts',
+  'test/hostile/hostile.test.ts',
+  'test/cli/hostile-names.test.ts',
+  'test/browser/hosted-pages.test.ts',
+  'test/cli/rules.test.ts',
+  'test/webhooks/real-time.test.ts',
   'test/webhooks/two-servers.test.ts',
   'test/documents/large-answers.test.ts',
   'test/repo/install.test.ts',
@@ -63,7 +75,9 @@ const outcomes: boolean[] = [];
 const failures: string[] = [];
 for (const database of half ? [half] : databases) {
   const files =
-    database === 'sqlite' ? tests : tests.filter((path) => !withoutDatabase.some((folder) => path.startsWith(folder)));
+    database === 'sqlite'
+      ? tests
+      : tests.filter((path) => !besideSqlite.some((beginning) => path.startsWith(beginning)));
   if (files.length === 0 || interruption) continue;
   process.stdout.write(`\n${files.length} test files on ${database}\n`);
   outcomes.push(await passes(database, files));

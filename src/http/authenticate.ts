@@ -28,7 +28,7 @@ const unknownCredentials: ReadonlySet<ErrorType> = new Set([
   'user_jwt_invalid',
 ]);
 
-const projectMissing = `The request names no project. Send the header ${projectHeader}, or add ?project=ID to a link.`;
+const projectMissing = `The request names no project. Send the header ${projectHeader} (setProject in an SDK), or add ?project=ID to a link.`;
 
 /** Finds the project and the actor of a request, which presents one of key, session and JWT at most. */
 export function createAuthentication(

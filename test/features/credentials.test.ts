@@ -151,7 +151,7 @@ test('a request that names no project is told the header', async () => {
   answer.refused(404, 'project_not_found');
   assert.match(
     answer.text,
-    /The request names no project\. Send the header X-Service-Project, or add \?project=ID to a link\./,
+    /The request names no project\. Send the header X-Service-Project \(setProject in an SDK\), or add \?project=ID to a link\./,
   );
 });
 
