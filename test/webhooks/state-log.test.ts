@@ -24,7 +24,8 @@ const lines = (...of: (typeof first)[]) =>
   of
     .flatMap((target) => target.log().split('\n'))
     .filter((line) => /"webhooks\.(failing|working)"/.test(line))
-    .map((line) => JSON.parse(line));
+    .map((line) => JSON.parse(line))
+    .sort((a, b) => (a.time < b.time ? -1 : 1));
 
 test('the first failure and the recovery are one line each, whoever delivers', async () => {
   const receiver = await startReceiver();
