@@ -2,6 +2,7 @@ import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { ConfigError } from '#src/platform/config/load.js';
 import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
+import { errorCode } from '#src/platform/files.js';
 import { TemplatesUnreadableError } from '#src/platform/templates.js';
 
 /** The exit codes; scripts and the systemd unit rely on the numbers. */
@@ -141,6 +142,8 @@ export function shellWord(text: string): string {
   return /^[\w.@:+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+const moreFiles = 'allow more: ulimit -n 4096 in a shell, LimitNOFILE= in a unit of systemd';
+
 /** Maps any error of a command to the exit code and the message that are printed. Texts of the database are never printed. */
 export function explain(
   error: unknown,
@@ -171,6 +174,10 @@ export function explain(
   if (error instanceof TemplatesUnreadableError) {
     const fix = 'run the command as the owner of the data directory, or correct the permissions';
     return { exitCode: exitCodes.notAllowed, type: 'templates_unreadable', message: error.message, fix };
+  }
+  if (['EMFILE', 'ENFILE'].includes(errorCode(error))) {
+    const message = `No more files can be opened (${errorCode(error)}).`;
+    return { exitCode: exitCodes.unusable, type: 'too_many_open_files', message, fix: moreFiles };
   }
   const name = error instanceof Error ? error.name : 'unknown';
   const message = `Internal error (${name}). This is a bug in svc; unfinished changes were rolled back.`;

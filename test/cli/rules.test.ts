@@ -193,3 +193,14 @@ test('openapi prints the same JSON with and without --json', async () => {
   ];
   assert.deepEqual(JSON.parse(plain.out), json);
 });
+
+test('a shell that lets open too few files is named, with what to do', async () => {
+  const { code, err } = await place.shell('ulimit -n 30; svc project list');
+  assert.deepEqual(
+    [code, err],
+    [
+      7,
+      'error: No more files can be opened (EMFILE).\nnext: allow more: ulimit -n 4096 in a shell, LimitNOFILE= in a unit of systemd\n',
+    ],
+  );
+});
