@@ -1,10 +1,15 @@
-// What is posted to a webhook is made of the event itself: ten webhooks do not store a document ten times. A delivery holds how long it is.
+// What is posted to a webhook is made of the event itself: ten webhooks do not store a document ten times. A delivery holds its number and how long it is.
 
 /** @type {(knex: import('knex').Knex) => unknown[]} */
 export const up = (knex) => [
-  knex.schema.alterTable('deliveries', (t) => t.integer('bytes').notNullable().defaultTo(0)),
-  // What has ended is delivered again in a replay only, and what is short is not counted.
-  knex.raw('update deliveries set bytes = octet_length(body) where due_at is not null and octet_length(body) > 65536'),
+  knex.schema.alterTable('deliveries', (t) => {
+    t.bigInteger('sequence').notNullable().defaultTo(0);
+    t.integer('bytes').notNullable().defaultTo(0);
+  }),
+  knex.raw(
+    `update deliveries set sequence = events.sequence, bytes = octet_length(events.data)
+      from events where events.id = deliveries.event_id`,
+  ),
   knex.raw('alter table deliveries drop column body'),
 ];
 
@@ -18,4 +23,5 @@ export const down = (knex) => [
       from events where events.id = deliveries.event_id`,
   ),
   knex.raw('alter table deliveries drop column bytes'),
+  knex.raw('alter table deliveries drop column sequence'),
 ];

@@ -22,7 +22,14 @@ test('deliveries of an older version are sent with the bytes that they held, and
   const [older] = await rowsOf(target, 'deliveries', target.project.id);
   assert.equal(older?.body, first?.body.toString());
   assert.deepEqual(await migrator.up(), ['0039_deliveries_without_bodies']);
-  assert.ok(!('body' in ((await rowsOf(target, 'deliveries', target.project.id))[0] ?? {})));
+  const rows = await rowsOf(target, 'deliveries', target.project.id);
+  const of = ({ id, event_id }: Record<string, unknown>) => [id, event_id];
+  assert.ok(rows.length === 1 && rows.every((row) => !('body' in row)));
+  const [event] = (await rowsOf(target, 'events', target.project.id)).filter(({ id }) => id === rows[0]?.event_id);
+  assert.deepEqual(
+    [...of(rows[0] ?? {}), Number(rows[0]?.sequence), Number(rows[0]?.bytes)],
+    [...of(older ?? {}), Number(event?.sequence), Buffer.byteLength(String(event?.data))],
+  );
 
   receiver.answer = (response) => response.end();
   target.clock.advance(60_000);

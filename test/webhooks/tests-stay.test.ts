@@ -104,11 +104,11 @@ test('a long replay takes each delivery once, also those that end while it goes 
   const before = new Date(target.clock.now() - day).toISOString();
   const numbers = Array.from({ length: 1200 }, (_, index) => index);
   const columns =
-    'id, project_id, webhook_id, event_id, event, state, attempt, fence, replayed, bytes, created_at, updated_at';
+    'id, project_id, webhook_id, event_id, event, state, attempt, fence, replayed, sequence, bytes, created_at, updated_at';
   for (const number of numbers)
     await runSql(
       target,
-      `insert into deliveries (${columns}) values (?, ?, ?, ?, 'documentCreated', 'dead', 10, 10, 0, 2, ?, ?)`,
+      `insert into deliveries (${columns}) values (?, ?, ?, ?, 'documentCreated', 'dead', 10, 10, 0, 1, 2, ?, ?)`,
       [...[`long-${number}`, target.project.id, webhook.id, `event-${number}`, before, before]],
     );
   // Each is given up again as soon as it has begun.

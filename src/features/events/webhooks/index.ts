@@ -44,7 +44,6 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
     webhooks,
     post,
     store: stores.deliveries,
-    events: stores.events,
     webhookStore: stores.store,
   };
   const numbered: ((projectId: string) => void)[] = [];

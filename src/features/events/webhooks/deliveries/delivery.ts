@@ -1,6 +1,5 @@
 import { webhookLimits } from '#src/contract/limits.js';
 import { instantOf } from '#src/platform/clock.js';
-import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createLeasedQueue } from '#src/platform/leased-queue.js';
 import type { Projects } from '../../../installation/index.js';
@@ -8,7 +7,6 @@ import type { Webhooks } from '../service.js';
 import { type Webhook, type WebhookStore, webhooks } from '../store.js';
 import type { Share } from './claim-store.js';
 import { toEnvelope } from './envelope.js';
-import { type EventStore, numberedEvent } from './event-store.js';
 import { createLongBodies } from './long-bodies.js';
 import type { Outcome } from './outcome.js';
 import type { Post } from './post.js';
@@ -21,7 +19,6 @@ interface Deps {
   readonly webhooks: Webhooks;
   readonly post: Post;
   readonly store: DeliveryStore;
-  readonly events: EventStore;
   readonly webhookStore: WebhookStore;
 }
 
@@ -37,7 +34,7 @@ export function createDeliveries(
   { db, clock, random, log }: Pick<Runtime, 'db' | 'clock' | 'random' | 'log'>,
   deps: Deps,
 ) {
-  const { projects, post, store, events } = deps;
+  const { projects, post, store } = deps;
   const record = createRecording({ db, clock, random, log }, deps);
   const longBodies = createLongBodies();
   let turn = 0;
@@ -60,16 +57,6 @@ export function createDeliveries(
     });
   };
 
-  /** What is posted of each event: one text for all of its deliveries. Where somebody has removed an event by SQL, its deliveries are given up. */
-  const bodiesOf = async (unit: Unit, taken: readonly Delivery[]): Promise<ReadonlyMap<string, string>> => {
-    const ids = [...new Set(taken.map(({ eventId }) => eventId))];
-    const rows = ids.length === 0 ? [] : await unit.all(events.find(ids));
-    const bodies = new Map(rows.map((row) => [String(row.id), toEnvelope(String(row.project_id), numberedEvent(row))]));
-    for (const delivery of taken.filter(({ eventId }) => !bodies.has(eventId)))
-      await unit.run(store.settle(delivery, { state: 'discarded', dueAt: null, updatedAt: unit.now }));
-    return bodies;
-  };
-
   const claim: Parameters<typeof createLeasedQueue<Claimed, Outcome>>[1]['claim'] = async (leaseAt, busy) => {
     const rows = await db.all(store.waitingWebhooks({ now: instantOf(clock.now()) }));
     // Each round begins with another webhook, so that all of them get places where these are short.
@@ -85,14 +72,23 @@ export function createDeliveries(
       for (const webhook of disabled) await unit.run(store.discard(webhook, unit.now));
       if (shares.length === 0) return [];
       const byQueue = new Map(waiting.map((webhook) => [queueOf(webhook), webhook]));
-      const rows = await unit.all(store.claim(shares, longBodies.room(), leaseAt(unit.now)));
-      const taken = rows.map((row) => deliveries.decode(row));
-      const bodies = await bodiesOf(unit, taken);
-      return taken.flatMap((delivery) => {
-        const webhook = byQueue.get(queueOf({ projectId: delivery.projectId, id: delivery.webhookId }));
-        const body = bodies.get(delivery.eventId);
-        return webhook === undefined || body === undefined ? [] : [{ webhook, delivery, body }];
-      });
+      const taken: Claimed[] = [];
+      for (const { data, ...row } of await unit.all(store.claim(shares, longBodies.room(), leaseAt(unit.now)))) {
+        const delivery = deliveries.decode(row as typeof row & { packed: string });
+        const { projectId, webhookId, eventId: id, event: type, createdAt, sequence } = delivery;
+        const webhook = byQueue.get(queueOf({ projectId, id: webhookId }));
+        if (webhook === undefined) continue;
+        // Somebody has removed the event by SQL.
+        if (data === null)
+          await unit.run(store.settle(delivery, { state: 'discarded', dueAt: null, updatedAt: unit.now }));
+        else
+          taken.push({
+            webhook,
+            delivery,
+            body: toEnvelope(projectId, { id, type, createdAt, sequence, data: String(data) }),
+          });
+      }
+      return taken;
     });
   };
 

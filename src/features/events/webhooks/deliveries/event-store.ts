@@ -1,7 +1,5 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import type { Row } from '#src/platform/db/table.js';
-import type { NumberedEvent } from './envelope.js';
 
 /** A delivery to be made of an event: its id, the webhook's, and the event's. */
 export type DeliveryDraft = readonly [id: string, webhookId: string, eventId: string];
@@ -62,21 +60,13 @@ export function createEventStore(sql: Sql) {
       number(projectId, numbers, 'returning id, type, sequence'),
     insertDeliveries: (projectId: string, drafts: readonly DeliveryDraft[], now: Instant): Query =>
       sql.text(
-        `insert into deliveries (id, project_id, webhook_id, event_id, event, state, attempt, due_at, fence, replayed, bytes,
-          created_at, updated_at)
+        `insert into deliveries (id, project_id, webhook_id, event_id, event, state, attempt, due_at, fence, replayed,
+          sequence, bytes, created_at, updated_at)
         select given.value ->> 0, events.project_id, given.value ->> 1, events.id, events.type, 'pending', 0, ?, 0, 0,
-          octet_length(events.data), events.created_at, ?
+          events.sequence, octet_length(events.data), events.created_at, ?
         from ${rows} join events on events.id = given.value ->> 2 where events.project_id = ?
         on conflict (event_id, webhook_id) do nothing`,
         [now, now, JSON.stringify(drafts), projectId],
-      ),
-    /** Events by their ids, with what they carry. */
-    find: (ids: readonly string[]): Query =>
-      sql.compile(
-        sql
-          .knex('events')
-          .where(sql.isOneOf('id', sql.list(ids)))
-          .select('project_id', 'id', 'type', 'created_at', 'sequence', 'data'),
       ),
     /** Removes the events of a project: those that wait, and those that have a number. */
     remove: (projectId: string): readonly Query[] =>
@@ -96,17 +86,6 @@ export function createEventStore(sql: Sql) {
         ) as oldest where dispatched_at < ?)`,
         [projectId, before, limit, before],
       ),
-  };
-}
-
-/** An event of `find`. */
-export function numberedEvent({ id, type, created_at: createdAt, sequence, data }: Row): NumberedEvent {
-  return {
-    id: String(id),
-    type: String(type),
-    createdAt: String(createdAt),
-    sequence: Number(sequence),
-    data: String(data),
   };
 }
 

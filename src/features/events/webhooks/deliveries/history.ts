@@ -122,7 +122,9 @@ export function createHistory(
         if ((await unit.one(store.lockWebhook(webhook))) === undefined) throw new Failure('webhook_not_found');
         const deliveryId = random.id();
         const free = { dueAt: null, owner: null, fence: 0, replayed: false, test: true };
-        await unit.run(store.insert({ ...of, ...free, id: deliveryId, bytes: 0, createdAt, updatedAt: unit.now }));
+        await unit.run(
+          store.insert({ ...of, ...free, id: deliveryId, sequence: 0, bytes: 0, createdAt, updatedAt: unit.now }),
+        );
         const attempt: Attempt = {
           ...of,
           id: random.id(),

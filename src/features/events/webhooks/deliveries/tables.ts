@@ -1,5 +1,5 @@
 import type { Instant } from '#src/contract/shapes.js';
-import { bool, instant, integer, nullable, table, text } from '#src/platform/db/table.js';
+import { bigint, bool, instant, integer, nullable, table, text } from '#src/platform/db/table.js';
 import type { Webhook } from '../store.js';
 
 /** What has become of a delivery. */
@@ -20,7 +20,9 @@ export const deliveries = table<{
   readonly replayed: boolean;
   /** Made to see whether the receiver answers; never replayed. */
   readonly test: boolean;
-  /** Of the data of its event, from which its body is made; 0 of a test. */
+  /** The number of the event; 0 of a test. */
+  readonly sequence: number;
+  /** Of the data of the event, from which the body is made; 0 of a test. */
   readonly bytes: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
@@ -37,6 +39,7 @@ export const deliveries = table<{
   fence: integer,
   replayed: bool,
   test: bool,
+  sequence: bigint,
   bytes: integer,
   createdAt: instant,
   updatedAt: instant,
