@@ -1,15 +1,30 @@
 import type { Config } from '#src/platform/config/schema.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
+import type { Driver } from '#src/platform/db/driver.js';
 import { createRuntime } from '#src/platform/index.js';
 
-/** What the database says to a connection, within the time limit of connections; undefined where it answers. Nothing is logged. */
+/** How long a write waits for others; a database that takes one in a longer time does take it. */
+const writeWaitMs = 2000;
+
+/** What the database says to a connection and to a write, within the time limit of connections; undefined where it does as it is told. Nothing is logged. */
 export async function refusalOf(config: Config): Promise<DatabaseError | undefined> {
   try {
     const runtime = await createRuntime(config, { writeLog: () => {} });
-    await runtime.driver.ping().finally(() => runtime.close());
-    return undefined;
+    return await refusalOfDriver(runtime.driver).finally(() => runtime.close());
   } catch (error) {
     if (error instanceof DatabaseError) return error;
     throw error;
+  }
+}
+
+/** The same of an open database. Nothing is written: the transaction is empty. */
+export async function refusalOfDriver(driver: Driver): Promise<DatabaseError | undefined> {
+  try {
+    await driver.ping();
+    await driver.transact(async () => ({ value: undefined, inserts: [] }), performance.now() + writeWaitMs);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return error.kind === 'busy' ? undefined : error;
   }
 }

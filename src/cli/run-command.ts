@@ -6,7 +6,7 @@ import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import type { SchemaStatus } from '#src/platform/db/migrations.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import { isAbsent } from '#src/platform/files.js';
-import { createRuntime, type Runtime } from '#src/platform/index.js';
+import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
 import type { ApplianceCall, Call, Command } from './command.js';
 import type { CommandResult } from './command-result.js';
 import { prepareDirectories } from './directories.js';
@@ -48,7 +48,7 @@ async function withAppliance<T>(
   body: (appliance: Appliance) => Promise<T>,
 ): Promise<T> {
   requireDatabase(config);
-  const appliance = await createAppliance(forCommand(config, output));
+  const appliance = await createAppliance(forCommand(config, output), logOf(output));
   try {
     return await body(appliance);
   } finally {
@@ -66,12 +66,17 @@ async function withRuntime<T>(
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const absent = file !== null && !creates && isAbsent(file);
   const databaseUrl = absent ? new Secret('sqlite::memory:') : config.databaseUrl;
-  const runtime = await createRuntime({ ...forCommand(config, output), databaseUrl });
+  const runtime = await createRuntime({ ...forCommand(config, output), databaseUrl }, logOf(output));
   try {
     return await body(runtime);
   } finally {
     await runtime.close();
   }
+}
+
+/** With --json, stderr holds nothing but the error, unless it is asked for more. */
+function logOf({ json, verbose }: Call['output']): Replacements {
+  return json && !verbose ? { writeLog: () => {} } : {};
 }
 
 /** The configuration of a command: it is no server, so its log is for trouble only. */
@@ -113,7 +118,7 @@ export function wrongMasterKey(): CommandError {
     'unusable',
     'master_key_wrong',
     'This database was set up with another master key, so its secrets cannot be decrypted.',
-    'set SVC_MASTER_KEY to the key of this database, or SVC_DATABASE_URL to another database',
+    'bring back the svc.env of this database, or the SVC_MASTER_KEY in it; both are in your backup. SVC_DATABASE_URL names another database',
   );
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { failOver, lock, promote } from '../db/moods.js';
@@ -36,14 +36,17 @@ function says({ code, err }: Run, exit: number, type: string, word: RegExp): voi
 /** A command as a user who may read the file and not write it. */
 function asStranger(args: readonly string[]): Promise<Run> {
   const child = spawn('svc', [...args, '--json'], { cwd: '/', env: place.env, uid: 65534, gid: 65534, stdio: 'pipe' });
-  let err = '';
+  let [out, err] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    out += part;
+  });
   child.stderr.setEncoding('utf8').on('data', (part: string) => {
     err += part;
   });
   child.stdin.end();
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code) => resolve({ code, out: '', err }));
+    child.once('close', (code) => resolve({ code, out, err }));
   });
 }
 
@@ -72,6 +75,24 @@ test('SQLite: a file that may not be written', {
   assert.equal(run.code, 6, run.err);
   assert.match(run.err, /database_file_(read_only|unopened)/);
   assert.match(run.err, /owner of the file/);
+});
+
+test('SQLite: doctor and config check know that the file may not be written, and stderr is JSON alone', {
+  skip: (!isSqlite && 'another database') || (process.getuid?.() !== 0 && 'only root has another user to run as'),
+}, async () => {
+  const own = await install();
+  await own.json(['project', 'create', 'Shop', '--id', 'shop']);
+  for (const path of [own.dir, join(own.dir, 'data'), join(own.dir, 'svc.env'), join(own.dir, 'data/svc.db')])
+    chownSync(path, 65534, 65534);
+  chmodSync(join(own.dir, 'data/svc.db'), 0o400);
+  const config = ['--config', join(own.dir, 'svc.env')];
+  says(await asStranger(['config', 'check', ...config]), 6, 'database_file_read_only', /cannot be written/);
+  const refused = await asStranger(['project', 'create', 'Other', ...config]);
+  assert.equal(JSON.parse(refused.err).error.type, 'database_file_read_only');
+  const doctor = await asStranger(['doctor', ...config]);
+  assert.equal(doctor.code, 1, doctor.out);
+  assert.match(doctor.out, /"database_file_read_only"/);
+  await own.dispose();
 });
 
 test('Postgres: what the server says to a newcomer', { skip: isSqlite && 'another database' }, async () => {

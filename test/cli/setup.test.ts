@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -172,6 +173,21 @@ test('init keeps secrets of the environment out of the file', async () => {
     assert.equal(code, 7, args.join(' '));
     assert.match(err, /another master key/);
   }
+});
+
+test('a settings file that was lost is not made anew: the key in it is that of the database', async () => {
+  const place = await fresh();
+  const file = join(place.dir, 'svc.env');
+  const kept = readFileSync(file, 'utf8');
+  rmSync(file);
+  const given = place.database.endsWith('.db') ? [] : ['--database', /^SVC_DATABASE_URL=(.*)$/m.exec(kept)?.[1] ?? ''];
+  const data = /^SVC_DATA_DIR=(.*)$/m.exec(kept)?.[1] ?? place.env.SVC_DATA_DIR ?? '';
+  const { code, err } = await place.svc(['init', '--yes', '--data-dir', data, ...given]);
+  assert.equal(code, 7, err);
+  assert.match(err, /another master key.*\nnext: bring back the svc\.env of this database/s);
+  assert.ok(!existsSync(file));
+  writeFileSync(file, kept);
+  assert.equal((await place.svc(['project', 'list'])).code, 0);
 });
 
 test('init says where it cannot write, and writes where --config and SVC_CONFIG say', async () => {

@@ -19,7 +19,7 @@ import { valid } from '../input.js';
 import { load } from '../installation.js';
 import { Lines } from '../lines.js';
 import { localUrl } from '../local-url.js';
-import { operatorContext, requireKnownSchema, requireMasterKey } from '../run-command.js';
+import { operatorContext, requireKnownSchema, requireMasterKey, wrongMasterKey } from '../run-command.js';
 import { pairs } from '../table.js';
 
 const projectName = displayName.refine((name) => name.trim() !== '', 'must have at least one character');
@@ -67,8 +67,11 @@ async function install(call: Call, file: string): Promise<CommandResult> {
   let undo = removeDirectories;
   try {
     return await withAppliance(loaded, async (appliance) => {
-      const { migrator } = appliance.runtime;
-      requireKnownSchema(await migrator.status());
+      const { runtime, features } = appliance;
+      const status = await runtime.migrator.status();
+      requireKnownSchema(status);
+      // A lost file cannot be made anew: the key in it is that of the database.
+      if (status.applied.length > 0 && (await features.projects.hasOtherMasterKey(runtime.db))) throw wrongMasterKey();
       if (!writeConfig(file, renderConfig(values))) throw overtaken(file);
       undo = () => {
         rmSync(file, { force: true });

@@ -1,6 +1,7 @@
 import type { Appliance } from '#src/appliance.js';
 import { instantOf, isAhead } from '#src/platform/clock.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
+import { refusalOfDriver } from '../database-refusal.js';
 import { CommandError } from '../exit.js';
 import { requireCurrentSchema, requireKnownSchema, wrongMasterKey } from '../run-command.js';
 import type { Check } from './check.js';
@@ -17,13 +18,9 @@ export const databaseChecks: readonly Check<Appliance>[] = [
   {
     name: 'the database',
     run: async ({ runtime: { driver, writability } }) => {
-      try {
-        await driver.ping();
-        if (!(await driver.isSound())) return [saidByDatabase(damaged)];
-      } catch (error) {
-        if (error instanceof DatabaseError) return [saidByDatabase(error)];
-        throw error;
-      }
+      const refusal = await refusalOfDriver(driver);
+      if (refusal !== undefined) return [saidByDatabase(refusal)];
+      if (!(await driver.isSound())) return [saidByDatabase(damaged)];
       return writability.isWritable() ? [] : [saidByDatabase(readOnly)];
     },
   },
