@@ -201,4 +201,5 @@ if [ "$serve" = yes ]; then
   say "${said%$'\n'next: svc serve}"
   exec "$svc" serve
 fi
-say "svc is ready. next: $([ "$link" = yes ] && echo svc || echo "$svc") init"
+# An installation in this directory gets a new version: the schema of its database may be older.
+say "svc is ready. next: $([ "$link" = yes ] && echo svc || echo "$svc") $([ -e svc.env ] && echo migrate || echo init)"

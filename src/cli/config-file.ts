@@ -104,6 +104,8 @@ export function fileProblem(file: string, code: string): CommandError {
     code === 'ENOENT' ? 'notFound' : 'unusable',
     'file_not_writable',
     `${file} cannot be written (${code}).`,
-    'create its directory, or choose another file with --config',
+    code === 'ENOENT'
+      ? 'create its directory, or choose another file with --config'
+      : 'run the command as a user who may write there, or choose another file with --config',
   );
 }

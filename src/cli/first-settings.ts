@@ -80,7 +80,7 @@ async function chooseTokensInResponse(call: Call, baseUrl: string): Promise<Reco
   const matters = !isOnLocalhost(baseUrl) && !isInEnvironment(call, settings.smtpUrl);
   if (call.args.text(flag) === undefined && (!matters || isInEnvironment(call, settings.tokensInResponse))) return {};
   const message =
-    'While no mail is configured, who gets the secrets of verification and recovery in responses: auto, any (anyone who knows an address can take over the account), key or never';
+    'While no mail is configured, who gets the secrets of verification and recovery in responses: auto (server keys only, for this address), any (anyone who knows an address can take over the account), key (server keys) or never';
   const chosen = await choose(call, flag, settings.tokensInResponse, message, 'auto');
   return chosen === undefined || chosen === 'auto' ? {} : { SVC_TOKENS_IN_RESPONSE: chosen };
 }

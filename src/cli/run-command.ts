@@ -118,7 +118,7 @@ export function wrongMasterKey(): CommandError {
     'unusable',
     'master_key_wrong',
     'This database was set up with another master key, so its secrets cannot be decrypted.',
-    'bring back the svc.env of this database, or the SVC_MASTER_KEY in it; both are in your backup. SVC_DATABASE_URL names another database',
+    'bring back the svc.env of this database from your backup, or its SVC_MASTER_KEY; SVC_DATABASE_URL names another database',
   );
 }
 

@@ -14,6 +14,8 @@ export function usageErrorOf(
   const [, long, short] = /'(?:(--[^=']*)|(-[^'-])).*/s.exec(message) ?? [];
   if (code === 'commander.unknownCommand') {
     const [, word = ''] = /'(.*)'/s.exec(message) ?? [];
+    if (path === '' && ['backup', 'restore'].includes(word))
+      return usageError(`unknown command '${word}'`, 'docs/operations.md, "Backup", says how it is done without one');
     const near = similar(word, verbsAfter(path, commands));
     return usageError(`unknown command '${word}'`, near === undefined ? help : `did you mean ${near}?`);
   }

@@ -27,6 +27,7 @@ test('the id of a deleted project is refused, and the next one of its name is pr
   assert.equal(await features.projects.proposeId(runtime.db, 'Shop'), 'shop-2');
   await create(target, 'shop-2');
   assert.equal(await features.projects.proposeId(runtime.db, 'Shop'), 'shop-3');
+  assert.equal(await features.projects.proposeId(runtime.db, 'Café Größe & Co'), 'cafe-grosse-co');
 });
 
 test('it stays refused when the log has lost its entries', async () => {

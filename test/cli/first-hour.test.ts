@@ -131,6 +131,13 @@ test('a wrong value is told by its flag or argument, with what it got and what i
       '--password-stdin: standard input was empty.',
       'pipe it into the command',
     ],
+    [['backup'], 2, "unknown command 'backup'", 'docs/operations.md, "Backup", says how it is done without one'],
+    [
+      ['webhook', 'replay', 'w', ...shop, '--all'],
+      2,
+      '--all needs the time from which on all deliveries are made again.',
+      'add --since TIME, such as 2d',
+    ],
     [['help', 'nope'], 2, "unknown command 'nope'", 'svc help'],
     [['help', 'usr'], 2, "unknown command 'usr'", 'did you mean svc help user?'],
     [['help', 'user', 'shw'], 2, "unknown command 'shw'", 'did you mean svc help user show?'],

@@ -117,7 +117,13 @@ test('the nearest word is offered for a mistyped one', async () => {
     assert.match(err, new RegExp(`did you mean (svc migrate )?${nearest}\\?`), args.join(' '));
     assert.doesNotMatch(err, /secret/);
   }
-  for (const args of [['qqqqqq'], ['project', 'qqqqqq'], ['project', 'list', '--qqqqqq']]) {
+  for (const args of [
+    ['qqqqqq'],
+    ['frob'],
+    ['project', 'qqqqqq'],
+    ['project', 'list', '--qqqqqq'],
+    ['project', 'list', '--foo'],
+  ]) {
     const { code, err } = await place.svc(args);
     assert.deepEqual([code, /did you mean/.test(err), /^next: svc .*--help/m.test(err)], [2, false, true], err);
   }

@@ -111,6 +111,10 @@ test('the first run builds and links, the second finds nothing to do', () => {
   const second = install([`--prefix=${prefix}`]);
   assert.equal(second.code, 0, second.err);
   assert.doesNotMatch(second.err, /Installing|Building|Linked/);
+  assert.match(second.err, /next: svc init\n$/);
+  writeFileSync(join(scratch, 'svc.env'), '');
+  assert.match(install([`--prefix=${prefix}`]).err, /next: svc migrate\n$/);
+  rmSync(join(scratch, 'svc.env'));
   assert.equal(install(['--no-link']).code, 0);
   assert.equal(statSync(join(copy.dir, 'dist/main.js')).mtimeMs, built);
 });

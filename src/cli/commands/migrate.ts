@@ -75,7 +75,7 @@ const down = command({
     return {
       value: { ...rest(await migrator.status()), changed: changed === undefined ? [] : [changed] },
       text: `Reverted: ${changed ?? 'nothing'}`,
-      next: 'svc migrate',
+      next: 'install the version of svc that does not have this step; svc migrate applies it again',
     };
   },
 });

@@ -96,13 +96,20 @@ const replay = command({
   needs: 'appliance',
   run: async ({ args, runtime, features, auditContext }) => {
     const [since, event] = [args.text('--since'), args.text('--event')];
-    const project = await features.projects.get(runtime.db, args.required('--project'));
-    const webhook = await features.webhooks.get(runtime.db, project.id, args.argument('ID'));
-    if ((since === undefined) === (event === undefined))
-      throw usageError('Nothing to replay is given.', 'give --since TIME or --event ID');
     const all = args.isSet('--all');
+    if (since !== undefined && event !== undefined)
+      throw usageError('--since and --event exclude each other.', 'give one of them');
+    if (since === undefined && event === undefined)
+      throw all
+        ? usageError(
+            '--all needs the time from which on all deliveries are made again.',
+            'add --since TIME, such as 2d',
+          )
+        : usageError('Nothing to replay is given.', 'give --since TIME or --event ID');
     if (all && event !== undefined)
       throw usageError('--all can only be used with --since.', 'leave it out, or add --since TIME');
+    const project = await features.projects.get(runtime.db, args.required('--project'));
+    const webhook = await features.webhooks.get(runtime.db, project.id, args.argument('ID'));
     const replayed =
       event !== undefined
         ? await features.webhooks.replayEvent(auditContext(project.id), webhook, event)
@@ -113,7 +120,7 @@ const replay = command({
     return {
       value: { replayed },
       text: `Deliveries made again: ${replayed}.`,
-      ...(replayed === 0 && !all ? { next: 'add --all to make those that were delivered again too' } : {}),
+      ...(replayed === 0 && !all ? { next: 'to replay what was delivered, too, add --all' } : {}),
     };
   },
 });

@@ -26,7 +26,7 @@ export const nodeCheck: Check<unknown> = {
   run: () => {
     const since = nodeUnsupportedSince(Date.now());
     if (since === undefined) return [];
-    const message = `Node.js ${process.versions.node} gets no security fixes since ${since}.`;
+    const message = `Node.js ${process.versions.node} has had no security fixes since ${since}.`;
     return [found('node_end_of_life', message, 'install a supported version from https://nodejs.org/en/download')];
   },
 };

@@ -178,10 +178,10 @@ function parseEnvFile(content: string, problems: string[]): Record<string, strin
   return values;
 }
 
-/** The candidate with the smallest edit distance, where at most half of its letters differ; a farther one was hardly meant. */
+/** The candidate with the smallest edit distance, where less than half of its letters differ; a farther one was hardly meant. */
 export function similar(word: string, candidates: readonly string[]): string | undefined {
   const [found] = [...candidates].sort((a, b) => distance(word, a) - distance(word, b));
-  return found !== undefined && distance(word, found) * 2 <= Math.max(word.length, found.length) ? found : undefined;
+  return found !== undefined && distance(word, found) * 2 < Math.max(word.length, found.length) ? found : undefined;
 }
 
 /** How many letters have to be changed, added or removed (Levenshtein). */
