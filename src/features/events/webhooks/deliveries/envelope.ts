@@ -1,7 +1,7 @@
 import { type Instant, toWireInstant } from '#src/contract/shapes.js';
 
 /** An event with its number and what it carries, as JSON. */
-export interface NumberedEvent {
+interface NumberedEvent {
   readonly id: string;
   readonly type: string;
   readonly createdAt: Instant;
