@@ -28,6 +28,7 @@ export function createRespond(
       }
     } catch (error) {
       context.room?.close();
+      context.file?.stream?.destroy();
       context.file?.leave();
       throw error;
     }
