@@ -180,9 +180,7 @@ test('a settings file that was lost is not made anew: the key in it is that of t
   const file = join(place.dir, 'svc.env');
   const kept = readFileSync(file, 'utf8');
   rmSync(file);
-  const given = place.database.endsWith('.db') ? [] : ['--database', /^SVC_DATABASE_URL=(.*)$/m.exec(kept)?.[1] ?? ''];
-  const data = /^SVC_DATA_DIR=(.*)$/m.exec(kept)?.[1] ?? place.env.SVC_DATA_DIR ?? '';
-  const { code, err } = await place.svc(['init', '--yes', '--data-dir', data, ...given]);
+  const { code, err } = await place.svc(['init', '--yes']);
   assert.equal(code, 7, err);
   assert.match(err, /another master key.*\nnext: bring back the svc\.env of this database/s);
   assert.ok(!existsSync(file));
