@@ -74,9 +74,10 @@ async function withRuntime<T>(
   }
 }
 
-/** With --json, stderr holds nothing but the error, unless it is asked for more. */
+/** The error of a command says what the database refused, and with --json stderr holds nothing else; --verbose asks for more. */
 function logOf({ json, verbose }: Call['output']): Replacements {
-  return json && !verbose ? { writeLog: () => {} } : {};
+  if (verbose) return {};
+  return json ? { writeLog: () => {} } : { silentDatabase: true };
 }
 
 /** The configuration of a command: it is no server, so its log is for trouble only. */

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Answers } from './answers.js';
 import { type Clock, systemClock } from './clock.js';
 import type { Config } from './config/schema.js';
+import { conditionOf } from './db/conditions.js';
 import { type OpenDatabase, openDatabase } from './db/index.js';
 import { createEgress, type Egress } from './egress.js';
 import { type FileStore, openFileStore } from './file-store/index.js';
@@ -47,6 +48,8 @@ export interface Replacements {
   readonly hashParameters?: HashParameters;
   readonly scheduler?: Scheduler;
   readonly writeLog?: (lines: string) => void;
+  /** The log says nothing about the state of the database: the error of a command says it. */
+  readonly silentDatabase?: boolean;
   /** Longest time an outbound call may take, in milliseconds. */
   readonly longestCallMs?: number;
 }
@@ -84,13 +87,15 @@ export async function createRuntime(config: Config, replacements: Replacements =
     metrics,
     onChange: (up) => {
       metrics.databaseUp(up);
+      if (replacements.silentDatabase) return;
       if (up) log.info('database.back');
       else log.error('database.away');
     },
     onWritable: (isWritable, code) => {
       metrics.databaseWritable(isWritable);
+      if (replacements.silentDatabase) return;
       if (isWritable) log.info('database.writable');
-      else log.error('database.not-writable', { code });
+      else log.error('database.not-writable', { code, next: conditionOf(code)?.next });
     },
   });
   const files = openFileStore(config, { log });

@@ -34,8 +34,8 @@ function says({ code, err }: Run, exit: number, type: string, word: RegExp): voi
 }
 
 /** A command as a user who may read the file and not write it. */
-function asStranger(args: readonly string[]): Promise<Run> {
-  const child = spawn('svc', [...args, '--json'], { cwd: '/', env: place.env, uid: 65534, gid: 65534, stdio: 'pipe' });
+function asStranger(args: readonly string[], flags: readonly string[] = ['--json']): Promise<Run> {
+  const child = spawn('svc', [...args, ...flags], { cwd: '/', env: place.env, uid: 65534, gid: 65534, stdio: 'pipe' });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     out += part;
@@ -89,6 +89,8 @@ test('SQLite: doctor and config check know that the file may not be written, and
   says(await asStranger(['config', 'check', ...config]), 6, 'database_file_read_only', /cannot be written/);
   const refused = await asStranger(['project', 'create', 'Other', ...config]);
   assert.equal(JSON.parse(refused.err).error.type, 'database_file_read_only');
+  const told = await asStranger(['project', 'create', 'Other', ...config], []);
+  assert.match(told.err, /^error: The file of the database cannot be written \(SQLITE_READONLY\)\.\nnext: .*\n$/);
   const doctor = await asStranger(['doctor', ...config]);
   assert.equal(doctor.code, 1, doctor.out);
   assert.match(doctor.out, /"database_file_read_only"/);
