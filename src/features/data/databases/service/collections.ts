@@ -107,8 +107,8 @@ export function createCollections(
       };
     },
     createCollection: async (unit, { projectId, databaseId, collectionId }, input) => {
-      // Nobody deletes it before there is the collection.
-      await unit.one(store.lock(projectId, databaseId));
+      // Nobody deletes it before there is the collection. One that is made anew after this look is not locked.
+      if ((await unit.one(store.lock(projectId, databaseId))) === undefined) throw new Failure('database_not_found');
       await getDatabase(unit, projectId, databaseId);
       const number = Number((await unit.one(store.nextNumber()))?.last);
       const { count } = (await unit.one(store.countCollections(projectId))) ?? {};

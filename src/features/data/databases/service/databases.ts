@@ -48,7 +48,7 @@ export function createDatabases(deps: SchemaDeps): DatabaseService {
       return { ...database, ...changed };
     },
     removeDatabase: async (unit, projectId, id) => {
-      await unit.one(store.lock(projectId, id));
+      if ((await unit.one(store.lock(projectId, id))) === undefined) throw new Failure('database_not_found');
       const { name } = await getDatabase(unit, projectId, id);
       while ((await removeCollections(unit, projectId, id)) > 0);
       await unit.run(store.remove(projectId, id));
