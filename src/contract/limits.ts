@@ -72,7 +72,7 @@ export type LimitName = keyof typeof limitClasses;
 export const bodySizes = { account: 65_536, prefs: 81_920, saml: 524_288, documents: 4_194_304 } as const;
 
 /**
- * Bytes of bodies that are being read at once, beyond what each has for itself: in a process, and for an address. Thousands of connections
+ * Bytes of bodies that are read or worked on at once, beyond what each has for itself: in a process, and for an address. Thousands of connections
  * may each send a large one, slowly.
  */
 export const bodyRoom = { own: 65_536, all: 134_217_728, perAddress: 33_554_432, retrySeconds: 5 } as const;

@@ -12,8 +12,8 @@ export interface BodyShare {
 }
 
 /**
- * Bounds the bytes of the bodies that a process is reading. Small bodies take no room, so that logins and small changes are always read; no
- * address can take all of it.
+ * Bounds the bytes of the bodies that a process reads and works on: what is made of one while its change waits for the database takes several
+ * times its bytes. Small bodies take no room, so that logins and small changes are always read; no address can take all of it.
  */
 export function createBodyRoom(): (ip: string) => BodyShare {
   const taken = new Tally();

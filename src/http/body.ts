@@ -38,12 +38,8 @@ export async function readBody(
       form ? { message: `This route only accepts ${formType}.` } : {},
     );
   if (Number(length ?? 0) > maxBytes) throw new Failure('general_body_too_large');
-  try {
-    const bytes = await readBytes(request, maxBytes, share);
-    return form ? parseForm(bytes) : parseBody(bytes);
-  } finally {
-    share.release();
-  }
+  const bytes = await readBytes(request, maxBytes, share);
+  return form ? parseForm(bytes) : parseBody(bytes);
 }
 
 function readBytes(request: IncomingMessage, maxBytes: number, share: BodyShare): Promise<Buffer> {

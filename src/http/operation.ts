@@ -110,24 +110,23 @@ export function createOperationMiddleware(
     if (operation === undefined) return;
     const { declaration } = operation;
     await admit(context, declaration);
-    const body =
-      declaration.method === 'GET' || declaration.upload
-        ? undefined
-        : await readBody(
-            ctx.req,
-            { maxBytes: declaration.bodyBytes ?? config.bodyMaxBytes, form: declaration.form === true },
-            bodyRoom(context.ip),
-          );
-    const result = await invoke(once(context, operation), {
-      project: context.project,
-      actor: context.actor ?? guest,
-      params: context.params,
-      query: readQuery(context, operation),
-      body,
-      request: requestFacts(context, declaration),
-    });
-    if (result instanceof FileContent) await files.prepare(context, result, new RequestReading(context).account);
-    else reply.write(context, declaration, operation.present === undefined ? result : operation.present(result));
+    const share = declaration.method === 'GET' || declaration.upload ? undefined : bodyRoom(context.ip);
+    const bounds = { maxBytes: declaration.bodyBytes ?? config.bodyMaxBytes, form: declaration.form === true };
+    try {
+      const body = share && (await readBody(ctx.req, bounds, share));
+      const result = await invoke(once(context, operation), {
+        project: context.project,
+        actor: context.actor ?? guest,
+        params: context.params,
+        query: readQuery(context, operation),
+        body,
+        request: requestFacts(context, declaration),
+      });
+      if (result instanceof FileContent) await files.prepare(context, result, new RequestReading(context).account);
+      else reply.write(context, declaration, operation.present === undefined ? result : operation.present(result));
+    } finally {
+      share?.release();
+    }
   };
 }
 
