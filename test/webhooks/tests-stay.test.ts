@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { webhookLimits } from '#src/contract/limits.js';
+import { deliveries } from '#src/features/events/webhooks/deliveries/tables.js';
 import { day } from '../harness/clock.js';
 import { rowsOf, runSql } from '../harness/database.js';
 import { startRuntime, statement } from '../harness/platform.js';
@@ -11,7 +12,7 @@ import { aKey, anEvent, attempted, attemptsOf, aWebhook, bodyOf, called, startOp
 const target = await startOpen({ ticking: false });
 const key = await aKey(target);
 const { worker, webhooks } = target.appliance.features;
-const { db } = target.appliance.runtime;
+const { db, sql } = target.appliance.runtime;
 const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
 const since = '2000-01-01T00:00:00.000Z';
 const stored = (id: string) => webhooks.get(db, target.project.id, id);
@@ -112,12 +113,16 @@ test('a long replay takes each delivery once, also those that end while it goes 
       [...[`long-${number}`, target.project.id, webhook.id, `event-${number}`, before, before]],
     );
   // Each is given up again as soon as it has begun.
-  const givingUp = setInterval(
-    () => void runSql(target, "update deliveries set state = 'dead', due_at = null where state = 'pending'"),
-    1,
+  const giveUp = sql.compile(
+    sql.knex(deliveries.name).where({ state: 'pending' }).update({ state: 'dead', due_at: null }),
   );
+  let replaying = true;
+  const givingUp = (async () => {
+    while (replaying) await db.work(by, (unit) => unit.run(giveUp));
+  })();
   assert.equal(await webhooks.replaySome(by, await stored(webhook.id), { since, all: true }), numbers.length);
-  clearInterval(givingUp);
+  replaying = false;
+  await givingUp;
   worker.start();
   (await key.delete(webhook.path)).expect(204);
 });
