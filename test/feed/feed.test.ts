@@ -190,12 +190,17 @@ test('who waits is told of a revoked key, and an account waits in so many reques
 
   const { client: many } = await aServerKey(target, { scopes: ['events.read'] });
   const at = await end();
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => void warnings.push(warning);
+  process.on('warning', warned);
   const all = Array.from({ length: 55 }, () => many.get(`/events?cursor=${at}&wait=2`));
   const statuses = (await Promise.all(all)).map(({ status }) => status);
   assert.deepEqual(
     [200, 429].map((status) => statuses.filter((one) => one === status).length),
     [50, 5],
   );
+  process.off('warning', warned);
+  assert.deepEqual(warnings, []);
   assert.match((await createClient(target).get('//metrics')).text, /svc_feed_readers 0/);
 });
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Runtime } from '#src/platform/index.js';
 import { numberedChannel } from '../../webhooks/index.js';
 import type { FeedStore } from '../store.js';
@@ -32,6 +33,8 @@ export function createEventWatch(
 ): EventWatch {
   const followed = new Map<string, Followed>();
   const ending = new AbortController();
+  // Every reader listens to it, and the places of readers bound how many there are.
+  setMaxListeners(0, ending.signal);
   let timer: NodeJS.Timeout | undefined;
   let isLooking = false;
   let again = false;
