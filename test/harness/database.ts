@@ -1,5 +1,6 @@
 // What a request left in the database besides its answer.
 import { subscribableEvents } from '#src/contract/events.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { TestAppliance } from './appliance.js';
 
@@ -20,14 +21,20 @@ export async function rowsOf({ appliance }: TestAppliance, table: string, projec
   return db.all(sql.compile(projectId === undefined ? all : all.where('project_id', projectId)));
 }
 
-/** Runs SQL as somebody with a shell on the database server would. */
+/** Runs SQL as somebody with a shell on the database server would, who tries again where the service was in the way. */
 export async function runSql(
   { appliance }: TestAppliance,
   text: string,
   values: (string | number | null)[] = [],
 ): Promise<Row[]> {
   const { db, sql } = appliance.runtime;
-  return db.all(sql.compile(sql.knex.raw(text, values)));
+  const query = sql.compile(sql.knex.raw(text, values));
+  for (let tries = 1; ; tries++)
+    try {
+      return await db.all(query);
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.kind === 'conflict') || tries === 5) throw error;
+    }
 }
 
 /** Does something and tells what it left behind in the audit log, among the events and among the messages of the project. */
