@@ -1,5 +1,5 @@
 import type { Appliance } from '#src/appliance.js';
-import { isOnLocalhost } from '#src/platform/config/localhost.js';
+import { isAtOtherPort, isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { version } from '#src/platform/version.js';
 
@@ -63,4 +63,11 @@ export async function reportStart({ runtime }: Appliance, unknownNames: readonly
   if (unknownNames.length > 0) log.warn('config.unknown-names', { names: unknownNames.join(', ') });
   for (const { setting, meaning } of settingsAtRisk(config))
     log.warn('config.not-for-production', { setting, meaning });
+  const { baseUrl, port } = config;
+  if (isAtOtherPort(baseUrl, port))
+    log.warn('config.base-url-port', {
+      baseUrl,
+      port,
+      next: 'let SVC_BASE_URL name the port, unless a proxy forwards',
+    });
 }

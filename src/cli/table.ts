@@ -7,6 +7,9 @@ const gap = 2;
 /** A column is not made narrower than this, so that something of each cell is seen. */
 const leastWidth = 4;
 
+/** Whether cells below a heading are ids, which are there to be copied: they are never cut. */
+const isId = (heading: string) => /\bID$/.test(heading);
+
 /** A column that is cut to less than this is hard to read, and one of sentences earlier. */
 const readable = { cell: 8, sentence: 20 } as const;
 
@@ -17,8 +20,8 @@ interface TableOptions {
 }
 
 /**
- * Rows in columns, with a heading. In a terminal times are relative and cells are cut so that each row is one line; where that would leave too
- * little of a column, each row is a block of lines.
+ * Rows in columns, with a heading. In a terminal times are relative and cells other than ids are cut so that each row is one line; where that
+ * would leave too little of a column, each row is a block of lines.
  */
 export function columns(
   heading: readonly string[],
@@ -32,10 +35,13 @@ export function columns(
     const natural = heading.map((_, column) => Math.max(...all.map((row) => widthOf(row[column] ?? ''))));
     if (view.width === undefined) return all.map((row) => lineOf(row, natural));
     if (rows.length === 0) return [cutToWidth(lineOf(heading, natural), view.width), '(none)'];
-    const widths = fit(natural, view.width - gap * (natural.length - 1));
+    const available = view.width - gap * (natural.length - 1);
+    const widths = fit(natural, available, heading.map(isId));
     const isHard = widths.some((width, column) => {
+      const full = natural[column] ?? 0;
+      if (isId(heading[column] ?? '')) return width < full;
       const isSentence = sentences && column === widths.length - 1;
-      return width < Math.min(natural[column] ?? 0, isSentence ? readable.sentence : readable.cell);
+      return width < Math.min(full, isSentence ? readable.sentence : readable.cell);
     });
     if (isHard) return all.slice(1).flatMap((row) => blockOf(heading, row, view.width ?? 0));
     return all.flatMap((row) => (sentences ? wrappedLines(row, widths) : [lineOf(row, widths)]));
@@ -86,15 +92,22 @@ export function pairs(entries: readonly (readonly [string, string])[]): Lines {
   );
 }
 
-/** The widest column gives way first; the first one, which names the row, gives way last. */
-function fit(natural: readonly number[], available: number): number[] {
+/** The widest column gives way first; after those the one that names the row, and ids last. */
+function fit(natural: readonly number[], available: number, ids: readonly boolean[]): number[] {
   const widths = [...natural];
-  for (let excess = widths.reduce((sum, width) => sum + width, 0) - available; excess > 0; excess--) {
-    const others = Math.max(0, ...widths.slice(1));
-    const column = others > leastWidth ? widths.indexOf(others, 1) : 0;
-    if ((widths[column] ?? 0) <= leastWidth) break;
-    widths[column] = (widths[column] ?? 0) - 1;
-  }
+  const inTurn = [
+    widths.map((_, column) => column > 0 && !ids[column]),
+    widths.map((_, column) => column === 0 && !ids[0]),
+    widths.map((_, column) => ids[column] === true),
+  ];
+  let excess = widths.reduce((sum, width) => sum + width, 0) - available;
+  for (const mayGive of inTurn)
+    for (; excess > 0; excess--) {
+      const widest = Math.max(0, ...widths.filter((_, column) => mayGive[column]));
+      if (widest <= leastWidth) break;
+      const column = widths.findIndex((width, at) => mayGive[at] && width === widest);
+      widths[column] = widest - 1;
+    }
   return widths;
 }
 

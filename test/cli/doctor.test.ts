@@ -168,6 +168,8 @@ test('a proxy that is not trusted, certificates, and texts', async () => {
   writeFileSync(join(place.dir, 'texts/emails/en/magic-link/body.txt'), 'no link: {{nothing}}');
   const found = await examine({ ...away, SVC_TEMPLATES_DIR: join(place.dir, 'texts') });
   assert.deepEqual(codesOf(found), ['mail_unreachable', 'proxies_untrusted', 'template_faulty']);
+  const elsewhere = await examine({ SVC_BASE_URL: 'http://localhost:1/v1', SVC_PORT: '2' }, '--offline');
+  assert.deepEqual(codesOf(elsewhere), ['base_url_port']);
   const day = 86_400_000;
   const [cert, key] = [join(place.dir, 'cert.pem'), join(place.dir, 'key.pem')];
   const table: [string, number | undefined][] = [

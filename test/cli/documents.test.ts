@@ -268,6 +268,32 @@ test(`${many} lines beside a server, killed in between, in constant memory and a
   assert.equal(await server.ended, 0);
 });
 
+test('a signal ends an import after the documents that it has read, and the command says how far it came', async () => {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    const given = ['document', 'import', '-', ...of('third'), '--upsert', '--json'];
+    const child = spawn(join(place.dir, 'bin/svc'), given, { cwd: place.dir, env: place.env });
+    let out = '';
+    child.stdout.on('data', (data) => {
+      out += data;
+    });
+    // More than one unit of work, and a line that has only begun.
+    child.stdin.write(`${lines(Array.from({ length: 250 }, (_, at) => ({ $id: `${signal}-${at}` })))}{"$id":"half`);
+    const totalOf = async () => {
+      const exported = await place.svc(['document', 'export', ...of('third')]);
+      return exported.out.split(signal).length - 1;
+    };
+    while ((await totalOf()) === 0) await sleep(50);
+    child.kill(signal);
+    const [ended] = await once(child, 'exit');
+    assert.equal(ended, code, out);
+    assert.deepEqual(JSON.parse(out), { created: 250, updated: 0, unchanged: 0, failed: 0, stoppedAfterLine: 250 });
+    assert.equal(await totalOf(), 250);
+  }
+});
+
 test('members of other services that are not imported are named', async () => {
   const known = { $sequence: '7', $collectionId: 'x', $databaseId: 'y', $tableId: 'z', $permissions: [] };
   const given = [

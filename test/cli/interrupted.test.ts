@@ -53,7 +53,7 @@ const questions = (): readonly (readonly [args: readonly string[], question: str
   [['project', 'delete', 'shop'], 'for good. Type shop to confirm:'],
   [
     ['user', 'erase', 'bob@example.com', ...inShop],
-    'with everything stored about the person, for good. Type bob to confirm:',
+    'with everything stored about the person, for good. Type bob@example.com to confirm:',
   ],
   [['files', 'move'], 'since the settings were switched to the new store? (y/N)'],
   [['bucket', 'delete', 'drafts', ...inShop], 'with all its files. It cannot be undone. Type drafts to confirm:'],

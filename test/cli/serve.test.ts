@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install } from '../harness/cli.js';
+import { freePort } from '../harness/terminal.js';
 
 const places: Installation[] = [];
 after(() => Promise.all(places.map((place) => place.dispose())));
@@ -90,6 +91,23 @@ test('who lets anybody have secrets away from localhost is warned at the start',
       .map((line) => JSON.parse(line));
     const warned = events.filter(({ event }) => event === 'config.not-for-production').map(({ setting }) => setting);
     assert.deepEqual(warned, expected);
+  }
+});
+
+test('an address on localhost with another port than that of the server is told at the start, unless the port is chosen freely', async () => {
+  const place = await fresh();
+  const base = { SVC_BASE_URL: 'http://localhost:1/v1' };
+  const port = await freePort();
+  for (const [chosen, settings, told] of [
+    [port, base, true],
+    [port, { SVC_BASE_URL: `http://localhost:${port}/v1` }, false],
+    [0, base, false],
+    [port, { SVC_BASE_URL: 'http://localhost:0/v1' }, false],
+  ] as const) {
+    const server = await place.serve(['--port', String(chosen)], settings);
+    server.signal('SIGINT');
+    assert.equal(await server.ended, 0);
+    assert.equal(server.log().includes('"config.base-url-port"'), told, server.log());
   }
 });
 

@@ -39,6 +39,7 @@ before(async () => {
   ]);
   const hook = ['webhook', 'add', '--project', 'shop', '--name', 'Orders', '--events', '*', '--id', 'orders'];
   await place.json([...hook, '--url', `https://hooks.example.com/${'path/'.repeat(20)}`]);
+  await place.svc(['webhook', 'test', 'orders', '--project', 'shop']);
   await place.json(['database', 'create', 'Main', '--project', 'shop', '--id', 'main']);
   await place.json(['collection', 'create', 'Orders', '--project', 'shop', '--database', 'main', '--id', 'orders']);
 });
@@ -48,6 +49,7 @@ const tables: readonly (readonly string[])[] = [
   ['user', 'list', '--project', 'shop'],
   ['audit', 'list'],
   ['webhook', 'list', '--project', 'shop'],
+  ['webhook', 'deliveries', 'orders', '--project', 'shop'],
   ['project', 'list'],
   ['project', 'settings'],
   ['apikey', 'list', '--project', 'shop'],
@@ -58,9 +60,9 @@ const tables: readonly (readonly string[])[] = [
 ];
 
 /** Their last column has sentences, which go on below themselves. */
-const sentences = ['limits show', 'project settings', 'commands'];
+const sentences = ['limits show', 'project settings', 'commands', 'webhook deliveries'];
 
-test('tables fit every width, with a line or a block of lines for each row, and are whole in a pipe', async () => {
+test('tables fit every width, with a line or a block of lines for each row and ids that are not cut, and are whole in a pipe', async () => {
   const piped: string[][] = [];
   for (const args of tables) {
     const lines = (await place.svc(args)).out.trimEnd().split('\n');
@@ -80,15 +82,23 @@ test('tables fit every width, with a line or a block of lines for each row, and 
         if (columns >= 80 && !sentences.includes((tables[at] ?? []).slice(0, 2).join(' ')))
           assert.equal(lines.length, rows.length, told);
         const starts = rows.slice(1).map((row) => row.split('  ')[0] ?? '');
-        for (const start of starts)
+        // Times are relative in a terminal.
+        for (const start of starts.filter((text) => !/^\d{4}-/.test(text)))
           assert.ok(
             lines.some((line) => line.startsWith(start.slice(0, 4))),
             told,
           );
+        for (const id of idsOf(rows)) assert.ok(screen.includes(id), `${told}: ${id}`);
       }
     }),
   );
 });
+
+/** What stands below the headings that end with ID, in a table that is whole. */
+function idsOf([heading = '', ...rows]: readonly string[]): string[] {
+  const starts = [...heading.matchAll(/(?:[A-Z-]+ )?\bID\b/g)].map(({ index }) => index);
+  return starts.flatMap((start) => rows.map((row) => row.slice(start).split('  ')[0] ?? ''));
+}
 
 test('in a narrow terminal the jobs and the limits can be read', async () => {
   const shown = ['cron list', 'limits show'].map((line) => ({ args: line.split(' ') }));

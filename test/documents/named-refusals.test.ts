@@ -158,3 +158,11 @@ test('a query that the SDK has and the service does not is named', async () => {
   const regex = queryString([{ method: 'regex', attribute: 'title', values: ['x'] }]);
   says(await key.get(`${documents}${regex}`), 'general_query_invalid', 'does not support the method `regex`');
 });
+
+test('a query that compares with null says which methods find it', async () => {
+  const { documents } = await aCollection({ attributes: { n: { type: 'integer' } } });
+  for (const method of ['equal', 'notEqual', 'lessThan']) {
+    const answer = await key.get(documents + queryString([{ method, attribute: 'n', values: [null] }]));
+    says(answer.refused(400, 'general_query_invalid'), 'general_query_invalid', 'isNull and isNotNull');
+  }
+});

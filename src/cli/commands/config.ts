@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { ConfigError } from '#src/platform/config/load.js';
+import { isAtOtherPort } from '#src/platform/config/localhost.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
@@ -46,6 +47,8 @@ const check = command({
   needs: 'config',
   run: async ({ loaded: { config, file, unknownNames }, output }) => {
     const warnings = unknownNames.map((name) => `The environment has ${name}, which is no setting`);
+    if (isAtOtherPort(config.baseUrl, config.port))
+      warnings.push(`SVC_BASE_URL is ${config.baseUrl}, but the server listens on port ${config.port}`);
     const problems = [
       ...tlsFileProblems(config),
       ...templatesProblems(config),

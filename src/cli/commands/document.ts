@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createReadStream, createWriteStream, rmSync, statSync, type WriteStream } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
@@ -12,6 +13,7 @@ import { similar } from '#src/platform/config/load.js';
 import { errorCode } from '#src/platform/files.js';
 import { parseJson } from '#src/platform/json.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
+import type { CommandResult } from '../command-result.js';
 import { count } from '../count.js';
 import {
   csvHeader,
@@ -22,6 +24,7 @@ import {
 } from '../document-records/index.js';
 import { createRefusedTexts, type RefusedLine, refusedAsJson } from '../document-records/refused-lines.js';
 import { CommandError, shellWord, usageError } from '../exit.js';
+import { endAtSignal } from '../interrupt.js';
 import { createProgress, type Progress } from '../progress.js';
 import { writeOut } from '../stream.js';
 import { databaseOption } from './collection-view.js';
@@ -124,9 +127,11 @@ const importDocuments = command({
       databaseId: place.databaseId,
       collectionId: place.collectionId,
     });
-    const [chunks, size] = source(file);
+    const ending = new AbortController();
+    const [chunks, size] = source(file, ending.signal);
     const progress = createProgress(output);
     const report = await reportOf(call, progress);
+    endAtSignal(() => ending.abort());
     const counts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
     const foreign = new Set<string>();
     let advice: string | undefined;
@@ -135,7 +140,7 @@ const importDocuments = command({
       await report.add({ line, ...(id === undefined ? {} : { id }), type, message });
     };
     let waiting: WaitingLine[] = [];
-    let [bytes, done] = [0, 0];
+    let [bytes, done, lastLine] = [0, 0, 0];
     const flush = async () => {
       const given = waiting;
       waiting = [];
@@ -166,11 +171,13 @@ const importDocuments = command({
       );
     };
     for await (const record of documentRecords(chunks, format, attributes, bodySizes.documents)) {
+      if (ending.signal.aborted) break;
       bytes += record.bytes;
       const parsed = record.value === undefined ? undefined : imported(record.value);
       for (const name of Object.keys(record.value ?? {}))
         if (isForeign(name) && foreign.size < maxForeign) foreign.add(name.slice(0, 40));
       const { line } = record;
+      lastLine = line;
       if (record.problem !== undefined)
         waiting.push({ line, refused: { type: 'line_invalid', message: record.problem } });
       else if (typeof parsed === 'string')
@@ -184,14 +191,22 @@ const importDocuments = command({
     const { created, updated, unchanged, failed } = counts;
     const ignored = [...foreign];
     const left = ignored.length === 0 ? '' : ` Not imported: ${ignored.map(visible).join(', ')}.`;
-    return {
-      value: ignored.length === 0 ? counts : { ...counts, ignored },
-      text: `${count(created, 'document')} created, ${updated} updated, ${unchanged} unchanged, ${failed} refused.${left}`,
-      exitCode: failed === 0 ? 0 : 1,
-      ...(advice === undefined ? {} : { next: advice }),
-    };
+    const value = ignored.length === 0 ? counts : { ...counts, ignored };
+    const text = `${count(created, 'document')} created, ${updated} updated, ${unchanged} unchanged, ${failed} refused.${left}`;
+    if (ending.signal.aborted) return stopped(lastLine, value, text);
+    return { value, text, exitCode: failed === 0 ? 0 : 1, ...(advice === undefined ? {} : { next: advice }) };
   },
 });
+
+/** What an import says that a signal has ended: how far it came, and how to go on. */
+function stopped(line: number, value: object, text: string): CommandResult {
+  return {
+    value: { ...value, stoppedAfterLine: line },
+    text: `Stopped after line ${line}. ${text}`,
+    exitCode: Number(process.exitCode),
+    next: 'to go on, import the lines after it; with --upsert those before it may stay where they have an $id',
+  };
+}
 
 /** A line that was read: its document, or why it has none. */
 interface WaitingLine {
@@ -272,9 +287,9 @@ function adviceFor(
   return `svc collection add-attribute ${args.required('--collection')} ${shellWord(unknown)} ${scope} --type TYPE`;
 }
 
-/** A file or stdin, with its size where that is known. */
-function source(file: string): [AsyncIterable<Buffer>, number | undefined] {
-  if (file === '-') return [process.stdin, undefined];
+/** A file or stdin up to a signal, with its size where that is known. */
+function source(file: string, signal: AbortSignal): [AsyncIterable<Buffer>, number | undefined] {
+  if (file === '-') return [chunksUntil(signal, process.stdin), undefined];
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined)
     throw new CommandError(
@@ -284,7 +299,17 @@ function source(file: string): [AsyncIterable<Buffer>, number | undefined] {
       'check the path and its permissions',
     );
   if (found.isDirectory()) throw usageError(`${file} is a directory.`, 'name a file, or - for stdin');
-  return [createReadStream(file), found.size];
+  return [chunksUntil(signal, createReadStream(file)), found.size];
+}
+
+/** What a stream brings until a signal, which ends the wait for more too. */
+async function* chunksUntil(signal: AbortSignal, stream: Readable): AsyncGenerator<Buffer, void, undefined> {
+  signal.addEventListener('abort', () => stream.destroy());
+  try {
+    yield* stream;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 /** Where refused lines are told: a file, or stderr. */

@@ -240,6 +240,7 @@ const labels: Readonly<Record<string, string>> = {
   hasSecret: 'has a secret',
   teamId: 'team id',
   keyId: 'key id',
+  scopes: 'further scopes',
   callbackUrl: 'callback URL',
   entityId: 'IdP entity id',
   ssoUrl: 'login page',

@@ -28,7 +28,7 @@ export const erase = command({
     const asked = args.argument('USER');
     const { id, called, names, run } = await personOf(call, projectId, asked);
     const question = `This erases the user ${called} of ${projectId} with everything stored about the person, for good.`;
-    await prompts.confirmByName(question, [id, asked, ...names], args.text('--confirm'));
+    await prompts.confirmByName(question, [asked, id, ...names], args.text('--confirm'));
     const erased = await run();
     if (!args.isSet('--no-vacuum')) {
       output.note('Rewriting the database, so that its free pages hold nothing of it. Writes wait meanwhile.');

@@ -69,9 +69,10 @@ const list = command({
     const rows = [...byDelivery.values()].map((attempts) => {
       const last = attempts.at(-1) as WireAttempt;
       const { $createdAt, event, eventId, nextAttemptAt } = last;
-      return [$createdAt, event, eventId, stateOf(last), timeline(attempts), nextAttemptAt || 'none'];
+      return [$createdAt, event, eventId, stateOf(last), nextAttemptAt || 'none', timeline(attempts)];
     });
-    return { value, text: columns(['LAST', 'EVENT', 'EVENT ID', 'STATE', 'ANSWERS', 'NEXT'], rows) };
+    const heading = ['LAST', 'EVENT', 'EVENT ID', 'STATE', 'NEXT', 'ANSWERS'];
+    return { value, text: columns(heading, rows, { sentences: true }) };
   },
 });
 

@@ -20,6 +20,7 @@ export const findingLevels = {
   tls_expired: 'error',
   tls_expires_soon: 'warning',
   base_url_insecure: 'warning',
+  base_url_port: 'warning',
   proxies_untrusted: 'warning',
   tokens_in_response: 'warning',
   rate_limit_off: 'warning',

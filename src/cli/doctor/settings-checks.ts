@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { lintTexts, messageNames } from '#src/features/index.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
-import { isOnLocalhost } from '#src/platform/config/localhost.js';
+import { isAtOtherPort, isOnLocalhost } from '#src/platform/config/localhost.js';
 import { tlsFileProblems, tlsValidity } from '#src/platform/config/tls-files.js';
 import { createTemplates } from '#src/platform/templates.js';
 import { shellWord } from '../exit.js';
@@ -115,7 +115,12 @@ function certificate({ config }: LoadedConfig): Finding[] {
 const range = (from: number, until: number) => `${new Date(from).toISOString()} to ${new Date(until).toISOString()}`;
 
 function publicAddress({ config }: LoadedConfig): Finding[] {
-  const { baseUrl, tlsCert, trustedProxies } = config;
+  const { baseUrl, port, tlsCert, trustedProxies } = config;
+  if (isAtOtherPort(baseUrl, port)) {
+    const message = `SVC_BASE_URL is ${baseUrl}, but the server listens on port ${port}.`;
+    const fix = 'let SVC_BASE_URL name the port; nothing, if a proxy forwards';
+    return [found('base_url_port', message, fix)];
+  }
   if (isOnLocalhost(baseUrl)) return [];
   if (new URL(baseUrl).protocol === 'http:') {
     const message = `SVC_BASE_URL is ${baseUrl}: passwords and sessions cross the network unencrypted.`;

@@ -11,6 +11,7 @@ interface Condition {
   readonly outcome?: 'unusable';
 }
 
+const filesBeside = 'it, its directory and the files beside it that end with -wal and -shm have to be writable';
 const settings = 'svc config show --origin shows SVC_DATABASE_URL';
 
 /** The one table of what a database may say. `fromSqlite` and `fromPostgres` decide what a client is told. */
@@ -31,7 +32,7 @@ export const conditions: readonly Condition[] = [
     codes: ['SQLITE_READONLY'],
     type: 'database_file_read_only',
     message: 'The file of the database cannot be written',
-    next: 'run the command as the owner of the file; it and its directory have to be writable',
+    next: `run the command as the owner of the file; ${filesBeside}`,
   },
   {
     codes: ['SQLITE_READONLY_DBMOVED'],
@@ -43,7 +44,7 @@ export const conditions: readonly Condition[] = [
     codes: ['SQLITE_CANTOPEN'],
     type: 'database_file_unopened',
     message: 'The file of the database cannot be opened',
-    next: `run the command as the owner of the file; ${settings}`,
+    next: `run the command as the owner of the file; ${filesBeside}; ${settings}`,
   },
   {
     codes: ['SQLITE_IOERR', '58030'],

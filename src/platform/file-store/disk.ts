@@ -41,7 +41,7 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
       first ??= await inodeOf(root);
       try {
         const file = await open(path, 'w', 0o600);
-        if (owner !== undefined) await file.chown(owner.uid, owner.gid);
+        if (owner !== undefined) await orClose(file, () => file.chown(owner.uid, owner.gid));
         return file;
       } catch (error) {
         if (errorCode(error) !== 'ENOENT' || count === attempts) throw error;
@@ -95,10 +95,11 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
     read: async (key, range) => {
       const path = pathOf(key);
       const file = await reported(() => open(path, constants.O_RDONLY), key);
-      if (range !== undefined && (await file.stat()).size <= range.end) {
-        await file.close();
-        throw new ObjectDamagedError();
-      }
+      await orClose(file, async () => {
+        if (range === undefined) return;
+        const { size } = await reported(() => file.stat());
+        if (size <= range.end) throw new ObjectDamagedError();
+      });
       return createReadStream(path, { fd: file, highWaterMark: pieceBytes, ...range });
     },
     size: async (key) => (await statOf(pathOf(key)))?.size,
@@ -113,6 +114,16 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
     list: (prefix) => walk(prefix === '' ? root : pathOf(prefix), prefix),
     close: async () => {},
   };
+}
+
+/** What is done with a file before anybody else has it; where that fails, the file is closed. */
+async function orClose<T>(file: FileHandle, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    await file.close().catch(() => {});
+    throw error;
+  }
 }
 
 /** Undefined where there is none, or none that can be reached. */

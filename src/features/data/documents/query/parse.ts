@@ -166,6 +166,7 @@ export function typeOf(field: Field): AttributeType {
 
 /** The stored form of a value to compare with. Options of the attribute do not matter: such a value is just not found. */
 function comparable(field: Field, value: unknown): unknown {
+  if (value === null) throw invalid('null is found by isNull and isNotNull only.');
   const { parse, comparable: parseAny = parse } = typeOf(field);
   // Ids of rows are printed as text, so they may come back as text.
   const given =
