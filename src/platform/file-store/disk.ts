@@ -1,6 +1,7 @@
-import { constants, createReadStream } from 'node:fs';
+import { close, constants, createReadStream, fstat, open as openNumber } from 'node:fs';
 import { chown, type FileHandle, mkdir, open, opendir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { errorCode } from '../files.js';
 import { demandKey } from './keys.js';
 import { type FileStore, FileStoreError, ObjectDamagedError, ObjectNotFoundError, type StoredObject } from './store.js';
@@ -13,6 +14,8 @@ const pieceBytes = 262_144;
 const replaced = 'ESTALE';
 /** A directory may be removed between its creation and the rename into it. */
 const attempts = 5;
+
+const numbers = { open: promisify(openNumber), stat: promisify(fstat), close: promisify(close) };
 
 /** Whose the files and directories are that a process of the superuser makes. */
 export interface Owner {
@@ -41,7 +44,7 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
       first ??= await inodeOf(root);
       try {
         const file = await open(path, 'w', 0o600);
-        if (owner !== undefined) await orClose(file, () => file.chown(owner.uid, owner.gid));
+        await ownedBy(owner, file);
         return file;
       } catch (error) {
         if (errorCode(error) !== 'ENOENT' || count === attempts) throw error;
@@ -94,13 +97,18 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
     },
     read: async (key, range) => {
       const path = pathOf(key);
-      const file = await reported(() => open(path, constants.O_RDONLY), key);
-      await orClose(file, async () => {
-        if (range === undefined) return;
-        const { size } = await reported(() => file.stat());
-        if (size <= range.end) throw new ObjectDamagedError();
-      });
-      return createReadStream(path, { fd: file, highWaterMark: pieceBytes, ...range });
+      // Reads by the number of a file take less time than those by a FileHandle.
+      const fd = await reported(() => numbers.open(path, constants.O_RDONLY), key);
+      if (range !== undefined) {
+        try {
+          const { size } = await reported(() => numbers.stat(fd));
+          if (size <= range.end) throw new ObjectDamagedError();
+        } catch (error) {
+          await numbers.close(fd).catch(() => {});
+          throw error;
+        }
+      }
+      return createReadStream(path, { fd, highWaterMark: pieceBytes, ...range });
     },
     size: async (key) => (await statOf(pathOf(key)))?.size,
     remove: async (key) => {
@@ -116,12 +124,13 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
   };
 }
 
-/** What is done with a file before anybody else has it; where that fails, the file is closed. */
-async function orClose<T>(file: FileHandle, act: () => Promise<T>): Promise<T> {
+/** Gives a file that was just made to its owner; closes it where that fails. */
+async function ownedBy(owner: Owner | undefined, file: FileHandle): Promise<void> {
+  if (owner === undefined) return;
   try {
-    return await act();
+    await file.chown(owner.uid, owner.gid);
   } catch (error) {
-    await file.close().catch(() => {});
+    await file.close();
     throw error;
   }
 }

@@ -50,8 +50,6 @@ export function createFileStore(sql: Sql) {
   const one = (bucketKey: string, id: string) => knex(files.name).where({ bucket_key: bucketKey, id });
   const complete = (bucketKey: string) =>
     knex(files.name).where({ bucket_key: bucketKey }).whereNotNull('completed_at');
-  const partsOf = (bucketKey: string, fileId: string) =>
-    knex(fileObjects.name).where({ bucket_key: bucketKey, file_id: fileId, state: 'stored' });
   return {
     find: sql.prepare<{ bucketKey: string; id: string }>((k, p) =>
       k(files.name).where({ bucket_key: p.bucketKey, id: p.id }).select(files.select(sql)),
@@ -113,10 +111,16 @@ export function createFileStore(sql: Sql) {
       ),
 
     /** The parts of a file, in their order. */
-    parts: (bucketKey: string, fileId: string): Query =>
-      sql.compile(partsOf(bucketKey, fileId).orderBy('number').select(fileObjects.select(sql))),
+    parts: sql.prepare<{ bucketKey: string; fileId: string }>((k, p) =>
+      k(fileObjects.name)
+        .where({ bucket_key: p.bucketKey, file_id: p.fileId, state: 'stored' })
+        .orderBy('number')
+        .select(fileObjects.select(sql)),
+    ),
     hasPart: (bucketKey: string, fileId: string, number: number): Query =>
-      sql.compile(partsOf(bucketKey, fileId).andWhere({ number }).select('key')),
+      sql.compile(
+        knex(fileObjects.name).where({ bucket_key: bucketKey, file_id: fileId, state: 'stored', number }).select('key'),
+      ),
     insertObject: (row: ObjectRow): Query => sql.compile(knex(fileObjects.name).insert(fileObjects.encode(row))),
     /** Changes an object that is being written; changes nothing where it was given up meanwhile. */
     settleObject: (key: string, change: Partial<ObjectRow>): Query =>

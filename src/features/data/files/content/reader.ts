@@ -44,7 +44,7 @@ export function createContentReader(
   };
   /** The parts that a range touches, each with its own range. */
   const partsOf = async (file: FileRow, start: number, end: number) => {
-    const rows = await db.all(statements.parts(file.bucketKey, file.id));
+    const rows = await db.all(statements.parts({ bucketKey: file.bucketKey, fileId: file.id }));
     let at = 0;
     const touched: { part: ObjectRow; start: number; end: number }[] = [];
     for (const row of rows) {

@@ -78,7 +78,7 @@ export function createPreviews(
     key: string,
   ): Promise<ConvertedImage> => {
     const { project, reading } = call;
-    const [first] = await db.all(statements.parts(file.bucketKey, file.id));
+    const [first] = await db.all(statements.parts({ bucketKey: file.bucketKey, fileId: file.id }));
     if (first === undefined) throw new Failure('storage_file_not_found');
     const group = groupOf(fileObjects.decode(first).key);
     const secret = sealing.objectKey(project.id, project.dataKey, `preview/${group}/${key}`);
@@ -87,7 +87,8 @@ export function createPreviews(
     const image = await convert(call, file, request);
     await cache.set(group, key, sealBuffer(secret, pack(image)));
     // The file was deleted meanwhile: nobody would remove this any more.
-    if ((await db.all(statements.parts(file.bucketKey, file.id))).length === 0) await cache.forget(group);
+    if ((await db.all(statements.parts({ bucketKey: file.bucketKey, fileId: file.id }))).length === 0)
+      await cache.forget(group);
     return image;
   };
   const shared = async (
