@@ -106,7 +106,7 @@ module.exports = {
       'commander-only-in-cli',
       'Words and questions belong to the operator.',
       { pathNot: '^src/cli/' },
-      { path: packages('commander', 'inquirer', '@inquirer', 'csv-parse') },
+      { path: packages('commander', 'inquirer', '@inquirer') },
     ),
     rule(
       'graphql-only-in-graphql',

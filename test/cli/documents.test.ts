@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -137,7 +137,8 @@ test('a line that cannot be written is told with its number, and the others are 
         { n: 3 },
       ]),
       '{"$id":"e6","n":1\xff}\n',
-      `{"$id":"e7","text":"${'x'.repeat(4_300_000)}"}\n`,
+      `{"$id":"e7","text":"${'x'.repeat(34_000_000)}"}\n`,
+      '{"$id":"e8","__proto__":{"n":1}}\n',
       '{"$id":"last","n":4}',
     ].join(''),
   );
@@ -155,9 +156,10 @@ test('a line that cannot be written is told with its number, and the others are 
       [11, 'document_invalid_structure'],
       [13, 'line_invalid'],
       [14, 'line_invalid'],
+      [15, 'general_argument_invalid'],
     ],
   );
-  assert.deepEqual(wrong.counts, { created: 3, updated: 0, unchanged: 0, failed: 11 });
+  assert.deepEqual(wrong.counts, { created: 3, updated: 0, unchanged: 0, failed: 12 });
   const upserted = await report(
     lines([
       { $id: 'ok1', n: 9 },
@@ -175,8 +177,9 @@ test('a line that cannot be written is told with its number, and the others are 
   const cells = await csv('$id,n,tags,text\r\nc1,1,"[""a""]","a ""b"""\r\nc2,x,,\r\nc3,1\r\nc4,2,,""\r\n');
   assert.deepEqual(cells.counts, { created: 2, updated: 0, unchanged: 0, failed: 2 });
   assert.deepEqual(cells.told.map(({ line }) => line).sort(), [3, 4]);
-  const unclosed = await csv('$id,n\nc5,1\nc6,"2\n');
+  const unclosed = await csv('$id,n\nc5,1\nc6,"2\nc7,3\n');
   assert.equal(unclosed.counts.created, 1);
+  assert.match(unclosed.told[0].message, /The quote that line 3 opens is not closed/);
 
   const plain = await place.svc(['document', 'import', '-', ...of('bulk')], { input: '{"$id":"ok1"}\n' });
   assert.equal(plain.code, 1);
@@ -266,6 +269,132 @@ test(`${many} lines beside a server, killed in between, in constant memory and a
   assert.equal(read('large-out.ndjson').split('\n').length, many + 1);
   server.signal('SIGTERM');
   assert.equal(await server.ended, 0);
+});
+
+test('a row of CSV that is wrong costs itself only', async () => {
+  const long = 'x'.repeat(34_000_000);
+  const table: [rows: string[], refused: [line: number, message: RegExp][], written: string[]][] = [
+    [['a,"x"y', 'b,fine', 'c,"fine"'], [[2, /closing quote has text after it/]], ['b', 'c']],
+    [['a,"x"y,"two', 'lines"', 'b,fine'], [[3, /closing quote has text after it/]], ['b']],
+    [[`a,${long}`, 'b,fine'], [[2, /more than \d+ bytes/]], ['b']],
+    [[`a,"${long}`, '"', 'b,fine'], [[3, /more than \d+ bytes/]], ['b']],
+    [['a,\xe9', 'b,\xc3\xa9'], [[2, /not UTF-8/]], ['b']],
+    [
+      ['a,b,c', 'b', 'c,5" screen', '', 'd,"a ""b"", c"\r'],
+      [
+        [2, /3 cells/],
+        [3, /1 cells/],
+      ],
+      ['c', 'd'],
+    ],
+  ];
+  for (const [at, [rows, refused, written]] of table.entries()) {
+    const text = ['\xef\xbb\xbf"$id",text', ...rows].join('\n').replace(/^(\w),/gm, `row${at}$1,`);
+    writeFileSync(fileAt('rows.csv'), text, 'latin1');
+    const { code, counts } = await imported(['rows.csv', '--report', 'rows.ndjson', ...of('bulk')]);
+    assert.deepEqual([code, counts.created, counts.failed], [1, written.length, refused.length], `table ${at}`);
+    const told = read('rows.ndjson')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    for (const [index, [line, message]] of refused.entries()) {
+      assert.equal(told[index].line, line);
+      assert.match(told[index].message, message);
+    }
+    const exported = await place.svc(['document', 'export', ...of('bulk')]);
+    for (const id of written) assert.ok(exported.out.includes(`"$id":"row${at}${id}"`), id);
+  }
+  const kept = (await place.svc(['document', 'export', ...of('bulk')])).out;
+  assert.match(kept, /"\$id":"row4b".*"text":"é"/);
+  assert.match(kept, /"\$id":"row5c".*"text":"5\\" screen"/);
+  assert.match(kept, /"\$id":"row5d".*"text":"a \\"b\\", c"/);
+});
+
+test('a document that has grown beyond the size of a request comes back from its export', async () => {
+  const to = ['--project', project.$id, '--database', 'db'];
+  for (const id of ['grown', 'grown-too']) {
+    await place.json(['collection', 'create', id, '--id', id, ...to]);
+    for (const key of ['one', 'two'])
+      await place.json(['collection', 'add-attribute', id, key, '--type', 'string', '--size', '4000000', ...to]);
+  }
+  const server = await place.serve([], { SVC_RATE_LIMIT: 'off' });
+  const path = `${server.url}/databases/db/collections/grown/documents`;
+  const headers = {
+    'X-Service-Project': project.$id,
+    'X-Service-Key': apiKey.secret,
+    'Content-Type': 'application/json',
+  };
+  const quotes = '"'.repeat(1_900_000);
+  const created = await fetch(path, {
+    ...{ method: 'POST', headers },
+    body: JSON.stringify({ documentId: 'large', data: { one: quotes } }),
+  });
+  assert.equal(created.status, 201, await created.text());
+  const changed = await fetch(`${path}/large`, {
+    ...{ method: 'PATCH', headers },
+    body: JSON.stringify({ data: { two: quotes } }),
+  });
+  assert.equal(changed.status, 200, await changed.text());
+  server.signal('SIGTERM');
+  assert.equal(await server.ended, 0);
+  for (const name of ['grown.ndjson', 'grown.csv']) {
+    await place.json(['document', 'export', name, ...of('grown')]);
+    const { counts } = await imported([name, '--upsert', ...of('grown-too')]);
+    assert.deepEqual(counts, {
+      created: name === 'grown.csv' ? 0 : 1,
+      updated: 0,
+      unchanged: name === 'grown.csv' ? 1 : 0,
+      failed: 0,
+    });
+  }
+});
+
+test('an export that fails or is stopped leaves the file that was there', async () => {
+  const scope = of('bulk').join(' ');
+  writeFileSync(fileAt('kept.ndjson'), 'precious', { mode: 0o644 });
+  const limited = await place.shell(`ulimit -f 1000; svc document export kept.ndjson ${scope}`);
+  assert.equal(limited.code, 1, limited.err);
+  assert.match(limited.err, /kept\.ndjson cannot be written: it would be larger/);
+  assert.equal(read('kept.ndjson'), 'precious');
+  const directory = await place.svc(['document', 'export', 'none/there.ndjson', ...of('bulk')]);
+  assert.equal(directory.code, 1);
+  assert.match(directory.err, /its directory does not exist/);
+
+  writeFileSync(fileAt('many.ndjson'), lines(Array.from({ length: 20_000 }, (_, at) => ({ $id: `many${at}` }))));
+  assert.equal((await imported(['many.ndjson', ...of('third')])).code, 0);
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    const given = ['document', 'export', 'kept.ndjson', ...of('third'), '--json'];
+    const child = spawn(join(place.dir, 'bin/svc'), given, { cwd: place.dir, env: place.env });
+    let err = '';
+    child.stderr.on('data', (data) => {
+      err += data;
+    });
+    const part = fileAt(`kept.ndjson.${child.pid}.part`);
+    while (!existsSync(part) && child.exitCode === null) await sleep(1);
+    child.kill(signal);
+    const [ended] = await once(child, 'exit');
+    assert.equal(ended, code, err);
+    assert.equal(JSON.parse(err).error.type, 'export_stopped');
+    assert.equal(read('kept.ndjson'), 'precious');
+    assert.equal(existsSync(part), false);
+  }
+  await place.json(['document', 'export', 'kept.ndjson', ...of('third')]);
+  assert.ok(read('kept.ndjson').split('\n').length > 20_000);
+  assert.equal(statSync(fileAt('kept.ndjson')).mode & 0o777, 0o600);
+});
+
+test('a file that cannot be read, and a report in the place of the file, are refused', async () => {
+  const unread = await place.svc(['document', 'import', '/proc/self/mem', ...of('bulk')]);
+  assert.equal(unread.code, 3, unread.err);
+  assert.match(unread.err, /\/proc\/self\/mem cannot be read \(EIO\)/);
+  writeFileSync(fileAt('same.ndjson'), '{}\n');
+  const same = await place.svc(['document', 'import', 'same.ndjson', '--report', './same.ndjson', ...of('bulk')]);
+  assert.equal(same.code, 2);
+  assert.match(same.err, /--report names the file that is imported/);
+  assert.equal(read('same.ndjson'), '{}\n');
 });
 
 test('a signal ends an import after the documents that it has read, and the command says how far it came', async () => {

@@ -1,7 +1,7 @@
-import { type Info, parse } from 'csv-parse';
 import { type Attribute, attributeTypes } from '#src/features/index.js';
 import { parseJson, printJson } from '#src/platform/json.js';
 import { usageError } from '../exit.js';
+import { csvRows } from './csv-rows.js';
 import type { DocumentRecord } from './record.js';
 
 /** Members of every document that a file keeps, and those that the new place decides. */
@@ -18,37 +18,18 @@ export async function* csvRecords(
   maxBytes: number,
 ): AsyncGenerator<DocumentRecord, void, undefined> {
   const byKey = new Map(attributes.map((attribute) => [attribute.key, attribute]));
-  const skipped: DocumentRecord[] = [];
-  const parser = parse({
-    bom: true,
-    cast: (cell, { quoting }) => (cell === '' && !quoting ? null : cell),
-    columns: (names: (string | null)[]) => columnsOf(names, byKey),
-    info: true,
-    max_record_size: maxBytes,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    on_skip: (error) => {
-      skipped.push({ line: Number(error?.lines ?? 0), bytes: 0, problem: error?.message ?? 'The line is no CSV.' });
-    },
-  });
-  const feeding = feed(chunks, parser);
-  let before = 0;
-  for await (const { record, info } of parser as AsyncIterable<{
-    record: Record<string, string | null>;
-    info: Info;
-  }>) {
-    yield* skipped.splice(0);
-    const value = Object.fromEntries(
-      Object.entries(record).flatMap(([name, cell]) => {
-        const found = cellValue(name, cell, byKey);
-        return found === undefined ? [] : [[name, found]];
-      }),
-    );
-    yield { line: info.lines, bytes: info.bytes - before, value };
-    before = info.bytes;
+  let columns: readonly string[] | undefined;
+  for await (const { line, bytes, cells, problem } of csvRows(chunks, maxBytes)) {
+    if (columns === undefined) {
+      if (cells === undefined) throw usageError(`The first line of the file cannot be read. ${problem}`, 'correct it');
+      columns = columnsOf(cells, byKey);
+      continue;
+    }
+    if (cells === undefined) yield { line, bytes, problem: problem ?? 'The line is no CSV.' };
+    else if (cells.length !== columns.length)
+      yield { line, bytes, problem: `The line has ${cells.length} cells, and the first line ${columns.length}.` };
+    else yield { line, bytes, value: documentOf(columns, cells, byKey) };
   }
-  yield* skipped.splice(0);
-  await feeding;
 }
 
 /** The first line of an export. */
@@ -68,7 +49,7 @@ function cellOf(value: unknown): string {
   return text === '' || /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function columnsOf(names: readonly (string | null)[], attributes: ReadonlyMap<string, Attribute>): string[] {
+function columnsOf(names: readonly (string | null)[], attributes: ReadonlyMap<string, Attribute>): readonly string[] {
   const columns = names.map((name) => name ?? '');
   const known = (name: string) => attributes.has(name) || [...kept, ...ignored].includes(name);
   const unknown = columns.find((name) => !known(name));
@@ -80,6 +61,19 @@ function columnsOf(names: readonly (string | null)[], attributes: ReadonlyMap<st
   if (new Set(columns).size < columns.length)
     throw usageError('The first line of the file names a column twice.', 'correct it');
   return columns;
+}
+
+function documentOf(
+  columns: readonly string[],
+  cells: readonly (string | null)[],
+  attributes: ReadonlyMap<string, Attribute>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    columns.flatMap((name, at) => {
+      const found = cellValue(name, cells[at] ?? null, attributes);
+      return found === undefined ? [] : [[name, found]];
+    }),
+  );
 }
 
 /** What a cell says; one that is no value of its attribute is left as it is, and refused as such. */
@@ -108,22 +102,5 @@ function json(cell: string): unknown {
     return parseJson(cell);
   } catch {
     return cell;
-  }
-}
-
-/** Hands on a file as fast as it is parsed; what fails on either side ends both. */
-async function feed(chunks: AsyncIterable<Buffer>, parser: ReturnType<typeof parse>): Promise<void> {
-  try {
-    for await (const chunk of chunks) {
-      if (parser.destroyed) return;
-      if (!parser.write(chunk))
-        await new Promise<void>((resolve) => {
-          parser.once('drain', resolve);
-          parser.once('close', resolve);
-        });
-    }
-    parser.end();
-  } catch (error) {
-    parser.destroy(error instanceof Error ? error : new Error('the file cannot be read'));
   }
 }

@@ -4,6 +4,7 @@ import { ndjsonRecords } from './ndjson.js';
 import type { DocumentRecord } from './record.js';
 
 export { csvHeader, csvLine } from './csv.js';
+export type { DocumentRecord } from './record.js';
 
 /** The forms of files of documents. */
 export const documentFormats = ['ndjson', 'csv'] as const;

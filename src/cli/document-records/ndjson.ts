@@ -1,5 +1,6 @@
 import { parseJson } from '#src/platform/json.js';
 import type { DocumentRecord } from './record.js';
+import { decodeUtf8 } from './utf8.js';
 
 const newline = 0x0a;
 
@@ -49,12 +50,8 @@ async function* linesOf(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncG
 }
 
 function parsed(bytes: Buffer): Pick<DocumentRecord, 'value' | 'problem'> {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes).trim();
-  } catch {
-    return { problem: 'The line is not UTF-8.' };
-  }
+  const text = decodeUtf8(bytes)?.trim();
+  if (text === undefined) return { problem: 'The line is not UTF-8.' };
   // An empty line is none.
   if (text === '') return {};
   try {

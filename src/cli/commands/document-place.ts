@@ -1,0 +1,32 @@
+import type { TransferPlace } from '#src/features/index.js';
+import type { ApplianceCall } from '../command.js';
+import { type DocumentFormat, documentFormats } from '../document-records/index.js';
+
+/** The flag of the collection. */
+export const collectionOption = {
+  flag: '--collection',
+  value: 'ID',
+  summary: 'the collection',
+  required: true,
+} as const;
+/** The flag of the form of the file. */
+export const formatOption = {
+  flag: '--format',
+  value: 'FORMAT',
+  summary: 'form of the file (default: csv where its name ends so, ndjson otherwise)',
+  choices: documentFormats,
+} as const;
+
+/** The collection that a command names. Throws Failure where there is none. */
+export async function transferPlace({ args, features, runtime }: ApplianceCall): Promise<TransferPlace> {
+  const project = await features.projects.get(runtime.db, args.required('--project'));
+  const place = { databaseId: args.required('--database'), collectionId: args.required('--collection') };
+  await features.databases.getCollection(runtime.db, { projectId: project.id, ...place });
+  return { project, ...place };
+}
+
+/** The form of a file, by the flag or its name. */
+export function formatOf({ args }: ApplianceCall, file: string): DocumentFormat {
+  const given = documentFormats.find((format) => format === args.text('--format'));
+  return given ?? (/\.csv$/i.test(file) ? 'csv' : 'ndjson');
+}

@@ -1,0 +1,105 @@
+import { decodeUtf8 } from './utf8.js';
+
+const [quote, comma, newline] = [0x22, 0x2c, 0x0a];
+
+/** A row of CSV: its cells, or what is wrong with it. */
+export interface CsvRow {
+  /** Of several lines the last. */
+  readonly line: number;
+  readonly bytes: number;
+  /** A cell without quotes that is empty is null. */
+  readonly cells?: readonly (string | null)[];
+  readonly problem?: string;
+}
+
+/** Where in a row a byte stands. */
+type State = 'begin of a cell' | 'in a cell' | 'in quotes' | 'after a quote';
+
+/**
+ * Reads rows as RFC 4180 has them; empty lines are none. A row that is wrong or too long costs itself only: the next one begins after it. Of a row
+ * beyond the length nothing is kept.
+ */
+export async function* csvRows(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+): AsyncGenerator<CsvRow, void, undefined> {
+  let pieces: Buffer[] = [];
+  let [line, opened, bytes] = [1, 1, 0];
+  let state: State = 'begin of a cell';
+  const add = (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes <= maxBytes) pieces.push(piece);
+    else pieces = [];
+  };
+  const take = (problem?: string): CsvRow => {
+    const tooLong = bytes > maxBytes ? `The line has more than ${maxBytes} bytes.` : undefined;
+    const wrong = problem ?? tooLong;
+    const row = { line, bytes, ...(wrong === undefined ? parsed(Buffer.concat(pieces)) : { problem: wrong }) };
+    pieces = [];
+    bytes = 0;
+    state = 'begin of a cell';
+    return row;
+  };
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at];
+      if (byte !== newline) {
+        if (state === 'begin of a cell') opened = line;
+        state = after(state, byte);
+        continue;
+      }
+      if (state !== 'in quotes') {
+        add(chunk.subarray(from, at));
+        from = at + 1;
+        const row = take();
+        if (!isEmpty(row)) yield row;
+      }
+      line += 1;
+    }
+    add(chunk.subarray(from));
+  }
+  if (state === 'in quotes')
+    yield take(`The quote that line ${opened} opens is not closed, so what follows it cannot be read.`);
+  else if (bytes > 0) {
+    const row = take();
+    if (!isEmpty(row)) yield row;
+  }
+}
+
+function after(state: State, byte: number | undefined): State {
+  if (state === 'in quotes') return byte === quote ? 'after a quote' : 'in quotes';
+  if (byte === comma) return 'begin of a cell';
+  return byte === quote && state !== 'in a cell' ? 'in quotes' : 'in a cell';
+}
+
+const isEmpty = ({ cells }: CsvRow) => cells?.length === 1 && cells[0] === null;
+
+/** The cells of a row whose quotes are closed. */
+function parsed(row: Buffer): Pick<CsvRow, 'cells' | 'problem'> {
+  const text = decodeUtf8(row)?.replace(/\r$/, '');
+  if (text === undefined) return { problem: 'The line is not UTF-8.' };
+  const cells: (string | null)[] = [];
+  for (let at = 0; ; at++) {
+    let end: number;
+    if (text[at] === '"') {
+      end = endOfQuotes(text, at + 1);
+      cells.push(text.slice(at + 1, end).replaceAll('""', '"'));
+      end += 1;
+      if (end < text.length && text[end] !== ',') return { problem: 'A closing quote has text after it.' };
+    } else {
+      const next = text.indexOf(',', at);
+      end = next < 0 ? text.length : next;
+      cells.push(end === at ? null : text.slice(at, end));
+    }
+    if (end >= text.length) return { cells };
+    at = end;
+  }
+}
+
+/** Where the quotes close: a quote that is not followed by another. */
+function endOfQuotes(text: string, from: number): number {
+  let end = text.indexOf('"', from);
+  while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
+  return end < 0 ? text.length : end;
+}
