@@ -5,7 +5,7 @@ import { errorCode } from '#src/platform/files.js';
 import { CommandError } from './exit.js';
 
 /** A file that a command writes. */
-export interface WrittenFile {
+interface WrittenFile {
   /** Waits where the disk is slower. Throws CommandError `file_not_written`. */
   append(text: string): Promise<void>;
   /** Everything is written: the file has its name now. Throws CommandError `file_not_written`. */

@@ -3,7 +3,7 @@ import { decodeUtf8 } from './utf8.js';
 const [quote, comma, newline] = [0x22, 0x2c, 0x0a];
 
 /** A row of CSV: its cells, or what is wrong with it. */
-export interface CsvRow {
+interface CsvRow {
   /** Of several lines the last. */
   readonly line: number;
   readonly bytes: number;
