@@ -27,10 +27,10 @@ const exportDocuments = command({
     const file = call.args.optionalArgument('FILE') ?? '-';
     const format = formatOf(call, file);
     const place = await transferPlace(call);
+    const ending = new AbortController();
+    if (file !== '-') endAtSignal(() => ending.abort());
     const target = file === '-' ? undefined : await writtenFile(file);
     const write = target?.append ?? writeOut;
-    const ending = new AbortController();
-    if (target !== undefined) endAtSignal(() => ending.abort());
     const progress = createProgress(output);
     let documents = 0;
     try {
