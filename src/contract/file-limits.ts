@@ -31,11 +31,18 @@ export const fileLimits = {
   uploadSeconds: 3600,
   slowBytes: 30_720,
   slowSeconds: 30,
-  /** Uploads that are not finished in a bucket, and after how long without a chunk one is given up. */
-  unfinished: 1000,
+  /**
+   * Uploads of a user or guest in a project that are not finished, and the part of `files.maxBytes` that they may have where there is more
+   * than one: a tenth.
+   */
+  unfinishedOfCreator: 100,
+  unfinishedPart: 10,
+  /** After how long without a chunk an upload is given up. */
   abandonedSeconds: 86_400,
   /** After how long an object that was begun to be written is no part of an upload any more. */
   writingSeconds: 7200,
+  /** Objects that each run of the job looks at, for those whose file is gone. */
+  lookedAt: 1000,
   /** Of a file. */
   tokens: 100,
 } as const;

@@ -11,6 +11,8 @@ export interface ChunkRange {
 export interface UploadedFile {
   /** As the client calls it, without directories. */
   readonly name: string;
+  /** The fields of the form that stand before it. */
+  readonly fields: Readonly<Record<string, unknown>>;
   /** Can be read once. Throws Failure where the rest does not arrive. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }

@@ -116,7 +116,7 @@ async function readForm<T>(
       // Its pace is watched while it is read; the fields before and after it have the time of any body.
       ownBodyTime(request);
       stream.once('close', () => endOwnBodyTime(request));
-      const taken = take({ name: fileName ?? '', bytes: paced(stream) });
+      const taken = take({ name: fileName ?? '', fields: { ...fields }, bytes: paced(stream) });
       current = { stream, taken };
       taken.catch(fail);
     });

@@ -72,8 +72,10 @@ test('the bytes of a file are read once for its digests, however often its last 
   const before = written();
   s3.intercept = (request, response) => {
     const { server } = request.socket as unknown as { readonly server: Server };
-    if (request.method === 'GET') held.push(() => server.emit('request', request, response));
-    return request.method === 'GET';
+    // Each repeated chunk is compared with the last part; the digests begin with the first.
+    const isFirstPart = request.method === 'GET' && /\.0(\?|$)/.test(request.url ?? '');
+    if (isFirstPart) held.push(() => server.emit('request', request, response));
+    return isFirstPart;
   };
   const sent = Array.from({ length: 10 }, () => uploadChunk(key, files, whole, 1, given));
   while (written() < before + sent.length || held.length === 0) await sleep(20);

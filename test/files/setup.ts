@@ -1,7 +1,11 @@
 // Buckets and uploads for tests, made as an application's backend and its SDKs make them.
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { aServerKey } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
-import type { Answer, Client } from '../harness/client.js';
+import { Answer, type Client } from '../harness/client.js';
+import { rowsOf } from '../harness/database.js';
 
 /** What a chunk has, but for the last. */
 export const chunkBytes = 5 * 1024 * 1024;
@@ -27,6 +31,22 @@ export async function aFileBackend(target: TestAppliance) {
       made += 1;
       (await key.post('/storage/buckets', { bucketId: `bucket-${made}`, name: 'Test', ...given })).expect(201);
       return `/storage/buckets/${given.bucketId ?? `bucket-${made}`}/files`;
+    },
+    /** Downloads a file. */
+    bytesOf: async (files: string, id: string): Promise<Buffer> => {
+      const headers = { 'X-Service-Project': target.project.id, 'X-Service-Key': secret };
+      const answer = await fetch(`${target.origin}/v1${files}/${id}/download`, { headers });
+      assert.equal(answer.status, 200);
+      return Buffer.from(await answer.arrayBuffer());
+    },
+    /** Deletes a bucket, the only one with files, and fails where the job then leaves a row or an object. */
+    nothingStays: async (files: string): Promise<void> => {
+      const { status } = await key.delete(files.replace('/files', ''));
+      assert.ok(status === 204 || status === 404, `the bucket is deleted: ${status}`);
+      await target.appliance.features.jobs.run('files.sweep');
+      assert.deepEqual(await rowsOf(target, 'files'), []);
+      assert.deepEqual(await rowsOf(target, 'file_objects'), []);
+      for await (const object of target.appliance.runtime.files.list('')) assert.fail(`${object.key} is left`);
     },
   };
 }
@@ -56,6 +76,14 @@ export async function formOf(
   return { bytes: new Uint8Array(await body.arrayBuffer()), type };
 }
 
+/** A chunk with the header that says where in the file it is. */
+function chunkOf(whole: Uint8Array, number: number) {
+  const start = number * chunkBytes;
+  const end = Math.min(start + chunkBytes, whole.length);
+  const range = { 'Content-Range': `bytes ${start}-${end - 1}/${whole.length}` };
+  return { bytes: whole.subarray(start, end), range };
+}
+
 /** Sends a chunk of a file as the SDKs do. */
 export function uploadChunk(
   client: Client,
@@ -64,10 +92,71 @@ export function uploadChunk(
   number: number,
   { headers = {}, ...given }: UploadGiven = {},
 ): Promise<Answer> {
-  const start = number * chunkBytes;
-  const end = Math.min(start + chunkBytes, whole.length);
-  const range = { 'Content-Range': `bytes ${start}-${end - 1}/${whole.length}` };
-  return upload(client, files, whole.subarray(start, end), { ...given, headers: { ...range, ...headers } });
+  const { bytes, range } = chunkOf(whole, number);
+  return upload(client, files, bytes, { ...given, headers: { ...range, ...headers } });
+}
+
+/** Sends a chunk but for its last bytes, which `finish` sends; returns when the server has begun to write it. */
+export async function beginChunk(
+  target: TestAppliance,
+  secret: string,
+  files: string,
+  whole: Uint8Array,
+  number: number,
+  { headers = {}, ...given }: UploadGiven = {},
+) {
+  const { bytes, range } = chunkOf(whole, number);
+  const form = await formOf(bytes, given);
+  const sent = request(`${target.origin}/v1${files}`, {
+    method: 'POST',
+    headers: {
+      'X-Service-Project': target.project.id,
+      'X-Service-Key': secret,
+      'Content-Type': form.type,
+      'Content-Length': form.bytes.length,
+      ...range,
+      ...headers,
+    },
+  });
+  const answer = new Promise<Answer>((resolve, reject) => {
+    sent.on('error', reject).on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
+      response.on('end', () => {
+        const got = new Headers(
+          Object.entries(response.headers).map(([name, value]): [string, string] => [name, `${value}`]),
+        );
+        resolve(
+          new Answer(
+            'a slow chunk',
+            { status: response.statusCode ?? 0, headers: got },
+            Buffer.concat(chunks).toString(),
+          ),
+        );
+      });
+    });
+  });
+  answer.catch(() => {});
+  const writing = async () => (await rowsOf(target, 'file_objects')).filter(({ state }) => state === 'writing').length;
+  const before = await writing();
+  sent.write(form.bytes.subarray(0, -500));
+  await until(async () => (await writing()) > before);
+  return {
+    finish: (): Promise<Answer> => {
+      sent.end(form.bytes.subarray(-500));
+      return answer;
+    },
+  };
+}
+
+/** Asks again until there is an answer. */
+export async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
+  for (let count = 0; count < 500; count++) {
+    const found = await ask();
+    if (found) return found;
+    await sleep(10);
+  }
+  throw new Error('it never came');
 }
 
 /** Bytes that repeat nowhere near, the same for the same seed. */

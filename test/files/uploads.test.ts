@@ -11,7 +11,7 @@ import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { recordedBy, rowsOf, runSql } from '../harness/database.js';
 import { changeSettings } from '../harness/project.js';
-import { aFileBackend, chunkBytes, someBytes, upload, uploadChunk } from './setup.js';
+import { aFileBackend, chunkBytes, someBytes, until, upload, uploadChunk } from './setup.js';
 
 const target = await startAppliance({ settings: { SVC_TRUSTED_PROXIES: '127.0.0.0/8' } });
 const { key, secret, bucket } = await aFileBackend(target);
@@ -280,14 +280,4 @@ async function aFileBackendOf(projectId: string) {
 
 async function* oneChunk(text: string) {
   yield Buffer.from(text);
-}
-
-/** Asks again until there is an answer. */
-async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
-  for (let count = 0; count < 500; count++) {
-    const found = await ask();
-    if (found) return found;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error('it never came');
 }

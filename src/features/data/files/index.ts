@@ -54,7 +54,7 @@ export function createFilesFeature(
   const { bucketOf, bucketIn } = reads;
   const files: Files = {
     ...reads,
-    ...createUploads(runtime, { buckets, statements, writer, reader, bucketOf, idempotency }),
+    ...createUploads(runtime, { buckets, statements, writer, reader, bucketOf, bucketIn, idempotency }),
     ...createWrites(runtime, { buckets, statements, bucketIn, idempotency }),
   };
   const { jobs, emptyProject, removeBytes } = createFileJobs(runtime, { buckets, bucketStore, statements, previews });

@@ -19,6 +19,8 @@ export interface ContentReader {
   open(project: Project, file: FileRow, start: number, end: number): Promise<Readable>;
   /** MD5 and SHA-256 of the whole file, as hex. */
   digestsOf(project: Project, file: FileRow): Promise<{ readonly md5: string; readonly sha256: string }>;
+  /** SHA-256 of a part of a file, as hex. */
+  digestOfPart(project: Project, file: FileRow, part: ObjectRow): Promise<string>;
 }
 
 /** Reads files from the objects that hold their parts, one after the other. */
@@ -117,6 +119,15 @@ export function createContentReader(
         throw await asFailure(error, file);
       }
       return { md5: md5.digest('hex'), sha256: sha256.digest('hex') };
+    },
+    digestOfPart: async (project, file, part) => {
+      const sha256 = createHash('sha256');
+      try {
+        for await (const chunk of await openPart(project, file, part, 0, part.size - 1)) sha256.update(chunk);
+      } catch (error) {
+        throw await asFailure(error, file);
+      }
+      return sha256.digest('hex');
     },
   };
 }

@@ -18,6 +18,9 @@ export interface WrittenPart {
   readonly md5: string;
   readonly sha256: string;
   readonly mimeType: string;
+  /** How it was written: compressed, encrypted. */
+  readonly gzip: boolean;
+  readonly encryption: boolean;
 }
 
 /** What is written. */
@@ -86,7 +89,7 @@ export function createContentWriter(
         const storedSize = await files.write(key, encode(inspected.bytes, { gzip, key: sealed }));
         const { size, md5, sha256, sample } = inspected.end();
         if (size === 0) throw new Failure('storage_file_empty');
-        return { key, size, storedSize, md5, sha256, mimeType: await mediaTypeOf(sample) };
+        return { key, size, storedSize, md5, sha256, mimeType: await mediaTypeOf(sample), gzip, encryption };
       } catch (error) {
         await discard(by, [key]);
         if (!(error instanceof FileStoreError)) throw error;
