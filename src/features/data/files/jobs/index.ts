@@ -1,13 +1,15 @@
 import { Failure } from '#src/contract/errors.js';
 import { fileLimits, jobLimits } from '#src/contract/limits.js';
+import type { Instant } from '#src/contract/shapes.js';
 import { instantOf } from '#src/platform/clock.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
 import type { BucketStore, Buckets } from '../../buckets/index.js';
 import type { Previews } from '../previews/index.js';
-import { type FileStatements, files as fileTable } from '../store.js';
+import { type FileRow, type FileStatements, files as fileTable } from '../store.js';
 
 type Deps = Pick<Runtime, 'db' | 'files' | 'clock' | 'random'>;
 
@@ -38,8 +40,9 @@ export function createFileJobs(
       isMore = await db.work(by, async (unit) => {
         const ids = (await unit.all(statements.some(key, jobLimits.batch))).map(({ id }) => String(id));
         if (ids.length === 0) return false;
-        await unit.run(statements.leaveObjects(key, ids, unit.now));
+        // The files first: this waits for chunks that are being added, whose objects are then left too.
         await unit.run(statements.removeSome(key, ids));
+        await unit.run(statements.leaveObjects(key, ids, unit.now));
         return true;
       });
   };
@@ -50,19 +53,32 @@ export function createFileJobs(
       await db.work(context(), (unit) => unit.run(bucketStore.remove(String(row.key))));
     }
   };
+  /** One that has got a chunk meanwhile stays. */
+  const giveUp = async (unit: Unit, { projectId, bucketKey, id }: FileRow, before: Instant): Promise<void> => {
+    await buckets.hold(unit, projectId);
+    const row = await unit.one(statements.lock(bucketKey, id));
+    const file = row && fileTable.decode(row);
+    if (file === undefined || file.completedAt !== null || file.updatedAt >= before) return;
+    await unit.run(statements.leaveObjects(bucketKey, [id], unit.now));
+    await unit.run(statements.remove(bucketKey, id));
+    await buckets.release(unit, projectId, bucketKey, { files: 1, bytes: file.sizeOriginal });
+  };
   const giveUpUploads = async (signal: AbortSignal): Promise<void> => {
     const before = ago(fileLimits.abandonedSeconds);
     for (let isMore = true; isMore && !signal.aborted; )
       isMore = await db.work(context(), async (unit) => {
         const rows = await unit.all(statements.abandoned(before, jobLimits.batch));
-        for (const row of rows) {
-          const { bucketKey, id, projectId, sizeOriginal } = fileTable.decode(row);
-          await unit.run(statements.leaveObjects(bucketKey, [id], unit.now));
-          await unit.run(statements.remove(bucketKey, id));
-          await buckets.release(unit, projectId, bucketKey, { files: 1, bytes: sizeOriginal });
-        }
+        for (const row of rows) await giveUp(unit, fileTable.decode(row), before);
         return rows.length === jobLimits.batch;
       });
+  };
+  let lookedUntil = '';
+  /** Leaves objects that are stored for a file that is gone; each run looks at some, and begins anew after the last. */
+  const leaveStrays = async (): Promise<void> => {
+    const rows = await db.all(statements.strays(lookedUntil, fileLimits.lookedAt));
+    lookedUntil = rows.length < fileLimits.lookedAt ? '' : String(rows.at(-1)?.key);
+    const keys = rows.filter(({ is_stray: isStray }) => Number(isStray) === 1).map(({ key }) => String(key));
+    if (keys.length > 0) await db.work(context(), (unit) => unit.run(statements.leaveStrays(keys, unit.now)));
   };
   const removeObjects = async (state: 'writing' | 'removed', signal: AbortSignal): Promise<void> => {
     const before = state === 'writing' ? ago(fileLimits.writingSeconds) : ago(0);
@@ -80,6 +96,7 @@ export function createFileJobs(
   const sweep: Job['run'] = async (signal) => {
     await removeBuckets(signal);
     await giveUpUploads(signal);
+    await leaveStrays();
     await removeObjects('writing', signal);
     await removeObjects('removed', signal);
   };
