@@ -7,6 +7,7 @@ import type { Project } from '#src/contract/project.js';
 import { FileStoreError, ObjectDamagedError, ObjectNotFoundError } from '#src/platform/file-store/index.js';
 import { errorCode } from '#src/platform/files.js';
 import type { Runtime } from '#src/platform/index.js';
+import { createNotice } from '#src/platform/notice.js';
 import { type FileRow, type FileStatements, fileObjects, type ObjectRow } from '../store.js';
 import { decode } from './encoding.js';
 
@@ -66,7 +67,11 @@ export function createContentReader(
       cause,
     });
   };
-  const logFailed = (code: string): void => log.error('files.read-failed', { code });
+  // A store that is away is told once, however many downloads it fails.
+  const notice = createNotice();
+  const logFailed = (code: string): void => {
+    if (notice.isNews(code)) log.error('files.read-failed', { code });
+  };
   const asFailure = async (error: unknown, file: FileRow): Promise<unknown> => {
     if (error instanceof ObjectNotFoundError) return missing(file, error);
     if (error instanceof ObjectDamagedError) return damaged(file, error);
@@ -102,6 +107,7 @@ export function createContentReader(
     open: async (project, file, start, end) => {
       try {
         const bytes = await iterate(project, file, start, end);
+        notice.over();
         return bytes instanceof Readable ? bytes : Readable.from(bytes, { objectMode: false });
       } catch (error) {
         throw await asFailure(error, file);

@@ -5,6 +5,7 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { mediaTypeOf, sampleBytes } from '#src/platform/media-type.js';
+import { createNotice } from '#src/platform/notice.js';
 import type { Bucket } from '../../buckets/index.js';
 import type { FileStatements } from '../store.js';
 import { encode } from './encoding.js';
@@ -50,6 +51,8 @@ export function createContentWriter(
     // Directories of a disk store stay small.
     return `${project.id}/${bucket.key}/${id.slice(-2)}/${id}.${number}`;
   };
+  // A store that is away or full is told once, however many uploads it fails.
+  const notices = { write: createNotice(), discard: createNotice() };
   const discard: ContentWriter['discard'] = async (by, keys) => {
     try {
       for (const key of keys) {
@@ -58,9 +61,11 @@ export function createContentWriter(
         if (!isLeft) continue;
         await files.remove(key);
         await db.work(by, (unit) => unit.run(statements.forget([key])));
+        notices.discard.over();
       }
     } catch (error) {
-      log.warn('files.discard-failed', { error: error instanceof Error ? error.name : typeof error });
+      const name = error instanceof Error ? error.name : typeof error;
+      if (notices.discard.isNews(name)) log.warn('files.discard-failed', { error: name });
     }
   };
   return {
@@ -87,13 +92,16 @@ export function createContentWriter(
       const started = clock.monotonic();
       try {
         const storedSize = await files.write(key, encode(inspected.bytes, { gzip, key: sealed }));
+        notices.write.over();
         const { size, md5, sha256, sample } = inspected.end();
         if (size === 0) throw new Failure('storage_file_empty');
         return { key, size, storedSize, md5, sha256, mimeType: await mediaTypeOf(sample), gzip, encryption };
       } catch (error) {
         await discard(by, [key]);
         if (!(error instanceof FileStoreError)) throw error;
-        log.error('files.write-failed', { code: error.code, milliseconds: Math.round(clock.monotonic() - started) });
+        const { code } = error;
+        const milliseconds = Math.round(clock.monotonic() - started);
+        if (notices.write.isNews(code)) log.error('files.write-failed', { code, milliseconds });
         throw new Failure('general_unavailable', { cause: error });
       }
     },
