@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import Scrypt from 'scrypt-kdf';
 import type { Clock } from './clock.js';
-import { parseForeign } from './foreign-hashes/hash.js';
+import { foreignKind, parseForeign } from './foreign-hashes/hash.js';
 import { lazy } from './lazy.js';
 import { addressKey } from './limiter.js';
 import type { Metrics } from './metrics.js';
@@ -43,10 +43,12 @@ export interface HashDescription {
 export interface Hashing {
   /** A self-describing hash of a password in NFC. */
   hash(password: string, address: string | null): Promise<string>;
-  /** Whether the password fits a hash of ours or a foreign one; with no hash at all it takes as long and is false. */
+  /** Whether the password fits a hash of ours or a foreign one; with no hash at all it is false, after the time of one made today. */
   verify(password: string, hash: string | null, address: string | null): Promise<boolean>;
   /** Whether a hash was made with other parameters than the current ones. */
   isOutdated(hash: string): boolean;
+  /** What the time of checking a password against a hash depends on: how it was made, without salt and key. */
+  kindOf(hash: string): string;
   /** What a hash is, in the words of those who would check passwords against it elsewhere. */
   describe(hash: string): HashDescription;
 }
@@ -75,37 +77,37 @@ export function createHashing(parameters: HashParameters, parallel: number, cloc
     return `scrypt:${Buffer.from(key).toString('base64')}`;
   };
   const check = async (password: string, hash: string): Promise<boolean> => {
+    const other = parseForeign(hash);
+    if (other !== undefined) return (await foreign.get())(password, other);
     if (hash.startsWith('$argon2id$')) return (await argon2.get()).verify(hash, password);
     const key = scryptKey(hash);
     return key !== undefined && Scrypt.viewParams(key).logN <= highestLogN && Scrypt.verify(key, password);
   };
   const inTurn = <T>(address: string | null, task: () => Promise<T>) => queue(addressKey(address ?? ''), task);
-  // What an unknown user's password is checked against: no password gives it, and checking takes what checking takes.
+  const isOutdated = (hash: string): boolean => {
+    if (parameters.algorithm === 'argon2id') {
+      const { memoryCost: m, timeCost: t, parallelism: p } = parameters.argon2id;
+      return !hash.startsWith(`$argon2id$v=19$m=${m},t=${t},p=${p}$`);
+    }
+    const key = scryptKey(hash);
+    if (key === undefined) return true;
+    const { logN, r, p } = Scrypt.viewParams(key);
+    return logN !== parameters.scrypt.logN || r !== parameters.scrypt.r || p !== parameters.scrypt.p;
+  };
+  // No password gives it, and checking one against it takes what checking takes.
   const decoy = makeDecoy(parameters);
   return {
     hash: (password, address) => inTurn(address, () => make(password)),
     verify: (password, hash, address) =>
       inTurn(address, async () => {
-        const other = hash === null ? undefined : parseForeign(hash);
-        if (hash !== null && other === undefined) return check(password, hash);
-        // Most foreign hashes are cheaper than ours; the time must not tell a guesser that there is one.
-        const [fits] = await Promise.all([
-          other === undefined ? false : (await foreign.get())(password, other),
-          check(password, decoy),
-        ]);
+        if (hash !== null && !isOutdated(hash)) return check(password, hash);
+        // What costs less than a hash of today takes as long: most foreign ones do, and the time must not tell that there is one.
+        const [fits] = await Promise.all([hash !== null && check(password, hash), check(password, decoy)]);
         return fits;
       }),
     describe,
-    isOutdated: (hash) => {
-      if (parameters.algorithm === 'argon2id') {
-        const { memoryCost: m, timeCost: t, parallelism: p } = parameters.argon2id;
-        return !hash.startsWith(`$argon2id$v=19$m=${m},t=${t},p=${p}$`);
-      }
-      const key = scryptKey(hash);
-      if (key === undefined) return true;
-      const { logN, r, p } = Scrypt.viewParams(key);
-      return logN !== parameters.scrypt.logN || r !== parameters.scrypt.r || p !== parameters.scrypt.p;
-    },
+    kindOf,
+    isOutdated,
   };
 }
 
@@ -123,6 +125,15 @@ function describe(stored: string): HashDescription {
   const { logN, r, p } = Scrypt.viewParams(key);
   const options = { type: 'scrypt', costCpu: 2 ** logN, costMemory: r, costParallel: p };
   return { hash: stored, algorithm: 'scrypt', options };
+}
+
+function kindOf(stored: string): string {
+  const foreign = parseForeign(stored);
+  if (foreign !== undefined) return foreignKind(foreign);
+  const key = scryptKey(stored);
+  if (key === undefined) return stored.split('$').slice(0, 4).join('$');
+  const { logN, r, p } = Scrypt.viewParams(key);
+  return ['scrypt', logN, r, p].join();
 }
 
 function scryptKey(hash: string): Uint8Array | undefined {

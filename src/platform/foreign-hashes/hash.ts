@@ -44,3 +44,22 @@ export function printForeign(hash: ForeignHash): string {
 export function parseForeign(stored: string): ForeignHash | undefined {
   return stored.startsWith(mark) ? JSON.parse(stored.slice(mark.length)) : undefined;
 }
+
+/** What the time of checking a password against a foreign hash depends on: how it was made, without salt and key. */
+export function foreignKind(foreign: ForeignHash): string {
+  const { algorithm, hash } = foreign;
+  switch (algorithm) {
+    case 'bcrypt':
+    case 'phpass':
+      // `$2b$12$`; `$P$B`, whose salt comes next.
+      return [algorithm, hash.slice(0, hash.startsWith('$2') ? 7 : 4)].join();
+    case 'argon2':
+      return [algorithm, ...hash.split('$').slice(1, 4)].join();
+    case 'scrypt':
+      return [algorithm, 'foreign', foreign.cpu, foreign.memory, foreign.parallel, foreign.length].join();
+    case 'sha':
+      return [algorithm, foreign.version].join();
+    default:
+      return algorithm;
+  }
+}

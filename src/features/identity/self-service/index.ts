@@ -41,7 +41,8 @@ export function createSelfService({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     const { project, actor, request } = call;
     const key = { account: proofKey(actor.id), address: request.ip };
     await limits.attempt(auditContextOf(call), 'login', key, async () => {
-      const { fits } = await users.verifyPassword(project, actor.account, password, request.ip);
+      const whose = { email: actor.account.email ?? '', user: actor.account };
+      const { fits } = await users.verifyPassword(project, whose, password, request.ip);
       if (!fits) throw new Failure('user_invalid_credentials');
       await db.work(auditContextOf(call), (unit) => limits.forgive(unit, 'login', key));
     });

@@ -70,7 +70,7 @@ export interface Users extends Passwords {
   remove(unit: Unit, projectId: string, id: string): Promise<void>;
 }
 
-type Deps = Pick<Runtime, 'db' | 'sql' | 'random' | 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>;
+type Deps = Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>;
 
 /** Creates the service of users. */
 export function createUsers(runtime: Deps, { lists, takenIds }: { lists: Lists; takenIds: TakenIds }): Users {
@@ -121,7 +121,7 @@ export function createUsers(runtime: Deps, { lists, takenIds }: { lists: Lists; 
   };
 
   return {
-    ...createPasswords(runtime),
+    ...createPasswords(runtime, store),
     find,
     findByEmail: (reader, projectId, email) => decoded(reader, store.findByEmail({ projectId, email })),
     findByPhone: (reader, projectId, phone) => decoded(reader, store.findByPhone({ projectId, phone })),

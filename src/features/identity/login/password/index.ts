@@ -45,7 +45,8 @@ function createPasswordLogin({ db }: Pick<Runtime, 'db'>, { users, sessions, lim
     const { project, request, body } = call;
     const { email, password } = body;
     const account = await users.findByEmail(db, project.id, email);
-    const { fits, outdated } = await users.verifyPassword(project, account, password, request.ip);
+    const whose = { email, user: account };
+    const { fits, outdated } = await users.verifyPassword(project, whose, password, request.ip);
     const rehashed = outdated && account ? await renewHash(project, account, password, request.ip) : undefined;
 
     return db.work(auditContextOf(call), async (unit) => {

@@ -5,8 +5,9 @@ import { misfitOf } from '#src/platform/foreign-hashes/bounds.js';
 import { type ForeignHash, printForeign } from '#src/platform/foreign-hashes/hash.js';
 import type { HashDescription } from '#src/platform/hashing.js';
 import type { Runtime } from '#src/platform/index.js';
-import { sealedPasswords } from '../store.js';
+import { sealedPasswords, type UserStore } from '../store.js';
 import { createPasswordPolicy, type PasswordPolicy } from './policy.js';
+import { createStandIns } from './stand-ins.js';
 
 type UserId = Pick<UserRecord, 'id'>;
 
@@ -22,10 +23,13 @@ export interface Passwords {
   adoptHash(project: Project, user: UserId, hash: ForeignHash): string;
   /** The hash of a user's password and how it was made; undefined where there is no password. */
   describePassword(project: Project, user: UserRecord): HashDescription | undefined;
-  /** Whether a password is the user's; takes the same time where there is no user or no password. Not inside a unit of work. */
+  /**
+   * Whether a password is that of the user with the e-mail address. Where there is no user or no password it takes the time that passwords of
+   * the project take. Not inside a unit of work.
+   */
   verifyPassword(
     project: Project,
-    user: UserRecord | undefined,
+    whose: { readonly email: string; readonly user: UserRecord | undefined },
     password: string,
     address: string | null,
   ): Promise<{ fits: boolean; outdated: boolean }>;
@@ -33,9 +37,11 @@ export interface Passwords {
 
 /** Creates the passwords service. */
 export function createPasswords(
-  runtime: Pick<Runtime, 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>,
+  runtime: Pick<Runtime, 'db' | 'clock' | 'hashing' | 'sealing' | 'config' | 'egress' | 'log'>,
+  store: UserStore,
 ): Passwords {
   const { hashing, sealing } = runtime;
+  const standIns = createStandIns(runtime, store);
   const aadOf = ({ id: row }: UserId) => ({ column: sealedPasswords, row });
   const seal = (project: Project, user: UserId, hash: string) =>
     sealing.seal(project.id, project.dataKey, aadOf(user), hash);
@@ -60,9 +66,11 @@ export function createPasswords(
       const hash = hashOf(project, user);
       return hash === null ? undefined : hashing.describe(hash);
     },
-    verifyPassword: async (project, user, password, address) => {
+    verifyPassword: async (project, { email, user }, password, address) => {
+      // Known addresses wait for it too.
+      const standIn = await standIns.of(project, email);
       const hash = user === undefined ? null : hashOf(project, user);
-      const fits = await hashing.verify(password, hash, address);
+      const fits = (await hashing.verify(password, hash ?? standIn, address)) && hash !== null;
       return { fits, outdated: fits && hash !== null && hashing.isOutdated(hash) };
     },
   };
