@@ -39,6 +39,8 @@ export interface Lie {
   readonly id?: string;
   /** Flips a bit of the signature. */
   readonly forged?: boolean;
+  /** The public key that it registers. */
+  readonly publicKey?: ReadonlyMap<number, number | Uint8Array>;
   readonly format?: string;
   /** The certificates of an attestation statement. */
   readonly certificates?: readonly Uint8Array[];
@@ -174,7 +176,9 @@ export class Authenticator {
       createHash('sha256').update(rpId).digest(),
       Buffer.from([flags.reduce((sum, [isSet, bit]) => (isSet ? sum | bit : sum), 0)]),
       counter,
-      ...(withCredential ? [Buffer.alloc(16), length, id, this.#key.cose] : []),
+      ...(withCredential
+        ? [Buffer.alloc(16), length, id, lie.publicKey ? encodeCbor(lie.publicKey) : this.#key.cose]
+        : []),
     ]);
   }
 }

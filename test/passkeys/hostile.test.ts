@@ -1,6 +1,6 @@
 // What no authenticator of ours has signed, or has signed for something else: refused, without a session and without a passkey.
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
 import { aLoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
@@ -51,6 +51,64 @@ for (const [name, lie] of Object.entries(lies)) {
     assert.equal((await client.get('/account/passkeys')).body.total, 0);
   });
 }
+
+const rsa = (alg: number, n: Uint8Array, e: Uint8Array) =>
+  new Map<number, number | Uint8Array>([
+    [1, 3],
+    [3, alg],
+    [-1, n],
+    [-2, e],
+  ]);
+const pair = (type: number, alg: number, curve: number, ...coordinates: Uint8Array[]) =>
+  new Map<number, number | Uint8Array>([
+    [1, type],
+    [3, alg],
+    [-1, curve],
+    ...coordinates.map((value, index): [number, Uint8Array] => [-2 - index, value]),
+  ]);
+/** A number of so many bits, odd. */
+const modulus = (bits: number) => {
+  const bytes = randomBytes(bits / 8);
+  bytes[0] = (bytes[0] ?? 0) | 0x80;
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) | 1;
+  return bytes;
+};
+const exponent = Buffer.from([1, 0, 1]);
+const unusable: Record<string, ReadonlyMap<number, number | Uint8Array>> = {
+  'ES256 without coordinates': pair(2, -7, 1),
+  'ES256 with one coordinate': pair(2, -7, 1, randomBytes(32)),
+  'ES256 with a point that is not on the curve': pair(2, -7, 1, Buffer.alloc(32, 1), Buffer.alloc(32, 2)),
+  'ES256 with short coordinates': pair(2, -7, 1, randomBytes(16), randomBytes(16)),
+  'ES256 on another curve': pair(2, -7, 2, randomBytes(48), randomBytes(48)),
+  'ES256 with an RSA key': rsa(-7, modulus(2048), exponent),
+  'EdDSA without a coordinate': pair(1, -8, 6),
+  'EdDSA on another curve': pair(1, -8, 4, randomBytes(32)),
+  'EdDSA with the type of another': pair(2, -8, 6, randomBytes(32), randomBytes(32)),
+  'RS256 with an elliptic curve': pair(2, -257, 1, randomBytes(32), randomBytes(32)),
+  'RS256 with 512 bits': rsa(-257, modulus(512), exponent),
+  'RS256 with 2040 bits': rsa(-257, modulus(2040), exponent),
+  'RS256 with the exponent 1': rsa(-257, modulus(2048), Buffer.from([1])),
+  'RS256 with an even exponent': rsa(-257, modulus(2048), Buffer.from([1, 0, 0])),
+  'RS256 without an exponent': rsa(-257, modulus(2048), Buffer.alloc(0)),
+  'RS256 without a modulus': rsa(-257, Buffer.alloc(0), exponent),
+};
+for (const [name, publicKey] of Object.entries(unusable)) {
+  test(`registration: ${name}`, async () => {
+    const { client } = await aLoggedInUser(target);
+    const { value, recorded } = await recordedBy(target, () => register(client, new Authenticator(), { publicKey }));
+    value.refused(401, wrong);
+    assert.deepEqual(recorded, refusedNothing);
+    assert.equal((await client.get('/account/passkeys')).body.total, 0);
+  });
+}
+
+test('registration: a public key that another made is one, of each algorithm', async () => {
+  const { client } = await aLoggedInUser(target);
+  const { x, y } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+  const bytes = (text = '') => Buffer.from(text, 'base64url');
+  for (const publicKey of [pair(2, -7, 1, bytes(x), bytes(y)), rsa(-257, modulus(2048), exponent)])
+    (await register(client, new Authenticator(), { publicKey })).expect(201);
+});
 
 const signedLies: Record<string, Lie> = {
   'a forged signature': { forged: true },

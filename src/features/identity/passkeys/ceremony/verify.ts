@@ -2,6 +2,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import { z } from 'zod';
 import type { Project } from '#src/contract/project.js';
 import { lazy } from '#src/platform/lazy.js';
+import { isUsableKey } from './public-key.js';
 import { algorithms, relyingPartyId } from './relying-party.js';
 import type { LoginResponse, RegistrationResponse } from './shapes.js';
 
@@ -94,7 +95,7 @@ export function createVerifier({ baseUrl, allowsOrigin }: Deps) {
       if (expected === undefined) return { refused: 'foreign origin' };
       // A package that cannot be loaded is the service's fault, not the response's.
       const { verifyRegistrationResponse } = await library.get();
-      await helpers.get();
+      const { decodeCredentialPublicKey } = await helpers.get();
       try {
         const attestationObject = await withoutStatement(given.response.attestationObject);
         const response: RegistrationResponseJSON = {
@@ -107,6 +108,7 @@ export function createVerifier({ baseUrl, allowsOrigin }: Deps) {
         if (!result.verified) return { refused: 'not verified' };
         const { credential, userVerified, credentialDeviceType } = result.registrationInfo;
         if (credential.id !== given.id) return { refused: 'another credential' };
+        if (!isUsableKey(decodeCredentialPublicKey(credential.publicKey))) return { refused: 'unusable key' };
         return {
           credentialId: credential.id,
           publicKey: Buffer.from(credential.publicKey).toString('base64url'),
