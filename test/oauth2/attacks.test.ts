@@ -127,6 +127,8 @@ const spoiled: readonly [string, number, string, () => void][] = [
   ['a foreign issuer', 401, 'user_oauth2_unauthorized', () => (fake.claims = { iss: 'https://evil.example' })],
   ['another audience', 401, 'user_oauth2_unauthorized', () => (fake.claims = { aud: 'another' })],
   ['another authorized party', 401, 'user_oauth2_unauthorized', () => (fake.claims = { aud: ['svc', 'b'], azp: 'b' })],
+  ['one audience, and another authorized party', 401, 'user_oauth2_unauthorized', () => (fake.claims = { azp: 'b' })],
+  ['an authorized party that is no text', 401, 'user_oauth2_unauthorized', () => (fake.claims = { azp: null })],
   ['an end in the past', 401, 'user_oauth2_unauthorized', () => (fake.claims = { exp: 1 })],
   ['no subject', 424, 'user_oauth2_provider_error', () => (fake.claims = { sub: undefined })],
   ['an empty subject', 400, 'user_missing_id', () => (fake.claims = { sub: '' })],

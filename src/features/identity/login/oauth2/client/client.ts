@@ -176,8 +176,10 @@ export function createOAuth2Client(runtime: Deps) {
         );
         keepKeys(prepared);
         const { access_token: accessToken } = answer;
+        const claims = isOidc ? answer.claims() : undefined;
+        demandOwnParty(claims, config);
         const raw = await row.profile({
-          claims: isOidc ? await claimsOf(prepared, accessToken, answer.claims()) : {},
+          claims: isOidc ? await claimsOf(prepared, accessToken, claims) : {},
           get: (address, headers) => getJson(loaded, client, accessToken, address, headers),
           returned: { user: returned.user },
           config,
@@ -230,6 +232,15 @@ async function discoveredClient(
   if (said !== issuer && !said.includes('{tenantid}')) throw new Failure('user_oauth2_provider_error');
   demandPage(client.serverMetadata().authorization_endpoint, allowInsecure);
   return client;
+}
+
+/**
+ * An ID token that names the party it was issued to must name this client (OpenID Connect Core §3.1.3.7); the library looks at it only where there
+ * are several audiences. Throws Failure `user_oauth2_unauthorized`.
+ */
+function demandOwnParty(claims: IDToken | undefined, { clientId }: OAuth2Config): void {
+  if (claims?.azp !== undefined && claims.azp !== clientId)
+    throw new Failure('user_oauth2_unauthorized', { cause: new Error('another authorized party') });
 }
 
 /** The browser is sent there, so it must be a page of the web. Throws Failure `user_oauth2_provider_error`. */
