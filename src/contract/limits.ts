@@ -15,6 +15,8 @@ export interface LimitClass {
   readonly key?: Rate;
   /** Per project, all callers together. */
   readonly project?: Rate;
+  /** Of those of the project, what calls may use that anyone can make; the rest is left to those who have proved who they are. */
+  readonly anyone?: Rate;
   readonly summary: string;
 }
 
@@ -51,8 +53,16 @@ export const limitClasses = {
     summary: 'Messages with codes and links, per recipient and per address that asks for them',
   },
   'send-daily': { account: { count: 10, seconds: 86_400 }, summary: 'Such messages to a recipient in a day' },
-  'send-mail': { project: { count: 1000, seconds: 3600 }, summary: 'Such mails of a project' },
-  'send-sms': { project: { count: 100, seconds: 3600 }, summary: 'Such SMS of a project' },
+  'send-mail': {
+    project: { count: 1000, seconds: 3600 },
+    anyone: { count: 800, seconds: 3600 },
+    summary: 'Such mails of a project; a part is kept for codes of the second factor',
+  },
+  'send-sms': {
+    project: { count: 100, seconds: 3600 },
+    anyone: { count: 80, seconds: 3600 },
+    summary: 'Such SMS of a project; a part is kept for codes of the second factor',
+  },
   ceremony: { address: { count: 60, seconds: 600 }, summary: 'Registrations and logins begun by passkey' },
   'external-start': { address: { count: 60, seconds: 600 }, summary: 'Logins begun at an identity provider' },
   'external-callback': {
@@ -219,6 +229,9 @@ export const freshLoginSeconds = 20 * 60;
 
 /** Wrong guesses after which a code is burned. */
 export const codeTries = 5;
+
+/** Of these, those that are left to the id under which the code was handed out: the user's own id is known to others. */
+export const codeTriesKept = 2;
 
 /** Seconds for which a login may lack its second factor, and a challenge may be answered. */
 export const pendingSeconds = { session: 600, challenge: 600 } as const;

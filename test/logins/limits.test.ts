@@ -1,7 +1,7 @@
 // How often codes are sent and secrets tried, with the product's own numbers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aServerKey } from '../harness/actors.js';
+import { aServerKey, aUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
 import { hour, minute } from '../harness/clock.js';
@@ -47,6 +47,20 @@ for (const way of sentLogins) {
     (await ask(client, way, aContact(way.channel))).expect(201);
   });
 }
+
+test('a link for a new password is sent however many codes strangers have sent to the address, three in a quarter of an hour', async () => {
+  const [, code] = sentLogins;
+  assert.ok(code);
+  target.clock.advance(hour);
+  const { email } = await aUser(target);
+  assert.deepEqual(await statuses(4, () => ask(stranger(), code, email)), [...times(3, 201), 429]);
+  const recover = () => stranger().post('/account/recovery', { email, url: 'http://localhost:3000/reset' });
+  assert.deepEqual(await statuses(4, recover), [...times(3, 201), 429]);
+  // Those of the owner leave the codes alone in turn.
+  target.clock.advance(15 * minute);
+  assert.deepEqual(await statuses(4, recover), [...times(3, 201), 429]);
+  (await ask(stranger(), code, email)).expect(201);
+});
 
 test('thirty wrong secrets from one address in a quarter of an hour, and every right one is given back', async () => {
   const [, code] = sentLogins;

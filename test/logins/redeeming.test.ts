@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOneTimeSecrets } from '#src/features/identity/one-time-secrets/index.js';
-import { aUser } from '../harness/actors.js';
+import { aServerKey, aUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { recordedBy, rowsOf } from '../harness/database.js';
@@ -38,6 +38,57 @@ for (const way of [emailCode, phoneCode]) {
     }
   });
 }
+
+for (const way of [emailCode, phoneCode]) {
+  test(`${way.name}: guesses under the id of the user leave two tries of a code that was handed out under another id`, async () => {
+    const contact = aContact(way.channel);
+    const { userId } = (await guest.post(redeemPath, await askAndRead(target, way, contact))).expect(201).body;
+    const given = await askAndRead(target, way, contact, { userId });
+    assert.notEqual(given.userId, userId);
+    const wrong = wrongSecret(given.secret);
+    for (let guess = 0; guess < 6; guess++)
+      (await guest.post(redeemPath, { userId, secret: wrong })).refused(401, token);
+    // Nor does the right one count under it: it would be a further try.
+    (await guest.post(redeemPath, { userId, secret: given.secret })).refused(401, token);
+    assert.equal(await triesLeft(contact), 2);
+    (await guest.post(redeemPath, { ...given, secret: wrong })).refused(401, token);
+    (await guest.post(redeemPath, given)).expect(201);
+  });
+
+  test(`${way.name}: there are five guesses under both ids together`, async () => {
+    const contact = aContact(way.channel);
+    const { userId } = (await guest.post(redeemPath, await askAndRead(target, way, contact))).expect(201).body;
+    const given = await askAndRead(target, way, contact, { userId });
+    const secret = wrongSecret(given.secret);
+    for (const id of [userId, userId, userId, given.userId, given.userId])
+      (await guest.post(redeemPath, { userId: id, secret })).refused(401, token);
+    for (const id of [userId, given.userId])
+      (await guest.post(redeemPath, { userId: id, secret: given.secret })).refused(401, token);
+  });
+
+  test(`${way.name}: a code that a server key asked for is good for the id of the user, with five tries`, async () => {
+    const contact = aContact(way.channel);
+    const { userId } = (await guest.post(redeemPath, await askAndRead(target, way, contact))).expect(201).body;
+    const { client: key } = await aServerKey(target);
+    for (const wrong of [4, 5]) {
+      const asked = (await ask(key, way, contact)).expect(201);
+      assert.equal(asked.body.userId, userId);
+      const secret = asked.string('secret');
+      for (let guess = 0; guess < wrong; guess++)
+        (await guest.post(redeemPath, { userId, secret: wrongSecret(secret) })).refused(401, token);
+      const answer = await guest.post(redeemPath, { userId, secret });
+      if (wrong === 4) answer.expect(201);
+      else answer.refused(401, token);
+    }
+  });
+}
+
+test('a link is good under the id of the user too', async () => {
+  const contact = aContact('email');
+  const { userId } = (await guest.post(redeemPath, await askAndRead(target, magicLink, contact))).expect(201).body;
+  const { secret } = await askAndRead(target, magicLink, contact);
+  (await guest.post(redeemPath, { userId, secret })).expect(201);
+});
 
 for (const way of sentLogins) {
   test(`${way.name}: it is good until the last second of its life`, async () => {

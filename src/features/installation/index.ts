@@ -8,7 +8,14 @@ import { createProjectsFeature } from './projects/index.js';
 export type { Courier, MessageName, MessageVariables } from './courier/index.js';
 export type { Idempotency } from './idempotency/index.js';
 export { createJobsFeature } from './jobs/index.js';
-export { type Limits, proofKey } from './limits/index.js';
+export {
+  accountExistsKey,
+  invitedKey,
+  keysOfUser,
+  type Limits,
+  proofKey,
+  recoveryKey,
+} from './limits/index.js';
 export type { Projects, ServerKeys } from './projects/index.js';
 
 /** Columns of this wing that hold sealed values. */

@@ -6,7 +6,7 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { PersonErasure } from '../../events/index.js';
-import { type Courier, type Idempotency, type Limits, proofKey } from '../../installation/index.js';
+import { type Courier, type Idempotency, keysOfUser, type Limits } from '../../installation/index.js';
 import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import type { TakenIds } from '../taken-ids/index.js';
 import type { UserChanges, Users } from '../users/index.js';
@@ -136,7 +136,7 @@ export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>,
         await deps.withdrawAll(unit, project.id, contacts);
         for (const recipient of contacts) await secrets.void(unit, project, 'every', { recipient });
         await deps.idempotency.forgetUser(unit, project.id, userId);
-        await limits.forget(unit, project.id, [...contacts, proofKey(userId), userId], addresses);
+        await limits.forget(unit, project.id, keysOfUser(userId, contacts), addresses);
         const user = await users.lockById(unit, project.id, userId);
         if (user !== undefined) await userChanges.remove(unit, project, user);
         unit.record('accountErased', { resource: `users/${userId}`, payload: { userId } });

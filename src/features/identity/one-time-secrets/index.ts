@@ -1,4 +1,4 @@
-import { codeTries } from '#src/contract/limits.js';
+import { codeTries, codeTriesKept } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
@@ -46,6 +46,11 @@ interface Presented {
 /** Shorter ones could be guessed, so their tries are counted. */
 const safeLength = 32;
 
+/** The tries that are not for who names the user by this id: others know the user's own, and must not burn a code that went out under another one. */
+function triesKeptFrom(userId: string, { alias }: Pick<SecretRow, 'alias'>): number {
+  return alias === userId ? 0 : codeTriesKept;
+}
+
 /** Codes and links that count once: bound to user, purpose, project and the request that asked for them; wrong guesses burn short ones. */
 export function createOneTimeSecrets({
   db,
@@ -62,8 +67,11 @@ export function createOneTimeSecrets({
     if (form === 'code') return random.digits(6);
     return form === 'link' ? random.secret() : random.text(form.length);
   };
+  /** What may still be redeemed, and has a try left for who names the user by this id. */
   const openOf = async (reader: Reader, project: Project, { purposes, userId }: Presented, now: Instant) =>
-    (await reader.all(store.open(project.id, purposes, userId, now))).map((row) => oneTimeSecrets.decode(row));
+    (await reader.all(store.open(project.id, purposes, userId, now)))
+      .map((row) => oneTimeSecrets.decode(row))
+      .filter((row) => row.triesLeft === null || row.triesLeft > triesKeptFrom(userId, row));
   const prune: Job = {
     name: 'secrets.prune',
     schedule: '0 20 * * * *',
@@ -108,9 +116,10 @@ export function createOneTimeSecrets({
      */
     redeem: async (unit: Unit, project: Project, presented: Presented): Promise<Redeemed | undefined> => {
       const { secret } = presented;
-      for (const { id, length } of await openOf(unit, project, presented, unit.now)) {
+      for (const open of await openOf(unit, project, presented, unit.now)) {
+        const { id, length } = open;
         if (length !== secret.length) continue;
-        const taken = await unit.one(store.takeTry(id, unit.now));
+        const taken = await unit.one(store.takeTry(id, triesKeptFrom(presented.userId, open), unit.now));
         const row = taken && oneTimeSecrets.decode(taken);
         if (row === undefined || !equalDigests(digestOf(row, secret), row.digest)) continue;
         await unit.run(store.use(id, unit.now));

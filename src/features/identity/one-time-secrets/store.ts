@@ -50,15 +50,18 @@ export function createSecretStore(sql: Sql) {
           .limit(20)
           .select(oneTimeSecrets.select(sql)),
       ),
-    /** Takes one try, before anything is compared; returns the row exactly when there was one left. Others wait for the row until the unit ends. */
-    takeTry: (id: string, now: Instant): Query =>
+    /**
+     * Takes one try, before anything is compared; returns the row exactly when there was one left beyond those that are kept. Others wait for the
+     * row until the unit ends.
+     */
+    takeTry: (id: string, kept: number, now: Instant): Query =>
       sql.compile(
         knex(name)
           .where({ id })
           .whereNull('used_at')
           .where('expire', '>', now)
           .where('created_at', '<=', latest(now))
-          .where((either) => either.whereNull('tries_left').orWhere('tries_left', '>', 0))
+          .where((either) => either.whereNull('tries_left').orWhere('tries_left', '>', kept))
           .update({ tries_left: knex.raw('tries_left - 1') })
           .returning(oneTimeSecrets.select(sql)),
       ),

@@ -5,7 +5,7 @@ import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Courier, Limits } from '../../installation/index.js';
+import { type Courier, type Limits, recoveryKey } from '../../installation/index.js';
 import type { Claims } from '../claims/index.js';
 import { type Issued, type OneTimeSecrets, type Redeemed, redemptionLink } from '../one-time-secrets/index.js';
 import type { UserChanges, Users } from '../users/index.js';
@@ -46,7 +46,7 @@ export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: Reco
     ): Promise<Issued> => {
       const { email, page } = options;
       const account = await users.lockByContact(unit, project.id, 'email', email);
-      await limits.demandSend(unit, 'mail', email);
+      await limits.demandSend(unit, 'mail', recoveryKey(email));
       const userId = account?.id ?? null;
       const made = random.id();
       const alias = options.actor.kind === 'key' ? (userId ?? made) : made;

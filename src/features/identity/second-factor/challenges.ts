@@ -77,7 +77,7 @@ export function createChallenges({ sql, random, config }: Pick<Runtime, 'sql' | 
   ): Promise<void> => {
     const recipient = recipientOf(account, factor);
     await limits.demand(unit, 'send', { address: request.ip });
-    await limits.demandSend(unit, factor === 'email' ? 'mail' : 'sms', recipient);
+    await limits.demandChallenge(unit, factor === 'email' ? 'mail' : 'sms', account.id);
     const { secret: code } = await secrets.issue(unit, project, {
       purpose: purposes[factor],
       subject: account.id,

@@ -7,7 +7,7 @@ import { createCounting, type LimitCounting } from './service.js';
 import { createLimitStore } from './store.js';
 
 export type { LimitCounter, LimitSelection } from './overview.js';
-export { proofKey } from './rates.js';
+export { accountExistsKey, invitedKey, keysOfUser, proofKey, recoveryKey } from './rates.js';
 
 /** The limits service. */
 export interface Limits extends LimitCounting, LimitOverview {

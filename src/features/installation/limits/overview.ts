@@ -1,8 +1,15 @@
-import { countedInMemory, jobLimits, type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
+import {
+  countedInMemory,
+  jobLimits,
+  type LimitClass,
+  type LimitName,
+  limitClasses,
+  type Rate,
+} from '#src/contract/limits.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { addressKey } from '#src/platform/limiter.js';
-import { proofKey, type Rates, windowOf } from './rates.js';
+import { keysOfUser, type Rates, windowOf } from './rates.js';
 import { arrivalAt, type LimitStore, limitCounters, type StoredSelection } from './store.js';
 
 /** A counter in use, as `svc limits show` prints it. */
@@ -46,9 +53,9 @@ export interface LimitOverview {
 
 /** Creates the overview of limits. */
 export function createOverview(
-  { db, clock, config }: Pick<Runtime, 'db' | 'clock' | 'config'>,
+  { db, clock }: Pick<Runtime, 'db' | 'clock'>,
   store: LimitStore,
-  { rateOfRow }: Rates,
+  { rateOf, rateOfRow }: Rates,
 ): LimitOverview {
   return {
     rates: () =>
@@ -57,7 +64,7 @@ export function createOverview(
           class: name,
           kind,
           summary,
-          ...(config.rateLimits[name as LimitName] ?? rate),
+          ...(rateOf(name as LimitName, kind as keyof Omit<LimitClass, 'summary'>) ?? rate),
           counted: countedInMemory.has(name) ? 'in the memory of each server process' : 'in the database',
         })),
       ),
@@ -103,6 +110,5 @@ function stored({ projectId, address, user }: LimitSelection): StoredSelection {
   if (user === undefined) return { projectId };
   // Logins count by the address that was given; guesses of the current password, or of a second factor, by the user.
   const { id, email } = user;
-  const keys = [...(email ? [email.toLowerCase()] : []), ...(id === undefined ? [] : [proofKey(id)])];
-  return { projectId, kind: 'account', keys };
+  return { projectId, kind: 'account', keys: keysOfUser(id, email ? [email.toLowerCase()] : []) };
 }

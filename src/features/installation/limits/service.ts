@@ -4,7 +4,7 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { advance, type LimitState } from '#src/platform/limiter.js';
-import { counterKey, type LimitKind, limitKinds, type Rates, windowOf } from './rates.js';
+import { challengeKey, counterKey, type LimitKind, limitKinds, type Rates, windowOf } from './rates.js';
 import { createRefunds } from './refunds.js';
 import { arrivalAt, type LimitStore, limitCounters } from './store.js';
 
@@ -12,6 +12,7 @@ import { arrivalAt, type LimitStore, limitCounters } from './store.js';
 interface LimitKeys {
   readonly account?: string;
   readonly address?: string;
+  readonly anyone?: string;
   readonly project?: string;
 }
 
@@ -31,10 +32,15 @@ export interface LimitCounting {
   /** The same for a caller that goes on without what is limited: false when one of them is exhausted. */
   allows(unit: Unit, name: LimitName, keys: LimitKeys): Promise<boolean>;
   /**
-   * Counts a message with a code or a link: per recipient, in the short and in the long run, and for the project. The address that asks is
-   * counted by the operation's own class. Refuses with 429.
+   * Counts a message with a code or a link that anyone can ask for: per recipient, in the short and in the long run, and for the project. The
+   * address that asks is counted by the operation's own class. Refuses with 429.
    */
   demandSend(unit: Unit, channel: 'mail' | 'sms', recipient: string): Promise<void>;
+  /**
+   * Counts a code of the second factor, for a user who has given another factor: per user, likewise, and for the project. What strangers have sent,
+   * to the user or to others, leaves room for it. Refuses with 429.
+   */
+  demandChallenge(unit: Unit, channel: 'mail' | 'sms', userId: string): Promise<void>;
   /** The call turned out to be honest: an account's counter starts anew, an address gets its try back. */
   forgive(unit: Unit, name: LimitName, keys: { account?: string; address?: string }): Promise<void>;
 }
@@ -85,6 +91,11 @@ export function createCounting(
     if (exhausted !== undefined) throw unit.refuse('general_rate_limit_exceeded', { retryAfter: exhausted.retryAfter });
   };
 
+  const demandTo = async (unit: Unit, account: string): Promise<void> => {
+    await demand(unit, 'send', { account });
+    await demand(unit, 'send-daily', { account });
+  };
+
   const giveBack: LimitCounting['giveBack'] = (by, name, keys, reason) => {
     if (isOff(name)) return Promise.resolve();
     const counted = limitKinds.flatMap((kind) => {
@@ -111,8 +122,11 @@ export function createCounting(
     demand,
     allows: async (unit, name, keys) => (await takeAll(unit, name, keys)) === undefined,
     demandSend: async (unit, channel, recipient) => {
-      await demand(unit, 'send', { account: recipient });
-      await demand(unit, 'send-daily', { account: recipient });
+      await demandTo(unit, recipient);
+      await demand(unit, `send-${channel}`, { anyone: everybody, project: everybody });
+    },
+    demandChallenge: async (unit, channel, userId) => {
+      await demandTo(unit, challengeKey(userId, channel));
       await demand(unit, `send-${channel}`, { project: everybody });
     },
     forgive: async (unit, name, { account, address }) => {

@@ -5,7 +5,7 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { digest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Courier, Limits } from '../../../installation/index.js';
+import { type Courier, invitedKey, type Limits } from '../../../installation/index.js';
 import { linkTo } from '../../one-time-secrets/index.js';
 import type { TakenIds } from '../../taken-ids/index.js';
 import type { Users } from '../../users/index.js';
@@ -150,7 +150,7 @@ export function createInvitations({ random }: Pick<Runtime, 'random'>, deps: Dep
       const recipient = existing === undefined ? invitation.email : existing.email;
       if (!recipient) throw new Failure(...unreachable);
       // A count by address that an invitation by id had moved would tell whose address it is.
-      const countedFor = invitation.userId === undefined ? recipient : `invited:${invitation.userId}`;
+      const countedFor = invitation.userId === undefined ? recipient : invitedKey(invitation.userId);
       await limits.demandSend(unit, 'mail', countedFor);
       // The place that the user's id leads to would tell whose the address is.
       const place = invitation.userId === undefined ? await placeOfAddress(unit, project, team, recipient) : ofUser;

@@ -5,7 +5,7 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { ForeignHash } from '#src/platform/foreign-hashes/hash.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Courier, Limits } from '../../../installation/index.js';
+import { accountExistsKey, type Courier, type Limits } from '../../../installation/index.js';
 import { type NewUser, newUser } from '../record.js';
 import type { Users } from '../service.js';
 
@@ -68,11 +68,11 @@ export function createSignUps(
   const tellHolder = async (unit: Unit, project: Project, holder: UserRecord, locale: string | null): Promise<void> => {
     const { id: userId, email, name } = holder;
     if (email === null) return;
-    const key = `account-exists:${email}`;
+    const key = accountExistsKey(email);
     const isAllowed =
       (await limits.allows(unit, 'send', { account: key })) &&
       (await limits.allows(unit, 'send-daily', { account: key })) &&
-      (await limits.allows(unit, 'send-mail', { project: '' }));
+      (await limits.allows(unit, 'send-mail', { anyone: '', project: '' }));
     if (!isAllowed) return;
     const to = { to: email, userId, name, locale: holder.locale ?? locale };
     courier.send(unit, project, { message: 'account-exists', ...to, variables: {} });
