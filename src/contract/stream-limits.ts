@@ -16,8 +16,15 @@ export const feedLimits = {
   heartbeatMs: 15_000,
   /** What a stream sends before its reader has read on; one event may be larger. */
   streamBytes: 131_072,
-  /** How long a reader may leave unread what was sent. */
+  /** How long a reader may take nothing of what was sent, and the parts in which a long text is sent. */
   stallMs: 30_000,
+  partBytes: 65_536,
+  /** Large events that streams have in memory: so many of the largest size, of these for a user or server key, and how long a stream waits. */
+  manyAtOnce: 4,
+  manyOfAccount: 1,
+  waitMs: 60_000,
+  /** A stream that takes longer for a large event is cut off while others wait, the slowest first. */
+  giveWayMs: 5000,
 } as const;
 
 /** Sockets of clients; how many there may be are settings. */
@@ -46,12 +53,17 @@ export const realtimeLimits = {
   subscriptionBytes: 131_072,
   subscriptionBytesOfAddress: 16_777_216,
   subscriptionBytesTogether: 67_108_864,
-  /** What may wait to be read by a client before it is cut off. */
+  /** What may wait to be read by a client, beside a long message that it is reading, before it is cut off. */
   bufferedBytes: 1_048_576,
   /** What may wait for all of them together; beyond it those for which most waits are cut off. */
   bufferedTogether: 67_108_864,
   /** Events that are read together. */
   page: 200,
+  /** Pages of events in memory: so many of the largest size, of these for a project, how long one waits, and when a failed read comes again. */
+  manyAtOnce: 2,
+  manyOfAccount: 1,
+  waitMs: 60_000,
+  retryMs: 1000,
   /** Steps of telling sockets of events before other requests are served: a channel or condition is one, a message so many. */
   stepsTogether: 200_000,
   stepsOfMessage: 100,
@@ -65,4 +77,6 @@ export const realtimeLimits = {
   /** How often a client is asked whether it is there, and how long a closed connection may take to end. */
   pingMs: 30_000,
   closeMs: 1000,
+  /** The fragments in which a long message is sent, so that pings come between. */
+  fragmentBytes: 65_536,
 } as const;

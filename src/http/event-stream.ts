@@ -12,17 +12,47 @@ export function acceptsEventStream({ req }: RequestContext): boolean {
   return /(?:^|,)\s*text\/event-stream\s*(?:[;,]|$)/i.test(req.headers.accept ?? '');
 }
 
-/** Writes streams of server-sent events. A client that does not read in time is cut off; it goes on at the last id that it has. */
+/** The end of a response that a stream writes to. */
+class ResponseSink implements StreamSink {
+  readonly signal: AbortSignal;
+  readonly #response: ServerResponse;
+  #taken = 0;
+  #isWriting = false;
+  #isIdle = true;
+
+  constructor(response: ServerResponse, signal: AbortSignal) {
+    this.#response = response;
+    this.signal = signal;
+  }
+
+  async write(text: string): Promise<void> {
+    this.#isWriting = true;
+    for (const part of partsOf(text)) {
+      if (this.signal.aborted) break;
+      if (!this.#response.write(part)) await drained(this.#response, this.signal);
+      this.#taken += part.length;
+    }
+    this.#isWriting = false;
+    this.#isIdle = false;
+  }
+
+  taken(): number {
+    return this.#taken;
+  }
+
+  cut(): void {
+    this.#response.destroy();
+  }
+
+  /** Sends a comment where nothing was sent since the last time. */
+  beat(): void {
+    if (this.#isIdle && !this.#isWriting) this.#response.write(heartbeat);
+    this.#isIdle = true;
+  }
+}
+
+/** Writes streams of server-sent events. A client that reads nothing for some time is cut off; it goes on at the last id that it has. */
 export function createEventStreamWriter({ log }: Pick<Runtime, 'log'>) {
-  const sinkOf = (response: ServerResponse, signal: AbortSignal, wrote: () => void): StreamSink => ({
-    signal,
-    write: async (text) => {
-      if (signal.aborted) return;
-      wrote();
-      if (response.write(text)) return;
-      await drained(response, signal);
-    },
-  });
   return (context: RequestContext, stream: EventStream): void => {
     const { ctx, requestId } = context;
     const { res: response } = ctx;
@@ -30,14 +60,8 @@ export function createEventStreamWriter({ log }: Pick<Runtime, 'log'>) {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
     if (ctx.method === 'HEAD') gone.abort();
-    let isIdle = true;
-    const timer = setInterval(() => {
-      if (isIdle && !response.writableNeedDrain) response.write(heartbeat);
-      isIdle = true;
-    }, feedLimits.heartbeatMs).unref();
-    const sink = sinkOf(response, gone.signal, () => {
-      isIdle = false;
-    });
+    const sink = new ResponseSink(response, gone.signal);
+    const timer = setInterval(() => sink.beat(), feedLimits.heartbeatMs).unref();
     stream
       .run(sink)
       .catch((error: unknown) =>
@@ -48,6 +72,16 @@ export function createEventStreamWriter({ log }: Pick<Runtime, 'log'>) {
         response.end();
       });
   };
+}
+
+/** A long text in parts, so that it is seen how far a slow client has read. */
+function* partsOf(text: string): Generator<string | Buffer> {
+  if (text.length <= feedLimits.partBytes) {
+    yield text;
+    return;
+  }
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += feedLimits.partBytes) yield bytes.subarray(at, at + feedLimits.partBytes);
 }
 
 /** Resolves when the client has read on; cuts the connection where it does not in time. */

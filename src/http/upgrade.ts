@@ -15,6 +15,7 @@ import type { Origins } from './origins.js';
 import { realtimePath } from './paths.js';
 import { type AppState, createRequestContext, type Middleware, type RequestContext } from './request-context.js';
 import { createHeadRules } from './request-head.js';
+import { SocketConnection } from './socket-connection.js';
 
 interface Deps {
   readonly app: Koa<AppState>;
@@ -76,7 +77,9 @@ export function createUpgrade(
     connection.close(code, message);
   };
   const open = async (ws: WebSocket, context: RequestContext): Promise<void> => {
-    const connection = connectionOf(ws);
+    const onSign = () => noteSign(ws);
+    const connection = new SocketConnection(ws, onSign);
+    ws.on('pong', onSign);
     let closedWith: number | undefined;
     let client: Awaited<ReturnType<typeof realtime.connect>> | undefined;
     ws.on('error', () => {});
@@ -113,7 +116,7 @@ export function createUpgrade(
     });
     answerError(socket, problem, runtime.random.id());
   });
-  beatOften(wss);
+  const noteSign = beatOften(wss);
 
   return (server, request, socket, head) => {
     const path = (request.url ?? '').split('?')[0];
@@ -139,41 +142,23 @@ const notForKeys = [
   { message: 'Sockets are for users and guests. With a server key, read GET /v1/events as server-sent events.' },
 ] as const;
 
-function connectionOf(ws: WebSocket): Connection {
-  return {
-    send: (message) => {
-      const parts = typeof message === 'object' && 'head' in message ? [message.head, message.tail] : [message];
-      parts.forEach((part, at) => {
-        ws.send(part, { binary: false, fin: at === parts.length - 1 });
-      });
-    },
-    buffered: () => ws.bufferedAmount,
-    close: (code, reason) => {
-      ws.close(code, reason.slice(0, 100));
-      // A client that answers nothing, or reads nothing, is cut off.
-      setTimeout(() => ws.terminate(), realtimeLimits.closeMs).unref();
-    },
-    drop: () => ws.terminate(),
-  };
-}
-
 function textOf(data: RawData): string {
   return Buffer.isBuffer(data) ? data.toString() : Array.isArray(data) ? Buffer.concat(data).toString() : '';
 }
 
-/** Asks clients whether they are there, and cuts off those that have not answered the last time. */
-function beatOften(wss: WebSocketServer): void {
+/** Asks clients whether they are there, and cuts off those that gave no sign since the last time. Returns what takes note of a sign. */
+function beatOften(wss: WebSocketServer): (ws: WebSocket) => void {
   const silent = new WeakSet<WebSocket>();
   setInterval(() => {
     for (const ws of wss.clients) {
       if (silent.has(ws)) ws.terminate();
       else {
         silent.add(ws);
-        ws.once('pong', () => silent.delete(ws));
         ws.ping();
       }
     }
   }, realtimeLimits.pingMs).unref();
+  return (ws) => silent.delete(ws);
 }
 
 /**

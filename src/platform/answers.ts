@@ -2,100 +2,7 @@ import type { AnswerRoom, Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { answerLimits } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
-import { Tally } from './tally.js';
-
-interface WaitingAnswer {
-  readonly account: string;
-  readonly bytes: number;
-  readonly enter: () => void;
-}
-
-const noRoom = () => new Failure('general_unavailable', { retryAfter: answerLimits.retrySeconds });
-
-/**
- * A store of bytes that many take from and give back to; who finds too few waits, first come, first served. An account has a share of its own,
- * so a slow reader waits behind itself only.
- */
-class Gate {
-  readonly #bytes: number;
-  readonly #share: number;
-  readonly #held = new Tally();
-  readonly #waiting: WaitingAnswer[] = [];
-
-  constructor(bytes: number, share: number) {
-    this.#bytes = bytes;
-    this.#share = share;
-  }
-
-  /** Takes them at once, or does not. */
-  tryTake(account: string, bytes: number): boolean {
-    return this.#waiting.length === 0 && this.claim(account, bytes);
-  }
-
-  /** Takes them past those who wait, or does not. */
-  claim(account: string, bytes: number): boolean {
-    if (!this.#fits(account, bytes)) return false;
-    this.force(account, bytes);
-    return true;
-  }
-
-  /** Takes them whatever is left: they are in memory already. */
-  force(account: string, bytes: number): void {
-    this.#held.add(account, bytes);
-  }
-
-  async take(account: string, bytes: number): Promise<void> {
-    if (this.tryTake(account, bytes)) return;
-    if (this.#waiting.length >= answerLimits.waiting) throw noRoom();
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(entry), 1);
-        reject(noRoom());
-        this.#admit();
-      }, answerLimits.waitMs);
-      const entry: WaitingAnswer = {
-        account,
-        bytes,
-        enter: () => {
-          clearTimeout(timer);
-          resolve();
-        },
-      };
-      this.#waiting.push(entry);
-      this.#admit();
-    });
-  }
-
-  give(account: string, bytes: number): void {
-    if (bytes === 0) return;
-    this.#held.add(account, -bytes);
-    this.#admit();
-  }
-
-  #fits(account: string, bytes: number): boolean {
-    const held = this.#held.of(account);
-    return bytes <= this.#left && (held === 0 || held + bytes <= this.#share);
-  }
-
-  get #left(): number {
-    return this.#bytes - this.#held.all;
-  }
-
-  /** Lets in who fits, in turn; accounts whose share is used up are passed over, and nobody overtakes who only lacks bytes. */
-  #admit(): void {
-    for (let at = 0; at < this.#waiting.length; ) {
-      const next = this.#waiting[at];
-      if (next === undefined || next.bytes > this.#left) return;
-      if (!this.#fits(next.account, next.bytes)) {
-        at += 1;
-        continue;
-      }
-      this.#waiting.splice(at, 1);
-      this.force(next.account, next.bytes);
-      next.enter();
-    }
-  }
-}
+import { ByteGate, type GateBounds, noRoom } from './byte-gate.js';
 
 /** The room of one request with what its transport does with it. */
 export interface OpenRoom extends AnswerRoom {
@@ -105,19 +12,28 @@ export interface OpenRoom extends AnswerRoom {
   close(): void;
 }
 
+/** How much room there is. */
+interface AnswerBounds extends Pick<GateBounds, 'waitMs' | 'relieve'> {
+  /** Answers of the largest size that may be under way at once, and of these for one account. */
+  readonly manyAtOnce: number;
+  readonly manyOfAccount: number;
+}
+
 /**
  * Gives each request a room for its answer. There are two gates: few bytes are always to be had, however many large answers are under way, and
  * a caller that waits for many holds few only, so that no two wait for each other.
  */
 export class Answers {
   readonly #maxBytes: number;
-  readonly #few: Gate;
-  readonly #many: Gate;
+  readonly #few: ByteGate;
+  readonly #many: ByteGate;
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, bounds: AnswerBounds = answerLimits) {
+    const { manyAtOnce, manyOfAccount, waitMs, relieve } = bounds;
+    const { fewAtOnce } = answerLimits;
     this.#maxBytes = maxBytes;
-    this.#few = new Gate(answerLimits.fewAtOnce, answerLimits.fewAtOnce / 2);
-    this.#many = new Gate(maxBytes * answerLimits.manyAtOnce, maxBytes * answerLimits.manyOfAccount);
+    this.#few = new ByteGate({ bytes: fewAtOnce, share: fewAtOnce / 2, waitMs });
+    this.#many = new ByteGate({ bytes: maxBytes * manyAtOnce, share: maxBytes * manyOfAccount, waitMs, relieve });
   }
 
   /** A room in the share of an account: a user, a server key, the address of a guest, or the operator. */
@@ -129,8 +45,8 @@ export class Answers {
 class Room implements OpenRoom {
   readonly #owner: Pick<Reading, 'account'>;
   readonly #maxBytes: number;
-  readonly #few: Gate;
-  readonly #many: Gate;
+  readonly #few: ByteGate;
+  readonly #many: ByteGate;
   #reads = 1;
   /** Bytes held of each gate. */
   #heldFew = 0;
@@ -144,7 +60,7 @@ class Room implements OpenRoom {
   #looking: Set<Promise<unknown>> | undefined;
   #large: Promise<unknown> | undefined;
 
-  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: Gate, many: Gate) {
+  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: ByteGate, many: ByteGate) {
     this.#owner = owner;
     this.#maxBytes = maxBytes;
     this.#few = few;

@@ -42,7 +42,7 @@ interface Deps extends FeedAccess {
 type FeedCall = Call<typeof feedApi.list>;
 
 /** The feed for backends, page by page, and as a stream also for users. */
-export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'answers' | 'clock' | 'metrics'>, deps: Deps) {
+export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'clock' | 'config' | 'metrics'>, deps: Deps) {
   const { db, clock } = runtime;
   const { feed, watch } = deps;
   const places = createPlaces();

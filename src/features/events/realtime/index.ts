@@ -2,6 +2,7 @@ import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
+import { Answers } from '#src/platform/answers.js';
 import type { Runtime } from '#src/platform/index.js';
 import { addressKey, createMemoryLimiter } from '#src/platform/limiter.js';
 import { Tally } from '#src/platform/tally.js';
@@ -40,19 +41,21 @@ interface Realtime {
   stop(): void;
 }
 
-interface Deps extends FeedAccess, Omit<HubDeps, 'feed' | 'onSent'> {
+interface Deps extends FeedAccess, Omit<HubDeps, 'feed' | 'rooms' | 'onSent'> {
   /** A user as the user itself sees it. */
   readonly printUser: (user: User) => unknown;
 }
 
 /** Creates the sockets of a process. */
 export function createRealtime(
-  runtime: Pick<Runtime, 'db' | 'answers' | 'clock' | 'config' | 'log' | 'metrics' | 'random'>,
+  runtime: Pick<Runtime, 'db' | 'clock' | 'config' | 'log' | 'metrics' | 'random'>,
   deps: Deps,
 ): Realtime {
   const { config } = runtime;
   const measure = createRealtimeMetrics(runtime);
   const hubs = new Map<string, { readonly hub: Hub; readonly ready: Promise<void>; unfollow: () => void }>();
+  // Not that of other answers: whose readers are slow must not hold events up.
+  const rooms = new Answers(config.answerMaxBytes, realtimeLimits);
   const backlog = new Backlog();
   const room = new SubscriptionRoom();
   const countMessages = createMemoryLimiter(() => runtime.clock.monotonic());
@@ -73,7 +76,7 @@ export function createRealtime(
   const hubOf = (projectId: string) => {
     const known = hubs.get(projectId);
     if (known !== undefined) return known;
-    const hub = new Hub(projectId, runtime, { ...deps, onSent: () => measure.sent() });
+    const hub = new Hub(projectId, runtime, { ...deps, rooms, onSent: () => measure.sent() });
     const ready = hub.begin();
     const unfollow = deps.watch.follow(projectId, (change) => {
       if (change === 'gone') hub.closeAll(closeCodes.policy, 'The project was deleted.');

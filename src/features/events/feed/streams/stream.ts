@@ -1,15 +1,18 @@
 import type { ServerKey, User } from '#src/contract/actor.js';
+import type { AnswerRoom } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { EventStream, type StreamSink } from '#src/contract/event-stream.js';
 import { feedLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Reading } from '#src/contract/reading.js';
+import { Answers } from '#src/platform/answers.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../../installation/index.js';
 import { credentialOf, type Readers } from '../../readers/index.js';
 import { toEnvelope } from '../../webhooks/index.js';
 import { type EventPage, everything, type Feed, type PageRequest } from '../service.js';
 import type { StoredEvent } from '../store.js';
+import { LongSends } from './long-sends.js';
 import { createSignal } from './signal.js';
 import type { EventWatch } from './watch.js';
 
@@ -33,8 +36,14 @@ interface Deps {
 }
 
 /** Streams of events as they happen. Whether the reader may read each is asked right before it is sent. */
-export function createStreams({ db, answers }: Pick<Runtime, 'db' | 'answers'>, deps: Deps) {
+export function createStreams({ db, clock, config }: Pick<Runtime, 'db' | 'clock' | 'config'>, deps: Deps) {
   const { feed, watch, readers, projects, keyCounts } = deps;
+  const sends = new LongSends(clock);
+  // Not that of other answers: whose readers are slow must not hold events up.
+  const rooms = new Answers(config.answerMaxBytes, {
+    ...feedLimits,
+    relieve: (account) => sends.cutSlowest(account),
+  });
 
   /** What may be sent of some events; undefined where the credential counts no more. */
   const readable = async (
@@ -54,30 +63,39 @@ export function createStreams({ db, answers }: Pick<Runtime, 'db' | 'answers'>, 
     });
   };
 
+  /** Reads what may be sent next, in its room; undefined where the stream ends. */
+  const read = async (
+    { project: { id: projectId }, actor, filter }: StreamRequest,
+    room: AnswerRoom,
+    after: number,
+  ): Promise<(Omit<EventPage, 'events'> & { readonly text: string; readonly isLong: boolean }) | undefined> => {
+    let looks = 0;
+    const { events, cursor, more } = await room.read((maxBytes) => {
+      looks += 1;
+      // A single event that is larger is read with the room that it needs.
+      const bytes = looks === 1 ? Math.min(maxBytes, feedLimits.streamBytes) : maxBytes;
+      return db.snapshot((snapshot) => feed.page(snapshot, projectId, { ...everything, filter, after }, bytes));
+    });
+    const frames = await readable(await projects.current(projectId), actor, events);
+    return frames && { text: frames.join(''), isLong: looks > 1, cursor, more };
+  };
+
   /** Sends a page, and returns the number to go on with; undefined where the stream ends. */
   const send = async (
     request: StreamRequest,
     sink: StreamSink,
     after: number,
   ): Promise<Omit<EventPage, 'events'> | undefined> => {
-    const room = answers.open(request.reading);
-    let most: number = feedLimits.streamBytes;
+    const { account } = request.reading;
+    const room = rooms.open({ account });
     try {
-      const { events, cursor, more } = await room.read((maxBytes) => {
-        const bytes = Math.min(maxBytes, most);
-        // A single event that is larger is read with the room that it needs.
-        most = Number.POSITIVE_INFINITY;
-        return db.snapshot((snapshot) =>
-          feed.page(snapshot, request.project.id, { ...everything, filter: request.filter, after }, bytes),
-        );
-      });
-      const project = await projects.current(request.project.id);
-      const frames = await readable(project, request.actor, events);
-      if (frames === undefined) return undefined;
-      const text = frames.join('');
-      // A reader that reads nothing keeps no room from the responses of others.
-      if (text.length <= feedLimits.streamBytes) room.close();
-      if (text !== '') await sink.write(text);
+      const page = await read(request, room, after);
+      if (page === undefined) return undefined;
+      const { text, isLong, cursor, more } = page;
+      // A reader that reads nothing keeps no room from others.
+      if (!isLong) room.close();
+      if (isLong) await sends.write(account, sink, text);
+      else if (text !== '') await sink.write(text);
       return { cursor, more };
     } finally {
       room.close();

@@ -3,6 +3,7 @@ import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
+import type { Answers } from '#src/platform/answers.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../../installation/index.js';
 import { everything, type Feed, type StoredEvent } from '../../feed/index.js';
@@ -16,6 +17,8 @@ export interface HubDeps {
   readonly feed: Feed;
   readonly readers: Readers;
   readonly projects: Projects;
+  /** Room for pages of events; a hub is an account. */
+  readonly rooms: Answers;
   /** Counts a message that was sent. */
   readonly onSent: () => void;
 }
@@ -28,11 +31,13 @@ export class Hub {
   private cursor = 0;
   #isPumping = false;
   #again = false;
+  #isFailing = false;
+  #retry: NodeJS.Timeout | undefined;
   readonly #projectId: string;
-  readonly #runtime: Pick<Runtime, 'db' | 'answers' | 'clock' | 'log'>;
+  readonly #runtime: Pick<Runtime, 'db' | 'clock' | 'log'>;
   readonly #deps: HubDeps;
 
-  constructor(projectId: string, runtime: Pick<Runtime, 'db' | 'answers' | 'clock' | 'log'>, deps: HubDeps) {
+  constructor(projectId: string, runtime: Pick<Runtime, 'db' | 'clock' | 'log'>, deps: HubDeps) {
     this.#projectId = projectId;
     this.#runtime = runtime;
     this.#deps = deps;
@@ -52,12 +57,16 @@ export class Hub {
       while (this.#again && this.sockets.size > 0) {
         this.#again = false;
         if (await this.#tellSome()) this.#again = true;
+        this.#isFailing = false;
       }
     } catch (error) {
       // Events were removed meanwhile, or the database was restored: clients read the gap in the feed.
       if (error instanceof Failure && error.type === 'general_cursor_not_found') await this.begin().catch(() => {});
-      // The cursor stands where it stood: the next look at the database tries again.
-      this.#runtime.log.warn('realtime.failed', { error: error instanceof Error ? error.name : typeof error });
+      if (!this.#isFailing)
+        this.#runtime.log.warn('realtime.failed', { error: error instanceof Error ? error.name : typeof error });
+      this.#isFailing = true;
+      // The cursor stands where it stood, and nobody else calls before there are further events.
+      this.#retryLater();
     } finally {
       this.#isPumping = false;
     }
@@ -79,15 +88,22 @@ export class Hub {
       await this.#check(project, due.slice(at, at + realtimeLimits.checkedTogether));
   }
 
+  #retryLater(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      void this.pump();
+    }, realtimeLimits.retryMs).unref();
+  }
+
   closeAll(code: number, message: string): void {
     for (const socket of [...this.sockets]) socket.close(code, message);
   }
 
   /** Tells of a page of events; returns whether there are more. */
   async #tellSome(): Promise<boolean> {
-    const { db, answers } = this.#runtime;
-    const { feed, projects } = this.#deps;
-    const room = answers.open({ account: `realtime ${this.#projectId}` });
+    const { db } = this.#runtime;
+    const { feed, projects, rooms } = this.#deps;
+    const room = rooms.open({ account: this.#projectId });
     try {
       const page = await room.read((maxBytes) =>
         db.snapshot((snapshot) =>

@@ -19,6 +19,8 @@ export interface Connection {
   send(message: Message): void;
   /** Bytes that were sent and have not left yet. */
   buffered(): number;
+  /** Of these, those that are not of a long message that is on its way. */
+  waiting(): number;
   close(code: number, reason: string): void;
   /** Ends it at once, with whatever has not left yet. */
   drop(): void;
@@ -81,7 +83,7 @@ export class RealtimeSocket {
   /** Sends a message, or closes the connection of a client that does not read. Returns whether it was sent. */
   send(message: Message): boolean {
     if (!this.#isOpen) return false;
-    if (this.#connection.buffered() > realtimeLimits.bufferedBytes) {
+    if (this.#connection.waiting() > realtimeLimits.bufferedBytes) {
       this.close(closeCodes.tryAgainLater, 'The client reads too slowly.');
       return false;
     }

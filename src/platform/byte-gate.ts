@@ -1,0 +1,135 @@
+import { Failure } from '#src/contract/errors.js';
+import { answerLimits } from '#src/contract/limits.js';
+import { Tally } from './tally.js';
+
+interface WaitingAnswer {
+  readonly account: string;
+  readonly bytes: number;
+  readonly enter: () => void;
+}
+
+/** How much a gate has. */
+export interface GateBounds {
+  readonly bytes: number;
+  /** What one account may have of it; more only where it has nothing. */
+  readonly share: number;
+  /** How long somebody waits, in milliseconds. */
+  readonly waitMs: number;
+  /**
+   * Called every second while somebody waits, to make who holds bytes give them back: an account, where those who wait have used up its share;
+   * any, where the account is undefined.
+   */
+  readonly relieve?: ((account: string | undefined) => void) | undefined;
+}
+
+/** The failure of who found no room. */
+export const noRoom = () => new Failure('general_unavailable', { retryAfter: answerLimits.retrySeconds });
+
+/**
+ * A store of bytes that many take from and give back to; who finds too few waits, first come, first served. An account has a share of its own,
+ * so a slow reader waits behind itself only.
+ */
+export class ByteGate {
+  readonly #bounds: GateBounds;
+  readonly #held = new Tally();
+  readonly #waiting: WaitingAnswer[] = [];
+  #relieving: NodeJS.Timeout | undefined;
+
+  constructor(bounds: GateBounds) {
+    this.#bounds = bounds;
+  }
+
+  /** Takes them at once, or does not. */
+  tryTake(account: string, bytes: number): boolean {
+    return this.#waiting.length === 0 && this.claim(account, bytes);
+  }
+
+  /** Takes them past those who wait, or does not. */
+  claim(account: string, bytes: number): boolean {
+    if (!this.#fits(account, bytes)) return false;
+    this.force(account, bytes);
+    return true;
+  }
+
+  /** Takes them whatever is left: they are in memory already. */
+  force(account: string, bytes: number): void {
+    this.#held.add(account, bytes);
+  }
+
+  /** Waits for them. Throws Failure `general_unavailable` where they are not to be had in time, or too many wait. */
+  async take(account: string, bytes: number): Promise<void> {
+    if (this.tryTake(account, bytes)) return;
+    if (this.#waiting.length >= answerLimits.waiting) throw noRoom();
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(entry), 1);
+        reject(noRoom());
+        this.#admit();
+      }, this.#bounds.waitMs);
+      const entry: WaitingAnswer = {
+        account,
+        bytes,
+        enter: () => {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      this.#waiting.push(entry);
+      this.#admit();
+    });
+  }
+
+  /** Gives some back. */
+  give(account: string, bytes: number): void {
+    if (bytes === 0) return;
+    this.#held.add(account, -bytes);
+    this.#admit();
+  }
+
+  #fits(account: string, bytes: number): boolean {
+    return bytes <= this.#left && this.#fitsShare(account, bytes);
+  }
+
+  #fitsShare(account: string, bytes: number): boolean {
+    const held = this.#held.of(account);
+    return held === 0 || held + bytes <= this.#bounds.share;
+  }
+
+  get #left(): number {
+    return this.#bounds.bytes - this.#held.all;
+  }
+
+  /** Lets in who fits, in turn; accounts whose share is used up are passed over, and nobody overtakes who only lacks bytes. */
+  #admit(): void {
+    for (let at = 0; at < this.#waiting.length; ) {
+      const next = this.#waiting[at];
+      if (next === undefined) break;
+      if (!this.#fitsShare(next.account, next.bytes)) {
+        at += 1;
+        continue;
+      }
+      if (next.bytes > this.#left) break;
+      this.#waiting.splice(at, 1);
+      this.force(next.account, next.bytes);
+      next.enter();
+    }
+    this.#relieveWhileSomebodyWaits();
+  }
+
+  #relieveWhileSomebodyWaits(): void {
+    const { relieve } = this.#bounds;
+    if (relieve === undefined) return;
+    if (this.#waiting.length === 0) {
+      clearInterval(this.#relieving);
+      this.#relieving = undefined;
+      return;
+    }
+    this.#relieving ??= setInterval(() => {
+      const lacking = this.#waiting.flatMap(({ account, bytes }) => {
+        if (!this.#fitsShare(account, bytes)) return [account];
+        return bytes > this.#left ? [undefined] : [];
+      });
+      for (const account of new Set(lacking)) relieve(account);
+    }, 1000).unref();
+  }
+}
