@@ -10,6 +10,8 @@ export interface IdempotentRequest {
   readonly hash: string;
   /** Names this attempt: another one that has taken the request over may be the only one to finish it. */
   readonly claim: string;
+  /** Takes so many bytes for the answer; false where it is too large, or too many answers are kept. */
+  readonly takesBytes: (bytes: number) => boolean;
   /** Whether the unit of work that does what is asked has kept the answer; otherwise it is kept afterwards. */
   kept: boolean;
 }

@@ -12,9 +12,14 @@ export const idempotencyLimits = {
   retrySeconds: 1,
   /** Bytes of an answer that is kept. */
   answerBytes: 1_048_576,
-  /** Requests of a project, and bytes of their answers; after how many seconds they are counted again, and when one beyond may come again. */
+  /** Requests of a project: of all server keys, and as many of all users and guests; of these, those of one user or address. */
   requests: 100_000,
-  bytes: 268_435_456,
+  requestsOfCaller: 2000,
+  /** Bytes of kept answers of a project; those up to which users and guests have theirs kept, and one user or address. Further ones are not kept. */
+  bytes: 536_870_912,
+  bytesForUsers: 268_435_456,
+  bytesOfCaller: 8_388_608,
+  /** After how many seconds they are counted again, and when a request beyond those of a project may come again. */
   usageSeconds: 10,
   fullRetrySeconds: 600,
 } as const;

@@ -2,6 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { idempotencyLimits } from '#src/contract/limits.js';
 import { auditContextOf, type Operation } from '#src/contract/operation.js';
 import type { Features } from '#src/features/index.js';
+import { addressKey } from '#src/platform/limiter.js';
 import type { RequestContext } from './request-context.js';
 
 /** What an `Idempotency-Key` may look like. */
@@ -26,7 +27,7 @@ export function createOnce({ idempotency }: Pick<Features, 'idempotency'>) {
       handle: (call) => {
         const { actor, params, query, body, request } = call;
         const projectId = context.project?.id ?? '';
-        const caller = actor.kind === 'guest' ? `guest:${context.ip}` : `${actor.kind}:${actor.id}`;
+        const caller = actor.kind === 'guest' ? `guest:${addressKey(context.ip)}` : `${actor.kind}:${actor.id}`;
         const known = [params, query, body, request.ifMatch ?? null];
         const { id, status } = declaration;
         const keyed = { projectId, caller, operation: operation.sameAs ?? id, key, status };

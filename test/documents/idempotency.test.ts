@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { idempotencyLimits } from '#src/contract/limits.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
-import { createClient } from '../harness/client.js';
+import { type Answer, type Client, createClient } from '../harness/client.js';
 import { recordedBy, rowsOf, runSql } from '../harness/database.js';
 import { aBackend } from './setup.js';
 
@@ -210,4 +210,75 @@ test('what a user was answered goes when the person is erased', async () => {
   const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'test' }, requestId: 'test' };
   await target.appliance.features.erasure.run(by, target.project, user.id);
   assert.equal(await kept(), 0);
+});
+
+/** Requests of other callers as if they had been made an hour less than a day ago, each of another of so many users. */
+async function madeBefore(count: number, callers: readonly string[]): Promise<void> {
+  const madeAt = target.clock.now() - (idempotencyLimits.hours - 1) * 3_600_000;
+  for (const caller of callers)
+    await runSql(
+      target,
+      `with recursive numbers(i) as (select 1 union all select i + 1 from numbers where i < ${count})
+        insert into idempotent_requests (hash, project_id, caller, fingerprint, claim, claimed_until, created_at, status, bytes)
+        select cast(? as text) || i, ?, ?, '', '', 0, ${madeAt}, 204, 0 from numbers`,
+      [`${caller}-`, target.project.id, caller],
+    );
+}
+
+test('of the answers to one caller so many bytes are kept; further requests are carried out once all the same', async () => {
+  const [eve, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
+  const large = { type: 'string', size: 1_000_000 };
+  const { documents: own } = await aCollection({ permissions: open, attributes: { ...attributes, large } });
+  const path = `${own}/large`;
+  (await key.post(own, { documentId: 'large', data: { large: 'x'.repeat(1_000_000) } })).expect(201);
+  const change = (n: number) => eve.client.patch(path, { data: { n } }, named(`large-${n}`));
+  const answers: Answer[] = [];
+  for (let n = 0; n < 10; n++) answers.push((await change(n)).expect(200));
+  const repeated = await recordedBy(target, async () => {
+    for (let n = 0; n < 8; n++) assert.equal((await change(n)).expect(200).text, answers[n]?.text);
+    for (let n = 8; n < 10; n++) (await change(n)).refused(400, 'general_answer_too_large');
+  });
+  assert.deepEqual(repeated.recorded, nothing);
+  const answersTwice = async (client: Client, name: string) => {
+    const wanted = { documentId: name, data: { title: name } };
+    const first = (await client.post(own, wanted, named(name))).expect(201);
+    assert.equal((await client.post(own, wanted, named(name))).expect(201).text, first.text);
+  };
+  await answersTwice(bob.client, 'of-bob');
+  // Where those of all users are too many, those of server keys are still kept.
+  const caller = `user:${eve.id}`;
+  const rest = idempotencyLimits.bytesForUsers - 8_000_000;
+  await runSql(target, `update idempotent_requests set bytes = ${rest} where caller = ? and bytes < 0`, [caller]);
+  target.clock.advance(idempotencyLimits.usageSeconds * 1000 + 1);
+  await answersTwice(here, 'of-a-key');
+  const wanted = { documentId: 'late', data: { title: 'late' } };
+  (await bob.client.post(own, wanted, named('late'))).expect(201);
+  (await bob.client.post(own, wanted, named('late'))).refused(400, 'general_answer_too_large');
+});
+
+test('a caller with too many requests is told when the first of them counts no more; others are not held up', async () => {
+  const [eve, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
+  await madeBefore(idempotencyLimits.requestsOfCaller, [`user:${eve.id}`]);
+  const post = (client: Client, name: string) => client.post(documents, { ...body, documentId: name }, named(name));
+  const refused = await post(eve.client, 'one-too-many');
+  refused.refused(429, 'general_rate_limit_exceeded');
+  const seconds = Number(refused.headers.get('retry-after'));
+  assert.ok(seconds > 3500 && seconds <= 3600, String(seconds));
+  (await eve.client.post(documents, { ...body, documentId: 'without-a-key' })).expect(201);
+  (await post(bob.client, 'of-another')).expect(201);
+  (await post(here, 'of-the-backend')).expect(201);
+  target.clock.advance(seconds * 1000);
+  (await post(eve.client, 'one-too-many')).expect(201);
+});
+
+test('users who use up the requests of all users leave those of server keys alone', async () => {
+  const callers = Array.from({ length: 50 }, (_, at) => `user:many-${at}`);
+  await madeBefore(idempotencyLimits.requests / callers.length, callers);
+  target.clock.advance(idempotencyLimits.usageSeconds * 1000 + 1);
+  const bob = await aLoggedInUser(target);
+  const post = (client: Client, name: string) => client.post(documents, { ...body, documentId: name }, named(name));
+  const refused = await post(bob.client, 'of-a-user');
+  refused.refused(429, 'general_rate_limit_exceeded');
+  assert.equal(refused.headers.get('retry-after'), String(idempotencyLimits.fullRetrySeconds));
+  (await post(here, 'of-a-key-still')).expect(201);
 });

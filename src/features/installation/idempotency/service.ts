@@ -8,14 +8,11 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { printJson } from '#src/platform/json.js';
-import { Lru } from '#src/platform/lru.js';
 import { type IdempotencyStore, type IdempotentRow, idempotentRequests, type StoredAnswer } from './store.js';
+import { createShares, type KeyedCaller } from './usage/shares.js';
 
 /** A request with an Idempotency-Key as it arrives. */
-interface KeyedRequest {
-  readonly projectId: string;
-  /** What tells callers apart, such as `user:ada`. */
-  readonly caller: string;
+interface KeyedRequest extends KeyedCaller {
   readonly operation: string;
   readonly key: string;
   /** Everything that the request says. */
@@ -54,29 +51,9 @@ export function createIdempotency(
   { db, clock, random }: Pick<Runtime, 'db' | 'clock' | 'random'>,
   store: IdempotencyStore,
 ): Idempotency {
-  const usage = new Lru<{ requests: number; bytes: number; readonly until: number }>({
-    bytes: 1_048_576,
-    entries: 1000,
-    largest: 1024,
-  });
+  const shares = createShares({ db, clock }, store);
   let waiting = 0;
 
-  /** Counted again after some seconds only: a project may pass its bound by what it sends meanwhile. */
-  const demandRoom = async (projectId: string): Promise<void> => {
-    let used = usage.get(projectId);
-    if (used === undefined || used.until < clock.monotonic()) {
-      const row = await db.one(store.usage(projectId));
-      const until = clock.monotonic() + idempotencyLimits.usageSeconds * 1000;
-      used = { requests: Number(row?.requests), bytes: Number(row?.bytes), until };
-      usage.set(projectId, used, 100);
-    }
-    used.requests += 1;
-    if (used.requests > idempotencyLimits.requests || used.bytes > idempotencyLimits.bytes)
-      throw new Failure('general_rate_limit_exceeded', {
-        message: 'The project has too many requests with an Idempotency-Key in 24 hours.',
-        retryAfter: idempotencyLimits.fullRetrySeconds,
-      });
-  };
   const find = async (hash: string): Promise<IdempotentRow | undefined> => {
     const row = await db.one(store.find(hash));
     const found = row && idempotentRequests.decode(row);
@@ -85,13 +62,8 @@ export function createIdempotency(
   const oldest = () => clock.now() - idempotencyLimits.hours * hourMs;
   const isHeld = ({ claimedUntil }: IdempotentRow) =>
     claimedUntil >= clock.now() && claimedUntil <= clock.now() + leaseMs + skewMs;
-  const claim = async (
-    by: AuditContext,
-    hash: string,
-    fingerprint: string,
-    { projectId, caller }: Pick<KeyedRequest, 'projectId' | 'caller'>,
-  ) => {
-    await demandRoom(projectId);
+  const claim = async (by: AuditContext, hash: string, fingerprint: string, { projectId, caller }: KeyedCaller) => {
+    const takesBytes = await shares.take({ projectId, caller });
     const id = random.id();
     const now = clock.now();
     const row = {
@@ -108,11 +80,11 @@ export function createIdempotency(
       bytes: 0,
     };
     const claimed = await db.work(by, (unit) => unit.one(store.claim(row, oldest())));
-    return claimed === undefined ? undefined : { hash, claim: id, kept: false };
+    return claimed === undefined ? undefined : { hash, claim: id, takesBytes, kept: false };
   };
   const keep: Idempotency['keep'] = async (unit, request, status, answer) => {
     if (request === undefined) return;
-    const stored = storedAnswer(status, answer);
+    const stored = storedAnswer(request, status, answer);
     if ((await unit.run(store.keep(request.hash, request.claim, stored))) === 0) throw locked();
     request.kept = true;
   };
@@ -172,10 +144,10 @@ function locked(): Failure {
   return new Failure('general_resource_locked', { retryAfter: idempotencyLimits.retrySeconds });
 }
 
-function storedAnswer(status: number, answer: unknown): StoredAnswer {
+function storedAnswer({ takesBytes }: IdempotentRequest, status: number, answer: unknown): StoredAnswer {
   const raw = answer instanceof RawJson ? answer : new RawJson(answer === undefined ? '' : printJson(answer));
   const bytes = Buffer.byteLength(raw.text);
-  const isKept = answer !== undefined && bytes <= idempotencyLimits.answerBytes;
+  const isKept = answer !== undefined && takesBytes(bytes);
   return {
     status: raw.status ?? status,
     answer: isKept ? raw.text : null,
@@ -188,7 +160,8 @@ function storedAnswer(status: number, answer: unknown): StoredAnswer {
 function answerOf({ status, answer, etag, bytes }: IdempotentRow): RawJson | undefined {
   if (bytes < 0)
     throw new Failure('general_answer_too_large', {
-      message: 'The request was carried out before. Its response was too large to be kept.',
+      message:
+        'The request was carried out before. Its response was not kept: it was too large, or too many were kept.',
     });
   return answer === null ? undefined : new RawJson(answer, status ?? undefined, etag ?? undefined);
 }

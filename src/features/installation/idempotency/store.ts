@@ -36,14 +36,17 @@ export interface IdempotencyStore {
   forget(projectId: string, caller: string): Query;
   /** Deletes what server keys were answered in texts that begin with one of these. */
   forgetAnswers(projectId: string, begins: readonly string[]): Query;
-  /** How many requests a project has, and their bytes. */
-  usage(projectId: string): Query;
+  /** How many requests of server keys a project has, or of all others, and the bytes of all kept answers. */
+  usage(projectId: string, isOfKeys: boolean): Query;
+  /** How many requests a caller has made since a time, their bytes, and the time of the first. */
+  usageOfCaller(projectId: string, caller: string, since: number): Query;
   prune(madeBefore: number, limit: number): Query;
 }
 
 /** Creates the SQL over requests with an Idempotency-Key. */
 export function createIdempotencyStore(sql: Sql): IdempotencyStore {
   const { knex } = sql;
+  const isSqlite = sql.dialect === 'sqlite';
   const { name, columns } = idempotentRequests;
   const find = sql.prepare<{ hash: string }>((build, { hash }) =>
     build(name).select(idempotentRequests.select(sql)).where({ hash }),
@@ -82,16 +85,24 @@ export function createIdempotencyStore(sql: Sql): IdempotencyStore {
     forgetAnswers: (projectId, begins) =>
       sql.text(
         `delete from ${name} where project_id = ? and caller like 'key:%' and exists (select 1 from
-          ${sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements_text(?::json)'} as given
+          ${isSqlite ? 'json_each(?)' : 'json_array_elements_text(?::json)'} as given
           where substr(answer, 1, length(given.value)) = given.value)`,
         [projectId, JSON.stringify(begins)],
       ),
     release: (hash, claim) => sql.compile(knex(name).where({ hash, claim }).whereNull('status').delete()),
-    usage: (projectId) =>
-      sql.compile(
-        knex(name)
-          .select(knex.raw('count(*) as requests'), knex.raw('coalesce(sum(bytes), 0) as bytes'))
-          .where({ [columns.projectId]: projectId }),
+    // Both read an index only.
+    usage: (projectId, isOfKeys) =>
+      sql.text(
+        `select (select count(*) from ${name} where project_id = ? and caller ${isOfKeys ? '' : 'not '}like 'key:%') as requests,
+          (select coalesce(sum(bytes), 0) from ${name} where project_id = ? and bytes > 0) as bytes`,
+        [projectId, projectId],
+      ),
+    // The length of an answer stands before it in its row, and the column of it behind.
+    usageOfCaller: (projectId, caller, since) =>
+      sql.text(
+        `select count(*) as requests, coalesce(sum(octet_length(answer)), 0) as bytes, min(created_at) as oldest
+          from ${name} where project_id = ? and caller = ? and created_at >= ${isSqlite ? '?' : 'cast(? as bigint)'}`,
+        [projectId, caller, since],
       ),
     prune: (madeBefore, limit) =>
       sql.compile(
