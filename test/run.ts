@@ -29,6 +29,7 @@ const longest = [
   'test/cli/hostile-names.test.ts',
   'test/browser/hosted-pages.test.ts',
   'test/cli/rules.test.ts',
+  'test/realtime/slow-others.test.ts',
   'test/webhooks/real-time.test.ts',
   'test/webhooks/two-servers.test.ts',
   'test/documents/large-answers.test.ts',
