@@ -37,6 +37,8 @@ export const fileLimits = {
    */
   unfinishedOfCreator: 100,
   unfinishedPart: 10,
+  /** After how long without a chunk an upload makes room for another one of its creator. */
+  idleSeconds: 600,
   /** After how long without a chunk an upload is given up. */
   abandonedSeconds: 86_400,
   /** After how long an object that was begun to be written is no part of an upload any more. */

@@ -23,8 +23,9 @@ export const feedLimits = {
   manyAtOnce: 4,
   manyOfAccount: 1,
   waitMs: 60_000,
-  /** A stream that takes longer for a large event is cut off while others wait, the slowest first. */
+  /** A stream that has taken longer for a large event, and fewer bytes a second, is cut off while others wait, the slowest first. */
   giveWayMs: 5000,
+  giveWayBytesPerSecond: 131_072,
 } as const;
 
 /** Sockets of clients; how many there may be are settings. */

@@ -15,11 +15,8 @@ export interface GateBounds {
   readonly share: number;
   /** How long somebody waits, in milliseconds. */
   readonly waitMs: number;
-  /**
-   * Called every second while somebody waits, to make who holds bytes give them back: an account, where those who wait have used up its share;
-   * any, where the account is undefined.
-   */
-  readonly relieve?: ((account: string | undefined) => void) | undefined;
+  /** Called every second while somebody waits who lacks bytes, not only those of a share, to make who holds some give them back. */
+  readonly relieve?: (() => void) | undefined;
 }
 
 /** The failure of who found no room. */
@@ -125,11 +122,7 @@ export class ByteGate {
       return;
     }
     this.#relieving ??= setInterval(() => {
-      const lacking = this.#waiting.flatMap(({ account, bytes }) => {
-        if (!this.#fitsShare(account, bytes)) return [account];
-        return bytes > this.#left ? [undefined] : [];
-      });
-      for (const account of new Set(lacking)) relieve(account);
+      if (this.#waiting.some(({ account, bytes }) => bytes > this.#left && this.#fitsShare(account, bytes))) relieve();
     }, 1000).unref();
   }
 }

@@ -41,9 +41,12 @@ for (const [name, step] of [
     target.clock.step(step);
     await anEvent(target);
     await called(receiver, 6);
-    const sequences = (await rowsOf(target, 'events')).map(({ id, sequence }) => [id, Number(sequence)]);
-    assert.deepEqual(sequences.map(([, number]) => number).sort(), [1, 2, 3, 4]);
-    assert.ok(sequences.some(([id]) => id === fresh));
+    // A delivery that was under way at the step can arrive twice, so the calls do not tell that the last event has its number.
+    await eventually(async () => {
+      const sequences = (await rowsOf(target, 'events')).map(({ id, sequence }) => [id, Number(sequence)]);
+      assert.deepEqual(sequences.map(([, number]) => number).sort(), [1, 2, 3, 4]);
+      assert.ok(sequences.some(([id]) => id === fresh));
+    });
   });
 }
 

@@ -23,6 +23,10 @@ for (const [name, replace, clear] of ways) {
     replace(directory);
     for (let count = 0; count < 3; count++) (await upload(key, files, sent)).refused(503, 'general_unavailable');
     assert.equal(target.log().match(/"event":"files\.write-failed","code":"ESTALE"/g)?.length, 1);
+    for (let count = 0; count < 3; count++)
+      (await key.get(`${files}/${before}/download`)).refused(503, 'general_unavailable');
+    assert.equal(target.log().match(/"event":"files\.read-failed","code":"ESTALE"/g)?.length, 1);
+    assert.doesNotMatch(target.log(), /files\.bytes-missing/);
     clear(directory);
     renameSync(`${directory}.away`, directory);
     const after = (await upload(key, files, sent)).expect(201).string('$id');

@@ -98,7 +98,15 @@ export function createDiskStore(root: string, owner?: Owner): FileStore {
     read: async (key, range) => {
       const path = pathOf(key);
       // Reads by the number of a file take less time than those by a FileHandle.
-      const fd = await reported(() => numbers.open(path, constants.O_RDONLY), key);
+      const fd = await reported(
+        () =>
+          numbers.open(path, constants.O_RDONLY).catch(async (error) => {
+            // Where the volume has fallen away, no object is missing.
+            await demandSameRoot();
+            throw error;
+          }),
+        key,
+      );
       if (range !== undefined) {
         try {
           const { size } = await reported(() => numbers.stat(fd));

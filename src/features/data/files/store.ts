@@ -177,14 +177,16 @@ export function createFileStore(sql: Sql) {
       return rows.whereRaw(entries, [granted]);
     },
     columns: () => files.select(sql),
-    /** How many uploads of a creator are not finished, their bytes, and when the first of them to be given up got its last chunk. */
+    /** The uploads of a creator that are not finished, those first that have been without a chunk for longest. */
     unfinishedOf: (projectId: string, creator: string): Query =>
       // By way of the buckets, as the index of unfinished files is by bucket and that by creator has all files.
-      sql.text(
-        `select count(*) as count, sum(size_original) as bytes, min(updated_at) as oldest from files
-          where completed_at is null and creator = ?
-            and bucket_key in (select key from buckets where project_id = ? and deleted_at is null)`,
-        [creator, projectId],
+      sql.compile(
+        knex(files.name)
+          .whereNull('completed_at')
+          .andWhere({ creator })
+          .whereIn('bucket_key', knex('buckets').where({ project_id: projectId }).whereNull('deleted_at').select('key'))
+          .orderBy(['updated_at', 'id'])
+          .select(files.select(sql)),
       ),
     insert: (row: FileRow): Query =>
       sql.compile(knex(files.name).insert(files.encode(row)).onConflict().ignore().returning('id')),

@@ -116,6 +116,9 @@ async function waitFor(
   }
 }
 
+/** The id that a stream begins with, before its first event: a number as those of cursors; ids of events are longer. */
+const beginning = /^\d{1,16}$/;
+
 async function openStream(
   { project, actor, query, request }: FeedCall,
   deps: { feed: Feed; db: Runtime['db']; places: Places; open: ReturnType<typeof createStreams> },
@@ -125,7 +128,9 @@ async function openStream(
   const { types, resource } = query;
   const after =
     lastId !== undefined
-      ? await feed.position(db, project.id, lastId)
+      ? beginning.test(lastId)
+        ? Number(lastId)
+        : await feed.position(db, project.id, lastId)
       : query.cursor !== undefined
         ? Number(query.cursor)
         : await feed.last(db, project.id);

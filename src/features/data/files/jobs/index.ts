@@ -1,15 +1,14 @@
 import { Failure } from '#src/contract/errors.js';
 import { fileLimits, jobLimits } from '#src/contract/limits.js';
-import type { Instant } from '#src/contract/shapes.js';
 import { instantOf } from '#src/platform/clock.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
-import type { Unit } from '#src/platform/db/unit.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
 import type { BucketStore, Buckets } from '../../buckets/index.js';
 import type { Previews } from '../previews/index.js';
-import { type FileRow, type FileStatements, files as fileTable } from '../store.js';
+import { type FileStatements, files as fileTable } from '../store.js';
+import { giveUp } from '../unfinished.js';
 
 type Deps = Pick<Runtime, 'db' | 'files' | 'clock' | 'random'>;
 
@@ -53,22 +52,12 @@ export function createFileJobs(
       await db.work(context(), (unit) => unit.run(bucketStore.remove(String(row.key))));
     }
   };
-  /** One that has got a chunk meanwhile stays. */
-  const giveUp = async (unit: Unit, { projectId, bucketKey, id }: FileRow, before: Instant): Promise<void> => {
-    await buckets.hold(unit, projectId);
-    const row = await unit.one(statements.lock(bucketKey, id));
-    const file = row && fileTable.decode(row);
-    if (file === undefined || file.completedAt !== null || file.updatedAt >= before) return;
-    await unit.run(statements.leaveObjects(bucketKey, [id], unit.now));
-    await unit.run(statements.remove(bucketKey, id));
-    await buckets.release(unit, projectId, bucketKey, { files: 1, bytes: file.sizeOriginal });
-  };
   const giveUpUploads = async (signal: AbortSignal): Promise<void> => {
     const before = ago(fileLimits.abandonedSeconds);
     for (let isMore = true; isMore && !signal.aborted; )
       isMore = await db.work(context(), async (unit) => {
         const rows = await unit.all(statements.abandoned(before, jobLimits.batch));
-        for (const row of rows) await giveUp(unit, fileTable.decode(row), before);
+        for (const row of rows) await giveUp(unit, { buckets, statements }, fileTable.decode(row), before);
         return rows.length === jobLimits.batch;
       });
   };

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { fileLimits } from '#src/contract/limits.js';
 import type { ChunkRange } from '#src/contract/upload.js';
-import { millisecondsOf } from '#src/platform/clock.js';
+import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -11,6 +11,7 @@ import type { ContentReader } from '../content/reader.js';
 import type { WrittenPart } from '../content/writer.js';
 import { recordOf } from '../record.js';
 import { type FileRow, type FileStatements, fileObjects, files, type ObjectRow } from '../store.js';
+import { giveUp } from '../unfinished.js';
 import { type Arrival, type Begun, chunksOf, demandSame, type NewFile, numberOf } from './arrival.js';
 import { insert, newRow, store } from './rows.js';
 
@@ -62,7 +63,7 @@ export function createChunks({ db }: Pick<Runtime, 'db'>, deps: Deps) {
     const row = await unit.one(statements.lock(bucket.key, fresh.id));
     if (row !== undefined) return files.decode(row);
     if (where.actor.kind !== 'key' && chunksOf(chunk.size) > 1)
-      await demandFewUnfinished(unit, statements, where, creator, chunk.size);
+      await demandFewUnfinished(unit, deps, where, creator, chunk.size);
     await buckets.reserve(unit, where.project, bucket, { files: 1, bytes: chunk.size });
     const file = {
       ...newRow(unit, arrival, fresh, part),
@@ -136,23 +137,36 @@ export function createChunks({ db }: Pick<Runtime, 'db'>, deps: Deps) {
   };
 }
 
-/** Throws Failure `general_rate_limit_exceeded` where a creator has too many uploads that are not finished to begin another. */
+/**
+ * Lets a creator begin another upload: those that have got no chunk for some time make room for it. Throws Failure `general_rate_limit_exceeded`
+ * where there are too many others.
+ */
 async function demandFewUnfinished(
   unit: Unit,
-  statements: FileStatements,
+  deps: Pick<Deps, 'buckets' | 'statements'>,
   { project }: Where,
   creator: string,
   size: number,
 ): Promise<void> {
-  const { count, bytes, oldest } = (await unit.one(statements.unfinishedOf(project.id, creator))) ?? {};
-  if (Number(count) === 0) return;
-  const maxBytes = project.settings['files.maxBytes'] / fileLimits.unfinishedPart;
-  if (Number(count) < fileLimits.unfinishedOfCreator && Number(bytes) + size <= maxBytes) return;
-  // Then the oldest is given up, where it gets no chunk, by a job that runs each minute.
-  const age = Math.floor((millisecondsOf(unit.now) - millisecondsOf(String(oldest))) / 1000);
+  const { idleSeconds, unfinishedOfCreator, unfinishedPart } = fileLimits;
+  const maxBytes = project.settings['files.maxBytes'] / unfinishedPart;
+  const unfinished = (await unit.all(deps.statements.unfinishedOf(project.id, creator))).map((row) =>
+    files.decode(row),
+  );
+  let bytes = unfinished.reduce((sum, { sizeOriginal }) => sum + sizeOriginal, size);
+  const isFull = () => unfinished.length > 0 && (unfinished.length >= unfinishedOfCreator || bytes > maxBytes);
+  const idleSince = instantOf(millisecondsOf(unit.now) - idleSeconds * 1000);
+  for (let [oldest] = unfinished; oldest !== undefined && isFull(); [oldest] = unfinished) {
+    if (!(await giveUp(unit, deps, oldest, idleSince))) break;
+    unfinished.shift();
+    bytes -= oldest.sizeOriginal;
+  }
+  const [oldest] = unfinished;
+  if (oldest === undefined || !isFull()) return;
+  const idleMs = millisecondsOf(unit.now) - millisecondsOf(oldest.updatedAt);
   throw new Failure('general_rate_limit_exceeded', {
-    message: `You have ${count} uploads that are not finished. Finish or delete some of them first.`,
-    retryAfter: Math.max(0, fileLimits.abandonedSeconds - age) + 60,
+    message: `Too many uploads are not finished: ${unfinished.length}. Finish them, or wait until one has got no chunk for ${idleSeconds / 60} minutes.`,
+    retryAfter: Math.max(1, Math.ceil(idleSeconds - idleMs / 1000)),
   });
 }
 

@@ -3,14 +3,16 @@ import { feedLimits } from '#src/contract/limits.js';
 import type { Runtime } from '#src/platform/index.js';
 
 interface LongSend {
-  readonly account: string;
   readonly sink: StreamSink;
-  readonly since: number;
-  /** What the client had taken before. */
-  readonly before: number;
+  /** When its pace was looked at last, and what the client had taken then. */
+  lookedAt: number;
+  taken: number;
 }
 
-/** Large events that streams are sending. Each is in memory until its reader has taken it, so a slow reader gives way to those who wait. */
+/**
+ * Large events that streams are sending. Each is in memory until its reader has taken it, so a slow reader gives way to those who wait; one that
+ * keeps a pace is left to end, as it would otherwise come again and cut others off in turn.
+ */
 export class LongSends {
   readonly #clock: Runtime['clock'];
   readonly #sends = new Set<LongSend>();
@@ -20,8 +22,8 @@ export class LongSends {
   }
 
   /** Writes text to the reader of a stream. */
-  async write(account: string, sink: StreamSink, text: string): Promise<void> {
-    const send = { account, sink, since: this.#clock.monotonic(), before: sink.taken() };
+  async write(sink: StreamSink, text: string): Promise<void> {
+    const send = { sink, lookedAt: this.#clock.monotonic(), taken: sink.taken() };
     this.#sends.add(send);
     try {
       await sink.write(text);
@@ -30,14 +32,23 @@ export class LongSends {
     }
   }
 
-  /** Cuts off the slowest of those that have had their time: of an account, or of all. Its client goes on at the last id that it has. */
-  cutSlowest(account: string | undefined): void {
-    const now = this.#clock.monotonic();
-    const rate = ({ sink, before, since }: LongSend) => (sink.taken() - before) / (now - since);
+  /** Cuts off the slowest of those that have not kept the pace since the last look. Its client goes on at the last id that it has. */
+  cutSlowest(): void {
     const [slowest] = [...this.#sends]
-      .filter((send) => account === undefined || send.account === account)
-      .filter(({ since }) => since <= now - feedLimits.giveWayMs)
-      .sort((a, b) => rate(a) - rate(b));
+      .map((send) => ({ sink: send.sink, pace: this.#paceOf(send) }))
+      .filter(({ pace }) => pace < feedLimits.giveWayBytesPerSecond)
+      .sort((a, b) => a.pace - b.pace);
     slowest?.sink.cut();
+  }
+
+  /** Bytes a second since the last look, which is some seconds ago; else it counts as quick. */
+  #paceOf(send: LongSend): number {
+    const now = this.#clock.monotonic();
+    const [ms, taken] = [now - send.lookedAt, send.sink.taken()];
+    if (ms < feedLimits.giveWayMs) return Number.POSITIVE_INFINITY;
+    const pace = ((taken - send.taken) * 1000) / ms;
+    send.lookedAt = now;
+    send.taken = taken;
+    return pace;
   }
 }

@@ -42,7 +42,7 @@ export function createStreams({ db, clock, config }: Pick<Runtime, 'db' | 'clock
   // Not that of other answers: whose readers are slow must not hold events up.
   const rooms = new Answers(config.answerMaxBytes, {
     ...feedLimits,
-    relieve: (account) => sends.cutSlowest(account),
+    relieve: () => sends.cutSlowest(),
   });
 
   /** What may be sent of some events; undefined where the credential counts no more. */
@@ -94,7 +94,7 @@ export function createStreams({ db, clock, config }: Pick<Runtime, 'db' | 'clock
       const { text, isLong, cursor, more } = page;
       // A reader that reads nothing keeps no room from others.
       if (!isLong) room.close();
-      if (isLong) await sends.write(account, sink, text);
+      if (isLong) await sends.write(sink, text);
       else if (text !== '') await sink.write(text);
       return { cursor, more };
     } finally {
@@ -112,7 +112,8 @@ export function createStreams({ db, clock, config }: Pick<Runtime, 'db' | 'clock
       });
       try {
         let { after } = request;
-        await sink.write(': connected\n\n');
+        // An id without data is no event: a client whose connection is lost before the first one comes again with it.
+        await sink.write(`: connected\nid: ${after}\n\n`);
         while (!signal.isOver() && !isGone) {
           const sent = await send(request, sink, after);
           if (sent === undefined) break;

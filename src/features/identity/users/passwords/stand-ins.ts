@@ -12,12 +12,15 @@ interface Share {
 
 /** The kinds of hashes that a project had at some time. */
 interface Sample {
-  readonly takenAt: number;
+  /** On the monotonic clock; that of a small project is soon taken again. */
+  until: number;
   readonly shares: Promise<readonly Share[]>;
 }
 
 /** With a million users a sample takes one reader less than a second. */
 const sampleMs = 10 * 60_000;
+/** Where few users have passwords, each changes the shares, and a sample takes a moment. */
+const few = { users: 100, sampleMs: 2000 } as const;
 const bounds = { bytes: 4_194_304, entries: 1000, largest: 16_384 } as const;
 /** Estimate of what a sample takes. */
 const sampleBytes = 2048;
@@ -50,17 +53,21 @@ export function createStandIns(
   const sampleOf = (project: Project): Promise<readonly Share[]> => {
     const before = samples.get(project.id);
     const now = clock.monotonic();
-    if (before !== undefined && now - before.takenAt < sampleMs) return before.shares;
+    if (before !== undefined && now < before.until) return before.shares;
     // A database that cannot say is not asked again at each login.
     const shares = take(project).catch(() => before?.shares ?? []);
-    samples.set(project.id, { takenAt: now, shares }, sampleBytes);
+    const sample: Sample = { until: now + sampleMs, shares };
+    samples.set(project.id, sample, sampleBytes);
+    void shares.then((found) => {
+      if (usersOf(found) < few.users) sample.until = Math.min(sample.until, clock.monotonic() + few.sampleMs);
+    });
     return shares;
   };
   return {
     /** The hash for an address; null where no user has a password. */
     of: async (project: Project, email: string): Promise<string | null> => {
       const shares = await sampleOf(project);
-      const total = shares.reduce((sum, { count }) => sum + count, 0);
+      const total = usersOf(shares);
       const place = Buffer.from(keyedDigest(key, [project.id, email].join('\n')), 'base64url').readUInt32BE() / 2 ** 32;
       let before = place * total;
       for (const { hash, count } of shares) {
@@ -71,3 +78,5 @@ export function createStandIns(
     },
   };
 }
+
+const usersOf = (shares: readonly Share[]): number => shares.reduce((sum, { count }) => sum + count, 0);
