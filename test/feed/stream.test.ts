@@ -55,6 +55,23 @@ test('a server key gets what the feed has, and goes on at the id that it has', a
   (await createClient(target).get('/events', unknown)).refused(404, 'event_not_found');
 });
 
+test('a stream that is lost before its first event goes on where it began', async () => {
+  const some = await collection({ attributes });
+  const aborted = new AbortController();
+  const lost = await fetch(`${target.origin}/v1/events`, {
+    headers: { Accept: 'text/event-stream', ...ofKey },
+    signal: aborted.signal,
+  });
+  const { value } = (await lost.body?.getReader().read()) ?? {};
+  const [, id = ''] = /^: connected\nid: (\d+)\n\n$/.exec(new TextDecoder().decode(value)) ?? [];
+  assert.notEqual(id, '');
+  aborted.abort();
+  await create(some, 'meanwhile');
+  const stream = await openStream(target, { ...ofKey, 'Last-Event-ID': id });
+  await eventually(async () => assert.ok(idsOf(stream.events).includes('documentCreated meanwhile')));
+  stream.close();
+});
+
 test('users get the documents that they may read when it is sent, of the collection or by a permission', async () => {
   const [ada, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
   const open = await collection({ attributes, permissions: [`read("user:${bob.id}")`] });

@@ -214,3 +214,13 @@ test('streams that are not read make way for those that are', async () => {
   await until(isTold, 40, () => JSON.stringify([...told.stream]));
   close();
 });
+
+test('two streams of one key that read on both get a large event, one after the other', async () => {
+  await makeLarge('shared');
+  const cursor = await lastNumber();
+  assert.equal(await send('DELETE', `${documents}/shared`), 204);
+  const streams = [await openStream(keys[0], cursor), await openStream(keys[0], cursor)];
+  const read = streams.map((stream) => readSlowly(stream, 1_000_000, largeBytes));
+  const counts = await Promise.all(read);
+  assert.ok(Math.min(...counts) >= largeBytes, `cut off after ${counts} bytes`);
+});
