@@ -17,13 +17,21 @@ export async function refusalOf(config: Config): Promise<DatabaseError | undefin
   }
 }
 
-/** The same of an open database. Nothing is written: the transaction is empty. */
+/** Takes back the write of a check. */
+class TakenBack extends Error {}
+
+/** The same of an open database. What is written is taken back. */
 export async function refusalOfDriver(driver: Driver): Promise<DatabaseError | undefined> {
   try {
     await driver.ping();
-    await driver.transact(async () => ({ value: undefined, inserts: [] }), performance.now() + writeWaitMs);
+    await driver.transact(async (connection) => {
+      // SQLite begins a transaction also on a file that it may only read.
+      if (driver.dialect === 'sqlite') await connection.run({ sql: 'create table write_check (id)', values: [] });
+      throw new TakenBack();
+    }, performance.now() + writeWaitMs);
     return undefined;
   } catch (error) {
+    if (error instanceof TakenBack) return undefined;
     if (!(error instanceof DatabaseError)) throw error;
     return error.kind === 'busy' ? undefined : error;
   }

@@ -94,6 +94,12 @@ test('SQLite: doctor and config check know that the file may not be written, and
   const doctor = await asStranger(['doctor', ...config]);
   assert.equal(doctor.code, 1, doctor.out);
   assert.match(doctor.out, /"database_file_read_only"/);
+  // A file of another user in a directory of one's own can be opened, but not written.
+  chownSync(join(own.dir, 'data/svc.db'), 0, 0);
+  chmodSync(join(own.dir, 'data/svc.db'), 0o644);
+  says(await asStranger(['config', 'check', ...config]), 6, 'database_file_read_only', /cannot be written/);
+  const again = await asStranger(['doctor', ...config]);
+  assert.match(again.out, /"database_file_read_only"/);
   await own.dispose();
 });
 

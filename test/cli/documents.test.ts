@@ -386,6 +386,20 @@ test('an export that fails or is stopped leaves the file that was there', async 
   assert.equal(statSync(fileAt('kept.ndjson')).mode & 0o777, 0o600);
 });
 
+test('a JSON array and columns apart by semicolons are refused as a whole, with what to do', async () => {
+  for (const [name, text, message] of [
+    ['array.json', '[\n{"$id":"array1"},\n{"$id":"array2"}\n]\n', /JSON array[\s\S]*next: .*jq -c/],
+    ['line.json', '\n [{"$id":"array1"}]\n', /JSON array/],
+    ['semicolons.csv', '$id;text\narray1;x\n', /no attribute[\s\S]*next: separate the columns by commas/],
+  ] as const) {
+    writeFileSync(fileAt(name), text);
+    const { code, err } = await place.svc(['document', 'import', name, ...of('bulk')]);
+    assert.equal(code, 2, err);
+    assert.match(err, message);
+  }
+  assert.doesNotMatch((await place.svc(['document', 'export', ...of('bulk')])).out, /array[12]/);
+});
+
 test('a file that cannot be read, and a report in the place of the file, are refused', async () => {
   const unread = await place.svc(['document', 'import', '/proc/self/mem', ...of('bulk')]);
   assert.equal(unread.code, 3, unread.err);

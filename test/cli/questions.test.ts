@@ -64,6 +64,14 @@ test('a password is not shown, a moderate question takes y, a severe one the nam
           ],
           0,
         ],
+        [
+          ['user', 'update', 'ada@example.com', '--project', project, '--password-stdin'],
+          [
+            ['Password', 'a quiet river stone\r'],
+            ['once more', 'a quiet river stone\r'],
+          ],
+          0,
+        ],
         [remove, [['(y/N)', 'n\r']], 4],
         [remove, [['(y/N)', '\r']], 4],
         [remove, [['(y/N)', 'y\r']], 0],

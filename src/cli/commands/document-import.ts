@@ -12,7 +12,7 @@ import { errorCode } from '#src/platform/files.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { count } from '../count.js';
-import { type DocumentRecord, documentRecords } from '../document-records/index.js';
+import { type DocumentFormat, type DocumentRecord, documentRecords } from '../document-records/index.js';
 import { createRefusedTexts, type RefusedLine, refusedAsJson } from '../document-records/refused-lines.js';
 import { CommandError, shellWord, usageError } from '../exit.js';
 import { endAtSignal } from '../interrupt.js';
@@ -119,18 +119,20 @@ export const importDocuments = command({
     const left = ignored.length === 0 ? '' : ` Not imported: ${ignored.map(visible).join(', ')}.`;
     const value = ignored.length === 0 ? counts : { ...counts, ignored };
     const text = `${count(created, 'document')} created, ${updated} updated, ${unchanged} unchanged, ${failed} refused.${left}`;
-    if (ending.signal.aborted) return stopped(lastLine, value, text);
+    if (ending.signal.aborted) return stopped(lastLine, format, value, text);
     return { value, text, exitCode: failed === 0 ? 0 : 1, ...(advice === undefined ? {} : { next: advice }) };
   },
 });
 
 /** What an import says that a signal has ended: how far it came, and how to go on. */
-function stopped(line: number, value: object, text: string): CommandResult {
+function stopped(line: number, format: DocumentFormat, value: object, text: string): CommandResult {
   return {
     value: { ...value, stoppedAfterLine: line },
     text: `Stopped after line ${line}. ${text}`,
     exitCode: Number(process.exitCode),
-    next: 'to go on, import the lines after it; with --upsert those before it may stay where they have an $id',
+    next:
+      `to go on, import the file without lines ${format === 'csv' ? 2 : 1} to ${line}; ` +
+      'with --upsert they can stay if each has an $id',
   };
 }
 

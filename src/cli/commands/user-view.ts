@@ -30,13 +30,13 @@ export async function readPassword(
   problem: (password: string) => Promise<string | undefined>,
 ): Promise<string> {
   const file = args.text('--secret-file');
-  if (args.isSet('--password-stdin')) {
-    if (file === undefined) return readStdin('--password-stdin');
+  const isOnStdin = args.isSet('--password-stdin');
+  if (isOnStdin && file !== undefined)
     throw usageError('--password-stdin and --secret-file cannot be combined.', 'give only one of them');
-  }
-  return file === undefined
-    ? prompts.askNewSecret('Password', '--password-stdin or --secret-file FILE', problem)
-    : readSecretFile(file, '--secret-file');
+  if (file !== undefined) return readSecretFile(file, '--secret-file');
+  // What is typed at a terminal would be shown.
+  if (isOnStdin && !process.stdin.isTTY) return readStdin('--password-stdin');
+  return prompts.askNewSecret('Password', '--password-stdin or --secret-file FILE', problem);
 }
 
 /** What is wrong with a new password of a user; undefined where nothing is. */

@@ -56,7 +56,9 @@ function columnsOf(names: readonly (string | null)[], attributes: ReadonlyMap<st
   if (unknown !== undefined)
     throw usageError(
       `The column "${unknown.slice(0, 40)}" is no attribute of the collection.`,
-      'correct the first line of the file; svc collection show lists the attributes',
+      unknown.includes(';')
+        ? 'separate the columns by commas'
+        : 'correct the first line of the file; svc collection show lists the attributes',
     );
   if (new Set(columns).size < columns.length)
     throw usageError('The first line of the file names a column twice.', 'correct it');

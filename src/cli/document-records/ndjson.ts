@@ -1,4 +1,5 @@
 import { parseJson } from '#src/platform/json.js';
+import { type CommandError, usageError } from '../exit.js';
 import type { DocumentRecord } from './record.js';
 import { decodeUtf8 } from './utf8.js';
 
@@ -9,10 +10,23 @@ export async function* ndjsonRecords(
   chunks: AsyncIterable<Buffer>,
   maxBytes: number,
 ): AsyncGenerator<DocumentRecord, void, undefined> {
+  let isBegun = false;
   for await (const { line, bytes, text } of linesOf(chunks, maxBytes)) {
+    if (!isBegun && text !== undefined && text.length > 0) {
+      isBegun = true;
+      if (/^\s*\[/.test(text.toString('latin1', 0, 100))) throw anArray();
+    }
     if (text === undefined) yield { line, bytes, problem: `The line has more than ${maxBytes} bytes.` };
     else if (text.length > 0) yield { line, bytes, ...parsed(text) };
   }
+}
+
+/** Parts of an array may be lines of their own by chance, so none is taken. */
+function anArray(): CommandError {
+  return usageError(
+    'The file is a JSON array; an object a line is needed.',
+    `make it so, such as with jq -c '.[]' FILE`,
+  );
 }
 
 interface Line {

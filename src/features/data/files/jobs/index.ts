@@ -8,7 +8,7 @@ import type { Job } from '#src/platform/scheduler.js';
 import type { BucketStore, Buckets } from '../../buckets/index.js';
 import type { Previews } from '../previews/index.js';
 import { type FileStatements, files as fileTable } from '../store.js';
-import { giveUp } from '../unfinished.js';
+import { giveUp } from '../uploads/giving-up.js';
 
 type Deps = Pick<Runtime, 'db' | 'files' | 'clock' | 'random'>;
 

@@ -11,8 +11,8 @@ import type { ContentReader } from '../content/reader.js';
 import type { WrittenPart } from '../content/writer.js';
 import { recordOf } from '../record.js';
 import { type FileRow, type FileStatements, fileObjects, files, type ObjectRow } from '../store.js';
-import { giveUp } from '../unfinished.js';
 import { type Arrival, type Begun, chunksOf, demandSame, type NewFile, numberOf } from './arrival.js';
+import { giveUp } from './giving-up.js';
 import { insert, newRow, store } from './rows.js';
 
 interface Deps {

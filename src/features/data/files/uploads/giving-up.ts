@@ -1,7 +1,7 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { Buckets } from '../buckets/index.js';
-import { type FileRow, type FileStatements, files } from './store.js';
+import type { Buckets } from '../../buckets/index.js';
+import { type FileRow, type FileStatements, files } from '../store.js';
 
 /** Gives up an upload that has got no chunk since a time, with what has come of it. Returns whether it did: one that goes on or is complete stays. */
 export async function giveUp(
