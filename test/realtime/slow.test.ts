@@ -118,7 +118,8 @@ test('sockets and streams that are not read are cut off, and take little memory 
   for (let tries = 0; !(await isCut()) && tries < 100; tries++) await sleep(100);
   assert.ok(await isCut(), 'every socket that is not read is closed with 1013');
   const openStreams = () => metric(/^svc_feed_readers (\d+)$/m);
-  for (const until = performance.now() + feedLimits.stallMs + 15_000; performance.now() < until; await sleep(500))
+  // Those of one key take turns with large events: the last ones begin when the first are cut off.
+  for (const until = performance.now() + 3 * feedLimits.stallMs; performance.now() < until; await sleep(500))
     if ((await openStreams()) === 0) break;
   assert.equal(await openStreams(), 0);
   assert.equal(quick.readyState, WebSocket.OPEN);
