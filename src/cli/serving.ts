@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs';
 import type { Appliance } from '#src/appliance.js';
 import type { Listener } from '#src/http/server.js';
 import { exitCodes } from './exit.js';
+import { removePidFile } from './pid-file.js';
 
 /** How long running requests may take to finish after the first signal. */
 const drainMs = 30_000;
@@ -11,7 +11,7 @@ export function serveUntilSignal({ runtime, close }: Appliance, listener: Listen
   const { log } = runtime;
   let draining = false;
   const end = (code: number): never => {
-    if (pidfile !== undefined) rmSync(pidfile, { force: true });
+    if (pidfile !== undefined) removePidFile(pidfile);
     log.flush();
     process.exit(code);
   };

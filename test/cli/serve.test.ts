@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install } from '../harness/cli.js';
+import { pidIn } from '../harness/pid-file.js';
 import { freePort } from '../harness/terminal.js';
 
 const places: Installation[] = [];
@@ -45,10 +46,13 @@ async function startRequest(url: string): Promise<{ finish(): Promise<string>; s
 test('one line with the URL when it is ready; the log tells what runs and what is not for production', async () => {
   const place = await fresh();
   const pidfile = join(place.dir, 'svc.pid');
+  const before = join(place.dir, 'before.pid');
+  writeFileSync(pidfile, '1234\n');
+  linkSync(pidfile, before);
   const server = await place.serve(['--pidfile', pidfile], { SVC_RATE_LIMIT: 'off', SVC_EGRESS_ALLOW: '10.0.0.0/8' });
   assert.equal((await fetch(new URL('/readyz', server.url))).status, 200);
-  const pid = readFileSync(pidfile, 'utf8');
-  assert.match(pid, /^\d+\n$/);
+  assert.equal(pidIn(pidfile), server.pid);
+  assert.equal(readFileSync(before, 'utf8'), '1234\n', 'the file is there as a whole, never empty');
   server.signal('SIGINT');
   assert.equal(await server.ended, 0);
   assert.equal(existsSync(pidfile), false);
@@ -66,10 +70,26 @@ test('one line with the URL when it is ready; the log tells what runs and what i
   const plain = place.shell(`svc serve --quiet --pidfile ${pidfile}`);
   while (!existsSync(pidfile)) await sleep(50);
   await sleep(200);
-  process.kill(Number(readFileSync(pidfile, 'utf8')), 'SIGTERM');
+  process.kill(pidIn(pidfile), 'SIGTERM');
   const { code, out } = await plain;
   assert.equal(code, 0);
   assert.match(out, /^svc is ready: http:\/\/localhost:\d+\/v1\n$/);
+});
+
+test('a process id is removed by the process that wrote it, and a device stays', async () => {
+  const place = await fresh();
+  const pidfile = join(place.dir, 'svc.pid');
+  const first = await place.serve(['--pidfile', pidfile]);
+  writeFileSync(pidfile, '1234\n');
+  first.signal('SIGTERM');
+  assert.equal(await first.ended, 0);
+  assert.equal(readFileSync(pidfile, 'utf8'), '1234\n');
+  const device = join(place.dir, 'null');
+  symlinkSync('/dev/null', device);
+  const second = await place.serve(['--pidfile', device]);
+  second.signal('SIGTERM');
+  assert.equal(await second.ended, 0);
+  assert.ok(existsSync(device));
 });
 
 test('who lets anybody have secrets away from localhost is warned at the start', async () => {

@@ -9,6 +9,7 @@ import { after, test } from 'node:test';
 import { selfSigned } from '../harness/certificate.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
+import { pidIn } from '../harness/pid-file.js';
 import { freePort } from '../harness/terminal.js';
 import { eventually } from '../webhooks/setup.js';
 
@@ -100,7 +101,7 @@ test('a port below 1024 is served with the rights of the unit, and refused witho
   const pidfile = join(place.dir, 'served.pid');
   await eventually(async () => assert.equal((await call(`${base}/healthz`)).status, 200));
   // Written once it is ready, which may be after its first answer.
-  await eventually(async () => process.kill(Number(readFileSync(pidfile, 'utf8')), 'SIGTERM'));
+  await eventually(async () => process.kill(pidIn(pidfile), 'SIGTERM'));
   const { code, out } = await running;
   assert.deepEqual([code, out.trim()], [0, `svc is ready: ${base}`]);
 });

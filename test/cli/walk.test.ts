@@ -9,6 +9,7 @@ import { explain } from '#src/cli/exit.js';
 import { parse } from '#src/cli/program.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install, type Run } from '../harness/cli.js';
+import { pidIn } from '../harness/pid-file.js';
 
 const ansi = new RegExp(`${String.fromCharCode(27)}\\[`);
 
@@ -30,7 +31,7 @@ async function runExample(example: string): Promise<Run> {
   for (let tries = 0; tries < 400; tries++) {
     await sleep(50);
     try {
-      process.kill(Number(readFileSync(pidfile, 'utf8')), 'SIGTERM');
+      process.kill(pidIn(pidfile), 'SIGTERM');
       break;
     } catch {
       // Not ready yet.

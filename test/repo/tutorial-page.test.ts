@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openChromium } from '../harness/browser.js';
 import { type Installation, install } from '../harness/cli.js';
 import { provideCurl } from '../harness/curl.js';
+import { pidIn } from '../harness/pid-file.js';
 import { blockNoted, readBlocks } from '../harness/readme.js';
 import { freePort, serve, typeInto } from '../harness/terminal.js';
 
@@ -67,8 +68,7 @@ test('the tutorial works in one sitting', async (t) => {
   assert.equal(begin.status, 0, begin.stderr);
   const { cwd } = terminal();
   after(() => {
-    for (const name of ['app.log', 'receiver.log'])
-      process.kill(-Number(readFileSync(join(cwd, `${name}.pid`), 'utf8')));
+    for (const name of ['app.log', 'receiver.log']) process.kill(-pidIn(join(cwd, `${name}.pid`)));
   });
   const server = await serve(blockNoted(page, served).text, terminal());
   writeFileSync(join(cwd, 'notes.html'), here(blockNoted(page, saved).text));

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import type { Listener } from '#src/http/server.js';
@@ -6,7 +5,6 @@ import { ConfigError, type LoadedConfig } from '#src/platform/config/load.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { errorCode } from '#src/platform/files.js';
 import { version } from '#src/platform/version.js';
 import { command, type ParsedArgs } from '../command.js';
 import { prepareDirectories } from '../directories.js';
@@ -14,6 +12,7 @@ import { CommandError } from '../exit.js';
 import { valid, wholeNumber } from '../input.js';
 import { load, requireDatabase } from '../installation.js';
 import { localUrl } from '../local-url.js';
+import { writePidFile } from '../pid-file.js';
 import { listenerOn } from '../port-listener.js';
 import { otherPort, settingsOfOtherPort, settingsPlace } from '../ports.js';
 import { requireCurrentSchema, requireKnownSchema, requireMasterKey } from '../run-command.js';
@@ -64,7 +63,8 @@ export const serveCommand = command({
     }
     serveUntilSignal(appliance, listener, loaded.config.pidfile);
     try {
-      notePid(loaded.config);
+      // When everything is ready, so that signals can be sent as soon as the file exists.
+      if (loaded.config.pidfile !== undefined) writePidFile(loaded.config.pidfile);
     } catch (error) {
       await listener.drain();
       await appliance.close();
@@ -176,17 +176,4 @@ async function addressInUse(loaded: LoadedConfig, address: string): Promise<Comm
   const second = change === undefined ? '' : `; for a second installation, ${change}`;
   const fix = `nothing, if it is the server of this installation${second}`;
   return new CommandError('failed', 'address_in_use', `svc is running already on ${address}.`, fix);
-}
-
-/** Written when everything is ready, so that signals can be sent as soon as the file exists. */
-function notePid({ pidfile }: Config): void {
-  try {
-    if (pidfile !== undefined) writeFileSync(pidfile, `${process.pid}\n`);
-  } catch (error) {
-    const code = errorCode(error);
-    // That passes, so the unit starts the server again.
-    if (['ENOSPC', 'EDQUOT'].includes(code))
-      throw new CommandError('unreachable', 'disk_full', `The disk is full (${code}): ${pidfile}`, 'make room on it');
-    throw new ConfigError([`SVC_PIDFILE names a file that cannot be written (${code}): ${pidfile}`]);
-  }
 }
