@@ -320,8 +320,8 @@ export const connectionLimits = {
 /** Milliseconds for which the body of a request without a file may arrive. */
 export const bodyMs = 60_000;
 
-/** Connections at once, and headers of one request. */
-export const serverLimits = { connections: 2048, headers: 100 } as const;
+/** Connections at once, headers of one request, and requests of a connection that wait for the responses to those before them. */
+export const serverLimits = { connections: 2048, headers: 100, waitingOfConnection: 100 } as const;
 
 /**
  * Seconds by which the clocks of processes may differ. A stored time that lies further ahead than this, and than what it stands for can

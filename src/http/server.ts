@@ -15,6 +15,7 @@ import type { Config } from '#src/platform/config/schema.js';
 import { watchBodyTime } from './body-time.js';
 import { wireVersion } from './envelope.js';
 import { securityHeaders } from './security-headers.js';
+import { createTurns } from './turns.js';
 import type { UpgradeHandler } from './upgrade.js';
 
 /** How long a connection without a request has left when the server drains. */
@@ -43,19 +44,23 @@ export async function listen(
     const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     server.emit('clientError', late, socket);
   };
-  const newest = new WeakMap<Socket, ServerResponse>();
-  /** Connections of which no request has come yet. Node does not count them as idle, and watches them no more once it drains. */
-  const silent = new Set<Socket>();
-  const timed: RequestListener = (request, response) => {
-    silent.delete(request.socket);
-    newest.set(request.socket, response);
+  const turns = createTurns((request, response) => {
     watchBodyTime(request, refuseLate);
     handler(request, response);
+  });
+  /** Connections of which no request has come yet. Node does not count them as idle, and watches them no more once it drains. */
+  const silent = new Set<Socket>();
+  const listener: RequestListener = (request, response) => {
+    silent.delete(request.socket);
+    turns.take(request, response);
   };
   const server: Server =
     config.tlsCert !== undefined && config.tlsKey !== undefined
-      ? createHttpsServer({ ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) }, timed)
-      : createHttpServer(options, timed);
+      ? createHttpsServer(
+          { ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) },
+          listener,
+        )
+      : createHttpServer(options, listener);
   // Node drops further headers silently; one more than allowed is read, so that `request-head.ts` can refuse the request.
   server.maxHeadersCount = serverLimits.headers + 1;
   server.maxConnections = serverLimits.connections;
@@ -65,7 +70,7 @@ export async function listen(
   });
   const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
   const headers = () => `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`;
-  server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), newest.get(socket)));
+  server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), turns.newest(socket)));
   // Node hands the connection over for it, and closes one that nobody takes without an answer. There are no tunnels here.
   server.on('connect', (_, socket: Socket) => {
     socket.on('error', () => socket.destroy());
@@ -74,7 +79,7 @@ export async function listen(
     close(socket, type, errorCatalog[type].message, `Allow: \r\n${headers()}`);
   });
   // Expectations other than 100-continue are ignored; Node would answer them itself.
-  server.on('checkExpectation', timed);
+  server.on('checkExpectation', listener);
   server.on('upgrade', (request, socket, head) => upgrade(server, request, socket, head));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

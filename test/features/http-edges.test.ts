@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -230,6 +231,38 @@ test('requests sent ahead on one connection are answered in their order', async 
   socket.write(first + requestText('GET', '/healthz', ['X-Request-Id: two']));
   const text = await received(socket);
   assert.match(text, /404 Not Found[\s\S]*X-Request-Id: one[\s\S]*200 OK[\s\S]*X-Request-Id: two/);
+});
+
+test('a request sent ahead is not handled before its turn, nor when the connection is closed until then', async () => {
+  const { client, secret } = await aServerKey(target, { scopes: ['events.read', 'users.write', 'users.read'] });
+  const { cursor } = (await client.get('/events?limit=1000')).expect(200).body;
+  const fields = [project, `X-Service-Key: ${secret}`, 'Host: localhost'].join('\r\n');
+  const waiting = `GET /v1/events?wait=2&cursor=${cursor} HTTP/1.1\r\n${fields}\r\n\r\n`;
+  const body = JSON.stringify({ userId: 'ahead', name: 'Ahead' });
+  const create = `POST /v1/users HTTP/1.1\r\n${fields}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const lost = await openSocket(target);
+  lost.write(waiting + create);
+  await sleep(500);
+  (await client.get('/users/ahead')).expect(404);
+  lost.destroy();
+  await sleep(2500);
+  (await client.get('/users/ahead')).expect(404);
+  const kept = await openSocket(target);
+  kept.write(waiting + create + requestText('GET', '/v1/users/ahead', [project, `X-Service-Key: ${secret}`]));
+  const statuses = [...(await received(kept)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
+  assert.deepEqual(statuses, [200, 201, 200]);
+});
+
+test('a connection on which more than a hundred requests wait is closed', async () => {
+  const { secret } = await aServerKey(target, { scopes: ['events.read'] });
+  const stream = `GET /v1/events HTTP/1.1\r\n${project}\r\nX-Service-Key: ${secret}\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`;
+  const ping = 'GET /v1/ping HTTP/1.1\r\nHost: localhost\r\n\r\n';
+  const socket = await openSocket(target);
+  socket.write(stream + ping.repeat(101));
+  assert.doesNotMatch(await received(socket), /Pong/);
+  const many = await openSocket(target);
+  many.write(ping.repeat(100) + requestText('GET', '/v1/ping'));
+  assert.equal([...(await received(many)).matchAll(/Pong/g)].length, 101);
 });
 
 test('a connection that never finishes its headers is told so and closed', async () => {

@@ -1,5 +1,6 @@
 // Server-sent events: what the feed has, as it happens, for server keys all of it and for users what they may read at that moment.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aBackend, type TestCollection } from '../documents/setup.js';
@@ -7,6 +8,7 @@ import { aLoggedInUser, aServerKey, type LoggedInUser } from '../harness/actors.
 import { startAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
 import { asOperator, changeSettings } from '../harness/project.js';
+import { openSocket } from '../harness/socket.js';
 import { eventually } from '../webhooks/setup.js';
 import { openStream } from './sse.js';
 
@@ -53,6 +55,23 @@ test('a server key gets what the feed has, and goes on at the id that it has', a
   await filtered.arrived(3);
   const unknown = { ...ofKey, Accept: 'text/event-stream', 'Last-Event-ID': 'nobody' };
   (await createClient(target).get('/events', unknown)).refused(404, 'event_not_found');
+});
+
+test('streams asked for ahead on one connection keep no places when it is closed', async () => {
+  const { secret } = await aServerKey(target, { scopes: ['events.read'] });
+  const head = `X-Service-Project: ${target.project.id}\r\nX-Service-Key: ${secret}\r\nAccept: text/event-stream`;
+  for (let round = 0; round < 3; round++) {
+    const socket = await openSocket(target);
+    socket.write(`GET /v1/events HTTP/1.1\r\nHost: localhost\r\n${head}\r\n\r\n`.repeat(50));
+    await once(socket, 'data');
+    socket.destroy();
+  }
+  await eventually(async () => {
+    const streams = await Promise.all(
+      Array.from({ length: 50 }, () => openStream(target, { ...project, 'X-Service-Key': secret })),
+    );
+    for (const stream of streams) stream.close();
+  });
 });
 
 test('a stream that is lost before its first event goes on where it began', async () => {
