@@ -107,6 +107,11 @@ export const answerLimits = {
   /** An answer larger than this is watched until it has left, and cut off where its reader takes longer than so many milliseconds. */
   watched: 65_536,
   leaveMs: 120_000,
+  /** While others lack room, the slowest of the readers that take fewer bytes a second over so many milliseconds are cut off. */
+  giveWayMs: 2000,
+  giveWayBytesPerSecond: 131_072,
+  /** Such an answer is sent in parts, to see how far its reader is. */
+  partBytes: 65_536,
   /** Rows of a list of the service's own things have at most so many bytes, unless the list says otherwise. */
   rowBytes: 262_144,
 } as const;

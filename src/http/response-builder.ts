@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
 import type { ParameterizedContext } from 'koa';
 import { answerLimits } from '#src/contract/limits.js';
 import type { OpenRoom } from '#src/platform/answers.js';
@@ -81,10 +82,12 @@ export class ResponseBuilder {
       bytes += Buffer.byteLength(part);
       characters += part.length;
     }
-    if (room !== undefined) releaseWhenSent(response, room, bytes);
+    const isLarge = bytes > answerLimits.watched;
+    if (!isLarge) room?.close();
     if (body.length > 0) this.headers.push('Content-Length', String(bytes));
     this.writeHead(response, status);
     if (body.length === 0 || response.req.method === 'HEAD') {
+      room?.close();
       response.end();
       return;
     }
@@ -92,6 +95,10 @@ export class ResponseBuilder {
     const encoding = bytes === characters ? 'latin1' : 'utf8';
     if (characters <= joinedCharacters) {
       response.end(body.length === 1 ? body[0] : body.join(''), encoding);
+      return;
+    }
+    if (isLarge) {
+      sendInParts(response, toBuffer(body, bytes, encoding), room);
       return;
     }
     // Sent together, and joined by nobody.
@@ -128,16 +135,33 @@ export class ResponseBuilder {
   }
 }
 
-/** Holds the room of a response until it is sent. The system takes a small one at once; a large one waits for its reader, up to a limit. */
-function releaseWhenSent(response: ServerResponse, room: OpenRoom, bytes: number): void {
-  if (bytes <= answerLimits.watched || response.req.method === 'HEAD' || response.destroyed) {
-    room.close();
+function toBuffer(body: readonly string[], bytes: number, encoding: BufferEncoding): Buffer {
+  const buffer = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for (const part of body) at += buffer.write(part, at, encoding);
+  return buffer;
+}
+
+/**
+ * Sends a response that waits for its reader, and holds its room until it is sent or the reader has had its time. The system takes a small
+ * response at once.
+ */
+function sendInParts(response: ServerResponse, body: Buffer, room?: OpenRoom): void {
+  if (response.destroyed) {
+    room?.close();
     return;
   }
-  room.settle(bytes);
-  const timer = setTimeout(() => response.destroy(), answerLimits.leaveMs).unref();
-  response.once('close', () => {
+  let taken = 0;
+  const cut = () => response.destroy();
+  const timer = setTimeout(cut, answerLimits.leaveMs).unref();
+  room?.settle(body.length);
+  room?.sendOver({ taken: () => taken, cut });
+  const parts = function* () {
+    for (; taken < body.length; taken += answerLimits.partBytes)
+      yield body.subarray(taken, taken + answerLimits.partBytes);
+  };
+  pipeline(Readable.from(parts()), response, () => {
     clearTimeout(timer);
-    room.close();
+    room?.close();
   });
 }

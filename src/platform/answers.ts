@@ -3,6 +3,8 @@ import { Failure } from '#src/contract/errors.js';
 import { answerLimits } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
 import { ByteGate, type GateBounds, noRoom } from './byte-gate.js';
+import type { Clock } from './clock.js';
+import { LongSends, type Pace, type Sending } from './long-sends.js';
 
 /** The room of one request with what its transport does with it. */
 export interface OpenRoom extends AnswerRoom {
@@ -10,13 +12,21 @@ export interface OpenRoom extends AnswerRoom {
   settle(bytes: number): void;
   /** The answer has left, or never will. */
   close(): void;
+  /** It is sent over a connection from now on, which is cut where others wait for its bytes and the reader is slow. */
+  sendOver(connection: Sending): void;
 }
 
-/** How much room there is. */
-interface AnswerBounds extends Pick<GateBounds, 'waitMs' | 'relieve'> {
+/** How much room there is, and the pace of readers where slow ones give way. */
+interface AnswerBounds extends Pick<GateBounds, 'waitMs'>, Partial<Pace> {
   /** Answers of the largest size that may be under way at once, and of these for one account. */
   readonly manyAtOnce: number;
   readonly manyOfAccount: number;
+}
+
+/** A store of bytes, and the connections over which those that are held of it are sent. */
+interface Store {
+  readonly gate: ByteGate;
+  readonly sends: LongSends | undefined;
 }
 
 /**
@@ -25,15 +35,21 @@ interface AnswerBounds extends Pick<GateBounds, 'waitMs' | 'relieve'> {
  */
 export class Answers {
   readonly #maxBytes: number;
-  readonly #few: ByteGate;
-  readonly #many: ByteGate;
+  readonly #few: Store;
+  readonly #many: Store;
 
-  constructor(maxBytes: number, bounds: AnswerBounds = answerLimits) {
-    const { manyAtOnce, manyOfAccount, waitMs, relieve } = bounds;
+  constructor(clock: Clock, maxBytes: number, bounds: AnswerBounds = answerLimits) {
+    const { manyAtOnce, manyOfAccount, waitMs, giveWayMs, giveWayBytesPerSecond } = bounds;
     const { fewAtOnce } = answerLimits;
+    const store = (bytes: number, share: number): Store => {
+      if (giveWayMs === undefined || giveWayBytesPerSecond === undefined)
+        return { gate: new ByteGate({ bytes, share, waitMs }), sends: undefined };
+      const sends = new LongSends(clock, { giveWayMs, giveWayBytesPerSecond });
+      return { gate: new ByteGate({ bytes, share, waitMs, relieve: (lacking) => sends.giveWay(lacking) }), sends };
+    };
     this.#maxBytes = maxBytes;
-    this.#few = new ByteGate({ bytes: fewAtOnce, share: fewAtOnce / 2, waitMs });
-    this.#many = new ByteGate({ bytes: maxBytes * manyAtOnce, share: maxBytes * manyOfAccount, waitMs, relieve });
+    this.#few = store(fewAtOnce, fewAtOnce / 2);
+    this.#many = store(maxBytes * manyAtOnce, maxBytes * manyOfAccount);
   }
 
   /** A room in the share of an account: a user, a server key, the address of a guest, or the operator. */
@@ -45,8 +61,10 @@ export class Answers {
 class Room implements OpenRoom {
   readonly #owner: Pick<Reading, 'account'>;
   readonly #maxBytes: number;
+  readonly #stores: { readonly few: Store; readonly many: Store };
   readonly #few: ByteGate;
   readonly #many: ByteGate;
+  #endSending: (() => void) | undefined;
   #reads = 1;
   /** Bytes held of each gate. */
   #heldFew = 0;
@@ -60,11 +78,12 @@ class Room implements OpenRoom {
   #looking: Set<Promise<unknown>> | undefined;
   #large: Promise<unknown> | undefined;
 
-  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: ByteGate, many: ByteGate) {
+  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: Store, many: Store) {
     this.#owner = owner;
     this.#maxBytes = maxBytes;
-    this.#few = few;
-    this.#many = many;
+    this.#stores = { few, many };
+    this.#few = few.gate;
+    this.#many = many.gate;
   }
 
   share(reads: number): void {
@@ -111,8 +130,14 @@ class Room implements OpenRoom {
     this.#hold(bytes);
   }
 
+  sendOver(connection: Sending): void {
+    const { sends } = this.#heldMany > 0 ? this.#stores.many : this.#stores.few;
+    this.#endSending = sends?.add(connection, this.#heldMany + this.#heldFew);
+  }
+
   close(): void {
     this.#isClosed = true;
+    this.#endSending?.();
     this.#giveBack();
   }
 

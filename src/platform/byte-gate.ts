@@ -15,8 +15,8 @@ export interface GateBounds {
   readonly share: number;
   /** How long somebody waits, in milliseconds. */
   readonly waitMs: number;
-  /** Called every second while somebody waits who lacks bytes, not only those of a share, to make who holds some give them back. */
-  readonly relieve?: (() => void) | undefined;
+  /** Called every second while somebody lacks bytes, not only those of a share, to make who holds some give so many back. */
+  readonly relieve?: ((bytes: number) => void) | undefined;
 }
 
 /** The failure of who found no room. */
@@ -122,7 +122,19 @@ export class ByteGate {
       return;
     }
     this.#relieving ??= setInterval(() => {
-      if (this.#waiting.some(({ account, bytes }) => bytes > this.#left && this.#fitsShare(account, bytes))) relieve();
+      const lacking = this.#wanted() - this.#left;
+      if (lacking > 0) relieve(lacking);
     }, 1000).unref();
+  }
+
+  /** Bytes that those who wait could have at once, if there were enough of them. */
+  #wanted(): number {
+    const ofAccounts = new Map<string, number>();
+    for (const { account, bytes } of this.#waiting) {
+      const held = this.#held.of(account) + (ofAccounts.get(account) ?? 0);
+      if (held === 0 || held + bytes <= this.#bounds.share)
+        ofAccounts.set(account, (ofAccounts.get(account) ?? 0) + bytes);
+    }
+    return [...ofAccounts.values()].reduce((sum, bytes) => sum + bytes, 0);
   }
 }

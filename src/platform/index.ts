@@ -116,7 +116,7 @@ export async function createRuntime(config: Config, replacements: Replacements =
     metrics,
     scheduler: replacements.scheduler ?? createScheduler(clock),
     pages: createPages(random),
-    answers: new Answers(config.answerMaxBytes),
+    answers: new Answers(clock, config.answerMaxBytes),
     files,
     images,
     close: async () => {

@@ -123,25 +123,59 @@ test('many callers at once are answered one after the other, or told to come aga
 
 test('readers who do not read hold neither memory nor others up', async () => {
   const { host } = new URL(server.url);
-  const [, port = ''] = host.split(':');
-  const head = Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('');
+  const [other, bystander] = [await aKey(), await aKey()];
   const sockets = [];
-  for (let at = 0; at < 40; at++) {
-    const socket = await openSocket({ origin: `http://${host}` } as never);
-    socket.pause();
-    socket.on('error', () => {});
-    socket.write(`GET /v1${list(limit(3))} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${head}\r\n`);
-    sockets.push(socket);
-  }
+  for (const of of [headers, other])
+    for (let at = 0; at < 20; at++) {
+      const head = Object.entries({ ...of, Host: host }).map(([name, value]) => `${name}: ${value}\r\n`);
+      const socket = await openSocket({ origin: `http://${host}` } as never);
+      socket.pause();
+      socket.on('error', () => {});
+      socket.write(`GET /v1${list(limit(4))} HTTP/1.1\r\n${head.join('')}\r\n`);
+      sockets.push(socket);
+    }
   await sleep(6000);
   for (let round = 0; round < 5; round++) await isAlive();
-  const refused = await send('GET', list(limit(3)));
-  assert.ok([200, 503].includes(refused.status), refused.text);
+  // All the room is held: those who take nothing are cut off for others.
+  for (let round = 0; round < 3; round++) {
+    const response = await fetch(server.url + list(limit(4)), { headers: bystander });
+    assert.equal(response.status, 200);
+    assert.ok((await response.arrayBuffer()).byteLength > 16_000_000);
+  }
   for (const socket of sockets) socket.destroy();
   await sleep(500);
   assert.equal((await send('GET', list(limit(3)))).status, 200);
+});
+
+test('who reads a large response steadily is not cut off for others', async () => {
+  const { host } = new URL(server.url);
+  const [slow, other] = [await aKey(), await aKey()];
+  const head = Object.entries({ ...slow, Host: host }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const request = `GET /v1${list(limit(4))} HTTP/1.1\r\nConnection: close\r\n${head.join('')}\r\n`;
+  const readers = Array.from({ length: 2 }, async () => {
+    const socket = await openSocket({ origin: `http://${host}` } as never);
+    let bytes = 0;
+    socket.write(request);
+    // Two megabytes a second at most.
+    for await (const chunk of socket) {
+      bytes += chunk.length;
+      await sleep(chunk.length / 2000);
+    }
+    return bytes;
+  });
+  let isOver = false;
+  const others = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        const response = await fetch(server.url + list(limit(4)), { headers: other });
+        await response.arrayBuffer();
+        assert.ok([200, 503].includes(response.status));
+      }
+    }),
+  );
+  for (const bytes of await Promise.all(readers)) assert.ok(bytes > 16_760_000, String(bytes));
+  isOver = true;
+  await others;
 });
 
 test('a document cannot grow beyond what can be answered', async () => {

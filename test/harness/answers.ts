@@ -130,7 +130,8 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
     const address = server.address();
     if (address === null || typeof address === 'string' || !ports.has(address.port)) return;
     const { end, write, writeHead } = response;
-    let body = '';
+    const parts: Buffer[] = [];
+    let bytes = 0;
     let head: Readonly<Record<string, string>> | undefined;
     const headRecorder = (status: number, lines?: readonly string[]) => {
       head = Array.isArray(lines) ? headersOf(lines) : undefined;
@@ -138,8 +139,12 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
     };
     const path = (request.url ?? '').split('?')[0] ?? '';
     const keep = (part: unknown) => {
-      // Of files, which come as bytes, the beginning is enough.
-      if (typeof part === 'string' || (Buffer.isBuffer(part) && body.length < 65_536)) body += part.toString();
+      const headers = head ?? response.getHeaders();
+      // Of files the beginning is enough.
+      if (bytes >= 65_536 && !String(headers['content-type']).startsWith('application/json')) return;
+      if (typeof part !== 'string' && !Buffer.isBuffer(part)) return;
+      parts.push(Buffer.from(part));
+      bytes += part.length;
     };
     const partRecorder = (...given: unknown[]) => {
       keep(given[0]);
@@ -154,7 +159,7 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
         path,
         status: response.statusCode,
         headers: head ?? response.getHeaders(),
-        body,
+        body: Buffer.concat(parts).toString(),
       });
       return Reflect.apply(end, response, given);
     };

@@ -55,7 +55,7 @@ export function createRealtime(
   const measure = createRealtimeMetrics(runtime);
   const hubs = new Map<string, { readonly hub: Hub; readonly ready: Promise<void>; unfollow: () => void }>();
   // Not that of other answers: whose readers are slow must not hold events up.
-  const rooms = new Answers(config.answerMaxBytes, realtimeLimits);
+  const rooms = new Answers(runtime.clock, config.answerMaxBytes, realtimeLimits);
   const backlog = new Backlog();
   const room = new SubscriptionRoom();
   const countMessages = createMemoryLimiter(() => runtime.clock.monotonic());

@@ -12,7 +12,6 @@ import { credentialOf, type Readers } from '../../readers/index.js';
 import { toEnvelope } from '../../webhooks/index.js';
 import { type EventPage, everything, type Feed, type PageRequest } from '../service.js';
 import type { StoredEvent } from '../store.js';
-import { LongSends } from './long-sends.js';
 import { createSignal } from './signal.js';
 import type { EventWatch } from './watch.js';
 
@@ -38,12 +37,8 @@ interface Deps {
 /** Streams of events as they happen. Whether the reader may read each is asked right before it is sent. */
 export function createStreams({ db, clock, config }: Pick<Runtime, 'db' | 'clock' | 'config'>, deps: Deps) {
   const { feed, watch, readers, projects, keyCounts } = deps;
-  const sends = new LongSends(clock);
   // Not that of other answers: whose readers are slow must not hold events up.
-  const rooms = new Answers(config.answerMaxBytes, {
-    ...feedLimits,
-    relieve: () => sends.cutSlowest(),
-  });
+  const rooms = new Answers(clock, config.answerMaxBytes, feedLimits);
 
   /** What may be sent of some events; undefined where the credential counts no more. */
   const readable = async (
@@ -93,9 +88,9 @@ export function createStreams({ db, clock, config }: Pick<Runtime, 'db' | 'clock
       if (page === undefined) return undefined;
       const { text, isLong, cursor, more } = page;
       // A reader that reads nothing keeps no room from others.
-      if (!isLong) room.close();
-      if (isLong) await sends.write(sink, text);
-      else if (text !== '') await sink.write(text);
+      if (isLong) room.sendOver(sink);
+      else room.close();
+      if (text !== '') await sink.write(text);
       return { cursor, more };
     } finally {
       room.close();
