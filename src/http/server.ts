@@ -70,7 +70,7 @@ export async function listen(
   });
   const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
   const headers = () => `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`;
-  server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), turns.newest(socket)));
+  server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), turns.lastOfWhole(socket)));
   // Node hands the connection over for it, and closes one that nobody takes without an answer. There are no tunnels here.
   server.on('connect', (_, socket: Socket) => {
     socket.on('error', () => socket.destroy());
@@ -117,13 +117,13 @@ const refused = new WeakSet<Socket>();
 
 /**
  * Answers a request that Node's parser refused, for which there is no request object. The parser fails again at further input. Requests of
- * the connection that came whole before it are answered first (RFC 9112 §9.3.2); `newest` is the response to the last of them.
+ * the connection that came whole before it are answered first (RFC 9112 §9.3.2); `before` is the response to the last of them.
  */
 function refuse(
   error: Error & { code?: string },
   socket: Socket,
   headers: string,
-  newest: ServerResponse | undefined,
+  before: ServerResponse | undefined,
 ): void {
   if (refused.has(socket)) return;
   if (!socket.writable || error.code === 'ECONNRESET') {
@@ -136,8 +136,8 @@ function refuse(
   const message =
     parserError === undefined ? 'The request is not well-formed HTTP.' : errorCatalog[parserError].message;
   const end = () => close(socket, type, message, headers);
-  if (newest === undefined || newest.writableFinished || !newest.req.complete) end();
-  else newest.once('close', end);
+  if (before === undefined || before.writableFinished) end();
+  else before.once('close', end);
 }
 
 /** Answers a client for which there is no response object, and closes the connection. */

@@ -6,6 +6,8 @@ import { serverLimits } from '#src/contract/limits.js';
 interface Connection {
   /** The response to the last request that came. */
   newest: ServerResponse;
+  /** The response before it, where that was under way still. */
+  previous: ServerResponse | undefined;
   /** Requests that wait for the responses to those before them. */
   waiting: number;
 }
@@ -20,12 +22,13 @@ export function createTurns(handler: RequestListener) {
   const take: RequestListener = (request, response) => {
     const connection = connections.get(request.socket);
     if (connection === undefined) {
-      connections.set(request.socket, { newest: response, waiting: 0 });
+      connections.set(request.socket, { newest: response, previous: undefined, waiting: 0 });
       handler(request, response);
       return;
     }
     const before = connection.newest;
     connection.newest = response;
+    connection.previous = before.closed ? undefined : before;
     if (before.closed) {
       handler(request, response);
       return;
@@ -40,7 +43,10 @@ export function createTurns(handler: RequestListener) {
   };
   return {
     take,
-    /** The response to the last request that came over a connection. */
-    newest: (socket: Socket): ServerResponse | undefined => connections.get(socket)?.newest,
+    /** The response to the last request that came whole over a connection. */
+    lastOfWhole: (socket: Socket): ServerResponse | undefined => {
+      const connection = connections.get(socket);
+      return connection?.newest.req.complete ? connection.newest : connection?.previous;
+    },
   };
 }

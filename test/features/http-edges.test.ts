@@ -282,6 +282,9 @@ test('requests that came whole are answered before the connection is closed for 
       assert.deepEqual(statuses(text), [...[200, 404, 200].slice(0, valid.length), 400], text);
       assert.ok(text.includes('Pong!'));
     }
+  const broken = 'POST /v1/ping HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n';
+  const waited = await exchangeBytes(target, get('/v1/ping') + get('/v1/nowhere') + broken);
+  assert.deepEqual(statuses(waited), [200, 404, 400], waited);
   const endless = await openSocket(target);
   const { secret } = await aServerKey(target, { scopes: ['events.read'] });
   const headers = [`X-Service-Project: ${target.project.id}`, `X-Service-Key: ${secret}`].join('\r\n');
