@@ -15,6 +15,7 @@ import { dirname } from 'node:path';
 import { settings } from '#src/platform/config/schema.js';
 import { errorCode } from '#src/platform/files.js';
 import { packageFile } from '#src/platform/package-root.js';
+import { whyUnwritable } from '#src/platform/system-errors.js';
 import { CommandError } from './exit.js';
 
 /** The commented reference of all settings that `svc init` fills in. */
@@ -41,9 +42,8 @@ export function writeConfig(file: string, text: string): boolean {
   try {
     descriptor = openSync(file, 'wx', 0o600);
   } catch (error) {
-    const code = errorCode(error);
-    if (code === 'EEXIST') return false;
-    throw fileProblem(file, code);
+    if (errorCode(error) === 'EEXIST') return false;
+    throw fileProblem(file, error);
   }
   writeSync(descriptor, text);
   closeSync(descriptor);
@@ -66,7 +66,7 @@ export function changeConfig(file: string, values: Readonly<Record<string, strin
     }
     replaceFile(file, lines.join('\n'));
   } catch (error) {
-    const message = `${file} cannot be changed (${errorCode(error)}).`;
+    const message = `${file} cannot be changed: ${whyUnwritable(error)}.`;
     throw new CommandError('unusable', 'file_not_writable', message, 'run the command as the owner of the file');
   }
 }
@@ -99,12 +99,13 @@ function replaceFile(file: string, text: string): void {
 }
 
 /** A configuration file cannot be written. */
-export function fileProblem(file: string, code: string): CommandError {
+export function fileProblem(file: string, error: unknown): CommandError {
+  const isPathWrong = errorCode(error) === 'ENOENT';
   return new CommandError(
-    code === 'ENOENT' ? 'notFound' : 'unusable',
+    isPathWrong ? 'notFound' : 'unusable',
     'file_not_writable',
-    `${file} cannot be written (${code}).`,
-    code === 'ENOENT'
+    `${file} cannot be written: ${whyUnwritable(error)}.`,
+    isPathWrong
       ? 'create its directory, or choose another file with --config'
       : 'run the command as a user who may write there, or choose another file with --config',
   );

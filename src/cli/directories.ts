@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Config } from '#src/platform/config/schema.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { errorCode, isAbsent } from '#src/platform/files.js';
+import { whyUnwritable } from '#src/platform/system-errors.js';
 import { CommandError } from './exit.js';
 
 /** Creates the directories of the data and of the SQLite file, for the owner only. Returns what removes those that it created. */
@@ -17,7 +18,7 @@ export function prepareDirectories(config: Config): () => void {
       created.push(...createDirectory(directory));
     } catch (error) {
       remove();
-      const message = `The directory ${directory} cannot be created (${errorCode(error)}).`;
+      const message = `The directory ${directory} cannot be created: ${whyUnwritable(error)}.`;
       throw new CommandError('unusable', 'directory_unusable', message, 'correct SVC_DATA_DIR or its permissions');
     }
   }
@@ -34,7 +35,8 @@ export function directoryProblem(directory: string): string | undefined {
     accessSync(directory, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
-    return `The directory ${directory} cannot be ${errorCode(error) === 'EACCES' ? 'written' : 'created'} (${errorCode(error)})`;
+    const verb = errorCode(error) === 'EACCES' ? 'written to' : 'created';
+    return `The directory ${directory} cannot be ${verb}: ${whyUnwritable(error)}`;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type ErrorType, Failure } from '#src/contract/errors.js';
-import { ConfigError } from '#src/platform/config/load.js';
+import { ConfigError } from '#src/platform/config/config-error.js';
 import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import { errorCode } from '#src/platform/files.js';
@@ -156,8 +156,8 @@ export function explain(
     return { exitCode: exitCodes[outcome], type, message, lines, fix: fix || help };
   }
   if (error instanceof ConfigError) {
-    const fix = 'correct the settings, then run svc config check';
-    const { message, problems: lines } = error;
+    const { message, problems, fix } = error;
+    const lines = problems.map((problem) => problem.message);
     return { exitCode: exitCodes.unusable, type: 'configuration_invalid', message, lines, fix };
   }
   if (error instanceof DatabaseError) return explainDatabase(error);

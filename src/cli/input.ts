@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { type Clock, instantOf } from '#src/platform/clock.js';
 import { FileTooLargeError, readSmall, utf8Text } from '#src/platform/files.js';
+import { whyUnreadable } from '#src/platform/system-errors.js';
 import type { ParsedArgs } from './command.js';
 import { CommandError, usageError } from './exit.js';
 
@@ -103,7 +104,7 @@ export function readFileOf(file: string, flag: `--${string}`, maxBytes: number):
   try {
     return readSmall(file, maxBytes);
   } catch (error) {
-    throw error instanceof FileTooLargeError ? tooLarge(`${flag} ${file}`, maxBytes) : unreadable(file);
+    throw error instanceof FileTooLargeError ? tooLarge(`${flag} ${file}`, maxBytes) : unreadable(file, error);
   }
 }
 
@@ -112,7 +113,7 @@ export function readSmallFile(file: string, maxBytes: number): Buffer {
   try {
     if (statSync(file).isFile()) return readSmall(file, maxBytes);
   } catch (error) {
-    if (!(error instanceof FileTooLargeError)) throw unreadable(file);
+    if (!(error instanceof FileTooLargeError)) throw unreadable(file, error);
   }
   throw usageError(`${file} is no file of at most ${maxBytes / 1024} KiB.`, 'give a smaller file');
 }
@@ -127,11 +128,11 @@ function textOf(bytes: Buffer, name: string): string {
   return text.replace(/\r?\n$/, '');
 }
 
-function unreadable(file: string): CommandError {
+function unreadable(file: string, error: unknown): CommandError {
   return new CommandError(
     'notFound',
     'file_not_found',
-    `${file} cannot be read.`,
+    `${file} cannot be read: ${whyUnreadable(error)}.`,
     'check the path and its permissions',
   );
 }

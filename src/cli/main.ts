@@ -1,3 +1,4 @@
+import { whyUnwritable } from '#src/platform/system-errors.js';
 import { inWordsOf } from './api-words.js';
 import type { Call, Command, ParsedArgs } from './command.js';
 import type { CommandResult } from './command-result.js';
@@ -112,9 +113,9 @@ function traceOf({ stack = '' }: Error): string {
 
 /** A reader of the output may close it early, as `head` does; that is not an error. A full disk is one. */
 function endQuietly(): void {
-  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code === 'EPIPE') process.exit(0);
-    process.stderr.write(`error: The output cannot be written (${code}).\n`, () => process.exit(1));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`error: The output cannot be written: ${whyUnwritable(error)}.\n`, () => process.exit(1));
   });
   process.stderr.on('error', () => {});
 }

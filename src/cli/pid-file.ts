@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { ConfigError } from '#src/platform/config/load.js';
+import { ConfigError } from '#src/platform/config/config-error.js';
 import { errorCode } from '#src/platform/files.js';
+import { isDiskFull, whyUnwritable } from '#src/platform/system-errors.js';
 import { CommandError } from './exit.js';
 
 const line = `${process.pid}\n`;
@@ -13,11 +14,15 @@ export function writePidFile(path: string): void {
   try {
     writeAtOnce(path, line);
   } catch (error) {
-    const code = errorCode(error);
     // That passes, so the unit starts the server again.
-    if (['ENOSPC', 'EDQUOT'].includes(code))
-      throw new CommandError('unreachable', 'disk_full', `The disk is full (${code}): ${path}`, 'make room on it');
-    throw new ConfigError([`SVC_PIDFILE names a file that cannot be written (${code}): ${path}`]);
+    if (isDiskFull(error))
+      throw new CommandError(
+        'unreachable',
+        'disk_full',
+        `The disk is full (${errorCode(error)}): ${path}`,
+        'make room on it',
+      );
+    throw new ConfigError([`SVC_PIDFILE names ${path}, which cannot be written: ${whyUnwritable(error)}`]);
   }
 }
 

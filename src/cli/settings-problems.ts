@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parseFilesUrl } from '#src/platform/config/files-url.js';
 import type { Config } from '#src/platform/config/schema.js';
 import type { Secret } from '#src/platform/config/secret.js';
-import { errorCode } from '#src/platform/files.js';
+import { whyUnwritable } from '#src/platform/system-errors.js';
 
 /** Why the directory of texts cannot be used; empty where it can, and where none is set. */
 export function templatesProblems({ templatesDir }: Pick<Config, 'templatesDir'>): string[] {
@@ -42,6 +42,6 @@ export function unusableReason(directory: string): string | undefined {
     accessSync(at, constants.W_OK | constants.X_OK);
     return undefined;
   } catch (error) {
-    return `${at} cannot be written to (${errorCode(error)})`;
+    return `${at} cannot be written to: ${whyUnwritable(error)}`;
   }
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createWriteStream, realpathSync, renameSync, rmSync, statSync, type WriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
-import { errorCode } from '#src/platform/files.js';
+import { isDiskFull, whyUnwritable } from '#src/platform/system-errors.js';
 import { CommandError } from './exit.js';
 
 /** A file that a command writes. */
@@ -67,19 +67,9 @@ async function opened(path: string, file: string): Promise<WriteStream> {
   return stream;
 }
 
-const full = ['ENOSPC', 'EDQUOT'];
-const reasons: Readonly<Record<string, string>> = {
-  EFBIG: 'it would be larger than this process may make a file (ulimit -f)',
-  EISDIR: 'it is a directory',
-  ENOENT: 'its directory does not exist',
-  EACCES: 'this user may not write there',
-};
-
 function unwritten(file: string, error: unknown): CommandError {
-  const code = errorCode(error);
-  const reason = full.includes(code) ? 'the disk is full' : (reasons[code] ?? code);
-  const fix = full.includes(code)
+  const fix = isDiskFull(error)
     ? 'make room or name a file on another disk, then run the command again'
     : 'name a file that can be written, then run the command again';
-  return new CommandError('failed', 'file_not_written', `${file} cannot be written: ${reason}.`, fix);
+  return new CommandError('failed', 'file_not_written', `${file} cannot be written: ${whyUnwritable(error)}.`, fix);
 }

@@ -403,7 +403,7 @@ test('a JSON array and columns apart by semicolons are refused as a whole, with 
 test('a file that cannot be read, and a report in the place of the file, are refused', async () => {
   const unread = await place.svc(['document', 'import', '/proc/self/mem', ...of('bulk')]);
   assert.equal(unread.code, 3, unread.err);
-  assert.match(unread.err, /\/proc\/self\/mem cannot be read \(EIO\)/);
+  assert.match(unread.err, /\/proc\/self\/mem cannot be read: the disk reports an error \(EIO\)/);
   writeFileSync(fileAt('same.ndjson'), '{}\n');
   const same = await place.svc(['document', 'import', 'same.ndjson', '--report', './same.ndjson', ...of('bulk')]);
   assert.equal(same.code, 2);

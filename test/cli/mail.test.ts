@@ -223,7 +223,10 @@ const settings: [Record<string, string>, RegExp][] = [
   [{ ...smtp, SVC_MAIL_FROM: 'nobody' }, /SVC_MAIL_FROM must be an address/],
   [{ ...smtp, SVC_MAIL_FROM: 'A <a@example.com>, b@example.com' }, /SVC_MAIL_FROM must be an address/],
   [{ ...smtp, SVC_SMTP_URL: 'http://mail.example.com' }, /SVC_SMTP_URL must be smtp:/],
-  [{ ...smtp, SVC_SMTP_URL: 'smtp://mail.example.com?ca=/none' }, /names a file that cannot be read: \/none/],
+  [
+    { ...smtp, SVC_SMTP_URL: 'smtp://mail.example.com?ca=/none' },
+    /SVC_SMTP_URL names \/none, which cannot be read: it does not exist/,
+  ],
   [{ SVC_SMS_URL: 'http://sms.example.com/' }, /SVC_SMS_URL must be https/],
   [{ SVC_SMS_URL: 'twilio://AC1:hush@/?from=nobody-at-all' }, /SVC_SMS_URL must be https:.* or twilio:/],
   [

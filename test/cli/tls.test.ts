@@ -25,8 +25,16 @@ const base = 'https://localhost:8443/v1';
 const env = (cert: string, key: string, url = base) => ({ SVC_TLS_CERT: cert, SVC_TLS_KEY: key, SVC_BASE_URL: url });
 
 const wrong: [string, Record<string, string>, RegExp][] = [
-  ['no such certificate', env(files.absent, files.key), /SVC_TLS_CERT names a file that cannot be read \(ENOENT\)/],
-  ['no such key', env(files.cert, files.absent), /SVC_TLS_KEY names a file that cannot be read \(ENOENT\)/],
+  [
+    'no such certificate',
+    env(files.absent, files.key),
+    /SVC_TLS_CERT names \S+, which cannot be read: it does not exist \(ENOENT\)/,
+  ],
+  [
+    'no such key',
+    env(files.cert, files.absent),
+    /SVC_TLS_KEY names \S+, which cannot be read: it does not exist \(ENOENT\)/,
+  ],
   ['no certificate in the file', env(files.text, files.key), /SVC_TLS_CERT names a file that is no certificate in PEM/],
   ['no key in the file', env(files.cert, files.text), /SVC_TLS_KEY names a file that holds no usable key/],
   ['the key of another certificate', env(files.cert, files.otherKey), /SVC_TLS_KEY is not the key of the certificate/],

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { ConfigError } from '#src/platform/config/load.js';
+import { ConfigError } from '#src/platform/config/config-error.js';
 import { isAtOtherPort } from '#src/platform/config/localhost.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';

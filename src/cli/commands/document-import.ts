@@ -8,7 +8,7 @@ import { newId, refusedMembers, uniqueId } from '#src/contract/shapes.js';
 import { visible } from '#src/contract/visible.js';
 import type { ImportedDocument } from '#src/features/index.js';
 import { similar } from '#src/platform/config/load.js';
-import { errorCode } from '#src/platform/files.js';
+import { whyUnreadable } from '#src/platform/system-errors.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { count } from '../count.js';
@@ -231,13 +231,13 @@ async function* chunksUntil(
   try {
     yield* stream;
   } catch (error) {
-    if (!signal.aborted) throw unreadable(name, errorCode(error));
+    if (!signal.aborted) throw unreadable(name, error);
   }
 }
 
-function unreadable(file: string, code: string): CommandError {
+function unreadable(file: string, error: unknown): CommandError {
   const fix = 'check the path and its permissions';
-  return new CommandError('notFound', 'file_not_found', `${file} cannot be read (${code}).`, fix);
+  return new CommandError('notFound', 'file_not_found', `${file} cannot be read: ${whyUnreadable(error)}.`, fix);
 }
 
 /** Where refused lines are told: a file, or stderr. */

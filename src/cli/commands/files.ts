@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { toProblem } from '#src/platform/config/config-error.js';
 import { problemsBetween } from '#src/platform/config/cross-field.js';
 import { parseFilesUrl } from '#src/platform/config/files-url.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
@@ -13,6 +14,7 @@ import {
   openFileStoreAt,
   probeFileStore,
 } from '#src/platform/file-store/index.js';
+import { whyUnwritable } from '#src/platform/system-errors.js';
 import { type Call, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { changeConfig, isWritable } from '../config-file.js';
@@ -56,7 +58,8 @@ const move = command({
     if (isFinished) await prompts.confirm(question);
     const candidate: Config = { ...config, filesUrl: new Secret(move.to), filesFrom: new Secret(move.from) };
     const [problem] = problemsBetween(candidate);
-    if (problem !== undefined) throw usageError(problem, 'correct --to, or the settings of the S3 service');
+    if (problem !== undefined)
+      throw usageError(toProblem(problem).message, 'correct --to, or the settings of the S3 service');
     const deps = { log: runtime.log, owner: ownerOf(config.dataDir) };
     const [source, target] = [candidate.filesFrom, candidate.filesUrl].map((url) => openFileStoreAt(url, config, deps));
     if (source === undefined || target === undefined) throw new TypeError('two stores were opened');
@@ -171,7 +174,7 @@ async function copied(source: FileStore, target: FileStore, output: Call['output
     throw new CommandError(
       'unreachable',
       'file_store_unusable',
-      `The files cannot be copied: ${error.reason}.`,
+      `The files cannot be copied: ${whyUnwritable(error.reason)}.`,
       'correct it and run the command again; it goes on where it ended',
     );
   } finally {

@@ -6,7 +6,6 @@ import { customId, displayName } from '#src/contract/shapes.js';
 import { toKey, toProject } from '#src/features/index.js';
 import { type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { errorCode } from '#src/platform/files.js';
 import { type Call, command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { fileProblem, renderConfig, writeConfig } from '../config-file.js';
@@ -131,7 +130,7 @@ function demandWritable(file: string): void {
   try {
     accessSync(dirname(file), constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw fileProblem(file, errorCode(error));
+    throw fileProblem(file, error);
   }
 }
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import type { Listener } from '#src/http/server.js';
-import { ConfigError, type LoadedConfig } from '#src/platform/config/load.js';
+import { ConfigError } from '#src/platform/config/config-error.js';
+import type { LoadedConfig } from '#src/platform/config/load.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';

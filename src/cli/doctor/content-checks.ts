@@ -1,5 +1,6 @@
 import type { Appliance } from '#src/appliance.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
+import { whyUnwritable } from '#src/platform/system-errors.js';
 import { count } from '../count.js';
 import { shellWord } from '../exit.js';
 import type { Check } from './check.js';
@@ -129,7 +130,7 @@ async function files({ features }: Appliance): Promise<Finding[]> {
     return [...(missing.length > 0 ? [lost] : []), ...(orphans.length > 0 ? [unknown] : [])];
   } catch (error) {
     if (!(error instanceof FileStoreError)) throw error;
-    const message = `The file store cannot be used: ${error.reason}.`;
+    const message = `The file store cannot be used: ${whyUnwritable(error.reason)}.`;
     return [found('file_store_unusable', message, 'svc config check')];
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Appliance, createAppliance } from '#src/appliance.js';
-import { ConfigError, type LoadedConfig } from '#src/platform/config/load.js';
+import { ConfigError } from '#src/platform/config/config-error.js';
+import type { LoadedConfig } from '#src/platform/config/load.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Call } from '../command.js';
 import { CommandError } from '../exit.js';
@@ -49,12 +50,9 @@ function readSettings(call: Call): LoadedConfig | Finding[] {
     return load(call);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map((problem) => {
-      const fix = problem.includes('cannot be read')
-        ? 'run svc doctor as the owner of the file'
-        : 'correct the settings, then run svc config check';
-      return found('configuration_invalid', problem.endsWith('?') ? problem : `${problem}.`, fix);
-    });
+    return error.problems.map(({ message, fix }) =>
+      found('configuration_invalid', message.endsWith('?') ? message : `${message}.`, fix),
+    );
   }
 }
 

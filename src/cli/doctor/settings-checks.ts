@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { lintTexts, messageNames } from '#src/features/index.js';
+import { toProblem } from '#src/platform/config/config-error.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import { isAtOtherPort, isOnLocalhost } from '#src/platform/config/localhost.js';
 import { tlsFileProblems, tlsValidity } from '#src/platform/config/tls-files.js';
@@ -100,7 +101,7 @@ export const settingsChecks: readonly Check<LoadedConfig>[] = [
 function certificate({ config }: LoadedConfig): Finding[] {
   const problems = tlsFileProblems(config);
   if (problems.length > 0)
-    return problems.map((problem) => found('tls_unusable', `${problem}.`, 'correct the settings or the files'));
+    return problems.map(toProblem).map(({ message, fix }) => found('tls_unusable', `${message}.`, fix));
   const validity = tlsValidity(config);
   if (validity === undefined) return [];
   const { from, until } = validity;

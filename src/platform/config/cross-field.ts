@@ -1,11 +1,12 @@
 import { readSmall } from '../files.js';
+import { type ConfigProblem, type GivenProblem, unreadableFile } from './config-error.js';
 import { parseFilesUrl } from './files-url.js';
 import { isOnLocalhost } from './localhost.js';
 import type { Config } from './schema.js';
 import { parseSmsGateway } from './sms-gateway.js';
 
 /** What is wrong between settings each of which is valid by itself. */
-export function problemsBetween(values: Partial<Config>): string[] {
+export function problemsBetween(values: Partial<Config>): GivenProblem[] {
   return [...tlsProblems(values), ...filesProblems(values), ...mailProblems(values), ...smsProblems(values)];
 }
 
@@ -38,12 +39,12 @@ function s3Problems(key: string, url: string, { filesKeyId, filesSecret, allowIn
   return problems;
 }
 
-function mailProblems({ smtpUrl, mailFrom }: Partial<Config>): string[] {
+function mailProblems({ smtpUrl, mailFrom }: Partial<Config>): GivenProblem[] {
   if (smtpUrl === undefined) return [];
-  const problems = mailFrom === undefined ? ['SVC_MAIL_FROM is not set; SVC_SMTP_URL needs it'] : [];
+  const problems: GivenProblem[] = mailFrom === undefined ? ['SVC_MAIL_FROM is not set; SVC_SMTP_URL needs it'] : [];
   const ca = new URL(smtpUrl.reveal()).searchParams.get('ca');
-  if (ca !== null && !isReadable(ca)) problems.push(`SVC_SMTP_URL names a file that cannot be read: ${ca}`);
-  return problems;
+  const unread = ca === null ? undefined : readingProblem(ca);
+  return unread === undefined ? problems : [...problems, unread];
 }
 
 function smsProblems({ smsUrl, allowInsecure }: Partial<Config>): string[] {
@@ -56,11 +57,11 @@ function smsProblems({ smsUrl, allowInsecure }: Partial<Config>): string[] {
   return gateway.api === null ? [] : ['SVC_SMS_URL takes api= with SVC_WEBHOOK_ALLOW_INSECURE only, for tests'];
 }
 
-function isReadable(path: string): boolean {
+function readingProblem(path: string): ConfigProblem | undefined {
   try {
     readSmall(path, 1_048_576);
-    return true;
-  } catch {
-    return false;
+    return undefined;
+  } catch (error) {
+    return unreadableFile('SVC_SMTP_URL', path, error);
   }
 }

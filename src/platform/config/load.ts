@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
-import { errorCode, FileTooLargeError, isAbsent, readSmall, utf8Text } from '../files.js';
+import { FileTooLargeError, isAbsent, readSmall, utf8Text } from '../files.js';
+import { whyUnreadable } from '../system-errors.js';
+import { ConfigError, type GivenProblem, toProblem, unreadableFile } from './config-error.js';
 import { problemsBetween } from './cross-field.js';
 import { type Config, type Setting, settings } from './schema.js';
 import { Secret } from './secret.js';
@@ -15,16 +17,6 @@ export interface LoadedConfig {
   readonly file: string | null;
   /** Names of the environment that look like settings and are none, each with the setting that was probably meant. */
   readonly unknownNames: readonly string[];
-}
-
-/** The configuration cannot be used; lists every problem at once. The process exits with 7. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[];
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'));
-    this.name = 'ConfigError';
-    this.problems = problems;
-  }
 }
 
 /** What may name or replace values. */
@@ -65,13 +57,13 @@ function readSettings(file: string): string {
   } catch (error) {
     if (error instanceof FileTooLargeError)
       throw new ConfigError([`The configuration file ${file} has ${error.message}`]);
-    throw new ConfigError([`The configuration file ${file} cannot be read (${errorCode(error)})`]);
+    throw new ConfigError([`The configuration file ${file} cannot be read: ${whyUnreadable(error)}`]);
   }
 }
 
 /** Reads flags > environment (`SVC_*`, `SVC_*_FILE`) > file > defaults. Throws ConfigError with all problems. */
 export function loadConfig(options: LoadOptions): LoadedConfig {
-  const problems: string[] = [];
+  const problems: GivenProblem[] = [];
   const file = configFile(options);
   const fromFile = file !== null && !isAbsent(file) ? parseEnvFile(readSettings(file), problems) : {};
   const values: Record<string, unknown> = {};
@@ -94,7 +86,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   if (
     options.needsMasterKey !== false &&
     values.masterKey === undefined &&
-    !problems.some((p) => p.startsWith('SVC_MASTER_KEY'))
+    !problems.some((p) => toProblem(p).message.startsWith('SVC_MASTER_KEY'))
   ) {
     problems.push(missingMasterKey(file));
   }
@@ -120,22 +112,28 @@ function unknownNamesIn(environment: LoadOptions['environment']): string[] {
 }
 
 /** With a file there is an installation already, and `svc init` makes no second key for it. */
-function missingMasterKey(file: string | null): string {
+function missingMasterKey(file: string | null): GivenProblem {
   if (file === null || isAbsent(file))
-    return 'SVC_MASTER_KEY is not set; svc init makes an installation with a new one';
-  return `SVC_MASTER_KEY is set neither in ${file} nor in the environment. Put the key of this installation there, from your copy of the file: what is stored cannot be read with another one`;
+    return {
+      message: 'SVC_MASTER_KEY is not set',
+      fix: 'set SVC_MASTER_KEY; svc init makes an installation with a new one',
+    };
+  return {
+    message: `SVC_MASTER_KEY is set neither in ${file} nor in the environment, and what is stored cannot be read without it`,
+    fix: `set SVC_MASTER_KEY in ${file} to the key of this installation, from your copy of the file`,
+  };
 }
 
 /** What is wrong by itself is not said to be missing too. */
-function sameSetting(listed: string, problem: string): boolean {
-  return listed.split(' ')[0] === problem.split(' ')[0];
+function sameSetting(listed: GivenProblem, problem: GivenProblem): boolean {
+  return toProblem(listed).message.split(' ')[0] === toProblem(problem).message.split(' ')[0];
 }
 
 function find(
   { key, fallback }: Setting,
   { flags = {}, environment }: LoadOptions,
   fromFile: Readonly<Record<string, string>>,
-  problems: string[],
+  problems: GivenProblem[],
 ): { text: string | null; origin: Origin } {
   const flag = flags[key];
   if (flag !== undefined) return { text: flag, origin: 'flag' };
@@ -148,8 +146,7 @@ function find(
       if (text !== undefined) return { text: text.trim(), origin: environment[`${key}_FILE`] ? 'environment' : 'file' };
       problems.push(`${key}_FILE names a file that is not UTF-8: ${path}`);
     } catch (error) {
-      const problem = error instanceof FileTooLargeError ? `has ${error.message}` : 'cannot be read';
-      problems.push(`${key}_FILE names a file that ${problem}: ${path}`);
+      problems.push(unreadableFile(`${key}_FILE`, path, error));
     }
     return { text: null, origin: 'unset' };
   }
@@ -159,7 +156,7 @@ function find(
 }
 
 /** KEY=VALUE lines as systemd's EnvironmentFile reads them: `#` comments, optional quotes around the value. */
-function parseEnvFile(content: string, problems: string[]): Record<string, string> {
+function parseEnvFile(content: string, problems: GivenProblem[]): Record<string, string> {
   const settingNames = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
   const values: Record<string, string> = {};
   for (const [index, line] of content.split(/\r?\n/).entries()) {

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { errorCode, FileTooLargeError, readSmall } from '../files.js';
+import { errorCode, readSmall } from '../files.js';
+import { type GivenProblem, unreadableFile } from './config-error.js';
 import type { Config } from './schema.js';
 
 /** Bytes that a file with certificates or a key may have. */
@@ -10,9 +11,9 @@ const pemBytes = 1_048_576;
  * What keeps a server from serving https with the configured files; empty where nothing does, and where none are configured. Reads both files,
  * which only the server needs: other commands go on without.
  */
-export function tlsFileProblems({ tlsCert, tlsKey, baseUrl }: Config): string[] {
+export function tlsFileProblems({ tlsCert, tlsKey, baseUrl }: Config): GivenProblem[] {
   if (tlsCert === undefined || tlsKey === undefined) return [];
-  const problems: string[] = [];
+  const problems: GivenProblem[] = [];
   if (new URL(baseUrl).protocol !== 'https:')
     problems.push(
       `SVC_BASE_URL begins with http:, but SVC_TLS_CERT makes the server speak https: write ${baseUrl.replace(/^http:/, 'https:')}`,
@@ -39,13 +40,11 @@ export function tlsValidity({ tlsCert }: Pick<Config, 'tlsCert'>): { from: numbe
   }
 }
 
-function read(setting: string, file: string, problems: string[]): Buffer | undefined {
+function read(setting: string, file: string, problems: GivenProblem[]): Buffer | undefined {
   try {
     return readSmall(file, pemBytes);
   } catch (error) {
-    problems.push(
-      `${setting} names a file that cannot be read (${error instanceof FileTooLargeError ? error.message : errorCode(error)}): ${file}`,
-    );
+    problems.push(unreadableFile(setting, file, error));
     return undefined;
   }
 }

@@ -1,0 +1,46 @@
+import { errorCode, FileTooLargeError } from '../files.js';
+import { whyUnreadable } from '../system-errors.js';
+
+/** What is wrong with the settings, and what mends it. */
+export interface ConfigProblem {
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** Of one that is a text only, the fix is to correct the settings. */
+export type GivenProblem = string | ConfigProblem;
+
+const correct = 'correct the settings, then run svc config check';
+
+/** The configuration cannot be used; lists every problem at once. The process exits with 7. */
+export class ConfigError extends Error {
+  readonly problems: readonly ConfigProblem[];
+  constructor(given: readonly GivenProblem[]) {
+    const problems = given.map(toProblem);
+    super(problems.map(({ message }) => message).join('\n'));
+    this.name = 'ConfigError';
+    this.problems = problems;
+  }
+
+  /** What mends all of them. */
+  get fix(): string {
+    const [first, ...others] = new Set(this.problems.map(({ fix }) => fix));
+    return first === undefined || others.length > 0 ? correct : first;
+  }
+}
+
+/** A problem with its fix. */
+export function toProblem(given: GivenProblem): ConfigProblem {
+  return typeof given === 'string' ? { message: given, fix: correct } : given;
+}
+
+/** A setting names a file that cannot be read. */
+export function unreadableFile(setting: string, file: string, error: unknown): ConfigProblem {
+  const reason = error instanceof FileTooLargeError ? `it has ${error.message}` : whyUnreadable(error);
+  const fixes: Readonly<Record<string, string>> = {
+    ENOENT: `put the file there, or correct ${setting}`,
+    EACCES: 'run the command as a user who may read it, or let this user read it',
+  };
+  const fix = fixes[errorCode(error)] ?? `correct ${setting}`;
+  return { message: `${setting} names ${file}, which cannot be read: ${reason}`, fix };
+}

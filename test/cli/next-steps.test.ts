@@ -1,0 +1,99 @@
+// What a newcomer is told when something is wrong: what is true, in words, and the step that mends it.
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type Installation, install } from '../harness/cli.js';
+
+type Finding = { code: string; message: string; fix: string };
+
+const isRoot = process.getuid?.() === 0;
+let place: Installation;
+let settingsFile: string;
+before(async () => {
+  place = await install();
+  settingsFile = join(place.dir, 'svc.env');
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+});
+after(() => place.dispose());
+
+const findingsOf = async (env: Record<string, string>): Promise<Finding[]> =>
+  JSON.parse((await place.svc(['doctor', '--json'], { env })).out).findings;
+const fixOf = async (code: string, env: Record<string, string>): Promise<[message: string, fix: string]> => {
+  const { message = '', fix = '' } = (await findingsOf(env)).find((finding) => finding.code === code) ?? {};
+  return [message, fix];
+};
+
+test('without a master key doctor, config check and serve say how to set it, or what is wrong with its file', async () => {
+  const whole = readFileSync(settingsFile, 'utf8');
+  writeFileSync(settingsFile, whole.replace(/^SVC_MASTER_KEY=.*$/m, ''));
+  const loop = join(place.dir, 'loop');
+  symlinkSync(loop, loop);
+  const of = (file: string) => ({ SVC_MASTER_KEY_FILE: file });
+  const table: [Record<string, string>, RegExp, RegExp][] = [
+    [{}, /SVC_MASTER_KEY is set neither in \S+svc\.env nor in the environment/, /^set SVC_MASTER_KEY in \S+svc\.env/],
+    [of('/none'), /\/none, which cannot be read: it does not exist \(ENOENT\)/, /or correct SVC_MASTER_KEY_FILE$/],
+    [of(loop), /loop, which cannot be read: its links lead in a circle \(ELOOP\)/, /^correct SVC_MASTER_KEY_FILE$/],
+  ];
+  for (const [env, said, next] of table) {
+    const [message, fix] = await fixOf('configuration_invalid', env);
+    assert.match(message, said);
+    assert.match(fix, next);
+    for (const command of [['config', 'check'], ['serve']]) {
+      const { code, err } = await place.svc([...command, '--json'], { env });
+      const { error } = JSON.parse(err);
+      assert.equal(code, 7);
+      assert.match(error.message, said);
+      assert.match(error.fix, next);
+    }
+  }
+  // A file of somebody else: root has another user to run as.
+  const locked = join(place.dir, 'locked');
+  writeFileSync(locked, '', { mode: 0o000 });
+  chmodSync(place.dir, 0o755);
+  chmodSync(settingsFile, 0o644);
+  const as = isRoot ? 'setpriv --reuid=65534 --regid=65534 --clear-groups' : '';
+  const { out } = await place.shell(`SVC_MASTER_KEY_FILE=${locked} ${as} svc doctor --json`);
+  const { message, fix }: Finding = JSON.parse(out).findings[0];
+  assert.match(message, /locked, which cannot be read: this user may not read it \(EACCES\)/);
+  assert.match(fix, /^run the command as a user who may read it/);
+  chmodSync(settingsFile, 0o600);
+  writeFileSync(settingsFile, whole);
+});
+
+test('a file or a directory that cannot be used is told in words, whatever command meets it', async () => {
+  const [loop, plain, long] = [join(place.dir, 'loop'), join(place.dir, 'plain'), join(place.dir, 'n'.repeat(300))];
+  writeFileSync(plain, '');
+  const table: [string[], Record<string, string>, RegExp][] = [
+    [
+      ['init', '--data-dir', join(plain, 'data'), '--config', './other.env'],
+      {},
+      /a part of its path is not a directory/,
+    ],
+    [['init', '--config', join(loop, 'svc.env')], {}, /its links lead in a circle \(ELOOP\)/],
+    [['webhook', 'verify', '--signature', '00', '--secret-file', loop], {}, /its links lead in a circle \(ELOOP\)/],
+    [['webhook', 'verify', '--signature', '00', '--secret-file', long], {}, /its name is too long \(ENAMETOOLONG\)/],
+    [['serve', '--pidfile', join(plain, 'pid')], {}, /a part of its path is not a directory \(ENOTDIR\)/],
+    [['config', 'check'], { SVC_FILES_URL: 'file:/proc/files' }, /cannot be written to: |cannot be created: /],
+  ];
+  for (const [args, env, said] of table) {
+    if (isRoot && env.SVC_FILES_URL !== undefined) continue;
+    const { code, err } = await place.svc(args, { env });
+    assert.notEqual(code, 0, args.join(' '));
+    assert.match(err, said, args.join(' '));
+  }
+  const readOnly = 'mount -t tmpfs -o ro none mounted';
+  mkdirSync(join(place.dir, 'mounted'));
+  // Not everybody may mount.
+  if ((await place.shell(`unshare -m sh -c '${readOnly}'`)).code !== 0) return;
+  for (const command of [
+    'svc --config mounted/svc.env init',
+    'svc --config other.env init --data-dir mounted/data',
+    'SVC_FILES_URL=file:mounted svc config check',
+    'svc serve --pidfile mounted/pid',
+  ]) {
+    const { code, err } = await place.shell(`unshare -m sh -c '${readOnly} && ${command}'`);
+    assert.notEqual(code, 0, command);
+    assert.match(err, /its file system is read-only \(EROFS\)/, command);
+  }
+});
