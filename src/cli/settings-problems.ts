@@ -11,6 +11,12 @@ export function templatesProblems({ templatesDir }: Pick<Config, 'templatesDir'>
   return [`SVC_TEMPLATES_DIR names no directory: ${resolve(templatesDir)}`];
 }
 
+/** Why the data directory cannot be used; empty where it can, or can be made. */
+export function dataDirectoryProblems({ dataDir }: Pick<Config, 'dataDir'>): string[] {
+  const reason = unusableReason(resolve(dataDir));
+  return reason === undefined ? [] : [`The data directory cannot be used: ${reason}`];
+}
+
 /**
  * Why a configured store does not take files. Of a service the given function tells. Nothing is left behind: a directory that is not there yet is
  * made by the service.

@@ -1,19 +1,21 @@
 import { resolve } from 'node:path';
+import { createAppliance } from '#src/appliance.js';
 import { ConfigError } from '#src/platform/config/config-error.js';
 import { isAtOtherPort } from '#src/platform/config/localhost.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
-import type { DatabaseError } from '#src/platform/db/database-error.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
 import { isAbsent } from '#src/platform/files.js';
-import { command } from '../command.js';
+import { type Call, command } from '../command.js';
 import { refusalOf } from '../database-refusal.js';
 import { maskUrl } from '../database-url.js';
-import { explain } from '../exit.js';
-import { fileStoreProblems, templatesProblems } from '../settings-problems.js';
+import { type CommandError, explain } from '../exit.js';
+import { forCommand, wrongMasterKey } from '../run-command.js';
+import { dataDirectoryProblems, fileStoreProblems, templatesProblems } from '../settings-problems.js';
 import { columns } from '../table.js';
 
 const show = command({
@@ -42,7 +44,7 @@ const show = command({
 const check = command({
   path: 'config check',
   summary:
-    'Checks the settings, the files that they name, and whether the database and the file stores can be used. Exit code 7, with all problems, if any is invalid',
+    'Checks the settings, the files that they name, whether the database and the file stores can be used, and whether the master key is that of the database. Exit code 7, with all problems, if any is invalid',
   examples: ['svc config check', 'svc config check --json'],
   needs: 'config',
   run: async ({ loaded: { config, file, unknownNames }, output }) => {
@@ -50,14 +52,15 @@ const check = command({
     if (isAtOtherPort(config.baseUrl, config.port))
       warnings.push(`SVC_BASE_URL is ${config.baseUrl}, but the server listens on port ${config.port}`);
     const problems = [
+      ...dataDirectoryProblems(config),
       ...tlsFileProblems(config),
       ...templatesProblems(config),
       ...(await fileStoreProblems(config, serviceProblem)),
     ];
-    const refusal = await databaseRefusal(config, warnings);
+    const refusal = await databaseRefusal(config, output, warnings);
     for (const warning of warnings) output.note(`${warning}.`);
     if (problems.length > 0) {
-      if (refusal !== undefined) problems.push(`SVC_DATABASE_URL: ${explain(refusal).message}`);
+      if (refusal !== undefined) problems.push(aboutDatabase(refusal));
       throw new ConfigError(problems);
     }
     if (refusal !== undefined) throw refusal;
@@ -71,14 +74,42 @@ const check = command({
 /** `svc config …` */
 export const configCommands = [show, check];
 
-/** What the database says to a connection, within the time limit of connections; undefined where it answers. An absent file is not made. */
-async function databaseRefusal(config: Config, warnings: string[]): Promise<DatabaseError | undefined> {
+/** What keeps the service from working with the database, within the time limit of connections; undefined where nothing does. An absent file is not made. */
+async function databaseRefusal(
+  config: Config,
+  output: Call['output'],
+  warnings: string[],
+): Promise<DatabaseError | CommandError | undefined> {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   if (file !== null && isAbsent(file)) {
     warnings.push(`There is no database at ${resolve(file)} yet; svc init makes one`);
     return undefined;
   }
-  return refusalOf(config);
+  return (await refusalOf(config)) ?? keyRefusal(config, output);
+}
+
+/** Whether the database was set up with another master key; one without a schema has none yet. */
+async function keyRefusal(config: Config, output: Call['output']): Promise<DatabaseError | CommandError | undefined> {
+  try {
+    const appliance = await createAppliance(forCommand(config, output), { writeLog: () => {} });
+    try {
+      const { migrator, db } = appliance.runtime;
+      const { applied } = await migrator.status();
+      if (applied.length === 0 || !(await appliance.features.projects.hasOtherMasterKey(db))) return undefined;
+      return wrongMasterKey();
+    } finally {
+      await appliance.close();
+    }
+  } catch (error) {
+    if (error instanceof DatabaseError) return error;
+    throw error;
+  }
+}
+
+/** The refusal beside other problems, with the setting that it is about. */
+function aboutDatabase(refusal: DatabaseError | CommandError): string {
+  const setting = refusal instanceof DatabaseError ? 'SVC_DATABASE_URL' : 'SVC_MASTER_KEY';
+  return `${setting}: ${explain(refusal).message.replace(/\.$/, '')}`;
 }
 
 /** Writes, reads and deletes a small object. */

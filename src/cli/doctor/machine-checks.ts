@@ -8,7 +8,7 @@ import { isAbsent } from '#src/platform/files.js';
 import { shellWord } from '../exit.js';
 import { listenerOn } from '../port-listener.js';
 import { otherPort } from '../ports.js';
-import { unusableReason } from '../settings-problems.js';
+import { dataDirectoryProblems } from '../settings-problems.js';
 import { nodeUnsupportedSince } from '../start-report.js';
 import type { Check } from './check.js';
 import { type Finding, found } from './finding.js';
@@ -54,10 +54,10 @@ function dataDirectory(directory: string): Finding[] {
     const message = `The data directory ${directory} does not exist.`;
     return [found('data_directory_missing', message, `correct SVC_DATA_DIR, or make it: mkdir -p -m 0700 ${word}`)];
   }
-  const reason = unusableReason(directory);
-  if (reason !== undefined) {
+  const [problem] = dataDirectoryProblems({ dataDir: directory });
+  if (problem !== undefined) {
     const fix = 'correct SVC_DATA_DIR, or run the command as the owner of the directory';
-    return [found('data_directory_unusable', `The data directory cannot be used: ${reason}.`, fix)];
+    return [found('data_directory_unusable', `${problem}.`, fix)];
   }
   if ((statSync(directory).mode & everybody) === 0) return [];
   return [found('data_directory_readable', `Everybody on this machine can use ${directory}.`, `chmod o-rwx ${word}`)];
