@@ -97,3 +97,51 @@ test('a file or a directory that cannot be used is told in words, whatever comma
     assert.match(err, /its file system is read-only \(EROFS\)/, command);
   }
 });
+
+test('config check knows another master key, and a data directory that is a file', async () => {
+  const key = { SVC_MASTER_KEY: Buffer.alloc(32, 7).toString('base64url') };
+  const other = await place.svc(['config', 'check', '--json'], { env: key });
+  const { error } = JSON.parse(other.err);
+  assert.deepEqual([other.code, error.type, other.out], [7, 'master_key_wrong', '']);
+  assert.match(error.message, /was set up with another master key/);
+  assert.match(error.fix, /^bring back the svc\.env of this database/);
+  writeFileSync(join(place.dir, 'file'), '');
+  const both = await place.svc(['config', 'check'], { env: { ...key, SVC_TEMPLATES_DIR: 'none' } });
+  assert.equal(both.code, 7);
+  assert.match(both.err, /SVC_TEMPLATES_DIR names no directory/);
+  assert.match(both.err, /SVC_MASTER_KEY: This database was set up with another master key/);
+  const plain = await place.svc(['config', 'check'], { env: { SVC_DATA_DIR: join(place.dir, 'file') } });
+  assert.equal(plain.code, 7);
+  assert.match(plain.err, /The data directory cannot be used: \S+file is no directory/);
+  // An empty database has no key yet.
+  const empty = await install({ init: false });
+  after(() => empty.dispose());
+  if (empty.env.SVC_DATABASE_URL !== undefined)
+    assert.equal((await empty.svc(['config', 'check'], { env: key })).code, 0);
+});
+
+test('doctor tells a directory of files that is not there from files that are lost', async () => {
+  await place.sql(`insert into file_objects (key, project_id, bucket_key, file_id, number, size, stored_size, state, changed_at)
+    values ('p/one', 'shop', 'b', 'f', 0, 1, 1, 'stored', '2020-01-01T00:00:00.000Z')`);
+  const [away, hollow, right] = ['away', 'hollow', 'right'].map((name) => join(place.dir, name)) as [
+    string,
+    string,
+    string,
+  ];
+  mkdirSync(hollow);
+  mkdirSync(join(right, 'p'), { recursive: true });
+  writeFileSync(join(right, 'p/two'), '1');
+  for (const [directory, state] of [
+    [away, 'does not exist'],
+    [hollow, 'is empty'],
+  ] as const) {
+    const found = await findingsOf({ SVC_FILES_URL: `file:${directory}` });
+    assert.ok(!found.some(({ code }) => code === 'files_missing'));
+    const { message, fix } = found.find(({ code }) => code === 'file_store_unusable') as Finding;
+    assert.ok(message.startsWith(`The directory ${directory}, where SVC_FILES_URL has the files, ${state}`), message);
+    assert.match(fix, /^mount the directory, correct SVC_FILES_URL,/);
+  }
+  const [lost] = await fixOf('files_missing', { SVC_FILES_URL: `file:${right}` });
+  assert.match(lost, /lacks the bytes of 1 object/);
+  await place.sql(`delete from file_objects where key = 'p/one'`);
+});

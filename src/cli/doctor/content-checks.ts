@@ -1,5 +1,9 @@
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Appliance } from '#src/appliance.js';
-import { FileStoreError } from '#src/platform/file-store/index.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { FileStoreError, filesLocation } from '#src/platform/file-store/index.js';
+import { isAbsent } from '#src/platform/files.js';
 import { whyUnwritable } from '#src/platform/system-errors.js';
 import { count } from '../count.js';
 import { shellWord } from '../exit.js';
@@ -112,9 +116,11 @@ async function mailServer({ runtime: { mailer } }: Appliance): Promise<Finding[]
   return [found('mail_refused', `The mail server refuses the service: ${result.error}.`, fix)];
 }
 
-async function files({ features }: Appliance): Promise<Finding[]> {
+async function files({ runtime: { config }, features }: Appliance): Promise<Finding[]> {
   try {
     const { missing, files: damaged, orphans } = await features.checkFiles(objects);
+    const nothing = missing.length > 0 ? emptyDirectory(config) : undefined;
+    if (nothing !== undefined) return [nothing];
     const [first] = damaged;
     const name = first === undefined ? missing[0] : `${first.projectId}/${first.bucketId}/${first.fileId}`;
     const lost = found(
@@ -133,4 +139,18 @@ async function files({ features }: Appliance): Promise<Finding[]> {
     const message = `The file store cannot be used: ${whyUnwritable(error.reason)}.`;
     return [found('file_store_unusable', message, 'svc config check')];
   }
+}
+
+/** A directory that is not there, or holds nothing, is most often one that is not mounted or a wrong setting: no file was lost. */
+function emptyDirectory(config: Config): Finding | undefined {
+  const location = filesLocation(config.filesUrl, config);
+  // While files are moved, most may be in the other store.
+  if (location.kind !== 'disk' || config.filesFrom !== undefined) return undefined;
+  const directory = resolve(location.directory);
+  const absent = isAbsent(directory);
+  if (!absent && readdirSync(directory).length > 0) return undefined;
+  const state = absent ? 'does not exist' : 'is empty';
+  const setting = config.filesUrl === undefined ? 'SVC_DATA_DIR' : 'SVC_FILES_URL';
+  const message = `The directory ${directory}, where ${setting} has the files, ${state}, but the database knows files.`;
+  return found('file_store_unusable', message, `mount the directory, correct ${setting}, or restore it from a backup`);
 }

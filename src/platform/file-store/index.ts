@@ -27,12 +27,14 @@ export function openFileStore(config: FilesConfig, deps: Deps): FileStore {
     : createMovingStore(store, openFileStoreAt(config.filesFrom, config, deps));
 }
 
-/** Opens the store at a value of `SVC_FILES_URL`, with the configured key; `files` in the data directory where there is none. */
+/** Where the files are by a value of `SVC_FILES_URL`; `files` in the data directory where there is none. */
+export function filesLocation(url: Secret | undefined, { dataDir }: Pick<Config, 'dataDir'>): FilesLocation {
+  return (url && parseFilesUrl(url.reveal())) ?? { kind: 'disk', directory: resolve(dataDir, 'files') };
+}
+
+/** Opens the store at a value of `SVC_FILES_URL`, with the configured key. */
 export function openFileStoreAt(url: Secret | undefined, config: FilesConfig, deps: Deps): FileStore {
-  const location: FilesLocation = (url && parseFilesUrl(url.reveal())) ?? {
-    kind: 'disk',
-    directory: resolve(config.dataDir, 'files'),
-  };
+  const location = filesLocation(url, config);
   if (location.kind === 'disk') return createDiskStore(resolve(location.directory), deps.owner);
   const { filesKeyId: keyId, filesSecret: secret } = config;
   if (keyId === undefined || secret === undefined) throw new TypeError('no key of the S3 service is configured');
