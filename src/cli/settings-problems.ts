@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parseFilesUrl } from '#src/platform/config/files-url.js';
+import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import type { Secret } from '#src/platform/config/secret.js';
 import { whyUnwritable } from '#src/platform/system-errors.js';
@@ -15,6 +16,14 @@ export function templatesProblems({ templatesDir }: Pick<Config, 'templatesDir'>
 export function dataDirectoryProblems({ dataDir }: Pick<Config, 'dataDir'>): string[] {
   const reason = unusableReason(resolve(dataDir));
   return reason === undefined ? [] : [`The data directory cannot be used: ${reason}`];
+}
+
+/** The settings that the file has more than once, a sentence for each. */
+export function repeatedSettings({ file, repeated }: Pick<LoadedConfig, 'file' | 'repeated'>): string[] {
+  return repeated.map(({ key, lines }) => {
+    const last = lines.at(-1);
+    return `${key} is set in line ${lines.slice(0, -1).join(', ')} and again in line ${last} of ${file}; line ${last} counts`;
+  });
 }
 
 /**

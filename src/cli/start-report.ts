@@ -1,4 +1,5 @@
 import type { Appliance } from '#src/appliance.js';
+import type { LoadedConfig } from '#src/platform/config/load.js';
 import { isAtOtherPort, isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { version } from '#src/platform/version.js';
@@ -53,7 +54,10 @@ export function settingsAtRisk(config: Config): Risk[] {
 }
 
 /** Tells the log what starts, on what, and which settings are not for production. */
-export async function reportStart({ runtime }: Appliance, unknownNames: readonly string[]): Promise<void> {
+export async function reportStart(
+  { runtime }: Appliance,
+  { unknownNames, repeated }: Pick<LoadedConfig, 'unknownNames' | 'repeated'>,
+): Promise<void> {
   const { log, driver, config, clock } = runtime;
   const node = process.versions.node;
   log.info('serve.starting', { version: version(), node, database: await driver.describe(), pid: process.pid });
@@ -61,6 +65,7 @@ export async function reportStart({ runtime }: Appliance, unknownNames: readonly
   if (since !== undefined)
     log.warn('node.end-of-life', { node, since, next: 'install a supported version of Node.js' });
   if (unknownNames.length > 0) log.warn('config.unknown-names', { names: unknownNames.join(', ') });
+  for (const { key, lines } of repeated) log.warn('config.repeated-name', { setting: key, lines: lines.join(', ') });
   for (const { setting, meaning } of settingsAtRisk(config))
     log.warn('config.not-for-production', { setting, meaning });
   const { baseUrl, port } = config;

@@ -50,7 +50,10 @@ test('settings too', async () => {
     assert.ok(config.err.includes(`The configuration file ${file} has more than 1024 KiB`), config.err);
     const value = await place.svc(['project', 'list'], { env: { SVC_SMTP_URL_FILE: file } });
     assert.equal(value.code, 7, value.err);
-    assert.ok(value.err.includes(`SVC_SMTP_URL_FILE names ${file}, which cannot be read: it has more than 64 KiB`), value.err);
+    assert.ok(
+      value.err.includes(`SVC_SMTP_URL_FILE names ${file}, which cannot be read: it has more than 64 KiB`),
+      value.err,
+    );
   }
 });
 

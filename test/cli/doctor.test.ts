@@ -148,6 +148,9 @@ test('settings that are wrong or not for production', async () => {
     /set SVC_PORT=\d+ in the environment$/,
   );
   await healthy();
+  writeFileSync(settingsFile, 'SVC_SESSION_DAYS=7\nSVC_SESSION_DAYS=8\n', { flag: 'a' });
+  assert.deepEqual(codesOf(await examine({}, '--offline')), ['setting_repeated']);
+  writeFileSync(settingsFile, readFileSync(settingsFile, 'utf8').replaceAll(/^SVC_SESSION_DAYS=.\n/gm, ''));
   writeFileSync(settingsFile, 'SVC_NOPE=geheim\nSVC_PASSWORD_MIN_LENGTH=1\n', { flag: 'a' });
   const { findings } = await examine();
   assert.deepEqual(

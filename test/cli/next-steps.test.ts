@@ -145,3 +145,28 @@ test('doctor tells a directory of files that is not there from files that are lo
   assert.match(lost, /lacks the bytes of 1 object/);
   await place.sql(`delete from file_objects where key = 'p/one'`);
 });
+
+test('a setting that the file has twice is told by config check and at the start, with its lines', async () => {
+  const whole = readFileSync(settingsFile, 'utf8');
+  const lines = whole.trimEnd().split('\n').length;
+  writeFileSync(settingsFile, `${whole.trimEnd()}\nSVC_SESSION_DAYS=7\n\nSVC_SESSION_DAYS=8\n`);
+  const [first, second] = [lines + 1, lines + 3];
+  const { code, out, err } = await place.svc(['config', 'check']);
+  assert.equal(code, 0, err);
+  assert.match(out, /The settings are valid/);
+  assert.equal(
+    err,
+    `SVC_SESSION_DAYS is set in line ${first} and again in line ${second} of ${settingsFile}; line ${second} counts.\n`,
+  );
+  assert.match((await place.svc(['config', 'show'])).out, /^SVC_SESSION_DAYS +8$/m);
+  const server = await place.serve();
+  server.signal('SIGTERM');
+  await server.ended;
+  const warned = server
+    .log()
+    .split('\n')
+    .find((line) => line.includes('config.repeated-name'));
+  const { level, setting, lines: told } = JSON.parse(warned ?? '{}');
+  assert.deepEqual([level, setting, told], ['warn', 'SVC_SESSION_DAYS', `${first}, ${second}`]);
+  writeFileSync(settingsFile, whole);
+});

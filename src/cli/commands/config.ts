@@ -15,7 +15,7 @@ import { refusalOf } from '../database-refusal.js';
 import { maskUrl } from '../database-url.js';
 import { type CommandError, explain } from '../exit.js';
 import { forCommand, wrongMasterKey } from '../run-command.js';
-import { dataDirectoryProblems, fileStoreProblems, templatesProblems } from '../settings-problems.js';
+import { dataDirectoryProblems, fileStoreProblems, repeatedSettings, templatesProblems } from '../settings-problems.js';
 import { columns } from '../table.js';
 
 const show = command({
@@ -47,8 +47,12 @@ const check = command({
     'Checks the settings, the files that they name, whether the database and the file stores can be used, and whether the master key is that of the database. Exit code 7, with all problems, if any is invalid',
   examples: ['svc config check', 'svc config check --json'],
   needs: 'config',
-  run: async ({ loaded: { config, file, unknownNames }, output }) => {
-    const warnings = unknownNames.map((name) => `The environment has ${name}, which is no setting`);
+  run: async ({ loaded, output }) => {
+    const { config, file, unknownNames } = loaded;
+    const warnings = [
+      ...unknownNames.map((name) => `The environment has ${name}, which is no setting`),
+      ...repeatedSettings(loaded),
+    ];
     if (isAtOtherPort(config.baseUrl, config.port))
       warnings.push(`SVC_BASE_URL is ${config.baseUrl}, but the server listens on port ${config.port}`);
     const problems = [

@@ -56,7 +56,7 @@ export const serveCommand = command({
     let listener: Listener;
     try {
       await prepare(appliance, mode);
-      await reportStart(appliance, loaded.unknownNames);
+      await reportStart(appliance, loaded);
       listener = await listen(appliance, loaded);
     } catch (error) {
       await appliance.close();

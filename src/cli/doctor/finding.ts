@@ -8,6 +8,7 @@ export type Level = 'error' | 'warning' | 'info';
 export const findingLevels = {
   configuration_invalid: 'error',
   setting_unknown: 'warning',
+  setting_repeated: 'warning',
   settings_file_readable: 'error',
   data_directory_missing: 'error',
   data_directory_unusable: 'error',

@@ -6,7 +6,7 @@ import { isAtOtherPort, isOnLocalhost } from '#src/platform/config/localhost.js'
 import { tlsFileProblems, tlsValidity } from '#src/platform/config/tls-files.js';
 import { createTemplates } from '#src/platform/templates.js';
 import { shellWord } from '../exit.js';
-import { fileStoreProblems, templatesProblems } from '../settings-problems.js';
+import { fileStoreProblems, repeatedSettings, templatesProblems } from '../settings-problems.js';
 import { settingsAtRisk } from '../start-report.js';
 import type { Check } from './check.js';
 import { type Finding, found } from './finding.js';
@@ -34,10 +34,14 @@ const remedies = {
 export const settingsChecks: readonly Check<LoadedConfig>[] = [
   {
     name: 'the names of settings',
-    run: ({ unknownNames }) =>
-      unknownNames.map((name) =>
+    run: (loaded) => [
+      ...loaded.unknownNames.map((name) =>
         found('setting_unknown', `The environment has ${name}, which is no setting.`, 'correct or remove it'),
       ),
+      ...repeatedSettings(loaded).map((sentence) =>
+        found('setting_repeated', `${sentence}.`, 'remove all of these lines but one'),
+      ),
+    ],
   },
   {
     name: 'the settings file',

@@ -17,6 +17,8 @@ export interface LoadedConfig {
   readonly file: string | null;
   /** Names of the environment that look like settings and are none, each with the setting that was probably meant. */
   readonly unknownNames: readonly string[];
+  /** Settings that the file has more than once, each with its lines; the last one counts. */
+  readonly repeated: readonly { readonly key: string; readonly lines: readonly number[] }[];
 }
 
 /** What may name or replace values. */
@@ -65,7 +67,8 @@ function readSettings(file: string): string {
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const problems: GivenProblem[] = [];
   const file = configFile(options);
-  const fromFile = file !== null && !isAbsent(file) ? parseEnvFile(readSettings(file), problems) : {};
+  const { values: fromFile, lines } =
+    file !== null && !isAbsent(file) ? parseEnvFile(readSettings(file), problems) : noLines;
   const values: Record<string, unknown> = {};
   const origins: Record<string, Origin> = {};
   for (const [name, setting] of Object.entries(settings) as [keyof Config, Setting][]) {
@@ -96,7 +99,11 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   if (problems.length > 0) throw new ConfigError(problems);
   // Built from the same table that defines the type; the loop above cannot be typed name by name.
   const unknownNames = unknownNamesIn(options.environment);
-  return { config: Object.freeze(values) as Config, origins: origins as LoadedConfig['origins'], file, unknownNames };
+  return {
+    config: Object.freeze(values) as Config,
+    origins: origins as LoadedConfig['origins'],
+    ...{ file, unknownNames, repeated: repeatedIn(lines) },
+  };
 }
 
 /** No problems: other programs share the environment. */
@@ -109,6 +116,11 @@ function unknownNamesIn(environment: LoadOptions['environment']): string[] {
       const meant = similar(name, settingNames);
       return meant === undefined ? name : `${name} (did you mean ${meant}?)`;
     });
+}
+
+/** No problems: systemd reads such a file too, and takes the last line. */
+function repeatedIn(linesOf: EnvFile['lines']): LoadedConfig['repeated'] {
+  return Object.entries(linesOf).flatMap(([key, lines]) => (lines.length > 1 ? [{ key, lines }] : []));
 }
 
 /** With a file there is an installation already, and `svc init` makes no second key for it. */
@@ -155,10 +167,20 @@ function find(
   return { text: fallback, origin: fallback === null ? 'unset' : 'default' };
 }
 
+/** What a file of settings has. */
+interface EnvFile {
+  readonly values: Readonly<Record<string, string>>;
+  /** The numbers of the lines that set each of them. */
+  readonly lines: Readonly<Record<string, readonly number[]>>;
+}
+
+const noLines: EnvFile = { values: {}, lines: {} };
+
 /** KEY=VALUE lines as systemd's EnvironmentFile reads them: `#` comments, optional quotes around the value. */
-function parseEnvFile(content: string, problems: GivenProblem[]): Record<string, string> {
+function parseEnvFile(content: string, problems: GivenProblem[]): EnvFile {
   const settingNames = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
   const values: Record<string, string> = {};
+  const lines: Record<string, number[]> = {};
   for (const [index, line] of content.split(/\r?\n/).entries()) {
     if (/^\s*([#;]|$)/.test(line)) continue;
     const [, key = '', raw = ''] = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? [];
@@ -170,9 +192,10 @@ function parseEnvFile(content: string, problems: GivenProblem[]): Record<string,
       problems.push(`${key} in the configuration file is not a setting${advice}`);
     } else {
       values[key] = raw.trim().replace(/^(["'])(.*)\1$/, '$2');
+      lines[key] = [...(lines[key] ?? []), index + 1];
     }
   }
-  return values;
+  return { values, lines };
 }
 
 /** The candidate with the smallest edit distance, where less than half of its letters differ; a farther one was hardly meant. */
