@@ -61,8 +61,16 @@ async function choosePort(call: Call, host: string): Promise<string> {
     call.output.note(`${taken(String(wanted))}; the server will listen on ${free}.`);
   // One of the environment that is no port is told with the other settings.
   if (isGiven && settings.port.schema.safeParse(port).success && !(await isPortFree(host, Number(port))))
-    call.output.note(`${taken(String(port))} now. It has to end before svc serve can start.`);
+    throw await portTaken(call, host, Number(port), taken(String(port)));
   return port ?? initial;
+}
+
+/** The server could not start on a port that is taken. */
+async function portTaken({ args }: Call, host: string, port: number, message: string): Promise<CommandError> {
+  const next = await firstFreePort(host, port);
+  const change = args.text('--port') === undefined ? `set ${settings.port.key}=` : 'choose another port: --port ';
+  const fix = next === undefined ? 'end that process' : `${change}${next}, or end that process`;
+  return new CommandError('failed', 'address_in_use', `${message}.`, fix);
 }
 
 const noFixedPort = 'must be from 1 to 65535: 0 takes another port at each start, and the address of the API names one';

@@ -119,14 +119,26 @@ test('init refuses what cannot be used before it writes anything', async () => {
   }
 });
 
-test('a taken port is told, with an address that is right', async () => {
+test('a taken port is refused, with one that is free and an address that is right', async () => {
   const { svc, dir, serve } = await fresh({ init: false });
-  const taken = createServer().listen(0, '127.0.0.1');
+  const taken = createServer().listen(0, '127.0.0.1').unref();
   await once(taken, 'listening');
   const port = String((taken.address() as AddressInfo).port);
-  const init = await svc(['init', '--yes', '--port', port]);
-  assert.equal(init.code, 0, init.err);
-  assert.match(init.err, new RegExp(`port ${port} now`));
+  for (const [args, env, next] of [
+    [['--port', port], {}, /^next: choose another port: --port (\d+), or end that process$/m],
+    [[], { SVC_PORT: port }, /^next: set SVC_PORT=(\d+), or end that process$/m],
+  ] as const) {
+    const { code, err } = await svc(['init', '--yes', ...args], { env });
+    assert.equal(code, 1, err);
+    assert.match(err, new RegExp(`^error: Another process listens on 127\\.0\\.0\\.1 port ${port}\\.\n`));
+    assert.ok(Number(next.exec(err)?.[1]) > Number(port), err);
+    assert.deepEqual(readdirSync(dir), ['bin'], 'nothing is written');
+  }
+  taken.close();
+  await once(taken, 'close');
+  assert.equal((await svc(['init', '--yes', '--port', port])).code, 0);
+  taken.listen(Number(port), '127.0.0.1').unref();
+  await once(taken, 'listening');
   const refused = await svc(['serve'], { env: { SVC_PORT: '' } });
   assert.equal(refused.code, 1);
   const [, free, url] = /set SVC_PORT=(\d+) and SVC_BASE_URL=(\S+) in \S+svc\.env\n/.exec(refused.err) ?? [];
