@@ -2,6 +2,7 @@ import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { ConfigError } from '#src/platform/config/config-error.js';
 import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
+import { EgressRefused } from '#src/platform/egress-rules.js';
 import { errorCode } from '#src/platform/files.js';
 import { TemplatesUnreadableError } from '#src/platform/templates.js';
 
@@ -142,6 +143,8 @@ export function shellWord(text: string): string {
   return /^[\w.@:+/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+const usableUrl =
+  'give an https URL of a public host; for development, set SVC_WEBHOOK_ALLOW_INSECURE=true, which allows http and private addresses, and restart the server';
 const moreFiles = 'allow more: ulimit -n 4096 in a shell, LimitNOFILE= in a unit of systemd';
 
 /** Maps any error of a command to the exit code and the message that are printed. Texts of the database are never printed. */
@@ -168,7 +171,7 @@ export function explain(
       exitCode: exitCodes[own?.outcome ?? byStatus[error.status] ?? 'failed'],
       type: error.type,
       message: own?.message ?? error.message,
-      fix: own === undefined ? help : withIds(own.fix, given),
+      fix: error.cause instanceof EgressRefused ? usableUrl : own === undefined ? help : withIds(own.fix, given),
     };
   }
   if (error instanceof TemplatesUnreadableError) {

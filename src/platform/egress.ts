@@ -59,7 +59,10 @@ export function createEgress(options: EgressOptions, metrics: Metrics): Egress {
     check: (url) => {
       const rule = judge(url);
       if (rule !== undefined)
-        throw new Failure('general_argument_invalid', { message: `The URL cannot be used: ${rule}.` });
+        throw new Failure('general_argument_invalid', {
+          message: `The URL cannot be used: ${rule}.`,
+          cause: new EgressRefused(rule),
+        });
     },
     close: async () => {
       if (client.isMade()) await (await client.get()).close();

@@ -170,3 +170,35 @@ test('a setting that the file has twice is told by config check and at the start
   assert.deepEqual([level, setting, told], ['warn', 'SVC_SESSION_DAYS', `${first}, ${second}`]);
   writeFileSync(settingsFile, whole);
 });
+
+test('a webhook or a provider at an address that is not let out: https, or the setting for development', async () => {
+  const hook = (url: string) => [
+    'webhook',
+    'add',
+    '--project',
+    'shop',
+    '--name',
+    'Hook',
+    '--events',
+    '*',
+    '--url',
+    url,
+  ];
+  const oidc = ['provider', 'add', 'oidc', '--project', 'shop', '--key', 'acme', '--client-id', 'x', '--issuer'];
+  for (const args of [
+    hook('http://hooks.example.com/'),
+    hook('http://127.0.0.1:3000/'),
+    hook('https://10.0.0.1/'),
+    [...oidc, 'http://login.example.com'],
+  ]) {
+    const { code, err } = await place.svc(args);
+    assert.equal(code, 2, err);
+    assert.match(err, /^error: The URL cannot be used: /);
+    assert.match(
+      err,
+      /\nnext: give an https URL of a public host; for development, set SVC_WEBHOOK_ALLOW_INSECURE=true/,
+    );
+  }
+  const allowed = await place.svc(hook('http://127.0.0.1:3000/'), { env: { SVC_WEBHOOK_ALLOW_INSECURE: 'true' } });
+  assert.equal(allowed.code, 0, allowed.err);
+});
