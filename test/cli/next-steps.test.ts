@@ -202,3 +202,42 @@ test('a webhook or a provider at an address that is not let out: https, or the s
   const allowed = await place.svc(hook('http://127.0.0.1:3000/'), { env: { SVC_WEBHOOK_ALLOW_INSECURE: 'true' } });
   assert.equal(allowed.code, 0, allowed.err);
 });
+
+test('CSV without --format, a list in a cell of CSV, and a name that ends like no form are told with what to give', async () => {
+  const at = ['--project', 'shop', '--database', 'blog'];
+  const of = [...at, '--collection', 'posts'];
+  await place.json(['database', 'create', 'Blog', '--id', 'blog', '--project', 'shop']);
+  await place.json(['collection', 'create', 'Posts', '--id', 'posts', ...at]);
+  const text = ['--type', 'string', '--size', '20'];
+  await place.json(['collection', 'add-attribute', 'posts', 'title', ...text, ...at]);
+  await place.json(['collection', 'add-attribute', 'posts', 'tags', ...text, '--array', ...at]);
+  const imported = (input: string, ...flags: string[]) =>
+    place.svc(['document', 'import', '-', ...of, ...flags], { input });
+  for (const input of ['title,tags\na,\n', 'title\na\n', '\n"$id";"title"\r\nx;y\r\n']) {
+    const { code, err } = await imported(input);
+    assert.deepEqual(
+      [code, err],
+      [2, 'error: The file is CSV, and was read as JSON objects, one a line.\nnext: add --format csv\n'],
+    );
+  }
+  // What is no header is a line among others.
+  assert.match((await imported('nothing, of the kind\n{"title":"a"}\n')).err, /^line 1: line_invalid: /);
+  const list = await imported('title,tags\na,x;y\n', '--format', 'csv');
+  assert.equal(list.code, 1);
+  assert.match(
+    list.err,
+    /\nnext: write the list in the column tags as JSON in quotes, such as "\[""first"",""second""\]"/,
+  );
+  const [, cell] = /such as (".*") or/.exec(list.err) ?? [];
+  assert.equal((await imported(`title,tags\na,${cell}\n`, '--format', 'csv')).code, 0);
+
+  const exported = (file: string, ...flags: string[]) => place.svc(['document', 'export', file, ...of, ...flags]);
+  const other = await exported('posts.xlsx');
+  assert.equal(other.code, 0);
+  assert.match(
+    other.err,
+    /^The ending \.xlsx names no form, .* Endings are \.csv, \.ndjson and \.jsonl; .*--format csv\.\n$/,
+  );
+  for (const [file, ...flags] of [['posts.csv'], ['posts.jsonl'], ['posts'], ['posts.txt', '--format', 'csv']] as const)
+    assert.equal((await exported(file, ...flags)).err, '', file);
+});

@@ -6,7 +6,7 @@ import { Failure } from '#src/contract/errors.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { newId, refusedMembers, uniqueId } from '#src/contract/shapes.js';
 import { visible } from '#src/contract/visible.js';
-import type { ImportedDocument } from '#src/features/index.js';
+import type { Attribute, ImportedDocument } from '#src/features/index.js';
 import { similar } from '#src/platform/config/load.js';
 import { whyUnreadable } from '#src/platform/system-errors.js';
 import { type ApplianceCall, command, projectOption } from '../command.js';
@@ -88,7 +88,7 @@ export const importDocuments = command({
         if (document === undefined || outcome === undefined) continue;
         if (!(outcome instanceof Failure)) counts[outcome] += 1;
         else {
-          advice ??= adviceFor(call, outcome.type, document, attributes);
+          advice ??= adviceFor(call, format, outcome.type, document, attributes);
           await refuse(line, document.id === uniqueId ? undefined : document.id, outcome.type, outcome.message);
         }
       }
@@ -192,9 +192,10 @@ function imported(value: Readonly<Record<string, unknown>>): ImportedDocument | 
 /** What lets the next run write a document that was refused; undefined where only the file can be corrected. */
 function adviceFor(
   { args }: ApplianceCall,
+  format: DocumentFormat,
   type: string,
   { data }: ImportedDocument,
-  attributes: readonly { readonly key: string }[],
+  attributes: readonly Attribute[],
 ): string | undefined {
   if (type === 'document_already_exists')
     return 'run it again with --upsert to change the documents whose ids are taken';
@@ -202,7 +203,7 @@ function adviceFor(
   const unknown = Object.keys(data ?? {}).find(
     (key) => !key.startsWith('$') && !attributes.some((one) => one.key === key),
   );
-  if (unknown === undefined) return undefined;
+  if (unknown === undefined) return format === 'csv' ? arrayAdvice(data, attributes) : undefined;
   const near = similar(
     unknown,
     attributes.map(({ key }) => key),
@@ -210,6 +211,14 @@ function adviceFor(
   if (near !== undefined) return `did you mean the attribute ${near} instead of ${visible(unknown)}?`;
   const scope = `--project ${args.required('--project')} --database ${args.required('--database')}`;
   return `svc collection add-attribute ${args.required('--collection')} ${shellWord(unknown)} ${scope} --type TYPE`;
+}
+
+/** How a cell of CSV has a list; undefined where each does. */
+function arrayAdvice(data: ImportedDocument['data'], attributes: readonly Attribute[]): string | undefined {
+  const wrong = attributes.find(({ key, array }) => array && typeof data?.[key] === 'string');
+  return (
+    wrong && `write the list in the column ${wrong.key} as JSON in quotes, such as "[""first"",""second""]" or "[1,2]"`
+  );
 }
 
 /** A file or stdin up to a signal, with its size where that is known. */

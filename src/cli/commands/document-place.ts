@@ -25,6 +25,16 @@ export async function transferPlace({ args, features, runtime }: ApplianceCall):
   return { project, ...place };
 }
 
+/** Says in which form a file is written whose name ends like neither. */
+export function noteForm({ args, output }: ApplianceCall, file: string, format: DocumentFormat): void {
+  const [ending] = /\.[^./]+$/.exec(file) ?? [];
+  if (args.text('--format') !== undefined || ending === undefined || /^\.(csv|ndjson|jsonl)$/i.test(ending)) return;
+  output.note(
+    `The ending ${ending} names no form, so ${file} is written as ${format}, a JSON object a line. ` +
+      'Endings are .csv, .ndjson and .jsonl; for other names there is --format csv.',
+  );
+}
+
 /** The form of a file, by the flag or its name. */
 export function formatOf({ args }: ApplianceCall, file: string): DocumentFormat {
   const given = documentFormats.find((format) => format === args.text('--format'));

@@ -10,7 +10,7 @@ import { writeOut } from '../stream.js';
 import { writtenFile } from '../written-file.js';
 import { databaseOption } from './collection-view.js';
 import { importDocuments } from './document-import.js';
-import { collectionOption, formatOf, formatOption, transferPlace } from './document-place.js';
+import { collectionOption, formatOf, formatOption, noteForm, transferPlace } from './document-place.js';
 
 const exportDocuments = command({
   path: 'document export',
@@ -26,6 +26,7 @@ const exportDocuments = command({
     const { features, output } = call;
     const file = call.args.optionalArgument('FILE') ?? '-';
     const format = formatOf(call, file);
+    noteForm(call, file, format);
     const place = await transferPlace(call);
     const ending = new AbortController();
     if (file !== '-') endAtSignal(() => ending.abort());

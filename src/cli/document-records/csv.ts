@@ -32,6 +32,14 @@ export async function* csvRecords(
   }
 }
 
+/** Whether a line of a file that is read in another form is the first one of CSV: names, of which at least one is a column. */
+export function isCsvHeader(line: string, attributes: readonly Attribute[]): boolean {
+  if (!/^[\w$",; .-]+\r?$/.test(line)) return false;
+  const names = line.split(/[,;]/).map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
+  const columns = [...kept, ...ignored, ...attributes.map(({ key }) => key)];
+  return names.some((name) => columns.includes(name));
+}
+
 /** The first line of an export. */
 export function csvHeader(attributes: readonly Attribute[]): string {
   return `${[...kept, ...attributes.map(({ key }) => key)].join(',')}\r\n`;

@@ -1,5 +1,5 @@
 import type { Attribute } from '#src/features/index.js';
-import { csvRecords } from './csv.js';
+import { csvRecords, isCsvHeader } from './csv.js';
 import { ndjsonRecords } from './ndjson.js';
 import type { DocumentRecord } from './record.js';
 
@@ -18,5 +18,7 @@ export function documentRecords(
   attributes: readonly Attribute[],
   maxBytes: number,
 ): AsyncIterable<DocumentRecord> {
-  return format === 'csv' ? csvRecords(chunks, attributes, maxBytes) : ndjsonRecords(chunks, maxBytes);
+  return format === 'csv'
+    ? csvRecords(chunks, attributes, maxBytes)
+    : ndjsonRecords(chunks, maxBytes, (line) => isCsvHeader(line, attributes));
 }

@@ -4,17 +4,21 @@ import type { DocumentRecord } from './record.js';
 import { decodeUtf8 } from './utf8.js';
 
 const newline = 0x0a;
+/** A first line that is looked at for the names of columns. */
+const headerBytes = 65_536;
 
-/** Reads JSON objects, one a line. A line beyond a length is not kept, so that no file takes more memory than its longest line may. */
+/** Reads JSON objects, one a line; a file whose first line is that of another form is refused. A line beyond a length is not kept, so that no file takes more memory than its longest line may. */
 export async function* ndjsonRecords(
   chunks: AsyncIterable<Buffer>,
   maxBytes: number,
+  isOtherForm: (line: string) => boolean,
 ): AsyncGenerator<DocumentRecord, void, undefined> {
   let isBegun = false;
   for await (const { line, bytes, text } of linesOf(chunks, maxBytes)) {
     if (!isBegun && text !== undefined && text.length > 0) {
       isBegun = true;
       if (/^\s*\[/.test(text.toString('latin1', 0, 100))) throw anArray();
+      if (text.length < headerBytes && isOtherForm(text.toString('utf8'))) throw csv();
     }
     if (text === undefined) yield { line, bytes, problem: `The line has more than ${maxBytes} bytes.` };
     else if (text.length > 0) yield { line, bytes, ...parsed(text) };
@@ -27,6 +31,10 @@ function anArray(): CommandError {
     'The file is a JSON array; an object a line is needed.',
     `make it so, such as with jq -c '.[]' FILE`,
   );
+}
+
+function csv(): CommandError {
+  return usageError('The file is CSV, and was read as JSON objects, one a line.', 'add --format csv');
 }
 
 interface Line {
