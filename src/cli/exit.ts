@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { ConfigError } from '#src/platform/config/config-error.js';
 import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import { EgressRefused } from '#src/platform/egress-rules.js';
 import { errorCode } from '#src/platform/files.js';
+import { packageFile } from '#src/platform/package-root.js';
 import { TemplatesUnreadableError } from '#src/platform/templates.js';
 
 /** The exit codes; scripts and the systemd unit rely on the numbers. */
@@ -182,6 +184,10 @@ export function explain(
     const message = `No more files can be opened (${errorCode(error)}).`;
     return { exitCode: exitCodes.unusable, type: 'too_many_open_files', message, fix: moreFiles };
   }
+  if (['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED'].includes(errorCode(error))) {
+    const message = `Packages of svc are missing, or do not fit this version of Node.js (${errorCode(error)}).`;
+    return { exitCode: exitCodes.unusable, type: 'packages_missing', message, fix: installing() };
+  }
   const name = error instanceof Error ? error.name : 'unknown';
   const message = `Internal error (${name}). This is a bug in svc; unfinished changes were rolled back.`;
   return {
@@ -190,6 +196,12 @@ export function explain(
     message,
     fix: 'run the command again with --verbose and report the output',
   };
+}
+
+/** How what is missing of svc is installed; an archive has no installer. bin/svc says the same where nothing can be loaded. */
+function installing(): string {
+  const installer = packageFile('install.sh');
+  return existsSync(installer) ? installer : 'unpack the archive again';
 }
 
 function explainDatabase(error: DatabaseError): Explanation {
