@@ -1,7 +1,8 @@
 // Bundles src/cli/main.ts with its packages into dist/: a start then reads a dozen files instead of seven hundred, which halves it.
 // What is loaded at its first use stays a file of its own. Types are checked by `npm run typecheck`, not here.
 // It is built beside dist/ and put in its place when it is whole: the commands of this checkout go on working meanwhile.
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { externalPackages, knexBundle } from './external-packages.js';
 
@@ -37,5 +38,20 @@ await build({
 
 await build({ ...knexBundle, outfile: `${fresh}/node_modules/knex/index.js` });
 
+// What `svc version` prints.
+writeFileSync(`${fresh}/build.json`, `${JSON.stringify({ commit: commitOf() })}\n`);
+
 if (existsSync('dist')) renameSync('dist', old);
 renameSync(fresh, 'dist');
+
+/** The commit that is built, or null where there is no repository or it has changes. */
+function commitOf() {
+  try {
+    const git = (...args) => execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    // Not that of a repository around an unpacked copy.
+    if (!existsSync('.git')) return null;
+    return git('status', '--porcelain', '--untracked-files=no') === '' ? git('rev-parse', 'HEAD').trim() : null;
+  } catch {
+    return null;
+  }
+}

@@ -84,19 +84,8 @@ function copyProduct(top) {
   ])
     cpSync(join(root, path), join(top, path), { recursive: true, filter: (file) => !file.endsWith('.complete') });
   symlinkSync('bin/svc', join(top, 'svc'));
-  // What `svc version` prints.
-  writeFileSync(join(top, 'release.json'), `${JSON.stringify({ archive: title, commit: commitOf() })}\n`);
-}
-
-/** The commit that is packed, or null where there is no repository or it has changes. */
-function commitOf() {
-  try {
-    const git = (...args) =>
-      execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-    return git('status', '--porcelain', '--untracked-files=no') === '' ? git('rev-parse', 'HEAD').trim() : null;
-  } catch {
-    return null;
-  }
+  // What `svc version` prints beside the commit, which the build has found.
+  writeFileSync(join(top, 'release.json'), `${JSON.stringify({ archive: title })}\n`);
 }
 
 /** A package without its types and documentation. */

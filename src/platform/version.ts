@@ -7,8 +7,20 @@ export function version(): string {
   return text;
 }
 
-/** The archive that this installation was unpacked from, and its commit if it was packed from one; undefined where it was built here. */
-export function release(): { readonly archive: string; readonly commit: string | null } | undefined {
-  const file = packageFile('release.json');
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+/** Where this installation comes from. */
+interface Origin {
+  /** The archive that it was unpacked from. */
+  readonly archive?: string;
+  /** What it was built from; null where that was no repository, or one with changes. */
+  readonly commit?: string | null;
+}
+
+/** The archive and the commit of this installation, as far as they are known. */
+export function origin(): Origin {
+  return { ...read('release.json'), ...read('dist/build.json') };
+}
+
+function read(name: string): Origin {
+  const file = packageFile(name);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
 }

@@ -142,7 +142,8 @@ test('version, in three ways', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   assert.equal((await place.svc(['--version'])).out, `${version}\n`);
   assert.equal((await place.svc(['-V'])).out, `${version}\n`);
-  assert.deepEqual(await place.json(['version']), { version, node: process.versions.node });
+  const { commit } = JSON.parse(readFileSync(join(root, 'dist/build.json'), 'utf8'));
+  assert.deepEqual(await place.json(['version']), { version, node: process.versions.node, commit });
 });
 
 test('completion knows every command, and bash can read it', async () => {

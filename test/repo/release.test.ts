@@ -94,7 +94,9 @@ for (const [title, prepare] of [
     assert.ok(!packages.includes('esbuild') && !packages.includes('koa'), 'neither tools nor what is bundled');
     const [asked, versionArgs] = bare.command(['version', '--json']);
     const said = spawnSync(asked, versionArgs, { cwd: bare.dir, env: environment, encoding: 'utf8' });
-    assert.equal(JSON.parse(said.stdout).archive, basename(archive, '.tar.gz'));
+    const { archive: named, commit } = JSON.parse(said.stdout);
+    assert.equal(named, basename(archive, '.tar.gz'));
+    assert.equal(commit, JSON.parse(readFileSync(join(root, 'dist/build.json'), 'utf8')).commit);
 
     const [program, args] = bare.command(['init', '--yes', '--project', 'My app', '--json']);
     const init = spawnSync(program, args, { cwd: bare.dir, env: environment, encoding: 'utf8' });
