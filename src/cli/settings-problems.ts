@@ -49,7 +49,7 @@ export async function fileStoreProblems(
 }
 
 /** Why this user cannot make files in a directory, or the directory itself in the next one above that exists. */
-export function unusableReason(directory: string): string | undefined {
+function unusableReason(directory: string): string | undefined {
   let at = directory;
   while (!existsSync(at) && at !== dirname(at)) at = dirname(at);
   try {

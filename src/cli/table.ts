@@ -10,42 +10,70 @@ const leastWidth = 4;
 /** Whether cells below a heading are ids, which are there to be copied: they are never cut. */
 const isId = (heading: string) => /\bID$/.test(heading);
 
-/** A column that is cut to less than this is hard to read, and one of sentences earlier. */
-const readable = { cell: 8, sentence: 20 } as const;
+/** A column that is cut to less than this is hard to read, and one of sentences earlier; beside an optional column, which gives way, each has more. */
+const readable = { cell: 8, besideOptional: 20, sentence: 20 } as const;
 
 /** How a table fits a terminal. */
 interface TableOptions {
   /** The last column has sentences, which are wrapped by words instead of cut. */
   readonly sentences?: boolean;
+  /** Headings of columns that are never cut, as ids are not: names that are there to be copied. */
+  readonly whole?: readonly string[];
+  /** Headings of columns that a narrow terminal leaves out, one after the other, before a row becomes a block. */
+  readonly optional?: readonly string[];
 }
 
 /**
  * Rows in columns, with a heading. In a terminal times are relative and cells other than ids are cut so that each row is one line; where that
- * would leave too little of a column, each row is a block of lines.
+ * would leave too little of a column, optional columns are left out, and where that is not enough, each row is a block of lines.
  */
 export function columns(
   heading: readonly string[],
   rows: readonly (readonly string[])[],
-  { sentences = false }: TableOptions = {},
+  options: TableOptions = {},
 ): Lines {
   return Lines.fitted((view) => {
     const all = [heading, ...rows.map((row) => row.map((cell) => shownTime(cell, view)))].map((row) =>
       row.map(visible),
     );
-    const natural = heading.map((_, column) => Math.max(...all.map((row) => widthOf(row[column] ?? ''))));
-    if (view.width === undefined) return all.map((row) => lineOf(row, natural));
-    if (rows.length === 0) return [cutToWidth(lineOf(heading, natural), view.width), '(none)'];
-    const available = view.width - gap * (natural.length - 1);
-    const widths = fit(natural, available, heading.map(isId));
-    const isHard = widths.some((width, column) => {
-      const full = natural[column] ?? 0;
-      if (isId(heading[column] ?? '')) return width < full;
-      const isSentence = sentences && column === widths.length - 1;
-      return width < Math.min(full, isSentence ? readable.sentence : readable.cell);
-    });
-    if (isHard) return all.slice(1).flatMap((row) => blockOf(heading, row, view.width ?? 0));
-    return all.flatMap((row) => (sentences ? wrappedLines(row, widths) : [lineOf(row, widths)]));
+    const { width } = view;
+    if (width === undefined) return all.map((row) => lineOf(row, naturalWidths(all)));
+    if (rows.length === 0) return [cutToWidth(lineOf(heading, naturalWidths(all)), width), '(none)'];
+    const { optional = [] } = options;
+    for (let left = 0; left <= optional.length; left++) {
+      const least = left < optional.length ? readable.besideOptional : readable.cell;
+      const lines = tableIn(width, withoutColumns(all, optional.slice(0, left)), { ...options, least });
+      if (lines !== undefined) return lines;
+    }
+    return all.slice(1).flatMap((row) => blockOf(heading, row, width));
   });
+}
+
+const naturalWidths = (all: readonly (readonly string[])[]): number[] =>
+  (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => widthOf(row[column] ?? ''))));
+
+function withoutColumns(all: readonly (readonly string[])[], headings: readonly string[]): (readonly string[])[] {
+  const kept = (all[0] ?? []).map((name) => !headings.includes(name));
+  return all.map((row) => row.filter((_, column) => kept[column]));
+}
+
+/** Heading and rows in lines of that width; undefined where that would leave too little of a column. */
+function tableIn(
+  width: number,
+  all: readonly (readonly string[])[],
+  { sentences = false, whole = [], least }: TableOptions & { readonly least: number },
+): string[] | undefined {
+  const natural = naturalWidths(all);
+  const isWhole = (all[0] ?? []).map((name) => isId(name) || whole.includes(name));
+  const widths = fit(natural, width - gap * (natural.length - 1), isWhole);
+  const isHard = widths.some((given, column) => {
+    const full = natural[column] ?? 0;
+    if (isWhole[column]) return given < full;
+    const isSentence = sentences && column === widths.length - 1;
+    return given < Math.min(full, isSentence ? readable.sentence : least);
+  });
+  if (isHard) return undefined;
+  return all.flatMap((row) => (sentences ? wrappedLines(row, widths) : [lineOf(row, widths)]));
 }
 
 /** A row in one line. */
@@ -64,14 +92,15 @@ function wrappedLines(row: readonly string[], widths: readonly number[]): string
 /** A row as a block: its first cell, and below it the others that say something, each with its heading. */
 function blockOf(heading: readonly string[], row: readonly string[], width: number): string[] {
   const [first = '', ...others] = row;
-  const label = Math.max(...heading.slice(1).map(widthOf)) + gap;
+  const label = Math.max(widthOf(heading[0] ?? '') - gap, ...heading.slice(1).map(widthOf)) + gap;
   const room = Math.max(leastWidth, width - gap - label);
   const lines = others.flatMap((cell, at) => {
     if (cell === '' || cell === '-') return [];
     const parts = wrapWords(cell, room).split('\n');
     return parts.map((part, line) => [line === 0 ? (heading[at + 1] ?? '') : '', cutToWidth(part, room)] as const);
   });
-  return [cutToWidth(first, width), ...lines.map(([name, part]) => `${' '.repeat(gap)}${pad(name, label)}${part}`)];
+  const title = `${pad(heading[0] ?? '', label + gap)}${first}`;
+  return [cutToWidth(title, width), ...lines.map(([name, part]) => `${' '.repeat(gap)}${pad(name, label)}${part}`)];
 }
 
 /** A row of a list that goes on, whose columns cannot be known. */
@@ -92,13 +121,13 @@ export function pairs(entries: readonly (readonly [string, string])[]): Lines {
   );
 }
 
-/** The widest column gives way first; after those the one that names the row, and ids last. */
-function fit(natural: readonly number[], available: number, ids: readonly boolean[]): number[] {
+/** The widest column gives way first; after those the one that names the row, and those that are to stay whole last. */
+function fit(natural: readonly number[], available: number, whole: readonly boolean[]): number[] {
   const widths = [...natural];
   const inTurn = [
-    widths.map((_, column) => column > 0 && !ids[column]),
-    widths.map((_, column) => column === 0 && !ids[0]),
-    widths.map((_, column) => ids[column] === true),
+    widths.map((_, column) => column > 0 && !whole[column]),
+    widths.map((_, column) => column === 0 && !whole[0]),
+    widths.map((_, column) => whole[column] === true),
   ];
   let excess = widths.reduce((sum, width) => sum + width, 0) - available;
   for (const mayGive of inTurn)

@@ -85,7 +85,7 @@ test('tables fit every width, with a line or a block of lines for each row and i
         // Times are relative in a terminal.
         for (const start of starts.filter((text) => !/^\d{4}-/.test(text)))
           assert.ok(
-            lines.some((line) => line.startsWith(start.slice(0, 4))),
+            lines.some((line) => line.includes(start.slice(0, 4))),
             told,
           );
         for (const id of idsOf(rows)) assert.ok(screen.includes(id), `${told}: ${id}`);
@@ -106,12 +106,47 @@ test('in a narrow terminal the jobs and the limits can be read', async () => {
   assert.doesNotMatch(`${jobs?.screen}${limits?.screen}`, /…/);
   assert.match(
     jobs?.screen ?? '',
-    /^sessions\.expire\r?\n {2}SCHEDULE \(UTC\) {2}\S[^\n]*\n {2}NEXT RUN +(in \d+ \w+|now)\r?\n/m,
+    /^JOB +sessions\.expire\r?\n {2}SCHEDULE \(UTC\) {2}\S[^\n]*\n {2}NEXT RUN +(in \d+ \w+|now)\r?\n/m,
   );
   assert.match(
     flat(limits?.screen ?? ''),
-    /login PER account LIMIT \d+\/\d+s COUNTS Failed logins, wrong current passwords/,
+    /CLASS login PER account LIMIT \d+\/\d+s COUNTS Failed logins, wrong current passwords/,
   );
+});
+
+test('at 80 columns the names that one copies are whole, and what has no room is left out or below its heading', async () => {
+  await place.json(['webhook', 'update', 'orders', '--project', 'shop', '--enabled', 'off']);
+  const shown = [
+    ['cron', 'list'],
+    ['audit', 'list'],
+  ];
+  for (const columns of [80, 120]) {
+    const screens = await commandsAtTerminal(
+      place,
+      shown.map((args) => ({ args })),
+      columns,
+    );
+    for (const [at, name] of [
+      [0, 'JOB'],
+      [1, 'ACTION'],
+    ] as const) {
+      const [heading = '', ...rows] = (await place.svc(shown[at] ?? [])).out.trimEnd().split('\n');
+      const from = heading.indexOf(name);
+      const screen = screens[at]?.screen ?? '';
+      assert.match(screen, new RegExp(`^(\\S+ +)*${name}\\b`), 'it is a table');
+      for (const row of rows) {
+        const [copied = ''] = row.slice(from).split('  ');
+        assert.ok(
+          new RegExp(`(^|\\s)${copied.replaceAll('.', '\\.')}(\\s|$)`, 'm').test(screen),
+          `${copied} in ${screen}`,
+        );
+      }
+    }
+    // A cut id of a request is of no use.
+    const requests = screens[1]?.screen ?? '';
+    assert.equal(/ REQUEST\r?\n/.test(requests), columns === 120, requests);
+    if (columns === 120) assert.match(requests, / [0-9a-f]{20}\r?\n/);
+  }
 });
 
 test('times are relative in a terminal, and ISO 8601 elsewhere', async () => {

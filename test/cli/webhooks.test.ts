@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Installation, install, type Server } from '../harness/cli.js';
+import { atTerminal } from '../harness/pty.js';
 import { startReceiver } from '../harness/receiver.js';
 
 type Json = Record<string, unknown>;
@@ -100,7 +101,7 @@ test('a webhook is added, shown, changed, tested, replayed and removed', async (
   );
   assert.match(
     (await place.svc(['webhook', 'deliveries', 'orders', ...scope])).out,
-    new RegExp(`sessionCreated +${eventId} +delivered +none +HTTP 200\\n`),
+    new RegExp(`sessionCreated +${eventId} +delivered +HTTP 200\\n`),
   );
 
   assert.deepEqual(await place.json(['webhook', 'replay', 'orders', ...scope, '--event', eventId]), { replayed: 1 });
@@ -109,7 +110,7 @@ test('a webhook is added, shown, changed, tested, replayed and removed', async (
   await until(async () => (await seen()).deliveries[0]?.eventId === eventId);
   assert.match(
     (await place.svc(['webhook', 'deliveries', 'orders', ...scope])).out,
-    new RegExp(`sessionCreated +${eventId} +delivered +none +HTTP 200; \\+\\d+[smhd] HTTP 200\\n`),
+    new RegExp(`sessionCreated +${eventId} +delivered +HTTP 200; \\+\\d+[smhd] HTTP 200\\n`),
   );
   assert.deepEqual(await place.json(['webhook', 'replay', 'orders', ...scope, '--since', '2020-01-01T00:00:00Z']), {
     replayed: 0,
@@ -121,7 +122,7 @@ test('a webhook is added, shown, changed, tested, replayed and removed', async (
   assert.match(failed.out, /acknowledged +no\nstatus +500\nerror +answered 500/);
   assert.match(
     (await place.svc(['webhook', 'deliveries', 'orders', ...scope, '--limit', '1'])).out,
-    /test failed +none +HTTP 500\n/,
+    /test failed +HTTP 500\n/,
   );
   // Neither the test that failed nor the one that arrived comes again; the event does.
   const replayed = (...more: string[]) => place.json(['webhook', 'replay', 'orders', ...scope, ...more]);
@@ -173,6 +174,36 @@ test('a webhook is added, shown, changed, tested, replayed and removed', async (
     'webhookUpdated cli',
   ]);
   assert.ok(!server.log().includes(String(secret).slice(6)));
+});
+
+test('at 80 columns deliveries are a table: each with its whole ids and names, and when the next attempt is', async () => {
+  await add('failing', 'sessionCreated');
+  receiver.answer = (response) => response.writeHead(500).end();
+  await logIn('zoe');
+  const list = ['webhook', 'deliveries', 'failing', ...scope];
+  await until(async () => (await place.json<Attempts>(list)).total > 0);
+  // Tests of an event with a long name stand beside it.
+  await place.svc(['webhook', 'test', 'failing', ...scope, '--event', 'documentUpdated']);
+  const { out } = await atTerminal(place, list, [], 80);
+  const [heading = '', ...rows] = out.trimEnd().split(/\r?\n/);
+  assert.match(heading, /^LAST +EVENT +EVENT ID +STATE +ANSWERS$/);
+  assert.ok(
+    rows.every((row) => row.length <= 80),
+    out,
+  );
+  const { deliveries } = await place.json<Attempts>(list);
+  for (const { event, eventId } of deliveries)
+    assert.ok(
+      rows.some((row) => row.includes(` ${event} `) && row.includes(` ${eventId} `)),
+      out,
+    );
+  const [line = ''] = rows.filter((row) => row.includes('sessionCreated'));
+  assert.match(`${line} ${rows[rows.indexOf(line) + 1] ?? ''}`, /(retrying|delivering) +HTTP 500/);
+  // A second attempt may have been made meanwhile; the third is minutes away.
+  const spans = async () => (await place.svc(list)).out;
+  await until(async () => / retrying +HTTP 500;( \+\d+s HTTP 500;)* \+\d+[sm] next\n/.test(await spans()));
+  receiver.answer = (response) => response.end();
+  await place.json(['webhook', 'remove', 'failing', ...scope, '--yes']);
 });
 
 test('mistakes end with the code that scripts expect, and a next step', async () => {

@@ -79,6 +79,7 @@ const list = command({
           row.projectId ?? '-',
           row.requestId || '-',
         ]),
+        { whole: ['ACTION', 'REQUEST'], optional: ['REQUEST', 'PROJECT'] },
       ),
     };
   },

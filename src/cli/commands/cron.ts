@@ -16,6 +16,7 @@ const list = command({
       text: columns(
         ['JOB', 'SCHEDULE (UTC)', 'LAST RUN', 'NEXT RUN', 'RUN BY', 'LAST ERROR'],
         jobs.map((job) => [job.name, job.schedule, job.lastRun ?? '-', job.nextRun, runBy(job), job.lastError ?? '-']),
+        { whole: ['JOB'], optional: ['RUN BY'] },
       ),
     };
   },

@@ -68,11 +68,11 @@ const list = command({
       byDelivery.set(one.deliveryId, [one, ...(byDelivery.get(one.deliveryId) ?? [])]);
     const rows = [...byDelivery.values()].map((attempts) => {
       const last = attempts.at(-1) as WireAttempt;
-      const { $createdAt, event, eventId, nextAttemptAt } = last;
-      return [$createdAt, event, eventId, stateOf(last), nextAttemptAt || 'none', timeline(attempts)];
+      const { $createdAt, event, eventId } = last;
+      return [$createdAt, event, eventId, stateOf(last), timeline(attempts)];
     });
-    const heading = ['LAST', 'EVENT', 'EVENT ID', 'STATE', 'NEXT', 'ANSWERS'];
-    return { value, text: columns(heading, rows, { sentences: true }) };
+    const heading = ['LAST', 'EVENT', 'EVENT ID', 'STATE', 'ANSWERS'];
+    return { value, text: columns(heading, rows, { sentences: true, whole: ['EVENT'] }) };
   },
 });
 
@@ -168,7 +168,7 @@ function stateOf({ test: isTest, ok, state }: WireAttempt): string {
   return ok ? 'test delivered' : 'test failed';
 }
 
-/** The answers to the attempts of a delivery, oldest first, and how long each came after the one before: `HTTP 500; +5s timed out; +5m HTTP 204`. */
+/** The answers to the attempts of a delivery, oldest first, and how long each comes after the one before: `HTTP 500; +5s timed out; +5m next`. */
 function timeline(attempts: readonly WireAttempt[]): string {
   const parts = attempts.map(({ $createdAt, attempt, statusCode, error }, at) => {
     const before = attempts[at - 1];
@@ -176,6 +176,9 @@ function timeline(attempts: readonly WireAttempt[]): string {
     if (before !== undefined) return `+${span(Date.parse($createdAt) - Date.parse(before.$createdAt))} ${outcome}`;
     return attempt > 1 ? `(${attempt - 1} earlier) ${outcome}` : outcome;
   });
+  const last = attempts.at(-1);
+  // By the attempt before, as the other times of the line are: the moment itself passes while the attempt waits for its turn.
+  if (last?.nextAttemptAt) parts.push(`+${span(Date.parse(last.nextAttemptAt) - Date.parse(last.$createdAt))} next`);
   return parts.join('; ');
 }
 
