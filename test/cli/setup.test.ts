@@ -130,7 +130,7 @@ test('a taken port is refused, with one that is free and an address that is righ
   ] as const) {
     const { code, err } = await svc(['init', '--yes', ...args], { env });
     assert.equal(code, 1, err);
-    assert.match(err, new RegExp(`^error: Another process listens on 127\\.0\\.0\\.1 port ${port}\\.\n`));
+    assert.match(err, new RegExp(`^error: Another process listens on 127\\.0\\.0\\.1 port ${port}\\.\n`, 'm'));
     assert.ok(Number(next.exec(err)?.[1]) > Number(port), err);
     assert.deepEqual(readdirSync(dir), ['bin'], 'nothing is written');
   }
