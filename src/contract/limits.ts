@@ -111,7 +111,7 @@ export const answerLimits = {
   giveWayMs: 2000,
   giveWayBytesPerSecond: 131_072,
   /** Such an answer is sent in parts, to see how far its reader is. */
-  partBytes: 65_536,
+  partBytes: 131_072,
   /** Rows of a list of the service's own things have at most so many bytes, unless the list says otherwise. */
   rowBytes: 262_144,
 } as const;

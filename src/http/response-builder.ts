@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { pipeline, Readable } from 'node:stream';
 import type { ParameterizedContext } from 'koa';
 import { answerLimits } from '#src/contract/limits.js';
 import type { OpenRoom } from '#src/platform/answers.js';
@@ -156,12 +155,18 @@ function sendInParts(response: ServerResponse, body: Buffer, room?: OpenRoom): v
   const timer = setTimeout(cut, answerLimits.leaveMs).unref();
   room?.settle(body.length);
   room?.sendOver({ taken: () => taken, cut });
-  const parts = function* () {
-    for (; taken < body.length; taken += answerLimits.partBytes)
-      yield body.subarray(taken, taken + answerLimits.partBytes);
-  };
-  pipeline(Readable.from(parts()), response, () => {
+  response.once('close', () => {
     clearTimeout(timer);
     room?.close();
   });
+  const goOn = (): void => {
+    for (let at = taken; at < body.length; at = taken) {
+      taken = Math.min(at + answerLimits.partBytes, body.length);
+      if (response.write(body.subarray(at, taken))) continue;
+      response.once('drain', goOn);
+      return;
+    }
+    response.end();
+  };
+  goOn();
 }
