@@ -14,8 +14,8 @@ import { connectionLimits, serverLimits } from '#src/contract/limits.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { watchBodyTime } from './body-time.js';
 import { wireVersion } from './envelope.js';
+import { createRequestOrder } from './request-order.js';
 import { securityHeaders } from './security-headers.js';
-import { createTurns } from './turns.js';
 import type { UpgradeHandler } from './upgrade.js';
 
 /** How long a connection without a request has left when the server drains. */
@@ -44,7 +44,7 @@ export async function listen(
     const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     server.emit('clientError', late, socket);
   };
-  const turns = createTurns((request, response) => {
+  const requests = createRequestOrder((request, response) => {
     watchBodyTime(request, refuseLate);
     handler(request, response);
   });
@@ -52,7 +52,7 @@ export async function listen(
   const silent = new Set<Socket>();
   const listener: RequestListener = (request, response) => {
     silent.delete(request.socket);
-    turns.take(request, response);
+    requests.take(request, response);
   };
   const server: Server =
     config.tlsCert !== undefined && config.tlsKey !== undefined
@@ -70,7 +70,7 @@ export async function listen(
   });
   const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
   const headers = () => `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`;
-  server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), turns.lastOfWhole(socket)));
+  server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), requests.lastOfWhole(socket)));
   // Node hands the connection over for it, and closes one that nobody takes without an answer. There are no tunnels here.
   server.on('connect', (_, socket: Socket) => {
     socket.on('error', () => socket.destroy());

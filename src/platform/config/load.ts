@@ -98,12 +98,10 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   );
   if (problems.length > 0) throw new ConfigError(problems);
   // Built from the same table that defines the type; the loop above cannot be typed name by name.
+  const config = Object.freeze(values) as Config;
   const unknownNames = unknownNamesIn(options.environment);
-  return {
-    config: Object.freeze(values) as Config,
-    origins: origins as LoadedConfig['origins'],
-    ...{ file, unknownNames, repeated: repeatedIn(lines) },
-  };
+  const repeated = repeatedIn(lines);
+  return { config, origins: origins as LoadedConfig['origins'], file, unknownNames, repeated };
 }
 
 /** No problems: other programs share the environment. */

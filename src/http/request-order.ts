@@ -17,7 +17,7 @@ interface Connection {
  * take room and places for responses that nobody reads; and of a response that has not begun when its connection is closed, Node does not
  * report the end. Requests that wait when their connection is closed are not handled.
  */
-export function createTurns(handler: RequestListener) {
+export function createRequestOrder(handler: RequestListener) {
   const connections = new WeakMap<Socket, Connection>();
   const take: RequestListener = (request, response) => {
     const connection = connections.get(request.socket);
