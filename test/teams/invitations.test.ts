@@ -7,6 +7,7 @@ import { createClient } from '../harness/client.js';
 import { nothing, recordedBy, rowsOf, runSql } from '../harness/database.js';
 import { lastMessageTo, messagesTo } from '../harness/messages.js';
 import { asOperator } from '../harness/project.js';
+import { aGuardedUser } from '../second-factor/people.js';
 import { accept, addMember, assertInStep, aTeam, invite, linkOf, page } from './setup.js';
 
 const target = await startAppliance();
@@ -254,4 +255,36 @@ test('invitations to an address are counted', async () => {
   for (let at = 0; at < 5; at++) statuses.push((await team.owner.client.post(team.memberships, body)).status);
   assert.deepEqual(statuses, [201, 201, 201, 429, 429]);
   assert.equal((await messagesTo(strict, body.email)).length, 3);
+});
+
+test('a login that lacks its second factor leaves the invitation and the account as they are', async () => {
+  const team = await aTeam(target);
+  const user = await aGuardedUser(target);
+  const link = await invite(target, team, user.email);
+  const state = async () => (await key.get(`/users/${user.id}`)).expect(200).body;
+  const before = await state();
+  assert.equal(before.emailVerification, false);
+  const follow = (otp?: string) =>
+    guest.patch(`/teams/${team.id}/memberships/${link.membershipId}/status`, {
+      userId: link.userId,
+      secret: link.secret,
+      otp,
+    });
+  for (const [otp, type, audit] of [
+    [undefined, 'user_more_factors_required', 'loginPending'],
+    ['000000', 'user_invalid_token', 'loginFailed'],
+  ] as const) {
+    const { value, recorded } = await recordedBy(target, () => follow(otp));
+    value.refused(401, type);
+    assert.deepEqual(recorded, { ...nothing, audit: [audit] });
+    const { accessedAt: _, ...now } = await state();
+    const { accessedAt: __, ...then } = before;
+    assert.deepEqual(now, then);
+    const open = (await key.get(`${team.memberships}/${link.membershipId}`)).expect(200).body;
+    assert.equal(open.confirm, false);
+  }
+  const accepted = await recordedBy(target, () => follow(user.app.nextCode()));
+  assert.equal(accepted.value.expect(200).body.confirm, true);
+  assert.deepEqual(accepted.recorded.audit, ['accountEmailVerified', 'membershipConfirmed', 'sessionCreated']);
+  assert.equal((await state()).emailVerification, true);
 });

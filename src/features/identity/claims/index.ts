@@ -48,8 +48,7 @@ export function createClaims(deps: ClaimDeps) {
   /** The account, which the prover may enter now; undefined where the claim fell. */
   const judge = async (unit: Unit, project: Project, account: UserRecord, { contact, actor }: Proof) => {
     const isOwner = actor.kind === 'user' && actor.id === account.id;
-    if (account[`${contact}Verification`]) return account;
-    if (isOwner || account[`${contact}Vouched`]) return users.markVerified(unit, project.id, account, contact);
+    if (isOwner || account[`${contact}Verification`] || account[`${contact}Vouched`]) return account;
     if (!(await standsWithout(unit, project, account, contact))) return takeOver(unit, project, account, contact);
     await release(unit, project, account, contact);
     return undefined;
@@ -61,6 +60,14 @@ export function createClaims(deps: ClaimDeps) {
     return users.markVerified(unit, project.id, await users.create(unit, project.id, input), contact);
   };
 
+  const settle = async (unit: Unit, project: Project, proof: Proof): Promise<UserRecord | undefined> => {
+    const { contact, value, newcomer } = proof;
+    const claimant = proof.account ?? (await users.lockByContact(unit, project.id, contact, value));
+    if (claimant === undefined) return create(unit, project, proof, newcomer);
+    if (!claimant.status) return claimant;
+    return (await judge(unit, project, claimant, proof)) ?? (await create(unit, project, proof, newcomer));
+  };
+
   return {
     /**
      * The account that the prover may enter, with the contact verified; undefined where the claim fell and no account was to be made. A
@@ -68,12 +75,14 @@ export function createClaims(deps: ClaimDeps) {
      * or the contact in the meantime, is taken.
      */
     claim: async (unit: Unit, project: Project, proof: Proof): Promise<UserRecord | undefined> => {
-      const { contact, value, newcomer } = proof;
-      const claimant = proof.account ?? (await users.lockByContact(unit, project.id, contact, value));
-      if (claimant === undefined) return create(unit, project, proof, newcomer);
-      if (!claimant.status) return claimant;
-      return (await judge(unit, project, claimant, proof)) ?? (await create(unit, project, proof, newcomer));
+      const account = await settle(unit, project, proof);
+      return account?.status ? users.markVerified(unit, project.id, account, proof.contact) : account;
     },
+    /**
+     * The same for a caller that may still refuse the prover for want of a second factor: an account that stays whose it is stays as it is,
+     * and the caller marks the contact as verified when nothing is refused any more.
+     */
+    settle,
   };
 }
 

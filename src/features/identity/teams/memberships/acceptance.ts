@@ -65,6 +65,9 @@ export function createAcceptances({ users, claims, sessions, teams, membershipRe
     const login = { provider: 'email', providerUid: email ?? '', factors: ['email'], request, otp };
     return sessions.open(unit, project, account, login);
   };
+  /** Whether the account has the address to which the invitation went, which accepting it proves. Somebody logged in may have accepted what went to an address from before. */
+  const proves = ({ recipient }: Membership, { email }: UserRecord): boolean =>
+    recipient !== null && email === recipient;
   /** Whose the address is to which the invitation went: the account's, or that of a new account. */
   const claim = async (
     unit: Unit,
@@ -72,10 +75,9 @@ export function createAcceptances({ users, claims, sessions, teams, membershipRe
     { account, membership, actor }: { account: UserRecord; membership: Membership; actor: Actor },
   ): Promise<UserRecord> => {
     const { recipient: value, invitedAs } = membership;
-    // Who is logged in may accept what went to an address from before; that proves nothing any more.
-    if (value === null || account.email !== value) return account;
+    if (value === null || !proves(membership, account)) return account;
     const newcomer = { id: uniqueId, name: invitedAs.name, locale: account.locale };
-    const claimed = await claims.claim(unit, project, { contact: 'email', value, actor, account, newcomer });
+    const claimed = await claims.settle(unit, project, { contact: 'email', value, actor, account, newcomer });
     if (claimed === undefined) throw new TypeError('a claim that may make an account returns one');
     return claimed;
   };
@@ -111,9 +113,13 @@ export function createAcceptances({ users, claims, sessions, teams, membershipRe
       if (!isUser) demandLogin({ project, actor }, 'login.invitation');
       if (!isUser && !mayLogIn(unit, account, membership)) throw refuse('too old to log in', ...tooOld);
 
-      const proved = await claim(unit, project, { account, membership, actor });
-      const place = proved.id === userId ? membership : await membershipRepository.passOn(unit, membership, proved);
-      const opened = isUser ? undefined : await logIn(unit, project, proved, input);
+      const claimant = await claim(unit, project, { account, membership, actor });
+      const place = claimant.id === userId ? membership : await membershipRepository.passOn(unit, membership, claimant);
+      const opened = isUser ? undefined : await logIn(unit, project, claimant, input);
+      // Only now: a login that lacks its second factor changes nothing.
+      const proved = proves(membership, claimant)
+        ? await users.markVerified(unit, project.id, claimant, 'email')
+        : claimant;
       const joined = await membershipRepository.confirm(unit, proved, place);
       const of = { account: proved, teamName: team.name };
       recordJoined(unit, joined, of, true);

@@ -113,7 +113,7 @@ export const membershipsApi = declare({
     reply: json(membershipShape),
     session: 'renews',
     errors: [
-      'user_auth_method_unsupported',
+      ...['user_auth_method_unsupported', 'user_more_factors_required', 'user_invalid_token'],
       ...['team_not_found', 'membership_not_found', 'team_membership_mismatch', 'user_not_found'],
       ...['team_invalid_secret', 'team_invite_mismatch', 'membership_already_confirmed', 'user_blocked'],
       'team_limit_exceeded',
