@@ -58,6 +58,8 @@ async function aMarkedPerson(target: TestAppliance) {
   const team = (await owner.client.post('/teams', { teamId: `team-${person.id}`, name: 'Team' })).expect(201);
   const invitation = { email: `moved-${person.email}`, roles: ['member'], url: 'http://localhost/join', name: mark };
   (await owner.client.post(`/teams/${team.string('$id')}/memberships`, invitation)).expect(201);
+  const joined = (await key.post('/teams', { teamId: `joined-${person.id}`, name: 'Joined' })).expect(201);
+  (await key.post(`/teams/${joined.string('$id')}/memberships`, { userId: person.id, roles: [] })).expect(201);
   await aPasskeyAndAnIdentity(target, person.id);
   (await user.client.patch('/account/sessions/current')).expect(200);
   (await user.client.delete('/account/sessions/current')).expect(204);
@@ -146,6 +148,13 @@ test('a marker in every field of a person is found nowhere after the erasure', a
   assert.ok(actions.includes('accountErased'));
   const sequences = (await rowsOf(target, 'events', target.project.id)).map(({ sequence }) => Number(sequence));
   await eventually(() => assert.equal(new Set(sequences).size, sequences.length));
+  // The membership and the invitation ended by the erasure, and what is told of that is erased as well.
+  const ended = (await rowsOf(target, 'events', target.project.id)).filter(({ type }) => type === 'membershipDeleted');
+  const said = ended.map(({ data, audience }) => [JSON.parse(String(data)), audience]);
+  assert.deepEqual(
+    said.map(([{ erased, userId }, audience]) => [erased, userId, audience]),
+    Array(2).fill([true, person.id, null]),
+  );
   // Others keep what is theirs.
   (await owner.client.get('/account')).expect(200);
   const left = await rowsOf(target, 'audit_subjects');

@@ -163,7 +163,10 @@ const remove = command({
     const { project, account } = await findUser(call);
     const called = calledOf(account);
     await call.prompts.confirm(`Delete the user ${called} of ${project.id}?`);
-    await call.work(project.id, (unit) => call.features.userChanges.remove(unit, project, account));
+    const { userChanges } = call.features;
+    await call.work(project.id, async (unit) =>
+      userChanges.remove(unit, project, await userChanges.lockById(unit, project, account.id)),
+    );
     return { value: { $id: account.id, deleted: true }, text: `User ${called} is deleted.` };
   },
 });

@@ -52,7 +52,7 @@ interface IdentityDeps extends Pick<Installation, 'limits' | 'projects' | 'serve
   readonly recorded: PersonErasure;
 }
 
-/** Builds users, their credentials, sessions and tokens. */
+/** Builds users, their credentials, sessions, tokens and teams. */
 function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   const { lists, limits, projects, serverKeys, courier, activity } = deps;
   const takenIds = createTakenIds(runtime);
@@ -81,7 +81,8 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
     (reader, project, { id }) => identities.hasAny(reader, project, id),
   ];
   const claims = createClaims({ users, sessions, secrets, factors, courier, otherWaysIn });
-  const userChanges = createUserChanges(runtime, { limits, users, sessions, secrets, courier });
+  const teams = createTeamsFeature(runtime, { ...deps, users, claims, sessions, takenIds });
+  const userChanges = createUserChanges(runtime, { limits, users, sessions, memberships: teams, secrets, courier });
   return {
     takenIds,
     secrets,
@@ -93,6 +94,7 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
     passkeys,
     claims,
     sessions,
+    teams,
     signingKeys,
     tokens: tokensFeature.tokens,
     beforeExtension: sessionsFeature.beforeExtension,
@@ -102,9 +104,9 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   };
 }
 
-/** Builds end users with their credentials, and whatever uses those: self-service, management, teams and the ways to log in. */
+/** Builds end users with their credentials, and whatever uses those: self-service, management and the ways to log in. */
 export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
-  const base = createUsersAndSessions(runtime, deps);
+  const { teams, ...base } = createUsersAndSessions(runtime, deps);
   const all = { ...deps, ...base };
   const selfService = createSelfService(runtime, all);
   const verification = createVerification(runtime, all);
@@ -115,7 +117,6 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
     secondFactor: secondFactor.service,
     tokenPurpose: serverTokenPurpose,
   });
-  const teams = createTeamsFeature(runtime, all);
   const externalLogins = createExternalLogins(runtime, all);
   const logins = createLogins(runtime, { ...all, externalLogins }, loginMethods);
   const accountOperations = [selfService, verification, recovery, secondFactor, logins].flatMap(
@@ -128,7 +129,10 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
     secondFactor: secondFactor.service,
     logos: hostedPages.logos,
     teams: { withoutOwner: teams.withoutOwner, allWithoutOwner: teams.allWithoutOwner },
-    erasure: createErasure(runtime, { ...all, withdrawAll: teams.withdrawAll }),
+    erasure: createErasure(runtime, {
+      ...all,
+      withdrawAll: (unit, project, recipients) => teams.endAll(unit, project, { recipients }),
+    }),
     /** The users behind credentials that were accepted earlier. */
     eventReaders: createEventReaders(runtime, all),
     operations: [

@@ -63,7 +63,8 @@ interface ErasureDeps {
   readonly courier: Courier;
   readonly idempotency: Idempotency;
   readonly recorded: PersonErasure;
-  withdrawAll(unit: Unit, projectId: string, recipients: readonly string[]): Promise<number>;
+  /** Ends every open invitation to one of the recipients. */
+  withdrawAll(unit: Unit, project: Project, recipients: readonly string[]): Promise<void>;
 }
 
 /**
@@ -133,11 +134,11 @@ export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>,
       const messages = await courier.erase(by, project, { userId, recipients: contacts });
       const ofContacts = await recorded.subjects.ofContacts(by, contacts);
       await db.work(by, async (unit) => {
-        await deps.withdrawAll(unit, project.id, contacts);
+        const user = await users.lockById(unit, project.id, userId);
+        await deps.withdrawAll(unit, project, contacts);
         for (const recipient of contacts) await secrets.void(unit, project, 'every', { recipient });
         await deps.idempotency.forgetUser(unit, project.id, userId);
         await limits.forget(unit, project.id, keysOfUser(userId, contacts), addresses);
-        const user = await users.lockById(unit, project.id, userId);
         if (user !== undefined) await userChanges.remove(unit, project, user);
         unit.record('accountErased', { resource: `users/${userId}`, payload: { userId } });
       });

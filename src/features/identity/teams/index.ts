@@ -1,4 +1,4 @@
-import type { Reader, Unit } from '#src/platform/db/unit.js';
+import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Lists } from '#src/platform/list-query/index.js';
 import type { Courier, Limits, Projects } from '../../installation/index.js';
@@ -40,7 +40,9 @@ export function createTeamsFeature(runtime: Runtime, deps: Deps) {
   const membershipRepository = createMembershipRepository(store);
   const teams = createTeams(runtime, createTeamStore(sql), { ...deps, membershipRepository });
   const within = { ...deps, teams, membershipRepository };
+  const memberships = createMemberships(runtime, store, within);
   return {
+    endAll: memberships.endAll,
     withoutOwner: membershipRepository.withoutOwner,
     /** Some of the teams of all projects that have members, and no owner among them. */
     allWithoutOwner: async (reader: Reader, limit: number): Promise<{ projectId: string; teamId: string }[]> =>
@@ -48,13 +50,10 @@ export function createTeamsFeature(runtime: Runtime, deps: Deps) {
         projectId: String(row.project_id),
         teamId: String(row.team_id),
       })),
-    /** Ends every open invitation to one of the recipients, when who they reach is erased. */
-    withdrawAll: (unit: Unit, projectId: string, recipients: readonly string[]): Promise<number> =>
-      unit.run(store.withdrawAll(projectId, recipients)),
     operations: [
       ...teamOperations(runtime, teams),
       ...membershipOperations(runtime, deps.projects, {
-        memberships: createMemberships(runtime, store, within),
+        memberships,
         invitations: createInvitations(runtime, within),
         acceptances: createAcceptances(within),
       }),

@@ -39,6 +39,8 @@ export interface MembershipRepository {
   /** Changes a membership of the account. Throws Failure `team_limit_exceeded`. */
   change(unit: Unit, account: UserRecord, membership: Membership, change: Partial<Membership>): Promise<Membership>;
   remove(unit: Unit, membership: Membership): Promise<void>;
+  /** Removes memberships and invitations of a project. */
+  removeAll(unit: Unit, projectId: string, all: readonly Membership[]): Promise<void>;
   /** Runs what deletes a team, together with every membership of it. Returns the ids of those who were members. */
   dissolve(unit: Unit, projectId: string, teamId: string, remove: () => Promise<unknown>): Promise<string[]>;
 }
@@ -112,6 +114,12 @@ export function createMembershipRepository(store: MembershipStore): MembershipRe
       await unit.run(store.remove(membership));
       if (membership.confirm) await copy(unit, membership.projectId, [membership.userId]);
     },
+    removeAll: async (unit, projectId, all) => {
+      const ids = all.map(({ id }) => id);
+      await unit.run(store.removeAll(projectId, ids));
+      const joined = all.filter(({ confirm }) => confirm).map(({ userId }) => userId);
+      await copy(unit, projectId, [...new Set(joined)]);
+    },
     dissolve: async (unit, projectId, teamId, remove) => {
       const locked = await unit.all(store.lockMembers(projectId, teamId));
       await remove();
@@ -143,6 +151,12 @@ export function newMembership(
   };
 }
 
+/** Records that a membership or an invitation has ended. */
+export function recordEnded(unit: Unit, named: NamedMembership): void {
+  unit.record('membershipDeleted', recorded(named.membership));
+  announceMembership(unit, 'membershipDeleted', named);
+}
+
 /** Records that somebody has joined, with or without an invitation, and which invitations ended by it. */
 export function recordJoined(
   unit: Unit,
@@ -152,10 +166,7 @@ export function recordJoined(
 ): void {
   unit.record('membershipConfirmed', recorded(membership));
   announceMembership(unit, isInvited ? 'membershipUpdated' : 'membershipCreated', { ...of, membership });
-  for (const other of ended) {
-    unit.record('membershipDeleted', recorded(other));
-    announceMembership(unit, 'membershipDeleted', { ...of, membership: other });
-  }
+  for (const other of ended) recordEnded(unit, { ...of, membership: other });
 }
 
 /** What is recorded with a change of a membership. */

@@ -14,8 +14,8 @@ import {
 import { type Users, userTable } from '../../users/index.js';
 import type { Caller, Teams } from '../service.js';
 import { announceMembership } from './announce.js';
-import { type MembershipRepository, recorded } from './repository.js';
-import { type Membership, type MembershipStore, memberships, ownerRole } from './store.js';
+import { type MembershipRepository, recordEnded, recorded } from './repository.js';
+import { type EndingOf, type Membership, type MembershipStore, memberships, ownerRole } from './store.js';
 import type { NamedMembership, Sight } from './view.js';
 
 const fields = {
@@ -74,6 +74,11 @@ export interface Memberships {
   ): Promise<NamedMembership>;
   /** Ends a membership or takes an invitation back. Throws Failure `membership_deletion_prohibited` for the last owner. */
   remove(unit: Unit, project: Project, actor: Caller, teamId: string, id: string): Promise<void>;
+  /**
+   * Ends every membership and invitation of a user who is deleted, also that of a last owner, or every open invitation to some recipients. The
+   * unit holds the user, so that no membership is added meanwhile.
+   */
+  endAll(unit: Unit, project: Project, of: EndingOf): Promise<void>;
 }
 
 /** Creates the service of memberships. */
@@ -169,8 +174,17 @@ export function createMemberships({ db }: Pick<Runtime, 'db'>, store: Membership
       const account = await lockUser(unit, project, membership);
       if (await membershipRepository.isLastOwner(unit, membership)) throw new Failure('membership_deletion_prohibited');
       await membershipRepository.remove(unit, membership);
-      unit.record('membershipDeleted', recorded(membership));
-      announceMembership(unit, 'membershipDeleted', { membership, account, teamName });
+      recordEnded(unit, { membership, account, teamName });
+    },
+    endAll: async (unit, project, of) => {
+      const ended = (await unit.all(store.lockAll(project.id, of))).map(named);
+      if (ended.length === 0) return;
+      await membershipRepository.removeAll(
+        unit,
+        project.id,
+        ended.map(({ membership }) => membership),
+      );
+      for (const one of ended) recordEnded(unit, one);
     },
   };
 }

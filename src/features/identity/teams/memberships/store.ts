@@ -47,18 +47,21 @@ export function createMembershipStore(sql: Sql) {
       ? `json_group_array(json_object('id', id, 'teamId', team_id, 'roles', json(roles), 'joined', joined) order by joined, id)`
       : `json_agg(json_build_object('id', id, 'teamId', team_id, 'roles', roles::json, 'joined', joined) order by joined, id)::text`;
   const ofTeam = (projectId: string, teamId: string) => knex(name).where({ project_id: projectId, team_id: teamId });
+  const named = (projectId: string) =>
+    knex(name)
+      .join(userTable.name, (on) =>
+        on.on('users.project_id', 'memberships.project_id').andOn('users.id', 'memberships.user_id'),
+      )
+      .join(teams.name, (on) =>
+        on.on('teams.project_id', 'memberships.project_id').andOn('teams.id', 'memberships.team_id'),
+      )
+      .where('memberships.project_id', projectId);
+  const columns = () =>
+    knex.raw('?, ?, teams.name as team_name', [memberships.select(sql, 'membership'), userTable.select(sql, 'user')]);
   return {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
       k(name).where({ project_id: p.projectId, id: p.id }).select(memberships.select(sql)),
     ),
-    /** Ends every open invitation to one of the recipients. */
-    withdrawAll: (projectId: string, recipients: readonly string[]): Query =>
-      sql.compile(
-        knex(name)
-          .where({ project_id: projectId, confirm: 0 })
-          .whereIn('recipient', [...recipients])
-          .delete(),
-      ),
     findOfUser: (projectId: string, teamId: string, userId: string): Query =>
       sql.compile(
         ofTeam(projectId, teamId).where({ user_id: userId }).whereNull('address').select(memberships.select(sql)),
@@ -80,6 +83,13 @@ export function createMembershipStore(sql: Sql) {
       sql.compile(knex(name).where({ project_id: projectId, id }).update(memberships.encodeSome(change))),
     remove: ({ projectId, id }: Membership): Query =>
       sql.compile(knex(name).where({ project_id: projectId, id }).delete()),
+    removeAll: (projectId: string, ids: readonly string[]): Query =>
+      sql.compile(
+        knex(name)
+          .where({ project_id: projectId })
+          .where(sql.isOneOf('id', sql.list(ids)))
+          .delete(),
+      ),
     /** Quotes cannot stand in a role, so the quoted word is the role and nothing else; LIKE would not heed the case. */
     owners: (projectId: string, teamId: string): Query =>
       sql.compile(
@@ -128,19 +138,22 @@ export function createMembershipStore(sql: Sql) {
       ),
     /** Memberships of a team, or of a user, with what is named of both. */
     rows: (projectId: string, of: { readonly teamId: string } | { readonly userId: string }) =>
-      knex(name)
-        .join(userTable.name, (on) =>
-          on.on('users.project_id', 'memberships.project_id').andOn('users.id', 'memberships.user_id'),
-        )
-        .join(teams.name, (on) =>
-          on.on('teams.project_id', 'memberships.project_id').andOn('teams.id', 'memberships.team_id'),
-        )
-        .where('memberships.project_id', projectId)
-        .where('teamId' in of ? { 'memberships.team_id': of.teamId } : { 'memberships.user_id': of.userId }),
-    columns: () =>
-      knex.raw('?, ?, teams.name as team_name', [memberships.select(sql, 'membership'), userTable.select(sql, 'user')]),
+      named(projectId).where(
+        'teamId' in of ? { 'memberships.team_id': of.teamId } : { 'memberships.user_id': of.userId },
+      ),
+    columns,
+    /** Everything of a user, or the open invitations to some recipients, with what is named of users and teams; held until the unit ends. */
+    lockAll: (projectId: string, of: EndingOf): Query => {
+      const rows = named(projectId);
+      if ('userId' in of) rows.where('memberships.user_id', of.userId);
+      else rows.where('memberships.confirm', 0).whereIn('memberships.recipient', [...of.recipients]);
+      return sql.compile(rows.orderBy('memberships.id').forUpdate(name).select(columns()));
+    },
   };
 }
+
+/** Whose memberships and invitations end together: everything of a user, or the open invitations to some recipients. */
+export type EndingOf = { readonly userId: string } | { readonly recipients: readonly string[] };
 
 /** SQL over memberships. */
 export type MembershipStore = ReturnType<typeof createMembershipStore>;

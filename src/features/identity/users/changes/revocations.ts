@@ -11,8 +11,14 @@ export interface SessionEnder {
   endAll(unit: Unit, project: Project, userId: string): Promise<void>;
 }
 
-/** What each change of a user ends: sessions, and codes and links that are still open. */
-export function createRevocations(sessions: SessionEnder, secrets: OneTimeSecrets) {
+/** What the deletion of a user needs of teams, a feature that is built after this one. */
+export interface MembershipEnder {
+  /** Ends every membership and invitation of a user. */
+  endAll(unit: Unit, project: Project, of: { readonly userId: string }): Promise<void>;
+}
+
+/** What each change of a user ends: sessions, memberships, and codes and links that are still open. */
+export function createRevocations(sessions: SessionEnder, memberships: MembershipEnder, secrets: OneTimeSecrets) {
   /** Everything that was ever sent to an address, also what its user did not ask for under this account. */
   const ofRecipient = async (unit: Unit, project: Project, recipient: string | null): Promise<void> => {
     if (recipient !== null) await secrets.void(unit, project, 'every', { recipient });
@@ -39,7 +45,8 @@ export function createRevocations(sessions: SessionEnder, secrets: OneTimeSecret
       await sessions.endAll(unit, project, user.id);
       await proofs(unit, project, user);
     },
-    afterRemoval: async (unit: Unit, project: Project, user: UserRecord): Promise<void> => {
+    beforeRemoval: async (unit: Unit, project: Project, user: UserRecord): Promise<void> => {
+      await memberships.endAll(unit, project, { userId: user.id });
       await sessions.closeAll(unit, project, user.id);
       await proofs(unit, project, user);
       await ofRecipient(unit, project, user.email);

@@ -6,7 +6,7 @@ import type { Courier, Limits } from '../../../installation/index.js';
 import type { OneTimeSecrets } from '../../one-time-secrets/index.js';
 import type { Users } from '../service.js';
 import { type BackendChanges, createBackendChanges } from './by-backends.js';
-import { createRevocations, type SessionEnder } from './revocations.js';
+import { createRevocations, type MembershipEnder, type SessionEnder } from './revocations.js';
 import { createSignUps, type SignUps } from './sign-up.js';
 
 /**
@@ -47,13 +47,14 @@ export interface UserChanges extends SignUps, BackendChanges {
   /** Blocks a user and ends every session; their holders are told `user_blocked` while the block lasts. */
   block(unit: Unit, project: Project, user: UserRecord): Promise<UserRecord>;
   unblock(unit: Unit, project: Project, user: UserRecord): Promise<UserRecord>;
-  /** Deletes a user with its sessions. */
+  /** Deletes a user with its sessions, memberships and invitations. The unit holds the user. */
   remove(unit: Unit, project: Project, user: UserRecord): Promise<void>;
 }
 
 interface Deps {
   readonly users: Users;
   readonly sessions: SessionEnder;
+  readonly memberships: MembershipEnder;
   readonly secrets: OneTimeSecrets;
   readonly courier: Courier;
   readonly limits: Limits;
@@ -62,7 +63,7 @@ interface Deps {
 /** Creates the changes of users. */
 export function createUserChanges(runtime: Pick<Runtime, 'db' | 'random'>, deps: Deps): UserChanges {
   const { users, courier } = deps;
-  const revocations = createRevocations(deps.sessions, deps.secrets);
+  const revocations = createRevocations(deps.sessions, deps.memberships, deps.secrets);
   const recorded = <T extends object>({ id: userId }: UserRecord, payload?: T) => ({
     resource: `users/${userId}`,
     userId,
@@ -140,7 +141,7 @@ export function createUserChanges(runtime: Pick<Runtime, 'db' | 'random'>, deps:
       return changed;
     },
     remove: async (unit, project, user) => {
-      await revocations.afterRemoval(unit, project, user);
+      await revocations.beforeRemoval(unit, project, user);
       await users.remove(unit, project.id, user.id);
       unit.record('accountDeleted', recorded(user, { email: user.email ?? '' }));
     },
