@@ -126,7 +126,7 @@ export const events = {
   databaseDeleted: define(false, z.strictObject({ name: z.string() })),
   collectionCreated: define(false, z.strictObject({ name: z.string() })),
   collectionUpdated: define(false, z.strictObject({ name: z.string() })),
-  collectionDeleted: define(false, z.strictObject({ name: z.string() })),
+  collectionDeleted: define(false, z.strictObject({ name: z.string(), documents: z.int() })),
   attributeCreated: define(false, z.strictObject({ key: z.string() })),
   attributeUpdated: define(false, z.strictObject({ key: z.string() })),
   attributeDeleted: define(false, z.strictObject({ key: z.string() })),

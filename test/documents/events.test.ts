@@ -41,6 +41,25 @@ test('each change leaves one event and one audit row, over REST and GraphQL', as
   }
 });
 
+test('a deleted collection leaves one audit row with the number of its documents, and so does each of a deleted database', async () => {
+  const { key: backend, collection, databaseId } = await aBackend(target);
+  const collections = [await collection({ attributes }), await collection({ attributes }), await collection({})];
+  for (const [at, { documents }] of collections.entries())
+    for (let n = 0; n < 3 - at; n++) (await backend.post(documents, { documentId: `d${n}`, data: {} })).expect(201);
+  (await backend.delete(`${collections[0]?.documents}/d0`)).expect(204);
+  const counts = async (path: string) => {
+    const act = async () => void (await backend.delete(path)).expect(204);
+    const rows = await added('audit_entries', async () => {
+      const { recorded } = await recordedBy(target, act);
+      assert.deepEqual(recorded.events, []);
+    });
+    const deleted = rows.filter(({ action }) => action === 'collectionDeleted');
+    return deleted.map(({ data }) => JSON.parse(String(data)).documents).sort();
+  };
+  assert.deepEqual(await counts(String(collections[0]?.path)), [2]);
+  assert.deepEqual(await counts(`/databases/${databaseId}`), [1, 2]);
+});
+
 test('each increment and decrement leaves one event and one audit row', async () => {
   const { documents } = await aCollection({ permissions: open, attributes });
   (await ada.client.post(documents, { documentId: 'one', data: { n: 1 } })).expect(201);

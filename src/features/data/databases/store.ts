@@ -1,4 +1,4 @@
-import { documentTable, readersTable, wordsTable } from '#src/platform/db/collection-tables.js';
+import { countsTable, documentTable, readersTable, wordsTable } from '#src/platform/db/collection-tables.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, bool, instant, integer, json, nullable, table, text } from '#src/platform/db/table.js';
 import type { Relation } from './relations/model.js';
@@ -158,6 +158,9 @@ export function createDatabaseStore(sql: Sql) {
       sql.compile(knex(collections.name).whereLike('indexes', '%"builtTo":%').orderBy('number').select('number')),
     countDocuments: (number: number): Query =>
       sql.compile(knex(documentTable(number)).select(knex.raw('count(*) as count'))),
+    /** The same by what is counted as documents are written, which collections of an earlier layout do not have. */
+    countedDocuments: (number: number): Query =>
+      sql.compile(knex(countsTable).where({ number }).select(knex.raw('coalesce(sum(documents), 0) as count'))),
     bytesOf: (number: number, fulltext: readonly number[]): Query => {
       const words = fulltext.map((index) => wordsTable(number, index));
       const own = [documentTable(number), readersTable(number)];

@@ -57,10 +57,15 @@ const fulltextNumbers = ({ indexes }: Collection): number[] =>
 /** Removes a collection, whose row is held, with its tables. */
 export async function removeWithTables(unit: Unit, deps: SchemaDeps, collection: Collection): Promise<void> {
   const { store, ddl } = deps;
-  await removeRelations(unit, deps, collection.number);
-  for (const statement of ddl.drop(collection.number, fulltextNumbers(collection))) await unit.run(statement);
-  await unit.run(store.removeCollection(collection.number));
-  unit.record('collectionDeleted', recordOf(collection));
+  const { number, layout } = collection;
+  const counted = await unit.one(
+    layout === currentLayout ? store.countedDocuments(number) : store.countDocuments(number),
+  );
+  await removeRelations(unit, deps, number);
+  for (const statement of ddl.drop(number, fulltextNumbers(collection))) await unit.run(statement);
+  await unit.run(store.removeCollection(number));
+  const { resource, payload } = recordOf(collection);
+  unit.record('collectionDeleted', { resource, payload: { ...payload, documents: Number(counted?.count ?? 0) } });
 }
 
 /** Collections: tables of documents. */
