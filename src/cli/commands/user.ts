@@ -154,7 +154,7 @@ const resetMfa = command({
 
 const remove = command({
   path: 'user delete',
-  summary: 'Deletes a user and all sessions of the user',
+  summary: 'Deletes a user with all sessions, memberships and invitations of the user',
   arguments: [userArgument],
   options: [projectOption],
   examples: ['svc user delete bob --project shop --yes', 'svc user delete eve@example.com --project shop --yes --json'],
