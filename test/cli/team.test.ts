@@ -160,3 +160,12 @@ test('removing somebody who is invited by id and by address withdraws both', asy
   await place.json(['team', 'remove', 'twice', 'bob', ...scope]);
   assert.deepEqual(await users(), [['ada', true]]);
 });
+
+test('a user who is deleted by command leaves the teams, which the feed says', async () => {
+  await place.json(['team', 'create', 'Left', ...scope, '--id', 'left']);
+  const { $id } = await place.json<Json>(['team', 'add', 'left', 'bob', ...scope]);
+  await place.json(['user', 'delete', 'bob', ...scope, '--yes']);
+  assert.equal((await rest('/teams/left')).total, 0);
+  const ended = `select type from events where resource = 'teams/left/memberships/${$id}' order by created_at, type`;
+  assert.deepEqual(await place.sql(ended), [{ type: 'membershipCreated' }, { type: 'membershipDeleted' }]);
+});
