@@ -2,10 +2,11 @@ import { errorCatalog, Failure } from '#src/contract/errors.js';
 
 /**
  * What went wrong, in words both databases share. `notWritable`: the database answers and does not take this write; `busy`: a lock was waited
- * for in vain, for as long as anything may wait.
+ * for in vain, for as long as anything may wait; `reference`: a row refers to another that is not there.
  */
 type DatabaseErrorKind =
   | 'unique'
+  | 'reference'
   | 'conflict'
   | 'timeout'
   | 'unavailable'
@@ -82,6 +83,8 @@ export function fromSqlite(error: unknown): DatabaseError {
   // sqlite3 has no extended codes; the message of a constraint names its kind before any identifier.
   const unique = code === 'SQLITE_CONSTRAINT' && error instanceof Error && /UNIQUE|PRIMARY KEY/.test(error.message);
   if (unique) return new DatabaseError('unique', code, indexIn(error, /constraint failed: ([\w., ]+)$/));
+  if (code === 'SQLITE_CONSTRAINT' && error instanceof Error && /FOREIGN KEY/.test(error.message))
+    return new DatabaseError('reference', code);
   if (code === 'SQLITE_TOOBIG') return new DatabaseError('tooLong', code);
   if (['SQLITE_BUSY', 'SQLITE_LOCKED', 'SQLITE_PROTOCOL'].includes(code)) return new DatabaseError('conflict', code);
   if (code === 'SQLITE_INTERRUPT') return new DatabaseError('timeout', code);
@@ -100,6 +103,7 @@ export function fromPostgres(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const code = codeOf(error);
   if (code === '23505') return new DatabaseError('unique', code, constraintOf(error));
+  if (code === '23503') return new DatabaseError('reference', code);
   if (code === '40001' || code === '40P01' || code === '55P03') return new DatabaseError('conflict', code);
   if (code === '57014') return new DatabaseError('timeout', code);
   if (code === '25006' || code === '53100') return new DatabaseError('notWritable', code);

@@ -150,6 +150,13 @@ export function createDatabase(
       }
     }
   };
+  /** What a unit failed with: a row that refers to one that is not there, where all of the project was deleted meanwhile, says just that. */
+  const causeOf = async ({ projectId }: AuditContext, error: unknown): Promise<unknown> => {
+    if (!(error instanceof DatabaseError && error.kind === 'reference') || projectId === null) return error;
+    const place = driver.dialect === 'sqlite' ? '?' : '$1';
+    const found = await driver.read({ sql: `select 1 as one from projects where id = ${place}`, values: [projectId] });
+    return found.length === 0 ? new Failure('project_not_found', { cause: error }) : error;
+  };
   const reads = (reading?: Reading): Reads => ({
     all: (query) => driver.read(query, reading),
     one: async (query) => (await driver.read(query, reading))[0],
@@ -166,7 +173,7 @@ export function createDatabase(
     } catch (error) {
       metrics.unit('write', 'failed', seconds());
       if (error instanceof DatabaseError && error.kind === 'notWritable') writability.refused(error.code);
-      throw error;
+      throw await causeOf(by, error);
     }
   };
   const work = async <T>(by: AuditContext, body: (unit: Unit) => Promise<T>, waitMs = longestWaitMs): Promise<T> => {

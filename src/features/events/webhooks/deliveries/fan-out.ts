@@ -1,3 +1,4 @@
+import { Failure } from '#src/contract/errors.js';
 import { everyEvent, subscribableEvents } from '#src/contract/events.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -76,13 +77,19 @@ export function createFanOut(
       if (projects.length > 0) isSubscribed = false;
       let more = false;
       for (const { id } of projects) {
-        if (await fanOutSome(String(id))) more = true;
+        if (await fanOutSome(String(id)).catch(isOfNone)) more = true;
       }
       return more;
     },
     /** Whether anybody waits for events, as far as was seen last. */
     hasSubscribers: () => isSubscribed,
   };
+}
+
+/** Of a project that was deleted meanwhile the next round removes the events. */
+function isOfNone(error: unknown): true {
+  if (error instanceof Failure && error.type === 'project_not_found') return true;
+  throw error;
 }
 
 function isWanted(names: readonly string[], type: string): boolean {
