@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reads } from '#src/platform/db/unit.js';
 import { aLoggedInUser } from '../harness/actors.js';
-import { startAppliance } from '../harness/appliance.js';
+import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
 import { aBackend, queryString, type TestCollection } from './setup.js';
 
@@ -177,7 +177,8 @@ test('a list of 25 takes one statement for itself and one for each relationship 
   try {
     const { documents } = await read(key, books, path);
     assert.equal((documents as Json[]).length, 25);
-    assert.deepEqual([statements, snapshots], [4, 1]);
+    // On Postgres another one keeps changes of the schema out meanwhile.
+    assert.deepEqual([statements, snapshots], [databaseUnderTest === 'postgres' ? 5 : 4, 1]);
   } finally {
     Object.assign(db, { lists });
   }

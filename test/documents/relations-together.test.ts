@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aServerKey } from '../harness/actors.js';
-import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
+import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
-import { runSql } from '../harness/database.js';
+import { deadlocksOf } from './deadlocks.js';
 import { aBackend, type TestCollection } from './setup.js';
 
 const here = await startAppliance();
@@ -18,16 +18,7 @@ const [parentIds, childIds] = [
 ];
 const rounds = 4;
 
-/** How many deadlocks Postgres has ended; a session tells them when it is idle. */
-async function deadlocks(): Promise<number> {
-  if (databaseUnderTest === 'sqlite') return 0;
-  await runSql(here, 'select pg_stat_force_next_flush()');
-  const [row] = await runSql(
-    here,
-    'select cast(deadlocks as text) as count from pg_stat_database where datname = current_database()',
-  );
-  return Number(row?.count);
-}
+const deadlocks = () => deadlocksOf(here);
 
 async function linked(of: TestCollection, id: string, name: string): Promise<string[]> {
   const select = encodeURIComponent(JSON.stringify({ method: 'select', values: [`${name}.$id`] }));
@@ -189,4 +180,35 @@ test('transactions that make and change the same documents in other orders, rela
   for (const id of childIds)
     for (const mom of await linked(children, id, 'moms'))
       assert.ok((await linked(parents, mom, 'kids')).includes(id), `${mom} shows ${id}`);
+});
+
+test('documents that are created at once with the same new ones below them are all created', async () => {
+  const attributes = { n: { type: 'integer' } };
+  const [parents, children] = [await collection({ attributes }), await collection({ attributes })];
+  const both = { type: 'manyToMany', twoWay: true, key: 'kids', twoWayKey: 'moms' };
+  (await key.post(`${parents.attributes}/relationship`, { relatedCollectionId: children.id, ...both })).expect(202);
+  const before = await deadlocks();
+  for (let round = 0; round < rounds; round++) {
+    const ids = [0, 1].map((at) => `tag-${round}-${at}`);
+    const answers = await Promise.all([
+      ...[0, 1, 2, 3, 4, 5].map((at) => {
+        const below = ids.map((id) => ({ $id: id, n: at }));
+        const data = { kids: at % 2 === 0 ? below : below.reverse() };
+        return clients[at % 2]?.post(parents.documents, { documentId: `own-${round}-${at}`, data });
+      }),
+      // From the other side, and alone.
+      clients[0]?.put(`${children.documents}/${ids[1]}`, { data: { moms: [{ $id: `own-${round}-6`, n: 6 }] } }),
+      clients[1]?.put(`${children.documents}/${ids[0]}`, { data: { n: 7 } }),
+    ]);
+    assert.deepEqual(
+      answers.map((answer) => answer?.status),
+      [201, 201, 201, 201, 201, 201, 200, 200],
+    );
+    // What the two puts replace of the links depends on who came first.
+    for (const at of [0, 1, 2, 3, 4, 5])
+      assert.ok((await linked(parents, `own-${round}-${at}`, 'kids')).includes(ids[0] ?? ''));
+    const again = await clients[0]?.post(parents.documents, { documentId: `own-${round}-0`, data: { kids: [] } });
+    assert.equal(again?.body.type, 'document_already_exists');
+  }
+  assert.equal((await deadlocks()) - before, 0);
 });

@@ -2,6 +2,7 @@ import { auditContextOf, implement } from '#src/contract/operation.js';
 import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
 import { createLinkDdl } from '#src/platform/db/link-tables.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
+import { createTableLocks } from '#src/platform/db/table-locks.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '#src/platform/list-query/index.js';
 import { databasesApi } from './api.js';
@@ -55,6 +56,7 @@ export function createDatabasesFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'ra
     store: createDatabaseStore(sql),
     ddl: createCollectionDdl(sql.dialect),
     links: createLinkDdl(sql.dialect),
+    tables: createTableLocks(sql),
     random,
   };
   const databases = createService(deps);
@@ -136,6 +138,6 @@ function createService(deps: SchemaDeps): Databases {
     ...collections,
     ...createAttributes(deps, rows),
     ...createIndexes(deps, rows),
-    ...createRelations(deps, rows),
+    ...createRelations(deps, rows, collections),
   };
 }

@@ -103,8 +103,6 @@ export interface RelationService {
     key: string,
     change: { readonly newKey?: string | undefined; readonly onDelete?: DeleteRule | undefined },
   ): Promise<Relation>;
-  /** Removes a relationship of a collection, which is held, with both sides and all links. */
-  removeRelation(unit: Unit, collection: Collection, relation: Relation): Promise<void>;
 }
 
 /** The whole service. A change of the schema and the change of the table are one commit. */

@@ -89,6 +89,15 @@ export function createDatabaseStore(sql: Sql) {
           .update({ version: knex.raw('version + 1') })
           .returning(collections.select(sql)),
       ),
+    /** Holds the rows of collections until the end of the unit, in the order of their numbers, for all who change several. */
+    hold: (numbers: readonly number[]): Query =>
+      sql.compile(
+        knex(collections.name)
+          .whereIn('number', [...numbers])
+          .orderBy('number')
+          .forUpdate()
+          .select('number'),
+      ),
     allCollections: (projectId: string): Query =>
       sql.compile(
         knex(collections.name)
@@ -161,29 +170,32 @@ export function createDatabaseStore(sql: Sql) {
     /** The same by what is counted as documents are written, which collections of an earlier layout do not have. */
     countedDocuments: (number: number): Query =>
       sql.compile(knex(countsTable).where({ number }).select(knex.raw('coalesce(sum(documents), 0) as count'))),
-    bytesOf: (number: number, fulltext: readonly number[]): Query => {
-      const words = fulltext.map((index) => wordsTable(number, index));
-      const own = [documentTable(number), readersTable(number)];
-      if (sql.dialect === 'postgres') {
-        const tables = [...own, ...words];
-        const sizes = tables.map(() => 'pg_total_relation_size(cast(? as regclass))');
-        return sql.text(`select ${sizes.join(' + ')} as bytes`, tables);
-      }
-      // What a virtual table stores is in tables of its own.
-      const tables = [
-        ...own,
-        ...words.flatMap((name) => ['data', 'idx', 'docsize', 'config'].map((part) => `${name}_${part}`)),
-      ];
-      // The names come first, as `dbstat` walks only what it is asked for by name.
-      return sql.text(
-        `select sum(pgsize) as bytes from sqlite_master cross join dbstat on dbstat.name = sqlite_master.name
-          where aggregate = 1 and type in ('table', 'index') and tbl_name in (${tables.map(() => '?').join(', ')})`,
-        tables,
-      );
-    },
+    bytesOf: (number: number, fulltext: readonly number[]): Query => bytesOf(sql, number, fulltext),
     removeCollection: (number: number): Query => sql.compile(knex(collections.name).where({ number }).delete()),
   };
 }
 
 /** SQL over databases and collections. */
 export type DatabaseStore = ReturnType<typeof createDatabaseStore>;
+
+/** What the tables of a collection take in the database. */
+function bytesOf(sql: Sql, number: number, fulltext: readonly number[]): Query {
+  const words = fulltext.map((index) => wordsTable(number, index));
+  const own = [documentTable(number), readersTable(number)];
+  if (sql.dialect === 'postgres') {
+    const tables = [...own, ...words];
+    const sizes = tables.map(() => 'pg_total_relation_size(cast(? as regclass))');
+    return sql.text(`select ${sizes.join(' + ')} as bytes`, tables);
+  }
+  // What a virtual table stores is in tables of its own.
+  const tables = [
+    ...own,
+    ...words.flatMap((name) => ['data', 'idx', 'docsize', 'config'].map((part) => `${name}_${part}`)),
+  ];
+  // The names come first, as `dbstat` walks only what it is asked for by name.
+  return sql.text(
+    `select sum(pgsize) as bytes from sqlite_master cross join dbstat on dbstat.name = sqlite_master.name
+      where aggregate = 1 and type in ('table', 'index') and tbl_name in (${tables.map(() => '?').join(', ')})`,
+    tables,
+  );
+}

@@ -1,5 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
+import { createTableLocks } from '#src/platform/db/table-locks.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Idempotency } from '../../installation/index.js';
@@ -42,11 +43,12 @@ export function createDocumentsFeature(
   const store = createDocumentStore(runtime.sql);
   const scans = createScans(runtime, databases);
   const links = createLinkStore(runtime.sql);
+  const tables = createTableLocks(runtime.sql);
   const relationDeps = { databases, store, links };
   const relations = {
     relate: createRelate(relationDeps),
     release: createRelease(relationDeps),
-    holds: createHolds(links),
+    holds: createHolds(databases, links, tables),
   };
   const rowWrites = createRowWrites(runtime.sql, store);
   const changes = createChanges(runtime, store, { rowWrites, ...relations });
@@ -60,7 +62,7 @@ export function createDocumentsFeature(
     /** Prints documents that were printed in an earlier form. */
     reprint: store.reprint,
     scans,
-    transfer: createTransfer(runtime, databases, { collections, store, rowWrites, changes }),
+    transfer: createTransfer(runtime, databases, { collections, store, rowWrites, changes, tables }),
     /** Who reads documents now. */
     readers: createDocumentReaders(runtime, databases, store),
     ...implementDocuments(documents),

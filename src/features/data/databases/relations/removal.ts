@@ -17,7 +17,7 @@ export async function lockByNumber(
   return row && collections.decode(row);
 }
 
-/** Removes a relationship of a collection, which is held, with both sides and all links. */
+/** Removes a relationship of a collection, which is held, with both sides and all links. Its tables are locked. */
 export async function removeRelation(
   unit: Unit,
   deps: Deps,
@@ -33,7 +33,7 @@ export async function removeRelation(
   await dropSides(unit, deps, collection, collection.relations.filter(isOfBoth));
 }
 
-/** Removes all relationships of a collection that is about to be deleted. */
+/** Removes all relationships of a collection that is about to be deleted. Its tables are locked. */
 export async function removeRelations(unit: Unit, deps: Deps, number: number): Promise<void> {
   for (;;) {
     // Each removal changes what the next one begins with.

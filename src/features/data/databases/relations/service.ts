@@ -12,24 +12,25 @@ import {
   type SchemaDeps,
   tooManyColumns,
 } from '../service/collections.js';
-import type { RelationDraft, RelationService } from '../service.js';
+import { documentTables } from '../service/tables.js';
+import type { CollectionService, RelationDraft, RelationService } from '../service.js';
 import type { Relation } from './model.js';
 import { isSameLink, isToOne, relationOf, singleSides } from './relation.js';
-import { lockByNumber, removeRelation } from './removal.js';
+import { lockByNumber } from './removal.js';
 
 /** Relationships between the documents of two collections of a database, or of one with itself. */
-export function createRelations(deps: SchemaDeps, { lock, change }: CollectionRows): RelationService {
-  const { links, store } = deps;
-  /** The collections of a relationship, each held; in one order, so that two units do not wait for each other. */
+export function createRelations(
+  deps: SchemaDeps,
+  { lock, lockWithRelated, change }: CollectionRows,
+  { getCollection }: Pick<CollectionService, 'getCollection'>,
+): RelationService {
+  const { links, store, tables } = deps;
+  /** The collections of a relationship, each held. */
   const lockBoth = async (unit: Unit, path: CollectionPath, relatedId: string) => {
-    const of = (collectionId: string) => lock(unit, { ...path, collectionId });
-    if (relatedId === path.collectionId) {
-      const collection = await of(relatedId);
-      return [collection, collection] as const;
-    }
-    if (path.collectionId < relatedId) return [await of(path.collectionId), await of(relatedId)] as const;
-    const related = await of(relatedId);
-    return [await of(path.collectionId), related] as const;
+    const related = await getCollection(unit, { ...path, collectionId: relatedId });
+    const collection = await lockWithRelated(unit, path, [related]);
+    if (relatedId === path.collectionId) return [collection, collection] as const;
+    return [collection, await lock(unit, { ...path, collectionId: relatedId })] as const;
   };
   /** Adds a side to its collection, with the column in which documents show it. */
   const add = async (unit: Unit, collection: Collection, relation: Relation): Promise<Collection> => {
@@ -51,6 +52,7 @@ export function createRelations(deps: SchemaDeps, { lock, change }: CollectionRo
       if (draft.twoWay) demandFreeKey(other, draft.twoWayKey);
       if (isOwn && draft.key === draft.twoWayKey)
         throw new Failure('attribute_already_exists', { message: `Both sides have the key "${draft.key}".` });
+      await tables.lock(unit, [first], documentTables([first.number, other.number]));
       const link = { collection: first.number, attribute: first.lastPart + 1 };
       const sideOf = (side: LinkSide, own: Collection, key: string): Relation => {
         const [related, relatedKey] = side === 'parent' ? [other, draft.twoWayKey] : [first, draft.key];
@@ -79,7 +81,7 @@ export function createRelations(deps: SchemaDeps, { lock, change }: CollectionRo
       return parent;
     },
     updateRelation: async (unit, path, key, { newKey = key, onDelete }) => {
-      const collection = await lock(unit, path);
+      const collection = await lockWithRelated(unit, path);
       const before = relationOf(collection, key);
       if (before === undefined) throw new Failure('attribute_not_found');
       if (newKey !== key) demandFreeKey(collection, newKey, false);
@@ -97,7 +99,6 @@ export function createRelations(deps: SchemaDeps, { lock, change }: CollectionRo
       unit.record('attributeUpdated', recordOfPart(collection, 'attributes', newKey));
       return after;
     },
-    removeRelation: (unit, collection, relation) => removeRelation(unit, deps, collection, relation),
   };
 }
 

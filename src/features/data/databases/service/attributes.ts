@@ -14,10 +14,14 @@ import {
   type SchemaDeps,
   tooManyColumns,
 } from './collections.js';
+import { tablesOfRelation } from './tables.js';
 
 /** Attributes: columns of the documents of a collection. */
-export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionRows): AttributeService {
-  const { ddl } = deps;
+export function createAttributes(
+  deps: SchemaDeps,
+  { lock, lockWithRelated, change }: CollectionRows,
+): AttributeService {
+  const { ddl, tables } = deps;
   /** Throws Failure where a document has a longer value. None is written until the end of the unit. */
   const demandShort = async (unit: Unit, { number }: Collection, attribute: Attribute, size: number): Promise<void> => {
     for (const statement of ddl.lockWrites(number)) await unit.run(statement);
@@ -79,9 +83,12 @@ export function createAttributes(deps: SchemaDeps, { lock, change }: CollectionR
       return after;
     },
     removeAttribute: async (unit, path, key) => {
-      const collection = await lock(unit, path);
+      const collection = await lockWithRelated(unit, path);
       const relation = relationOf(collection, key);
-      if (relation !== undefined) return removeRelation(unit, deps, collection, relation);
+      if (relation !== undefined) {
+        await tables.lock(unit, [collection], tablesOfRelation(collection, relation));
+        return removeRelation(unit, deps, collection, relation);
+      }
       const attribute = attributeOf(collection, key);
       const index = collection.indexes.find(({ attributes }) => attributes.includes(key));
       if (index !== undefined)

@@ -11,6 +11,7 @@ import { type Collection, type CollectionPath, currentLayout } from '../schema.j
 import type { CollectionService, DatabaseService } from '../service.js';
 import { collections } from '../store.js';
 import { recordOf, type SchemaDeps } from './record.js';
+import { fulltextNumbers, tablesOf } from './tables.js';
 
 export { recordOfPart, type SchemaDeps } from './record.js';
 
@@ -18,6 +19,8 @@ export { recordOfPart, type SchemaDeps } from './record.js';
 export interface CollectionRows {
   /** Reads a collection for a change; others that change it wait. */
   lock(unit: Unit, path: CollectionPath): Promise<Collection>;
+  /** The same before the collections that it is or will be related to are changed, too. */
+  lockWithRelated(unit: Unit, path: CollectionPath, added?: readonly Collection[]): Promise<Collection>;
   /** Writes what is changed and returns the collection as it is then. */
   change(unit: Unit, collection: Collection, changed: Partial<Collection>): Promise<Collection>;
 }
@@ -51,10 +54,12 @@ export function tooManyColumns(key: string): Failure {
   });
 }
 
-const fulltextNumbers = ({ indexes }: Collection): number[] =>
-  indexes.filter(({ type }) => type === 'fulltext').map(({ number }) => number);
+/** The numbers of collections and of those that they are related to. */
+export function numbersWithRelated(some: readonly Collection[]): readonly number[] {
+  return some.flatMap(({ number, relations }) => [number, ...relations.map(({ related }) => related.number)]);
+}
 
-/** Removes a collection, whose row is held, with its tables. */
+/** Removes a collection, whose row is held, with its tables, which are locked. */
 export async function removeWithTables(unit: Unit, deps: SchemaDeps, collection: Collection): Promise<void> {
   const { store, ddl } = deps;
   const { number, layout } = collection;
@@ -88,6 +93,11 @@ export function createCollections(
   const lock: CollectionRows['lock'] = async (unit, path) => {
     await unit.all(store.lockCollection(path));
     return getCollection(unit, path);
+  };
+  const lockWithRelated: CollectionRows['lockWithRelated'] = async (unit, path, added = []) => {
+    const before = await getCollection(unit, path);
+    await unit.all(store.hold(numbersWithRelated([before]).concat(added.map(({ number }) => number))));
+    return lock(unit, path);
   };
   const change: CollectionRows['change'] = async (unit, collection, changed) => {
     const all = { ...changed, updatedAt: unit.now };
@@ -154,11 +164,12 @@ export function createCollections(
       return changed;
     },
     removeCollection: async (unit, path) => {
-      const collection = await lock(unit, path);
+      const collection = await lockWithRelated(unit, path);
+      await deps.tables.lock(unit, [collection], tablesOf([collection]));
       await removeWithTables(unit, deps, collection);
     },
   };
-  return { rows: { lock, change }, collections: service };
+  return { rows: { lock, lockWithRelated, change }, collections: service };
 }
 
 /** A number, or null where a statement may not run long enough to count it. */

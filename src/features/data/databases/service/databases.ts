@@ -3,14 +3,19 @@ import { schemaLimits } from '#src/contract/limits.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { DatabaseService } from '../service.js';
 import { collections, databases } from '../store.js';
-import { removeWithTables, type SchemaDeps } from './collections.js';
+import { numbersWithRelated, removeWithTables, type SchemaDeps } from './collections.js';
+import { tablesOf } from './tables.js';
 
 /** Databases: containers of collections. */
 export function createDatabases(deps: SchemaDeps): DatabaseService {
-  const { store, random } = deps;
+  const { store, random, tables } = deps;
   const removeCollections: DatabaseService['removeCollections'] = async (unit, projectId, databaseId) => {
-    const found = await unit.all(store.some(projectId, databaseId, schemaLimits.droppedAtOnce));
-    for (const row of found) await removeWithTables(unit, deps, collections.decode(row));
+    const rows = await unit.all(store.some(projectId, databaseId, schemaLimits.droppedAtOnce));
+    if (rows.length === 0) return 0;
+    const found = rows.map((row) => collections.decode(row));
+    await unit.all(store.hold(numbersWithRelated(found)));
+    await tables.lock(unit, found, tablesOf(found));
+    for (const collection of found) await removeWithTables(unit, deps, collection);
     return found.length;
   };
   const getDatabase: DatabaseService['getDatabase'] = async (reader, projectId, id) => {

@@ -1,5 +1,6 @@
 import type { CollectionDdl } from '#src/platform/db/collection-ddl.js';
 import type { LinkDdl } from '#src/platform/db/link-tables.js';
+import type { TableLocks } from '#src/platform/db/table-locks.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection } from '../schema.js';
 import type { DatabaseStore } from '../store.js';
@@ -9,6 +10,7 @@ export interface SchemaDeps extends Pick<Runtime, 'random'> {
   readonly store: DatabaseStore;
   readonly ddl: CollectionDdl;
   readonly links: LinkDdl;
+  readonly tables: TableLocks;
 }
 
 /** What is recorded of an attribute or an index. */

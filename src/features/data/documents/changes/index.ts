@@ -208,6 +208,7 @@ export function createChanges(
     },
     remove: async (unit, where, collection, id, precondition) => {
       if (collection.relations.length > 0) {
+        await holds.begin(unit, [collection]);
         await demandChangeable(unit, store, where, collection, id, 'delete', false);
         await holds.forRemoval(unit, collection, id);
       }
@@ -234,6 +235,7 @@ async function hold(
 ): Promise<Held | undefined> {
   // What stands below another is locked with that.
   if (nesting !== undefined || !collection.relations.some(({ key }) => data[key] !== undefined)) return undefined;
+  await holds.begin(unit, [collection]);
   await demand();
   return holds.forChange(unit, collection, id, knownTargets(collection, data));
 }

@@ -1,9 +1,10 @@
 import { relationLimits } from '#src/contract/limits.js';
+import type { DatabaseOfProject, TableLocks } from '#src/platform/db/table-locks.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { type Collection, isFromOne, isToOne, type Relation } from '../../databases/index.js';
+import { type Collection, type Databases, isFromOne, isToOne, type Relation } from '../../databases/index.js';
 import { LinksChanged } from '../errors.js';
 import type { LinkStore } from './link-store.js';
-import type { RelationValue } from './values.js';
+import { type RelationValue, validTargets } from './values.js';
 
 /** Ids that a unit reserves at most: all connections of a few processes together have to fit into Postgres' table of locks. */
 const maxReserved = 128;
@@ -15,6 +16,8 @@ export type Held = (collection: number, id: string) => boolean;
 export interface Holds {
   /** Whether several units write at a time. */
   readonly areNeeded: boolean;
+  /** Before anything else of a unit that uses the documents of several collections of these databases. */
+  begin(unit: Unit, databases: readonly DatabaseOfProject[]): Promise<void>;
   /** Before a document is created or changed: itself, and those that it is related to and will be. */
   forChange(
     unit: Unit,
@@ -34,6 +37,8 @@ export interface Touched {
   readonly id: string;
   /** Whether others can know the id. */
   readonly isNamed: boolean;
+  /** Whether it need not be made. */
+  readonly isThere?: boolean;
   readonly relations: readonly RelationValue[];
   readonly isRemoved: boolean;
 }
@@ -49,7 +54,7 @@ interface Wanted {
  * own document and wait for that of the other; so both lock all of them first, by the number of the collection and the id. Nobody writes a link
  * without a lock of both its documents. SQLite has one writer at a time, and needs none of it.
  */
-export function createHolds(links: LinkStore): Holds {
+export function createHolds(databases: Databases, links: LinkStore, tables: TableLocks): Holds {
   const partners = async (unit: Unit, relation: Relation, id: string): Promise<string[]> =>
     (await unit.all(links.relatedTo(relation, id, relationLimits.unlinked + 1))).map((row) => String(row.id));
   const lock = async (unit: Unit, wanted: ReadonlyMap<number, Wanted>) => {
@@ -79,13 +84,52 @@ export function createHolds(links: LinkStore): Holds {
   const addShowing = async (unit: Unit, wanted: Map<number, Wanted>, id: string, showing: readonly Relation[]) => {
     for (const relation of showing) add(wanted, relation.related.number, await partners(unit, relation, id), true);
   };
+  /** What is to be written below a document. */
+  const below = async (
+    unit: Unit,
+    { projectId, databaseId }: Collection,
+    values: readonly RelationValue[],
+    level = 1,
+  ): Promise<Touched[]> => {
+    const all: Touched[] = [];
+    for (const { relation, targets } of values) {
+      const nested = targets.flatMap(({ id, input, isNamed }) => (input === undefined ? [] : { id, input, isNamed }));
+      if (nested.length === 0 || level > relationLimits.levels) continue;
+      const path = { projectId, databaseId, collectionId: relation.related.id };
+      const collection = (await databases.findCollection(unit, path))?.collection;
+      // Another one under the same id is noticed where it is written.
+      if (collection?.number !== relation.related.number) continue;
+      for (const { id, input, isNamed } of nested) {
+        const relations = validTargets(collection, input.data ?? {});
+        all.push({ collection, id, isNamed, relations, isRemoved: false });
+        all.push(...(await below(unit, collection, relations, level + 1)));
+      }
+    }
+    return all;
+  };
+  const lockAll = async (unit: Unit, touched: readonly Touched[]): Promise<Held> => {
+    const wanted = new Map<number, Wanted>();
+    const made = new Map<number, Wanted>();
+    for (const { collection, id, isNamed, isThere, relations, isRemoved } of touched) {
+      if (isNamed) add(wanted, collection.number, [id], true);
+      if (isNamed && !isRemoved && !isThere) add(made, collection.number, [id], true);
+      await addRelated(unit, wanted, id, relations);
+      if (isRemoved) await addShowing(unit, wanted, id, collection.relations.filter(isFromOne));
+    }
+    // Documents that are not there yet have no rows to lock. Where they are many, two units that make the same ones may have to be tried again.
+    const count = [...made.values()].reduce((sum, { ids }) => sum + ids.size, 0);
+    if (count <= maxReserved)
+      for (const [number, { ids }] of inOrder(made)) await unit.all(links.reserve(number, [...ids]));
+    return lock(unit, wanted);
+  };
   return {
     areNeeded: links.locks,
+    begin: tables.use,
     forChange: async (unit, collection, id, values) => {
       if (!links.locks || values.length === 0) return undefined;
-      const wanted = ownOnly(collection, id);
-      await addRelated(unit, wanted, id, values);
-      const isHeld = await lock(unit, wanted);
+      const nested = await below(unit, collection, values);
+      const own = { collection, id, isNamed: true, isThere: nested.length === 0, relations: values, isRemoved: false };
+      const isHeld = await lockAll(unit, [own, ...nested]);
       // Of several, those that came meanwhile stay.
       const single = values.map(({ relation }) => relation).filter((one) => isToOne(one) && isFromOne(one));
       await demandHeld(unit, single, id, isHeld);
@@ -99,18 +143,7 @@ export function createHolds(links: LinkStore): Holds {
       await demandHeld(unit, showing, id, await lock(unit, wanted));
     },
     forAll: async (unit, touched) => {
-      if (!links.locks) return;
-      const wanted = new Map<number, Wanted>();
-      for (const { collection, id, isNamed, relations, isRemoved } of touched) {
-        if (isNamed) add(wanted, collection.number, [id], true);
-        await addRelated(unit, wanted, id, relations);
-        if (isRemoved) await addShowing(unit, wanted, id, collection.relations.filter(isFromOne));
-      }
-      // Documents that are not there yet have no rows to lock. Where they are many, two units that make the same ones may have to be tried again.
-      const count = [...wanted.values()].reduce((sum, { ids }) => sum + ids.size, 0);
-      if (count <= maxReserved)
-        for (const [number, { ids }] of inOrder(wanted)) await unit.all(links.reserve(number, [...ids]));
-      await lock(unit, wanted);
+      if (links.locks) await lockAll(unit, touched);
     },
   };
 }

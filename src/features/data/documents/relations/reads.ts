@@ -2,6 +2,7 @@ import type { Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { queryBounds, relationLimits } from '#src/contract/limits.js';
 import type { Row } from '#src/platform/db/table.js';
+import { createTableLocks } from '#src/platform/db/table-locks.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection } from '../../databases/index.js';
@@ -45,6 +46,7 @@ interface RelatedReads {
 
 /** Creates the reads of documents together with those that they are related to. Each sees one snapshot. */
 export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, collections: Collections): RelatedReads {
+  const tables = createTableLocks(sql);
   const populate = createPopulate(createLinkReads(sql), collections);
   const prepare = async (where: Where, collection: Collection, wanted: Wanted) => {
     demandFew(wanted);
@@ -57,6 +59,7 @@ export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, col
       const { select, plan } = await prepare(where, collection, wanted);
       return where.room.read((maxBytes) =>
         db.lists(where.reading).snapshot(async (reader) => {
+          await tables.use(reader, [collection]);
           const row = await read(reader, select, maxBytes);
           if (row.data === null) return { bytes: Number(row.bytes) };
           const look = await populate(reader, plan, [toDocument(collection, row)], maxBytes);
@@ -68,6 +71,7 @@ export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, col
       const { select, plan } = await prepare(where, collection, wanted);
       return where.room.read((maxBytes) =>
         db.lists(where.reading).snapshot(async (reader) => {
+          await tables.use(reader, [collection]);
           const { bytes, value } = await read(reader, select, maxBytes);
           if (value === undefined) return { bytes };
           const look = await populate(reader, plan, documentsOf(collection, value.documents), maxBytes);

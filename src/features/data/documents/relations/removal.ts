@@ -27,7 +27,7 @@ export function createRelease({ databases, store, links }: RelationDeps): Releas
   const addRelated = async (unit: Unit, one: Doomed, relation: Relation, doomed: Map<string, Doomed>) => {
     const ids = await partners(unit, relation, one.id, relationLimits.deleted + 1);
     const related = await readRelated(databases, unit, one.where, relation);
-    const added = ids.filter((id) => !doomed.has(keyOf(related.collection, id)));
+    const added = ids.filter((id) => !doomed.has(keyOf(related.collection, id))).sort();
     if (added.length === 0) return;
     if (doomed.size + added.length > relationLimits.deleted) throw tooMany('delete', relationLimits.deleted);
     const granted = await grantedOf(unit, store, related, added, 'delete');

@@ -52,6 +52,16 @@ export function knownTargets(collection: Collection, data: Data): readonly Relat
   return takeRelations(collection, data, () => ` ${made++}`).relations;
 }
 
+/** The same for data that may not be valid, which is refused later: none then. */
+export function validTargets(collection: Collection, data: Data): readonly RelationValue[] {
+  try {
+    return knownTargets(collection, data);
+  } catch (error) {
+    if (error instanceof Failure) return [];
+    throw error;
+  }
+}
+
 function targetsOf(relation: Relation, value: unknown, newId: () => string): Target[] {
   const { key } = relation;
   if (value === null) return [];

@@ -6,7 +6,7 @@ import { type Collection, type Databases, isFromOne, isToOne, type Relation } fr
 import { operatedNew } from '../changes/operated.js';
 import type { Where } from '../collections.js';
 import type { StoredDocument } from '../document.js';
-import { absent, SchemaChanged, wireNow } from '../errors.js';
+import { absent, LinksChanged, SchemaChanged, wireNow } from '../errors.js';
 import type { DocumentInput } from '../service.js';
 import type { DocumentStore, NewDocument } from '../store.js';
 import type { Held } from './holds.js';
@@ -68,8 +68,16 @@ export function createRelate({ databases, store, links }: RelationDeps): Relate 
       const data = target.isNamed ? operatedNew(collection, sent, moment) : sent;
       return changes.insert(unit, collection, changes.prepare(where, collection, target.id, { ...input, data }));
     };
-    const isThere = (await unit.one(store.permissions(collection, target.id))) !== undefined;
-    const written = isThere ? await changes.update(unit, where, collection, target.id, input) : await create();
+    const isThere = async () => (await unit.one(store.permissions(collection, target.id))) !== undefined;
+    const update = () => changes.update(unit, where, collection, target.id, input);
+    const written = (await isThere())
+      ? await update()
+      : await create().catch(async (error: unknown) => {
+          if (!(error instanceof Failure && error.type === 'document_already_exists')) throw error;
+          // Another unit has created it meanwhile.
+          if (await isThere()) return update();
+          throw new LinksChanged();
+        });
     nesting.left.bytes -= Buffer.byteLength(written.data);
     if (nesting.left.bytes < 0)
       throw invalidRelation(`the documents would have more than ${bulkLimits.bytes} bytes together.`);
@@ -185,7 +193,7 @@ async function mapLinkErrors(change: () => Promise<unknown>): Promise<void> {
     await change();
   } catch (error) {
     if (error instanceof DatabaseError && error.kind === 'unique') throw alreadyRelated();
-    if (error instanceof DatabaseError && ['23503', 'SQLITE_CONSTRAINT'].includes(error.code))
+    if (error instanceof DatabaseError && error.kind === 'reference')
       throw invalidRelation('a related document was deleted meanwhile.');
     throw error;
   }

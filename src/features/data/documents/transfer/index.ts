@@ -2,6 +2,7 @@ import type { ServerKey } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import { operatorReading } from '#src/contract/reading.js';
+import type { TableLocks } from '#src/platform/db/table-locks.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import {
@@ -64,11 +65,13 @@ export function createTransfer(
     store,
     rowWrites,
     changes,
+    tables,
   }: {
     readonly collections: Collections;
     readonly store: DocumentStore;
     readonly rowWrites: RowWrites;
     readonly changes: Changes;
+    readonly tables: TableLocks;
   },
 ): Transfer {
   const whereOf = (place: TransferPlace): Where => ({
@@ -110,6 +113,7 @@ export function createTransfer(
   ): Promise<Imported[]> => {
     try {
       return await db.work(by, async (unit) => {
+        if (collection.relations.length > 0) await tables.use(unit, [collection]);
         const first = new Map([...prepared].reverse().map((one) => [one.document.id, one]));
         const written = await insert(
           unit,

@@ -15,22 +15,12 @@ import { createCollections, type Joined, type Where } from '../collections.js';
 import { demandCurrent } from '../errors.js';
 import { createReads } from '../reads.js';
 import type { Holds, Touched } from '../relations/holds.js';
-import { knownTargets, type RelationValue } from '../relations/values.js';
+import { validTargets } from '../relations/values.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { Documents } from '../service.js';
 import type { DocumentStore } from '../store.js';
 import { createWrites } from '../writes.js';
-
-/** The relationships that data gives; none where they are not valid. */
-function targetsIn(collection: Collection, data: HeldChange['data']): readonly RelationValue[] {
-  try {
-    return knownTargets(collection, data);
-  } catch (error) {
-    if (error instanceof Failure) return [];
-    throw error;
-  }
-}
 
 /** Operations on documents that are parts of a unit of work. */
 export interface DocumentsOfUnit {
@@ -92,7 +82,7 @@ export function createDocumentsOfUnit(
     const { where, id, data, isRemoved } = change;
     if (level > relationLimits.levels || !(await mayChange(change))) return [];
     const collection = await collections.use(where, async (found) => found);
-    const relations = targetsIn(collection, data);
+    const relations = validTargets(collection, data);
     const below: Touched[] = [];
     for (const { relation, targets } of relations)
       for (const target of targets) {
@@ -111,6 +101,10 @@ export function createDocumentsOfUnit(
     },
     hold: async (held) => {
       if (!holds.areNeeded) return;
+      await holds.begin(
+        unit,
+        held.map(({ where: { project, databaseId } }) => ({ projectId: project.id, databaseId })),
+      );
       const all: Touched[] = [];
       for (const change of held) all.push(...(await touched(change)));
       await holds.forAll(unit, all);

@@ -1,0 +1,73 @@
+import { DatabaseError } from './database-error.js';
+import type { Query, Sql } from './query.js';
+import type { Reader, Unit } from './unit.js';
+
+/** A database of a project, whose collections can be related to each other. */
+export interface DatabaseOfProject {
+  readonly projectId: string;
+  readonly databaseId: string;
+}
+
+/** Who uses several tables of documents, and who changes the tables, wait for each other before either locks any of them. */
+export interface TableLocks {
+  /** Before a unit or a snapshot uses tables of several collections: no schema change that concerns several is under way until it ends. */
+  use(reader: Reader, databases: readonly DatabaseOfProject[]): Promise<void>;
+  /** Before a unit changes several tables: nobody uses them until it ends. */
+  lock(unit: Unit, databases: readonly DatabaseOfProject[], tables: readonly string[]): Promise<void>;
+}
+
+/** How long one attempt waits for a lock: longer from attempt to attempt, and shorter than Postgres takes to look for a deadlock. */
+const waitsMs = { first: 200, longest: 600 } as const;
+/** After this time there is no other attempt; a unit has a little longer. */
+const longestMs = 8000;
+/** What Postgres answers where a lock was not to be had in time. */
+const notInTime = '55P03';
+
+/**
+ * Creates the locks of the tables of related collections. Requests use them in any order, so there is none in which a change could wait for
+ * one table after the other: whoever uses several has a lock of the database in common, and whoever changes several has it alone, first of all.
+ * A change waits only for a short time at once and then leaves the others as long without it, so that a list that runs for long holds up
+ * nobody else. SQLite has one writer at a time, and needs none of it.
+ */
+export function createTableLocks(sql: Sql): TableLocks {
+  if (sql.dialect === 'sqlite') return { use: async () => {}, lock: async () => {} };
+  const ofDatabases = (databases: readonly DatabaseOfProject[], isShared: boolean): Query => {
+    const places = 'select distinct hashtextextended(value, 0) as place from unnest(cast(? as text[])) as given(value)';
+    const names = databases.map(({ projectId, databaseId }) => `tables ${projectId}/${databaseId}`);
+    return sql.text(
+      `select pg_advisory_xact_lock${isShared ? '_shared' : ''}(place) from (${places} order by place) as places`,
+      [sql.list(names)],
+    );
+  };
+  const run = (unit: Unit, text: string) => unit.run({ sql: text, values: [] });
+  const attempt = async (unit: Unit, gate: Query, names: string, waitMs: number): Promise<boolean> => {
+    await run(unit, 'savepoint tables');
+    try {
+      await unit.all(sql.text("select set_config('lock_timeout', ?, true)", [`${waitMs}ms`]));
+      await unit.all(gate);
+      await run(unit, `lock table ${names} in access exclusive mode`);
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.code === notInTime)) throw error;
+      await run(unit, 'rollback to savepoint tables');
+      return false;
+    }
+    await run(unit, 'set local lock_timeout to default');
+    await run(unit, 'release savepoint tables');
+    return true;
+  };
+  return {
+    use: async (reader, databases) => {
+      if (databases.length > 0) await reader.all(ofDatabases(databases, true));
+    },
+    lock: async (unit, databases, tables) => {
+      const gate = ofDatabases(databases, false);
+      const names = [...new Set(tables)].join(', ');
+      const started = performance.now();
+      for (let waitMs: number = waitsMs.first; ; waitMs = Math.min(2 * waitMs, waitsMs.longest)) {
+        if (await attempt(unit, gate, names, waitMs)) return;
+        if (performance.now() - started > longestMs) throw new DatabaseError('conflict', notInTime);
+        await unit.all(sql.text('select pg_sleep(cast(? as double precision) / 1000)', [waitMs]));
+      }
+    },
+  };
+}
