@@ -29,7 +29,7 @@ export type { DocumentPage, StoredDocument } from './document.js';
 export type { AdvisedScan } from './scans/index.js';
 export { printDocument } from './serializer.js';
 export type { ImportedDocument, TransferPlace } from './transfer/index.js';
-export type { DocumentsOfUnit, HeldChange } from './within/index.js';
+export type { DocumentsOfUnit, HeldChange, HeldMatch } from './within/index.js';
 
 /** What a handler reads of a call, whichever way the operation replies. */
 type CallOf<K extends keyof typeof documentsApi> = Pick<Call<(typeof documentsApi)[K]>, keyof Call>;
@@ -52,7 +52,7 @@ export function createDocumentsFeature(
   };
   const rowWrites = createRowWrites(runtime.sql, store);
   const changes = createChanges(runtime, store, { rowWrites, ...relations });
-  const bulk = createBulkChanges(store, rowWrites, changes);
+  const bulk = createBulkChanges(store, { rowWrites, changes, holds: relations.holds });
   const collections = createCollections(runtime, databases, joinRequests(runtime, store, rowWrites));
   const documents: Documents = {
     ...createReads(runtime, collections, store, scans.watch),

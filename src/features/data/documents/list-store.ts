@@ -7,7 +7,7 @@ import { createCompiler, isShortOrder, orderColumns } from './query/compile.js';
 import { type CountUpTo, createPageStatements, type SharedPage } from './query/page.js';
 import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from './query/parse.js';
 import { createSources, fewRoles, type Route, type Visibility } from './query/sources.js';
-import { columnArray } from './row.js';
+import { columnArray, listedIds } from './row.js';
 import type { Serializers } from './serializer.js';
 
 /** How a page is returned: as one text, or as values. */
@@ -33,8 +33,10 @@ export interface ListStore {
   readerCounts(collection: Collection, roles: readonly string[], upTo: number): Query;
   /** What documents have in the columns of an order, from `c0` on, with ids and permissions; 64-bit numbers as text, since drivers round them. */
   places(collection: Collection, ids: readonly string[], orders: readonly Order<Field>[]): Query;
-  /** Ids and sizes of the documents that a query matches, in its order, locked until the end of the unit. */
+  /** Ids and sizes of the documents that a query matches, in its order. */
   matching(collection: Collection, request: DocumentQuery, limit: number): Query;
+  /** Which of these documents match its filters still, locked until the end of the unit, in the order of their ids for all units. */
+  stillMatching(collection: Collection, request: DocumentQuery, ids: readonly string[]): Query;
   /** A page of a list and its total. */
   list(collection: Collection, request: DocumentQuery, page: ListPage): Query;
   /**
@@ -110,11 +112,15 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
       const filter = join(request.conditions.map(condition), ' and ');
       const where = request.conditions.length === 0 ? '' : ` where ${filter.sql}`;
       const order = orderBy(orderColumns(request.orders, dialect), dialect, false);
-      const lock = dialect === 'postgres' ? ' for update' : '';
       return sql.text(
-        `select id, ${bytes} as bytes from ${documentTable(collection.number)}${where} order by ${order} limit ? offset ?${lock}`,
+        `select id, ${bytes} as bytes from ${documentTable(collection.number)}${where} order by ${order} limit ? offset ?`,
         [...values, ...filter.values, limit, request.offset],
       );
+    },
+    stillMatching: (collection, { conditions }, ids) => {
+      const { sql: text, values } = join([listedIds(sql, ids), ...conditions.map(condition)], ' and ');
+      const lock = dialect === 'postgres' ? ' for update' : '';
+      return sql.text(`select id from ${documentTable(collection.number)} where ${text} order by id${lock}`, values);
     },
     list: (collection, request, page) => pages.alone(pageOf(collection, request, page)),
     sharedList: (collection, request, page) => {

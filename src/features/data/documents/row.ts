@@ -1,4 +1,6 @@
+import type { Sql } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
+import type { Fragment } from '#src/platform/list-query/index.js';
 import type { Collection } from '../databases/index.js';
 import type { StoredDocument } from './document.js';
 
@@ -46,4 +48,10 @@ function documentOf(collection: Collection, columns: Columns, data: string): Sto
     permissions: permissions === '[]' ? [] : JSON.parse(permissions),
     data,
   };
+}
+
+/** A condition: the id is one of a list, however long, bound as one value. */
+export function listedIds(sql: Sql, ids: readonly string[]): Fragment {
+  const oneOf = sql.dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
+  return { sql: oneOf, values: [sql.list(ids)] };
 }

@@ -9,7 +9,7 @@ import { type Attribute, type Collection, columnKind } from '../databases/index.
 import { createUpdateStatement, type DocumentChange } from './changes/update-statement.js';
 import type { StoredDocument, StoredValues, Times } from './document.js';
 import { createListStore, type ListStore } from './list-store.js';
-import { documentColumns } from './row.js';
+import { documentColumns, listedIds } from './row.js';
 import { createSerializers } from './serializer.js';
 
 /** A document that is to be written. */
@@ -160,8 +160,10 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const current = isCurrent(collection);
       const names = ['seq', ...columns.map(({ name }) => name)];
       const overriding = dialect === 'postgres' ? ' overriding system value' : '';
+      // Of two units that insert the same ids one waits for the other at the first of them. The sequences are those of the order given.
+      const inOrder = dialect === 'postgres' ? ' order by id' : '';
       return query({
-        sql: `insert into ${table} (shape, ${names.join(', ')})${overriding} select ${textPlaceholder}, ${names.join(', ')} from ${given.sql} where ${current.sql} on conflict do nothing returning id, seq`,
+        sql: `insert into ${table} (shape, ${names.join(', ')})${overriding} select ${textPlaceholder}, ${names.join(', ')} from ${given.sql} where ${current.sql}${inOrder} on conflict do nothing returning id, seq`,
         values: [schemaHash, ...given.values, ...current.values],
       });
     },
@@ -250,12 +252,6 @@ function givenRows(
     sql: `(select ${last} + column1 as seq, ${names.join(', ')} from (values ${rows.map(row).join(', ')}))`,
     values: rows.flat(),
   };
-}
-
-/** A condition: the id is one of a list, however long, bound as one value. */
-function listedIds(sql: Sql, ids: readonly string[]): Fragment {
-  const oneOf = sql.dialect === 'sqlite' ? 'id in (select value from json_each(?))' : 'id = any(cast(? as text[]))';
-  return { sql: oneOf, values: [sql.list(ids)] };
 }
 
 /** The same in its simpler form where there is one id. */

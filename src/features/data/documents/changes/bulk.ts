@@ -8,7 +8,8 @@ import type { Collection } from '../../databases/index.js';
 import type { Where } from '../collections.js';
 import type { StoredDocument, StoredValues } from '../document.js';
 import { demandCurrent, wireNow } from '../errors.js';
-import { parseQueries } from '../query/parse.js';
+import { type DocumentQuery, parseQueries } from '../query/parse.js';
+import type { Holds } from '../relations/holds.js';
 import { toDocument } from '../row.js';
 import { printDocument } from '../serializer.js';
 import type { DocumentInput, GivenDocument } from '../service.js';
@@ -33,23 +34,51 @@ export interface BulkChanges {
     input: DocumentInput,
   ): Promise<StoredDocument[]>;
   remove(unit: Unit, collection: Collection, queries: readonly string[]): Promise<StoredDocument[]>;
+  /** The ids of the documents that `update` and `remove` would change now; nothing is locked. */
+  matched(unit: Unit, collection: Collection, queries: readonly string[]): Promise<string[]>;
 }
 
+/** How often it is looked again for documents that match where some of those that did have changed meanwhile. */
+const looks = 5;
+
 /** Creates the changes of many documents. */
-export function createBulkChanges(store: DocumentStore, rowWrites: RowWrites, changes: Changes): BulkChanges {
-  /** The ids of the documents that match, in their order and locked. */
-  const match = async (unit: Unit, collection: Collection, queries: readonly string[], added: number) => {
+export function createBulkChanges(
+  store: DocumentStore,
+  { rowWrites, changes, holds }: { readonly rowWrites: RowWrites; readonly changes: Changes; readonly holds: Holds },
+): BulkChanges {
+  const requestOf = (queries: readonly string[], collection: Collection): DocumentQuery => {
     const request = parseQueries(queries, collection);
     if (request.cursor !== null || request.select !== null)
       throw new Failure('general_query_invalid', {
         message: 'Invalid query: a change of many documents takes filters, orders, limit and offset.',
       });
+    return request;
+  };
+  /** The ids of the documents that match, in their order. */
+  const look = async (unit: Unit, collection: Collection, request: DocumentQuery, added: number): Promise<string[]> => {
     const limit = request.isLimited ? Math.min(request.limit, bulkLimits.matched + 1) : bulkLimits.matched + 1;
     const rows = await unit.all(store.matching(collection, request, limit));
     if (rows.length > bulkLimits.matched) throw tooMany();
     const bytes = rows.reduce((sum, row) => sum + Number(row.bytes) + added, 0);
     if (bytes > bulkLimits.bytes) throw tooLarge();
     return rows.map((row) => String(row.id));
+  };
+  /** The same, locked in one order for all units, whatever orders their queries have. */
+  const match = async (unit: Unit, collection: Collection, queries: readonly string[], added: number) => {
+    const request = requestOf(queries, collection);
+    for (let count = 1; ; count++) {
+      const ids = await look(unit, collection, request, added);
+      if (ids.length === 0 || !holds.areNeeded) return ids;
+      const rows = await unit.all(store.stillMatching(collection, request, ids));
+      const held = new Set(rows.map((row) => String(row.id)));
+      if (held.size === ids.length || count === looks) return ids.filter((id) => held.has(id));
+    }
+  };
+  /** Before documents are written in the order given: others that write the same ones wait. */
+  const hold = (unit: Unit, collection: Collection, given: readonly GivenDocument[]) => {
+    const named = given.filter(({ id }) => id !== uniqueId);
+    const touched = named.map(({ id }) => ({ collection, id, isNamed: true, relations: [], isRemoved: false }));
+    return holds.forAll(unit, touched);
   };
   /** What operators make of each document, which are locked: those that come to the same values are changed by one statement. */
   const alike = async (
@@ -86,11 +115,13 @@ export function createBulkChanges(store: DocumentStore, rowWrites: RowWrites, ch
       const documents = given.map(({ id, ...input }) => changes.prepare(where, collection, id, input));
       const characters = documents.reduce((sum, { values }) => sum + charactersOf(values), 0);
       if (characters > bulkLimits.bytes) throw tooLarge();
+      await hold(unit, collection, given);
       return changes.insertAll(unit, collection, documents);
     },
     upsert: async (unit, where, collection, given) => {
       demandUnrelated(collection);
       demandDistinct(given);
+      await hold(unit, collection, given);
       const written: StoredDocument[] = [];
       let bytes = 0;
       for (const { id, ...input } of given) {
@@ -136,6 +167,10 @@ export function createBulkChanges(store: DocumentStore, rowWrites: RowWrites, ch
         rows.map((row) => toDocument(collection, row)),
         (one) => recordDeletion(unit, collection, one),
       );
+    },
+    matched: async (unit, collection, queries) => {
+      demandUnrelated(collection);
+      return look(unit, collection, requestOf(queries, collection), 0);
     },
   };
 }

@@ -27,7 +27,7 @@ export interface DocumentsOfUnit {
   /** The operations with their routes; what they read and change belongs to the unit. */
   readonly operations: readonly Operation[];
   /** Locks the documents that the unit will change, and those related to them, in one order for all units; what is not there or not valid is left out. */
-  hold(changes: readonly HeldChange[]): Promise<void>;
+  hold(changes: readonly HeldChange[], matches: readonly HeldMatch[]): Promise<void>;
   /** Whether the caller may make a change, or make the document that is not there: nothing is locked, and it may be refused for other reasons. */
   mayChange(change: HeldChange): Promise<boolean>;
   /** Locks a document until the end of the unit and names its state, whoever may read it; empty where there is none. */
@@ -40,6 +40,12 @@ export interface HeldChange {
   readonly id: string;
   readonly data: Readonly<Record<string, unknown>>;
   readonly isRemoved: boolean;
+}
+
+/** Documents that match queries and will be changed or deleted together. */
+export interface HeldMatch {
+  readonly where: Where;
+  readonly queries: readonly string[];
 }
 
 interface Deps {
@@ -93,20 +99,35 @@ export function createDocumentsOfUnit(
       }
     return [{ collection, id, isNamed, relations, isRemoved }, ...below];
   };
+  /** What queries match before any change of the unit: what matches only later, the unit has changed and locked. */
+  const matched = async ({ where, queries }: HeldMatch): Promise<Touched[]> => {
+    try {
+      return await collections.use(where, async (collection) => {
+        const ids = await bulk.matched(unit, collection, queries);
+        const known = { collection, isNamed: true, isThere: true, relations: [], isRemoved: false };
+        return ids.map((id) => ({ ...known, id }));
+      });
+    } catch (error) {
+      // The change itself is refused for it.
+      if (error instanceof Failure) return [];
+      throw error;
+    }
+  };
   const unshared: DocumentStore = { ...store, sharedList: () => undefined };
   return {
     documents: {
       ...createReads(inside, collections, unshared, (where, _collection, _request, read) => read(where)),
       ...createWrites(inside, collections, { changes, bulk }, idempotency),
     },
-    hold: async (held) => {
+    hold: async (held, matches) => {
       if (!holds.areNeeded) return;
       await holds.begin(
         unit,
-        held.map(({ where: { project, databaseId } }) => ({ projectId: project.id, databaseId })),
+        [...held, ...matches].map(({ where: { project, databaseId } }) => ({ projectId: project.id, databaseId })),
       );
       const all: Touched[] = [];
       for (const change of held) all.push(...(await touched(change)));
+      for (const match of matches) all.push(...(await matched(match)));
       await holds.forAll(unit, all);
     },
     mayChange,

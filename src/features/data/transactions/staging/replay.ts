@@ -3,7 +3,7 @@ import { Failure } from '#src/contract/errors.js';
 import { transactionLimits } from '#src/contract/limits.js';
 import type { Call } from '#src/contract/operation.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { DocumentsOfUnit, HeldChange } from '../../documents/index.js';
+import type { DocumentsOfUnit, HeldChange, HeldMatch } from '../../documents/index.js';
 import { asObject, type Caller, documentOf, factsOf, failureAt, operationNamed, type StagedCall } from './calls.js';
 
 /** A staged operation, and the state that its document had when it was staged; null where that does not matter. */
@@ -93,6 +93,12 @@ export function createReplay(
       isRemoved: action === 'delete',
     }));
   };
+  /** The documents that a call finds by queries. */
+  const matchesOf = (call: StagedCall): HeldMatch[] => {
+    const { action, body } = call;
+    if (action !== 'bulkUpdate' && action !== 'bulkDelete') return [];
+    return [{ where: whereOf(call), queries: Array.isArray(body.queries) ? body.queries.map(String) : [] }];
+  };
   const named = async <T>(position: number, call: StagedCall, act: () => Promise<T>): Promise<T> => {
     try {
       return await act();
@@ -112,7 +118,7 @@ export function createReplay(
       if (operation === undefined) throw new Error(`there is no operation ${operationId}`);
       return operation.handle({ project, actor, params, query, body: undefined, request: facts } as unknown as Call);
     },
-    hold: (calls) => hold(calls.flatMap(changesOf)),
+    hold: (calls) => hold(calls.flatMap(changesOf), calls.flatMap(matchesOf)),
     demandUnchanged: async (staged) => {
       for (const [position, { call, base }] of staged.entries()) {
         const id = documentOf(call)?.id;
