@@ -34,8 +34,11 @@ function says({ code, err }: Run, exit: number, type: string, word: RegExp): voi
 }
 
 /** A command as a user who may read the file and not write it. */
-function asStranger(args: readonly string[], flags: readonly string[] = ['--json']): Promise<Run> {
-  const child = spawn('svc', [...args, ...flags], { cwd: '/', env: place.env, uid: 65534, gid: 65534, stdio: 'pipe' });
+function asStranger(
+  args: readonly string[],
+  { flags = ['--json'], env = place.env }: { flags?: readonly string[]; env?: Record<string, string> } = {},
+): Promise<Run> {
+  const child = spawn('svc', [...args, ...flags], { cwd: '/', env, uid: 65534, gid: 65534, stdio: 'pipe' });
   let [out, err] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     out += part;
@@ -86,19 +89,20 @@ test('SQLite: doctor and config check know that the file may not be written, and
     chownSync(path, 65534, 65534);
   chmodSync(join(own.dir, 'data/svc.db'), 0o400);
   const config = ['--config', join(own.dir, 'svc.env')];
-  says(await asStranger(['config', 'check', ...config]), 6, 'database_file_read_only', /cannot be written/);
-  const refused = await asStranger(['project', 'create', 'Other', ...config]);
+  const { env } = own;
+  says(await asStranger(['config', 'check', ...config], { env }), 6, 'database_file_read_only', /cannot be written/);
+  const refused = await asStranger(['project', 'create', 'Other', ...config], { env });
   assert.equal(JSON.parse(refused.err).error.type, 'database_file_read_only');
-  const told = await asStranger(['project', 'create', 'Other', ...config], []);
+  const told = await asStranger(['project', 'create', 'Other', ...config], { flags: [], env });
   assert.match(told.err, /^error: The file of the database cannot be written \(SQLITE_READONLY\)\.\nnext: .*\n$/);
-  const doctor = await asStranger(['doctor', ...config]);
+  const doctor = await asStranger(['doctor', ...config], { env });
   assert.equal(doctor.code, 1, doctor.out);
   assert.match(doctor.out, /"database_file_read_only"/);
   // A file of another user in a directory of one's own can be opened, but not written.
   chownSync(join(own.dir, 'data/svc.db'), 0, 0);
   chmodSync(join(own.dir, 'data/svc.db'), 0o644);
-  says(await asStranger(['config', 'check', ...config]), 6, 'database_file_read_only', /cannot be written/);
-  const again = await asStranger(['doctor', ...config]);
+  says(await asStranger(['config', 'check', ...config], { env }), 6, 'database_file_read_only', /cannot be written/);
+  const again = await asStranger(['doctor', ...config], { env });
   assert.match(again.out, /"database_file_read_only"/);
   await own.dispose();
 });

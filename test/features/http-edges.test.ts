@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { numbered } from '../feed/sse.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -235,20 +236,21 @@ test('requests sent ahead on one connection are answered in their order', async 
 
 test('a request sent ahead is not handled before its turn, nor when the connection is closed until then', async () => {
   const { client, secret } = await aServerKey(target, { scopes: ['events.read', 'users.write', 'users.read'] });
+  await numbered(target);
   const { cursor } = (await client.get('/events?limit=1000')).expect(200).body;
   const fields = [project, `X-Service-Key: ${secret}`, 'Host: localhost'].join('\r\n');
-  const waiting = `GET /v1/events?wait=2&cursor=${cursor} HTTP/1.1\r\n${fields}\r\n\r\n`;
+  const waiting = (seconds: number) => `GET /v1/events?wait=${seconds}&cursor=${cursor} HTTP/1.1\r\n${fields}\r\n\r\n`;
   const body = JSON.stringify({ userId: 'ahead', name: 'Ahead' });
   const create = `POST /v1/users HTTP/1.1\r\n${fields}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   const lost = await openSocket(target);
-  lost.write(waiting + create);
+  lost.write(waiting(30) + create);
   await sleep(500);
   (await client.get('/users/ahead')).expect(404);
   lost.destroy();
-  await sleep(2500);
+  await sleep(1000);
   (await client.get('/users/ahead')).expect(404);
   const kept = await openSocket(target);
-  kept.write(waiting + create + requestText('GET', '/v1/users/ahead', [project, `X-Service-Key: ${secret}`]));
+  kept.write(waiting(1) + create + requestText('GET', '/v1/users/ahead', [project, `X-Service-Key: ${secret}`]));
   const statuses = [...(await received(kept)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
   assert.deepEqual(statuses, [200, 201, 200]);
 });
