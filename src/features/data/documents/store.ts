@@ -160,8 +160,10 @@ export function createDocumentStore(sql: Sql): DocumentStore {
       const current = isCurrent(collection);
       const names = ['seq', ...columns.map(({ name }) => name)];
       const overriding = dialect === 'postgres' ? ' overriding system value' : '';
-      // Of two units that insert the same ids one waits for the other at the first of them. The sequences are those of the order given.
-      const inOrder = dialect === 'postgres' ? ' order by id' : '';
+      // Of two units that insert the same ids one waits for the other at the first of them. The sequences are those of the order given, and of
+      // two documents with the same unique value the first given is written.
+      const isUnique = collection.indexes.some(({ type }) => type === 'unique');
+      const inOrder = dialect === 'postgres' && !isUnique ? ' order by id' : '';
       return query({
         sql: `insert into ${table} (shape, ${names.join(', ')})${overriding} select ${textPlaceholder}, ${names.join(', ')} from ${given.sql} where ${current.sql}${inOrder} on conflict do nothing returning id, seq`,
         values: [schemaHash, ...given.values, ...current.values],
