@@ -4,7 +4,7 @@ import { answerLimits } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
 import { ByteGate, type GateBounds, noRoom } from './byte-gate.js';
 import type { Clock } from './clock.js';
-import { LongSends, type Pace, type Sending } from './long-sends.js';
+import type { Pace, Sending } from './long-sends.js';
 
 /** The room of one request with what its transport does with it. */
 export interface OpenRoom extends AnswerRoom {
@@ -23,33 +23,25 @@ interface AnswerBounds extends Pick<GateBounds, 'waitMs'>, Partial<Pace> {
   readonly manyOfAccount: number;
 }
 
-/** A store of bytes, and the connections over which those that are held of it are sent. */
-interface Store {
-  readonly gate: ByteGate;
-  readonly sends: LongSends | undefined;
-}
-
 /**
  * Gives each request a room for its answer. There are two gates: few bytes are always to be had, however many large answers are under way, and
  * a caller that waits for many holds few only, so that no two wait for each other.
  */
 export class Answers {
   readonly #maxBytes: number;
-  readonly #few: Store;
-  readonly #many: Store;
+  readonly #few: ByteGate;
+  readonly #many: ByteGate;
 
   constructor(clock: Clock, maxBytes: number, bounds: AnswerBounds = answerLimits) {
     const { manyAtOnce, manyOfAccount, waitMs, giveWayMs, giveWayBytesPerSecond } = bounds;
     const { fewAtOnce } = answerLimits;
-    const store = (bytes: number, share: number): Store => {
-      if (giveWayMs === undefined || giveWayBytesPerSecond === undefined)
-        return { gate: new ByteGate({ bytes, share, waitMs }), sends: undefined };
-      const sends = new LongSends(clock, { giveWayMs, giveWayBytesPerSecond });
-      return { gate: new ByteGate({ bytes, share, waitMs, relieve: (lacking) => sends.giveWay(lacking) }), sends };
-    };
+    const pace =
+      giveWayMs === undefined || giveWayBytesPerSecond === undefined
+        ? undefined
+        : { clock, giveWayMs, giveWayBytesPerSecond };
     this.#maxBytes = maxBytes;
-    this.#few = store(fewAtOnce, fewAtOnce / 2);
-    this.#many = store(maxBytes * manyAtOnce, maxBytes * manyOfAccount);
+    this.#few = new ByteGate({ bytes: fewAtOnce, share: fewAtOnce / 2, waitMs, pace });
+    this.#many = new ByteGate({ bytes: maxBytes * manyAtOnce, share: maxBytes * manyOfAccount, waitMs, pace });
   }
 
   /** A room in the share of an account: a user, a server key, the address of a guest, or the operator. */
@@ -61,7 +53,6 @@ export class Answers {
 class Room implements OpenRoom {
   readonly #owner: Pick<Reading, 'account'>;
   readonly #maxBytes: number;
-  readonly #stores: { readonly few: Store; readonly many: Store };
   readonly #few: ByteGate;
   readonly #many: ByteGate;
   #endSending: (() => void) | undefined;
@@ -78,12 +69,11 @@ class Room implements OpenRoom {
   #looking: Set<Promise<unknown>> | undefined;
   #large: Promise<unknown> | undefined;
 
-  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: Store, many: Store) {
+  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: ByteGate, many: ByteGate) {
     this.#owner = owner;
     this.#maxBytes = maxBytes;
-    this.#stores = { few, many };
-    this.#few = few.gate;
-    this.#many = many.gate;
+    this.#few = few;
+    this.#many = many;
   }
 
   share(reads: number): void {
@@ -131,8 +121,8 @@ class Room implements OpenRoom {
   }
 
   sendOver(connection: Sending): void {
-    const { sends } = this.#heldMany > 0 ? this.#stores.many : this.#stores.few;
-    this.#endSending = sends?.add(connection, this.#heldMany + this.#heldFew);
+    const gate = this.#heldMany > 0 ? this.#many : this.#few;
+    this.#endSending = gate.sendOver(connection, this.#heldMany + this.#heldFew);
   }
 
   close(): void {

@@ -1,5 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { answerLimits } from '#src/contract/limits.js';
+import type { Clock } from './clock.js';
+import { LongSends, type Pace, type Sending } from './long-sends.js';
 import { Tally } from './tally.js';
 
 interface WaitingAnswer {
@@ -15,8 +17,8 @@ export interface GateBounds {
   readonly share: number;
   /** How long somebody waits, in milliseconds. */
   readonly waitMs: number;
-  /** Called every second while somebody lacks bytes, not only those of a share, to make who holds some give so many back. */
-  readonly relieve?: ((bytes: number) => void) | undefined;
+  /** Where slow readers give way to those who wait: the pace that they have to keep, and the clock that measures it. */
+  readonly pace?: (Pace & { readonly clock: Clock }) | undefined;
 }
 
 /** The failure of who found no room. */
@@ -30,10 +32,12 @@ export class ByteGate {
   readonly #bounds: GateBounds;
   readonly #held = new Tally();
   readonly #waiting: WaitingAnswer[] = [];
+  readonly #sends: LongSends | undefined;
   #relieving: NodeJS.Timeout | undefined;
 
   constructor(bounds: GateBounds) {
     this.#bounds = bounds;
+    this.#sends = bounds.pace && new LongSends(bounds.pace.clock, bounds.pace);
   }
 
   /** Takes them at once, or does not. */
@@ -83,6 +87,14 @@ export class ByteGate {
     this.#admit();
   }
 
+  /**
+   * Bytes that were taken are sent over a connection from now on: it is cut where others lack bytes, not only those of their share, and the
+   * reader is slow. The function that it returns ends that.
+   */
+  sendOver(connection: Sending, bytes: number): (() => void) | undefined {
+    return this.#sends?.add(connection, bytes);
+  }
+
   #fits(account: string, bytes: number): boolean {
     return bytes <= this.#left && this.#fitsShare(account, bytes);
   }
@@ -114,8 +126,8 @@ export class ByteGate {
   }
 
   #relieveWhileSomebodyWaits(): void {
-    const { relieve } = this.#bounds;
-    if (relieve === undefined) return;
+    const sends = this.#sends;
+    if (sends === undefined) return;
     if (this.#waiting.length === 0) {
       clearInterval(this.#relieving);
       this.#relieving = undefined;
@@ -123,7 +135,7 @@ export class ByteGate {
     }
     this.#relieving ??= setInterval(() => {
       const lacking = this.#wanted() - this.#left;
-      if (lacking > 0) relieve(lacking);
+      if (lacking > 0) sends.giveWay(lacking);
     }, 1000).unref();
   }
 
