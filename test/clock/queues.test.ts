@@ -27,9 +27,13 @@ for (const [name, step] of [
     receiver.answer = (response) => response.writeHead(500).end();
     const events = [await anEvent(target), await anEvent(target)];
     await attempted(key, webhook, 2);
-    await runSql(target, `update deliveries set state = 'delivering', owner = 'gone' where event_id = ?`, [
-      events[1] ?? '',
-    ]);
+    const now = target.clock.now();
+    const lease = { due: new Date(now).toISOString(), until: new Date(now + minute).toISOString() };
+    await runSql(
+      target,
+      `update deliveries set state = 'delivering', owner = 'gone', due_at = ?, lease_until = ? where event_id = ?`,
+      [lease.due, lease.until, events[1] ?? ''],
+    );
     receiver.answer = (response) => response.end();
     target.clock.step(-step);
     await afterStep(target);
@@ -110,7 +114,10 @@ test('messages that wait are sent when the clock is set back, whatever they wait
     runSql(target, 'update messages set state = ?, attempt = ?, due_at = ? where id = ?', [
       ...[state, attempt, new Date(target.clock.now() + dueMs).toISOString(), id],
     ]);
-  await put(sending ?? '', 'sending', 1, minute);
+  await put(sending ?? '', 'sending', 1, -minute);
+  await runSql(target, 'update messages set lease_until = ? where id = ?', [
+    ...[new Date(target.clock.now() + minute).toISOString(), sending ?? ''],
+  ]);
   await put(first ?? '', 'retrying', 1, 30_000);
   await put(fifth ?? '', 'retrying', 5, 4 * hour);
   target.clock.step(-6 * hour);

@@ -1,7 +1,7 @@
-// Deliveries that an older version made: each held its whole body.
+// Deliveries that older versions made: the end of a lease stood where the due time is, and before that each held its whole body.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rowsOf } from '../harness/database.js';
+import { rowsOf, runSql } from '../harness/database.js';
 import { startReceiver } from '../harness/receiver.js';
 import { aKey, anEvent, attempted, aWebhook, called, startOpen } from './setup.js';
 
@@ -18,10 +18,10 @@ test('deliveries of an older version are sent with the bytes that they held, and
   await attempted(key, webhook, 1);
   await target.appliance.features.worker.stop();
 
-  assert.equal(await migrator.down(), '0039_deliveries_without_bodies');
+  for (const step of ['0040_leases', '0039_deliveries_without_bodies']) assert.equal(await migrator.down(), step);
   const [older] = await rowsOf(target, 'deliveries', target.project.id);
   assert.equal(older?.body, first?.body.toString());
-  assert.deepEqual(await migrator.up(), ['0039_deliveries_without_bodies']);
+  assert.deepEqual(await migrator.up(), ['0039_deliveries_without_bodies', '0040_leases']);
   const rows = await rowsOf(target, 'deliveries', target.project.id);
   const of = ({ id, event_id }: Record<string, unknown>) => [id, event_id];
   assert.ok(rows.length === 1 && rows.every((row) => !('body' in row)));
@@ -36,4 +36,33 @@ test('deliveries of an older version are sent with the bytes that they held, and
   target.appliance.features.worker.start();
   const [, second] = await called(receiver, 2);
   assert.equal(second?.body.toString(), first?.body.toString());
+});
+
+test('what an older version was posting is under way until its lease is over, and one step back as well', async () => {
+  const key = await aKey(target);
+  const receiver = await startReceiver();
+  const webhook = await aWebhook(key, receiver.origin);
+  const eventId = await anEvent(target);
+  await attempted(key, webhook, 1);
+  await target.appliance.features.worker.stop();
+  const [due, lease] = [0, 60_000].map((after) => new Date(target.clock.now() + after).toISOString());
+  await runSql(target, "update deliveries set state = 'delivering', due_at = ?, lease_until = ? where event_id = ?", [
+    ...[due ?? '', lease ?? '', eventId],
+  ]);
+  const stored = async () => {
+    const rows = await rowsOf(target, 'deliveries', target.project.id);
+    const row = rows.find(({ event_id }) => event_id === eventId);
+    return [row?.state, row?.due_at, row?.lease_until];
+  };
+  assert.equal(await migrator.down(), '0040_leases');
+  assert.deepEqual(await stored(), ['delivering', lease, undefined]);
+  assert.deepEqual(await migrator.up(), ['0040_leases']);
+  assert.deepEqual(await stored(), ['delivering', lease, lease]);
+
+  target.appliance.features.worker.start();
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  assert.equal(receiver.calls.length, 1);
+  target.clock.advance(60_000);
+  target.appliance.features.worker.nudge();
+  await called(receiver, 2);
 });

@@ -44,6 +44,7 @@ test('neither claiming nor fanning out reads what is not due', async () => {
     ),
     projects: createEventStore(sql).waitingProjects(),
     events: createEventStore(sql).numberSome('main', { last: 0, now, limit: 100 }),
+    settled: store.settleDelivered([{ id: 'd1', fence: 0 }], now),
     attempts: store.attempts(webhook, { limit: 20, offset: 0 }),
   };
   for (const [name, query] of Object.entries(queries)) {

@@ -21,10 +21,10 @@ const end = async (server: Server) => {
 /** Every delivery of a webhook has been made, in so many attempts, and nobody holds one any more. */
 const settled = (webhook: string, count: number) =>
   eventually(async () => {
-    const states = await place.sql(`select state, owner, due_at, count(*) as times from deliveries
-      where webhook_id = '${webhook}' group by state, owner, due_at`);
+    const states = await place.sql(`select state, owner, due_at, lease_until, count(*) as times from deliveries
+      where webhook_id = '${webhook}' group by state, owner, due_at, lease_until`);
     const seen = states.map(({ times, ...rest }) => ({ ...rest, times: Number(times) }));
-    assert.deepEqual(seen, [{ state: 'delivered', owner: null, due_at: null, times: count }]);
+    assert.deepEqual(seen, [{ state: 'delivered', owner: null, due_at: null, lease_until: null, times: count }]);
     const attempts = await place.sql(`select ok, attempt from delivery_attempts where webhook_id = '${webhook}'`);
     assert.equal(attempts.length, count);
     assert.ok(attempts.every(({ ok, attempt }) => Number(ok) === 1 && Number(attempt) === 1));
@@ -73,9 +73,11 @@ test('what a killed server was posting the other delivers when the lease is over
   const second = await served.serve();
   for (const id of ids.slice(10)) await served.happen(second, id);
   await called(receiver, 2 * places);
-  const leases = await place.sql("select due_at, owner from deliveries where state = 'delivering' order by due_at");
+  const leases = await place.sql(
+    "select lease_until, owner from deliveries where state = 'delivering' order by lease_until",
+  );
   assert.deepEqual([leases.length, new Set(leases.map(({ owner }) => owner)).size], [2 * places, 2]);
-  const leaseEnd = Date.parse(String(leases[places - 1]?.due_at));
+  const leaseEnd = Date.parse(String(leases[places - 1]?.lease_until));
   const killed = Date.now();
   first.signal('SIGKILL');
   await first.ended;

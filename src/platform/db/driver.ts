@@ -6,6 +6,8 @@ import type { Row } from './table.js';
 /** One connection, one statement at a time. */
 export interface Connection {
   all(query: Query): Promise<Row[]>;
+  /** Runs statements one after the other, none of which needs what another returns; Postgres gets them in one round trip. */
+  together(queries: readonly Query[]): Promise<Row[][]>;
   /** Runs a statement and returns how many rows it changed. */
   run(query: Query): Promise<number>;
 }
@@ -14,6 +16,8 @@ export interface Connection {
 export interface Insert {
   readonly table: string;
   readonly columns: readonly string[];
+  /** Columns of whole numbers; the others are text. */
+  readonly numbers?: ReadonlySet<string> | undefined;
   readonly rows: readonly (readonly Value[])[];
 }
 
@@ -58,17 +62,17 @@ export interface Driver {
 
 /** Joins the inserts of several units, one entry a table, in the order of the names: so the texts of statements stay the same. */
 function mergeInserts(inserts: readonly Insert[]): Insert[] {
-  const byTable = new Map<string, { table: string; columns: readonly string[]; rows: (readonly Value[])[] }>();
-  for (const { table, columns, rows } of inserts) {
-    const merged = byTable.get(table);
-    if (merged === undefined) byTable.set(table, { table, columns, rows: [...rows] });
-    else merged.rows.push(...rows);
+  const byTable = new Map<string, Insert & { rows: (readonly Value[])[] }>();
+  for (const insert of inserts) {
+    const merged = byTable.get(insert.table);
+    if (merged === undefined) byTable.set(insert.table, { ...insert, rows: [...insert.rows] });
+    else merged.rows.push(...insert.rows);
   }
   return [...byTable.values()].sort((a, b) => (a.table < b.table ? -1 : 1));
 }
 
 /**
- * Inserts of any number of rows, whose texts stay the same and prepared. All columns are text. SQLite takes a statement for each table, with
+ * Inserts of any number of rows, whose texts stay the same and prepared. SQLite takes a statement for each table, with
  * all rows as one value; Postgres takes one statement for all tables, as each is a round trip, with a value for each column.
  */
 export function bulkInserts(dialect: DialectName, inserts: readonly Insert[]): Query[] {
@@ -84,7 +88,10 @@ export function bulkInserts(dialect: DialectName, inserts: readonly Insert[]): Q
     });
   const values: Bound[] = [];
   const texts = merged.map((insert) => {
-    const columns = insert.columns.map((name) => ({ name, type: 'text' as const }));
+    const columns = insert.columns.map((name) => {
+      const type = insert.numbers?.has(name) ? 'bigint' : 'text';
+      return { name, type } as const;
+    });
     const before = values.length;
     values.push(...toArrays(columns, insert.rows));
     return `${insertInto(insert)} select * from ${unnested(columns, (at) => `$${before + at + 1}`)}`;

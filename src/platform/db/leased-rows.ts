@@ -2,10 +2,13 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql, Value } from './query.js';
 import type { Table } from './table.js';
 
-/** What a row of a leased table has. A due time that lies ahead is the end of a lease, or the time of the next attempt. */
+/** What a row of a leased table has. */
 interface LeasedRow {
   readonly id: string;
+  /** When the next attempt is due; null when all is done. A claim leaves it as it is: no index holds what a claim changes. */
   readonly dueAt: Instant | null;
+  /** Until when nobody else works on it; null while nobody does. */
+  readonly leaseUntil: Instant | null;
   readonly owner: string | null;
   readonly fence: number;
 }
@@ -30,7 +33,7 @@ export function createLeaseClaim<T extends LeasedRow, S extends string>(
   const claim = sql.prepare<Readonly<Record<string, Value>>>((k, p) =>
     k.raw(
       `with due as materialized (
-        select id from ${table.name} where ${isInScope} and due_at <= :now order by due_at limit :limit ${skipLocked(sql)})
+        select id from ${table.name} where ${isInScope} and due_at <= :now and ${isFree(':now')} order by due_at limit :limit ${skipLocked(sql)})
       update ${table.name} set ${claimed}, ${leased} where id in (select id from due) returning :row`,
       {
         ...Object.fromEntries([...scope, 'now', 'until', 'owner', 'limit'].map((name) => [name, p[name]])),
@@ -43,7 +46,13 @@ export function createLeaseClaim<T extends LeasedRow, S extends string>(
 }
 
 /** What a claim sets, by the names `owner` and `until`. */
-export const leased = 'fence = fence + 1, owner = :owner, due_at = :until';
+export const leased = 'fence = fence + 1, owner = :owner, lease_until = :until';
+
+/** SQL that tells whether nobody works on a row, or its lease is over; `now` is the place of the time. */
+export const isFree = (now: string): string => `(lease_until is null or lease_until <= ${now})`;
+
+/** What a row has that nobody works on. */
+export const free = { owner: null, lease_until: null } as const;
 
 /** Leaves out the rows that another claim is about to take. */
 export const skipLocked = ({ dialect }: Sql): string => (dialect === 'postgres' ? 'for update skip locked' : '');
@@ -55,6 +64,6 @@ export function createLeaseEnd<T extends LeasedRow>(sql: Sql, table: Table<T>) {
       sql
         .knex(table.name)
         .where({ id, fence })
-        .update({ ...table.encodeSome(change), owner: null }),
+        .update({ ...table.encodeSome(change), ...free }),
     );
 }

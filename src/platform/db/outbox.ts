@@ -36,7 +36,7 @@ export interface Recorded<E extends EventName> {
 }
 
 /** Columns of a table that units of work append rows to. */
-export type AppendedTable = Pick<Insert, 'table' | 'columns'>;
+export type AppendedTable = Omit<Insert, 'rows'>;
 
 /** Appends a row, which is written right before the commit: the rows of a whole group of units in one statement. */
 export type Append = (table: AppendedTable, row: readonly Value[]) => void;
@@ -112,7 +112,7 @@ export function createOutbox(): Outbox {
         inserts: () => {
           for (const add of announced.values()) add();
           announced.clear();
-          return Array.from(rows, ([{ table, columns }, values]) => ({ table, columns, rows: values }));
+          return Array.from(rows, ([table, values]) => ({ ...table, rows: values }));
         },
       };
     },

@@ -59,6 +59,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
       if (reading?.waiter.isGone) throw gone();
       return rowsOf(given, client);
     },
+    together: async (given) => {
+      const sent = given.map((one) => rowsOf(one, client));
+      await Promise.allSettled(sent);
+      return Promise.all(sent);
+    },
     run: async (given) => (await query(given, client)).rowCount ?? 0,
   });
   /** A transaction. What it writes last travels together with its COMMIT, which rolls back where any of that failed. */

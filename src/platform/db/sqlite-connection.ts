@@ -98,6 +98,12 @@ export class SqliteConnection implements Connection {
     );
   }
 
+  async together(queries: readonly Query[]): Promise<Row[][]> {
+    const results: Row[][] = [];
+    for (const query of queries) results.push(await this.all(query));
+    return results;
+  }
+
   run(query: Query): Promise<number> {
     return this.#limited((done, fail) =>
       this.#call(query, fail, (statement) =>

@@ -26,6 +26,8 @@ export interface Unit extends Reader {
   readonly now: Instant;
   /** Changes rows and returns how many. */
   run(query: Query): Promise<number>;
+  /** Runs statements one after the other, none of which needs what another returns; Postgres gets them in one round trip. Returns the rows of each. */
+  together(queries: readonly Query[]): Promise<Row[][]>;
   /** Leaves an audit row and, where the event is announced, an event, in the same commit. */
   record<E extends EventName>(event: E, recorded: Recorded<E>): void;
   /** Leaves an event of the feed in the same commit; of several of one name about one thing only the last. */
@@ -270,6 +272,7 @@ async function runUnit<T>(
       if (count > 0) wrote = true;
       return count;
     },
+    together: (queries) => watched.together(queries),
     record: (event, recorded) => {
       entries.record(event, recorded);
       if (events[event].announced && !then.includes(announced)) then.push(announced);
@@ -336,6 +339,7 @@ function watchIdle(connection: Connection): { watched: Connection; idle: Promise
     watched: {
       all: (query) => through(() => connection.all(query)),
       run: (query) => through(() => connection.run(query)),
+      together: (queries) => through(() => connection.together(queries)),
     },
     idle,
     done: () => {

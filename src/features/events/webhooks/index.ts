@@ -53,15 +53,27 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
   /** Whether somebody reads events as they happen, here. */
   let isFollowed = () => false;
   const deliveries = createDeliveries(runtime, deps);
-  const worker = createWorker({
+  /** Whether there may be events without a number; that places of deliveries become free says nothing of them. */
+  let mayHaveEvents = true;
+  const loop = createWorker({
     round: async (again) => {
-      const more = await fanOut.run();
+      const isAsked = mayHaveEvents;
+      mayHaveEvents = false;
+      if (isAsked && (await fanOut.run())) mayHaveEvents = true;
       await deliveries.begin(again);
-      return more;
+      return mayHaveEvents;
     },
     idle: deliveries.idle,
     onTrouble: (error) => log.error('webhooks.failed', { error }),
   });
+  const worker: Worker = {
+    start: loop.start,
+    nudge: (afterMs) => {
+      mayHaveEvents = true;
+      loop.nudge(afterMs);
+    },
+    stop: loop.stop,
+  };
   db.onAnnounced(() => worker.nudge(fanOut.hasSubscribers() || isFollowed() ? undefined : unsubscribedMs));
   const oldestEvent = async () => (await db.one(stores.events.oldestWaiting()))?.oldest?.toString() ?? null;
   const readBacklog = () => history.backlog(oldestEvent);

@@ -109,6 +109,6 @@ export function toDelivery(delivery: Delivery): WireDelivery {
     state,
     test,
     ...none,
-    nextAttemptAt: dueAt,
+    nextAttemptAt: state === 'delivering' ? null : dueAt,
   });
 }

@@ -1,7 +1,7 @@
 import { courierLimits, messageDelays } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
-import { createLeaseClaim, createLeaseEnd } from '#src/platform/db/leased-rows.js';
+import { createLeaseClaim, createLeaseEnd, free, isFree } from '#src/platform/db/leased-rows.js';
 import type { AppendedTable } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
@@ -26,6 +26,7 @@ export const messageTable = table('messages', {
   state: text,
   attempt: integer,
   dueAt: nullable(instant),
+  leaseUntil: nullable(instant),
   expire: nullable(instant),
   owner: nullable(text),
   fence: integer,
@@ -83,7 +84,7 @@ export function createMessageStore(sql: Sql) {
   /** Has a row for each channel that is known not to accept messages. */
   const outages = 'message_outages';
   const settle = createLeaseEnd(sql, messageTable);
-  const ended = { due_at: null, owner: null, sealed: '' };
+  const ended = { ...free, due_at: null, sealed: '' };
   return {
     /** Leaves a message in the commit of a unit; it is due at once unless it is kept. */
     append: ({ append, now }: Unit, message: NewMessage): void => {
@@ -106,14 +107,17 @@ export function createMessageStore(sql: Sql) {
     },
     /** The channels for which something is due. */
     waiting: sql.prepare<{ now: Instant }>((k, p) =>
-      k.raw('select distinct channel from messages where due_at <= ?', [p.now]),
+      k.raw(`select distinct channel from messages where due_at <= :now and ${isFree(':now')}`, {
+        now: p.now,
+      } as never),
     ),
-    /** Gives up what would come too late, also what another process is sending. */
+    /** Gives up what would come too late, also what another process was sending when its lease ended. */
     expire: (channel: Channel, now: Instant): Query =>
       sql.compile(
         knex(name)
           .where({ channel })
           .andWhere('due_at', '<=', now)
+          .andWhere(knex.raw(isFree('?'), [now]))
           .andWhere('expire', '<=', now)
           .update({ ...ended, state: 'expired', fence: knex.raw('fence + 1') }),
       ),
@@ -149,21 +153,21 @@ export function createMessageStore(sql: Sql) {
         [],
       ),
     /**
-     * Makes due now what is due later than it can have been put off: it was before the clock was set back. A message waits for its first
-     * attempt, for the end of a lease or for the next attempt.
+     * Makes due now what is due later than it can have been put off, or leased for longer than leases are: it was before the clock was set
+     * back. A message waits for its first attempt, for the end of a lease or for the next attempt.
      */
     bringForward: (now: Instant): Query => {
       const latest = (ms: number) => instantOf(latestPast(millisecondsOf(now)) + ms);
       const late = knex(name).where((either) => {
         either
-          .where({ state: 'pending' })
-          .orWhere((row) => row.where({ state: 'sending' }).andWhere('due_at', '>', latest(courierLimits.leaseMs)));
+          .where((row) => row.where({ state: 'pending' }).andWhere('due_at', '>', latest(0)))
+          .orWhere('lease_until', '>', latest(courierLimits.leaseMs));
         messageDelays.forEach((seconds, at) => {
           const due = latest(maxJittered(seconds * 1000));
           either.orWhere((row) => row.where({ state: 'retrying', attempt: at + 1 }).andWhere('due_at', '>', due));
         });
       });
-      return sql.compile(late.andWhere('due_at', '>', latest(0)).update({ due_at: now }));
+      return sql.compile(late.whereNotNull('due_at').update({ ...free, due_at: now }));
     },
     removeOfUser: (projectId: string, userId: string): Query =>
       sql.compile(knex(name).where({ project_id: projectId, user_id: userId }).delete()),

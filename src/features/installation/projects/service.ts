@@ -1,6 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { type Project, projectSettings } from '#src/contract/project.js';
 import { customId } from '#src/contract/shapes.js';
+import { createLoader } from '#src/platform/db/batch.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Database, Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -57,24 +58,34 @@ export interface Projects extends Platforms, Origins {
   hasOtherMasterKey(reader: Reader): Promise<boolean>;
 }
 
-type Deps = Pick<Runtime, 'db' | 'clock' | 'random' | 'sealing' | 'config'>;
+type Deps = Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>;
 
 /** Creates the service of projects. */
 export function createProjects(runtime: Deps, store: ProjectStore): Projects {
-  const { db, clock, random, sealing } = runtime;
+  const { db, sql, clock, random, sealing } = runtime;
   const cache = new Lru<{ readonly project: Project; readonly until: number }>(cacheBounds);
   const emptyingSteps: EmptyingStep[] = [];
   const removalSteps: RemovalStep[] = [];
 
-  const get: Projects['get'] = async (reader, id) => {
+  const find = async (reader: Reader, id: string): Promise<Project | undefined> => {
     const row = await reader.one(store.find({ id }));
-    if (row === undefined) throw new Failure('project_not_found');
+    if (row === undefined) return undefined;
     const { settings, ...rest } = projects.decode(row);
     const hostnames = (await reader.all(store.platforms({ projectId: id }))).map(
       (platform) => platforms.decode(platform).hostname,
     );
     return { ...rest, settings: projectSettings.parse(settings), hostnames };
   };
+  const orFail = (project: Project | undefined): Project => {
+    if (project === undefined) throw new Failure('project_not_found');
+    return project;
+  };
+  const get: Projects['get'] = async (reader, id) => orFail(await find(reader, id));
+  /** When a copy is over, whoever asks at that moment is answered by one lookup. */
+  const lookup = createLoader<Project>(sql.dialect, async (ids) => {
+    const found = await Promise.all(ids.map((id) => find(db, id)));
+    return new Map(found.flatMap((project) => (project === undefined ? [] : [[project.id, project]])));
+  });
 
   return {
     ...createPlatforms(runtime, store, (projectId) => cache.delete(projectId)),
@@ -86,7 +97,7 @@ export function createProjects(runtime: Deps, store: ProjectStore): Projects {
       cache.delete(id);
       // Whatever a stranger sends here would reach the database; Postgres refuses a NUL character, for one.
       if (!customId.safeParse(id).success) throw new Failure('project_not_found');
-      const project = await get(db, id);
+      const project = orFail(await lookup(id));
       const bytes = 8192 + 100 * project.hostnames.length;
       cache.set(id, { project, until: clock.monotonic() + cacheMs }, bytes);
       return project;

@@ -1,29 +1,23 @@
 import type { Instant } from '#src/contract/shapes.js';
-import { toArrays, unnested } from '#src/platform/db/arrays.js';
+import type { AppendedTable } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import type { Page } from '#src/platform/list-query/index.js';
 import { type Attempt, deliveries, deliveryAttempts, type WebhookAddress } from './tables.js';
 
-const columns = Object.values(deliveryAttempts.columns);
-const numbers: ReadonlySet<string> = new Set(['attempt', 'status_code', 'ok', 'duration_ms']);
-const typed = columns.map((name) => ({ name, type: numbers.has(name) ? 'bigint' : 'text' }) as const);
+const appendedAttempts: AppendedTable = {
+  table: deliveryAttempts.name,
+  columns: Object.values(deliveryAttempts.columns),
+  numbers: new Set(['attempt', 'status_code', 'ok', 'duration_ms']),
+};
 
 /** SQL over the attempts of deliveries. */
 export function createAttemptStore(sql: Sql) {
   const { knex } = sql;
-  const given =
-    sql.dialect === 'sqlite'
-      ? `select ${columns.map((_, at) => `value ->> ${at}`).join(', ')} from json_each(?)`
-      : `select ${columns.join(', ')} from ${unnested(typed, () => '?')}`;
   return {
-    /** Writes attempts in one statement, whose text is the same for any number of them. */
-    insertAttempts: (attempts: readonly Attempt[]): Query => {
-      const rows = attempts.map((attempt) => Object.values(deliveryAttempts.encode(attempt)));
-      return sql.text(
-        `insert into ${deliveryAttempts.name} (${columns.join(', ')}) ${given}`,
-        sql.dialect === 'sqlite' ? [JSON.stringify(rows)] : toArrays(typed, rows),
-      );
-    },
+    /** Leaves an attempt in the commit of a unit. */
+    appendAttempt: ({ append }: Pick<Unit, 'append'>, attempt: Attempt): void =>
+      append(appendedAttempts, Object.values(deliveryAttempts.encode(attempt))),
     /** Attempts, newest first, with where their deliveries stand. */
     attempts: ({ projectId, id }: WebhookAddress, { limit, offset }: Page): Query =>
       sql.compile(

@@ -1,5 +1,5 @@
 import { webhookLimits } from '#src/contract/limits.js';
-import { type Lease, leased, skipLocked } from '#src/platform/db/leased-rows.js';
+import { isFree, type Lease, leased, skipLocked } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { deliveries, type WebhookAddress } from './tables.js';
 
@@ -19,7 +19,7 @@ const names = ['shares', 'largest', 'longBytes', 'owner', 'now', 'until'] as con
 export function createDeliveryClaim(sql: Sql) {
   const isPostgres = sql.dialect === 'postgres';
   const due = `from deliveries where deliveries.project_id = shares.project_id and deliveries.webhook_id = shares.webhook_id
-    and due_at <= :now order by due_at limit`;
+    and due_at <= :now and ${isFree(':now')} order by due_at limit`;
   const bytes = `case when bytes > ${webhookLimits.longBytes} then bytes else 0 end as bytes`;
   // Only Postgres takes a limit of each share; SQLite takes the largest of them, and leaves what is too much.
   const oldest = isPostgres
@@ -28,6 +28,8 @@ export function createDeliveryClaim(sql: Sql) {
     : `select * from (select taken.id, taken.due_at, ${bytes}, shares.place, shares.long_bytes, shares.most,
           row_number() over (partition by shares.place order by taken.due_at) as number
         from shares cross join deliveries as taken on taken.id in (select id ${due} :largest)) where number <= most`;
+  // Planned as a join, it reads all of a small table.
+  const isTaken = isPostgres ? 'id = any(array(select id from taken))' : 'id in (select id from taken)';
   const given = isPostgres ? 'json_array_elements(cast(:shares as json))' : 'json_each(:shares)';
   const before = (of = '') => `sum(bytes) over (${of} order by due_at, id) - bytes as before`;
   const claim = sql.prepare<Readonly<Record<(typeof names)[number], Value>>>((k, p) =>
@@ -38,7 +40,7 @@ export function createDeliveryClaim(sql: Sql) {
       oldest as materialized (${oldest}),
       own as (select * from (select oldest.*, ${before('partition by place')} from oldest) as one where bytes = 0 or before < long_bytes),
       taken as (select id from (select id, bytes, ${before()} from own) as one where bytes = 0 or before < :longBytes)
-      update deliveries set state = 'delivering', updated_at = :now, ${leased} where id in (select id from taken)
+      update deliveries set state = 'delivering', updated_at = :now, ${leased} where ${isTaken}
         returning :row, (select data from events where events.id = deliveries.event_id) as data`,
       { ...Object.fromEntries(names.map((name) => [name, p[name]])), row: deliveries.select(sql) } as never,
     ),

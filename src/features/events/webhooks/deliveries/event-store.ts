@@ -48,8 +48,8 @@ export function createEventStore(sql: Sql) {
     advanceSequence: (projectId: string, last: number): Query =>
       sql.text('update event_sequences set last = ? where project_id = ?', [last, projectId]),
     /** Tells other processes at the commit, where the database can. */
-    notify: (projectId: string): Query | undefined =>
-      sql.dialect === 'sqlite' ? undefined : sql.text('select pg_notify(?, ?)', [numberedChannel, projectId]),
+    notify: (projectId: string): readonly Query[] =>
+      sql.dialect === 'sqlite' ? [] : [sql.text('select pg_notify(?, ?)', [numberedChannel, projectId])],
     /** The enabled webhooks of a project; they cannot be removed until the end of the unit. */
     subscribers: (projectId: string): Query =>
       sql.text(`select id, events from webhooks where project_id = ? and enabled = 1 ${keyShare}`, [projectId]),

@@ -1,5 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 import { everyEvent, subscribableEvents } from '#src/contract/events.js';
+import type { Query } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { DeliveryDraft, EventStore } from './event-store.js';
@@ -33,21 +34,22 @@ export function createFanOut(
   let isSubscribed = true;
 
   /** Readers of the feed are told after the commit: those of this process, and those of others where the database passes it on. */
-  const advance = async (unit: Unit, projectId: string, last: number): Promise<void> => {
-    await unit.run(store.advanceSequence(projectId, last));
-    const notify = store.notify(projectId);
-    if (notify !== undefined) await unit.all(notify);
+  const advance = async (unit: Unit, projectId: string, last: number, made: readonly Query[]): Promise<void> => {
+    await unit.together([...made, store.advanceSequence(projectId, last), ...store.notify(projectId)]);
     unit.afterCommit(() => onNumbered(projectId));
   };
 
   const fanOutSome = (projectId: string): Promise<boolean> =>
     db.work({ projectId, actor: { kind: 'service', id: 'webhooks' }, requestId: '' }, async (unit) => {
-      const sequence = await unit.one(store.lockSequence(projectId));
+      const [[sequence] = [], subscribing = []] = await unit.together([
+        store.lockSequence(projectId),
+        store.subscribers(projectId),
+      ]);
       if (sequence === undefined) {
         for (const query of store.remove(projectId)) await unit.run(query);
         return false;
       }
-      const subscribers = (await unit.all(store.subscribers(projectId))).map(({ id, events }) => ({
+      const subscribers = subscribing.map(({ id, events }) => ({
         id: String(id),
         events: JSON.parse(String(events)) as string[],
       }));
@@ -55,18 +57,18 @@ export function createFanOut(
       if (subscribers.length > 0) isSubscribed = true;
       else {
         const count = await unit.run(store.number(projectId, { last, now: unit.now, limit: maxRows.unsubscribed }));
-        if (count > 0) await advance(unit, projectId, last + count);
+        if (count > 0) await advance(unit, projectId, last + count, []);
         return count === maxRows.unsubscribed;
       }
       const limit = Math.min(maxRows.events, Math.ceil(maxRows.deliveries / subscribers.length));
       const rows = await unit.all(store.numberSome(projectId, { last, now: unit.now, limit }));
       if (rows.length === 0) return false;
-      await advance(unit, projectId, last + rows.length);
       const events = rows
         .map(({ id, type, sequence: number }) => ({ id: String(id), type: String(type), sequence: Number(number) }))
         .sort((a, b) => a.sequence - b.sequence);
       const made = drafts(events, subscribers);
-      if (made.length > 0) await unit.run(store.insertDeliveries(projectId, made, unit.now));
+      const inserted = made.length > 0 ? [store.insertDeliveries(projectId, made, unit.now)] : [];
+      await advance(unit, projectId, last + rows.length, inserted);
       return true;
     });
 

@@ -121,9 +121,9 @@ export function createHistory(
         // The receiver had seconds to answer in, and somebody else to remove the webhook in.
         if ((await unit.one(store.lockWebhook(webhook))) === undefined) throw new Failure('webhook_not_found');
         const deliveryId = random.id();
-        const free = { dueAt: null, owner: null, fence: 0, replayed: false, test: true };
+        const ended = { dueAt: null, leaseUntil: null, owner: null, fence: 0, replayed: false, test: true };
         await unit.run(
-          store.insert({ ...of, ...free, id: deliveryId, sequence: 0, bytes: 0, createdAt, updatedAt: unit.now }),
+          store.insert({ ...of, ...ended, id: deliveryId, sequence: 0, bytes: 0, createdAt, updatedAt: unit.now }),
         );
         const attempt: Attempt = {
           ...of,
@@ -137,7 +137,7 @@ export function createHistory(
           response,
           createdAt: unit.now,
         };
-        await unit.run(store.insertAttempts([attempt]));
+        store.appendAttempt(unit, attempt);
         return { ...attempt, test: true };
       });
     },

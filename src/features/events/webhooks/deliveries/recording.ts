@@ -88,24 +88,20 @@ export function createRecording(
   const recordSuccess = createBatcher<Attempted, true>(
     async (attempted) => {
       await db.work(by(null), async (unit) => {
-        const settled = await unit.all(
-          store.settleDelivered(
-            attempted.map(({ delivery }) => delivery),
-            unit.now,
-          ),
-        );
-        const ids = new Set(settled.map(({ id }) => id));
-        const recorded = attempted.filter(({ delivery }) => ids.has(delivery.id));
-        if (recorded.length === 0) return;
-        const recovered = await unit.all(webhookStore.markWorking(recorded.map(({ delivery }) => delivery)));
+        const made = attempted.map(({ delivery }) => delivery);
+        // The webhooks before the deliveries, as whoever changes both does.
+        const [recovered = [], settled = []] = await unit.together([
+          webhookStore.markWorking(made),
+          store.settleDelivered(made, unit.now),
+        ]);
         unit.afterCommit(() => {
           for (const { project_id: projectId, id } of recovered)
             states.working({ projectId: String(projectId), webhookId: String(id) });
         });
-        const attempts = recorded.map(({ delivery, outcome }) =>
-          attemptOf(delivery, outcome, 'delivered', null, unit.now),
-        );
-        await unit.run(store.insertAttempts(attempts));
+        const ids = new Set(settled.map(({ id }) => id));
+        for (const { delivery, outcome } of attempted)
+          if (ids.has(delivery.id))
+            store.appendAttempt(unit, attemptOf(delivery, outcome, 'delivered', null, unit.now));
       });
       return attempted.map(() => true);
     },
@@ -146,7 +142,7 @@ export function createRecording(
       const { state, dueAt } = nextState(attempt, outcome);
       if ((await unit.run(store.settle(delivery, { state, attempt, dueAt, updatedAt: unit.now }))) === 0) return;
       await recordFailure(unit, delivery, outcome);
-      await unit.run(store.insertAttempts([attemptOf(delivery, outcome, state, dueAt, unit.now)]));
+      store.appendAttempt(unit, attemptOf(delivery, outcome, state, dueAt, unit.now));
     });
 
   return async (delivery: Delivery, outcome: Outcome): Promise<void> => {

@@ -1,4 +1,5 @@
 import type { Instant } from '#src/contract/shapes.js';
+import { free } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { deliveries, type WebhookAddress } from './tables.js';
 
@@ -27,7 +28,7 @@ export function createReplayStore(sql: Sql) {
     state: 'pending',
     attempt: 0,
     due_at: now,
-    owner: null,
+    ...free,
     replayed: 1,
     updated_at: now,
     fence: knex.raw('fence + 1'),

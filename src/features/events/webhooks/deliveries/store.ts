@@ -1,6 +1,7 @@
 import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
-import { createLeaseEnd } from '#src/platform/db/leased-rows.js';
+import { toArrays, unnested } from '#src/platform/db/arrays.js';
+import { createLeaseEnd, free, isFree } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { webhooks } from '../store.js';
 import { createAttemptStore } from './attempt-store.js';
@@ -8,9 +9,16 @@ import { createDeliveryClaim } from './claim-store.js';
 import { createReplayStore } from './replay-store.js';
 import { type Delivery, deliveries, deliveryAttempts, type WebhookAddress } from './tables.js';
 
+/** What tells one claim of a delivery from those after it. */
+const claimColumns = [
+  { name: 'id', type: 'text' },
+  { name: 'fence', type: 'bigint' },
+] as const;
+
 /** SQL over deliveries and their attempts. */
 export function createDeliveryStore(sql: Sql) {
   const { knex } = sql;
+  const isWaiting = `due_at is not null and ${isFree(':now')}`;
   const of = ({ projectId, id }: WebhookAddress) =>
     knex(deliveries.name).where({ project_id: projectId, webhook_id: id });
   return {
@@ -24,35 +32,41 @@ export function createDeliveryStore(sql: Sql) {
 
     /**
      * The webhooks for which something is due. Goes from one webhook that something waits for to the next by the index, so that a long
-     * queue of one costs no more than a short one. What it finds of each webhook is due first.
+     * queue of one costs no more than a short one. What it finds of each webhook is due first of what nobody works on.
      */
     waitingWebhooks: sql.prepare<{ now: Instant }>((k, p) =>
       k.raw(
         `with recursive waiting (project_id, webhook_id, due_at) as (
           select project_id, webhook_id, due_at from deliveries where id = (
-            select id from deliveries where due_at is not null order by project_id, webhook_id, due_at limit 1)
+            select id from deliveries where ${isWaiting} order by project_id, webhook_id, due_at limit 1)
           union all
           select d.project_id, d.webhook_id, d.due_at from waiting w join deliveries d on d.id = coalesce(
-            (select id from deliveries n where due_at is not null and n.project_id = w.project_id
+            (select id from deliveries n where ${isWaiting} and n.project_id = w.project_id
               and n.webhook_id > w.webhook_id order by n.webhook_id, n.due_at limit 1),
-            (select id from deliveries n where due_at is not null and n.project_id > w.project_id
+            (select id from deliveries n where ${isWaiting} and n.project_id > w.project_id
               order by n.project_id, n.webhook_id, n.due_at limit 1))
         )
-        select ? from waiting w join webhooks on webhooks.project_id = w.project_id and webhooks.id = w.webhook_id
-        where w.due_at <= ?`,
-        [webhooks.select(sql), p.now],
+        select :row from waiting w join webhooks on webhooks.project_id = w.project_id and webhooks.id = w.webhook_id
+        where w.due_at <= :now`,
+        { row: webhooks.select(sql), now: p.now } as never,
       ),
     ),
     claim: createDeliveryClaim(sql),
     settle: createLeaseEnd(sql, deliveries),
     /** Ends leases with a success, except where another process has claimed the delivery since; returns the ids of the others. */
     settleDelivered: (some: readonly Pick<Delivery, 'id' | 'fence'>[], now: Instant): Query => {
-      const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(cast(? as json))';
+      const rows = some.map(({ id, fence }) => [id, fence]);
+      const set = `update deliveries set state = 'delivered', attempt = attempt + 1, due_at = null, owner = null, lease_until = null, updated_at = ?`;
+      const isGiven = 'deliveries.id = given.id and deliveries.fence = given.fence returning deliveries.id';
+      if (sql.dialect === 'sqlite') {
+        const given = '(select value ->> 0 as id, value ->> 1 as fence from json_each(?)) as given';
+        return sql.text(`${set} from ${given} where ${isGiven}`, [now, JSON.stringify(rows)]);
+      }
+      const [ids = null, fences = null] = toArrays(claimColumns, rows);
+      // The ids once more: planned as a join alone, it reads all of a small table.
       return sql.text(
-        `update deliveries set state = 'delivered', attempt = attempt + 1, due_at = null, owner = null, updated_at = ?
-          from ${given} as given
-          where deliveries.id = given.value ->> 0 and deliveries.fence = cast(given.value ->> 1 as bigint) returning deliveries.id`,
-        [now, JSON.stringify(some.map(({ id, fence }) => [id, fence]))],
+        `${set} from ${unnested(claimColumns, () => '?')} where deliveries.id = any(cast(? as text[])) and ${isGiven}`,
+        [now, ids, fences, ids],
       );
     },
     ...createAttemptStore(sql),
@@ -62,8 +76,8 @@ export function createDeliveryStore(sql: Sql) {
       sql.compile(
         of(webhook)
           .whereNotNull('due_at')
-          .andWhere((or) => or.whereNot('state', 'delivering').orWhere('due_at', '<=', now))
-          .update({ state: 'discarded', due_at: null, owner: null, updated_at: now }),
+          .andWhere(knex.raw(isFree('?'), [now]))
+          .update({ ...free, state: 'discarded', due_at: null, updated_at: now }),
       ),
 
     /** A delivery by its id or by that of one of its attempts. */
@@ -83,19 +97,23 @@ export function createDeliveryStore(sql: Sql) {
     backlog: (now: Instant): Query =>
       sql.text(
         `select count(*) as waiting, min(created_at) as oldest, (
-          select min(due_at) from deliveries join webhooks
-            on webhooks.project_id = deliveries.project_id and webhooks.id = deliveries.webhook_id
-          where due_at <= ? and webhooks.attempts = 0) as due
+          select min((
+            select due_at from deliveries where deliveries.project_id = webhooks.project_id
+              and deliveries.webhook_id = webhooks.id and due_at <= ? and ${isFree('?')} order by due_at limit 1))
+          from webhooks where attempts = 0) as due
         from deliveries where due_at is not null`,
-        [now],
+        [now, now],
       ),
-    /** Makes some of what waits due now: what was put off before the clock was set back would wait until it has caught up. */
+    /** Makes some of what waits due now: what was put off or claimed before the clock was set back would wait until it has caught up. */
     bringForward: (now: Instant, limit: number): Query => {
       const put = knex(deliveries.name)
-        .where('due_at', '>', now)
+        .whereNotNull('due_at')
+        .andWhere((either) => either.where('due_at', '>', now).orWhere('lease_until', '>', now))
         .andWhere('updated_at', '>', instantOf(latestPast(millisecondsOf(now))));
       return sql.compile(
-        knex(deliveries.name).whereIn('id', put.limit(limit).select('id')).update({ due_at: now, updated_at: now }),
+        knex(deliveries.name)
+          .whereIn('id', put.limit(limit).select('id'))
+          .update({ ...free, due_at: now, updated_at: now }),
       );
     },
     /** Removes some of what has ended and is older than a time, with its attempts. */

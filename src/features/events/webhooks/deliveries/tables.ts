@@ -15,6 +15,7 @@ export const deliveries = table<{
   readonly state: string;
   readonly attempt: number;
   readonly dueAt: Instant | null;
+  readonly leaseUntil: Instant | null;
   readonly owner: string | null;
   readonly fence: number;
   readonly replayed: boolean;
@@ -35,6 +36,7 @@ export const deliveries = table<{
   state: text,
   attempt: integer,
   dueAt: nullable(instant),
+  leaseUntil: nullable(instant),
   owner: nullable(text),
   fence: integer,
   replayed: bool,
