@@ -104,12 +104,13 @@ export const answerLimits = {
   /** A document up to this size is read together with others. */
   together: 65_536,
   documentsTogether: 128,
-  /** An answer larger than this is watched until it has left, and cut off where its reader takes longer than so many milliseconds. */
+  /** An answer larger than this is watched until it has left, and cut off where its reader takes nothing for so many milliseconds. */
   watched: 65_536,
   leaveMs: 120_000,
-  /** While others lack room, the slowest of the readers that take fewer bytes a second over so many milliseconds are cut off. */
-  giveWayMs: 2000,
-  giveWayBytesPerSecond: 131_072,
+  /** While others lack room, readers are cut off that took fewer bytes in so many milliseconds, or have taken longer in all; the slowest first. */
+  giveWayMs: 10_000,
+  giveWayBytes: 131_072,
+  giveWayAfterMs: 120_000,
   /** Such an answer is sent in parts, to see how far its reader is. */
   partBytes: 131_072,
   /** Rows of a list of the service's own things have at most so many bytes, unless the list says otherwise. */

@@ -23,9 +23,10 @@ export const feedLimits = {
   manyAtOnce: 4,
   manyOfAccount: 1,
   waitMs: 60_000,
-  /** A stream that has taken longer for a large event, and fewer bytes a second, is cut off while others wait, the slowest first. */
-  giveWayMs: 5000,
-  giveWayBytesPerSecond: 131_072,
+  /** While others wait, streams are cut off that took fewer bytes of a large event in so many milliseconds, or have taken longer in all; the slowest first. */
+  giveWayMs: 10_000,
+  giveWayBytes: 131_072,
+  giveWayAfterMs: 120_000,
 } as const;
 
 /** Sockets of clients; how many there may be are settings. */

@@ -142,8 +142,8 @@ function toBuffer(body: readonly string[], bytes: number, encoding: BufferEncodi
 }
 
 /**
- * Sends a response that waits for its reader, and holds its room until it is sent or the reader has had its time. The system takes a small
- * response at once.
+ * Sends a response that waits for its reader, and holds its room until it is sent or the reader takes nothing any more. The system takes a
+ * small response at once.
  */
 function sendInParts(response: ServerResponse, body: Buffer, room?: OpenRoom): void {
   if (response.destroyed) {
@@ -160,6 +160,7 @@ function sendInParts(response: ServerResponse, body: Buffer, room?: OpenRoom): v
     room?.close();
   });
   const goOn = (): void => {
+    timer.refresh();
     for (let at = taken; at < body.length; at = taken) {
       taken = Math.min(at + answerLimits.partBytes, body.length);
       if (response.write(body.subarray(at, taken))) continue;

@@ -33,12 +33,12 @@ export class Answers {
   readonly #many: ByteGate;
 
   constructor(clock: Clock, maxBytes: number, bounds: AnswerBounds = answerLimits) {
-    const { manyAtOnce, manyOfAccount, waitMs, giveWayMs, giveWayBytesPerSecond } = bounds;
+    const { manyAtOnce, manyOfAccount, waitMs, giveWayMs, giveWayBytes, giveWayAfterMs } = bounds;
     const { fewAtOnce } = answerLimits;
     const pace =
-      giveWayMs === undefined || giveWayBytesPerSecond === undefined
+      giveWayMs === undefined || giveWayBytes === undefined || giveWayAfterMs === undefined
         ? undefined
-        : { clock, giveWayMs, giveWayBytesPerSecond };
+        : { clock, giveWayMs, giveWayBytes, giveWayAfterMs };
     this.#maxBytes = maxBytes;
     this.#few = new ByteGate({ bytes: fewAtOnce, share: fewAtOnce / 2, waitMs, pace });
     this.#many = new ByteGate({ bytes: maxBytes * manyAtOnce, share: maxBytes * manyOfAccount, waitMs, pace });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { answerLimits } from '#src/contract/limits.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
 import { openSocket } from '../harness/socket.js';
 
@@ -134,7 +135,7 @@ test('readers who do not read hold neither memory nor others up', async () => {
       socket.write(`GET /v1${list(limit(4))} HTTP/1.1\r\n${head.join('')}\r\n`);
       sockets.push(socket);
     }
-  await sleep(6000);
+  await sleep(answerLimits.giveWayMs + 2000);
   for (let round = 0; round < 5; round++) await isAlive();
   // All the room is held: those who take nothing are cut off for others.
   for (let round = 0; round < 3; round++) {
