@@ -92,6 +92,30 @@ test('changes of what matches, in opposite orders, beside upserts and deletions'
   });
 });
 
+test('changes of the next documents that match, of which others delete some meanwhile', async () => {
+  const { documents } = await collection({ attributes });
+  const some = (at: number, limit: number) => [
+    query(at % 2 === 0 ? 'orderAsc' : 'orderDesc', at < 4 ? 'place' : '$id'),
+    query('limit', undefined, limit),
+  ];
+  const fill = (at: number) =>
+    clientOf(at).put(documents, {
+      documents: ordered(idsOf('one'), at).map(($id, place) => ({ $id, n: 0, place: (place * 7) % count })),
+    });
+  (await fill(0)).expect(200);
+  await together([200], async (_, caller) => {
+    for (let at = caller; at < 20 + caller; at++) {
+      const answer = await (caller === 0
+        ? fill(at)
+        : caller === 1
+          ? clientOf(at).request('DELETE', documents, { queries: some(at % 8, 5) })
+          : clientOf(at).patch(documents, { data: { n: increment }, queries: some(at % 8, 12) }));
+      if (answer.status !== 200) return answer;
+    }
+    return { status: 200 };
+  });
+});
+
 test('those who each take the next documents that match get others', async () => {
   const { documents } = await collection({ attributes });
   (await key.put(documents, { documents: idsOf('job').map(($id) => ({ $id, n: 0 })) })).expect(200);

@@ -69,9 +69,12 @@ export function createBulkChanges(
     for (let count = 1; ; count++) {
       const ids = await look(unit, collection, request, added);
       if (ids.length === 0 || !holds.areNeeded) return ids;
+      await unit.run({ sql: 'savepoint matched', values: [] });
       const rows = await unit.all(store.stillMatching(collection, request, ids));
       const held = new Set(rows.map((row) => String(row.id)));
       if (held.size === ids.length || count === looks) return ids.filter((id) => held.has(id));
+      // Others may be in the way of those that are found next, and wait for these.
+      await unit.run({ sql: 'rollback to savepoint matched', values: [] });
     }
   };
   /** Before documents are written in the order given: others that write the same ones wait. */
