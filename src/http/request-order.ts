@@ -6,6 +6,8 @@ import { serverLimits } from '#src/contract/limits.js';
 interface Connection {
   /** The response to the last request that came. */
   newest: ServerResponse;
+  /** The response to the last request that was handled. */
+  handled: ServerResponse;
   /** The response before it, where that was under way still. */
   previous: ServerResponse | undefined;
   /** Requests that wait for the responses to those before them. */
@@ -22,15 +24,19 @@ export function createRequestOrder(handler: RequestListener) {
   const take: RequestListener = (request, response) => {
     const connection = connections.get(request.socket);
     if (connection === undefined) {
-      connections.set(request.socket, { newest: response, previous: undefined, waiting: 0 });
+      connections.set(request.socket, { newest: response, handled: response, previous: undefined, waiting: 0 });
       handler(request, response);
       return;
     }
+    const handle = (): void => {
+      connection.handled = response;
+      handler(request, response);
+    };
     const before = connection.newest;
     connection.newest = response;
     connection.previous = before.closed ? undefined : before;
     if (before.closed) {
-      handler(request, response);
+      handle();
       return;
     }
     connection.waiting += 1;
@@ -38,11 +44,27 @@ export function createRequestOrder(handler: RequestListener) {
     before.once('close', () => {
       connection.waiting -= 1;
       // Node gives the response its connection when its turn comes, unless the connection ends with the response before.
-      if (response.socket !== null && !response.socket.destroyed) handler(request, response);
+      if (response.socket !== null && !response.socket.destroyed) handle();
     });
   };
   return {
     take,
+    /** Whether a request of the connection is not answered yet. */
+    isUnderWay: (socket: Socket): boolean => connections.get(socket)?.newest.closed === false,
+    /** Ends a connection that Node has handed over once the requests that came before are answered; what the client sends is discarded. */
+    endAfterAll: (socket: Socket, end: () => void): void => {
+      const connection = connections.get(socket);
+      // Node watches it no more: neither for its errors and its end nor for who waits to write on.
+      socket.on('error', () => socket.destroy());
+      if (connection === undefined || connection.newest.closed) {
+        end();
+        return;
+      }
+      socket.on('end', () => socket.destroy());
+      socket.on('drain', () => connection.handled.emit('drain'));
+      socket.resume();
+      connection.newest.once('close', end);
+    },
     /** The response to the last request that came whole over a connection. */
     lastOfWhole: (socket: Socket): ServerResponse | undefined => {
       const connection = connections.get(socket);

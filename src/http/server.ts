@@ -73,14 +73,21 @@ export async function listen(
   server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), requests.lastOfWhole(socket)));
   // Node hands the connection over for it, and closes one that nobody takes without an answer. There are no tunnels here.
   server.on('connect', (_, socket: Socket) => {
-    socket.on('error', () => socket.destroy());
     const type = 'general_method_unsupported';
     // RFC 9110 §10.2.1: no method is allowed for an authority.
-    close(socket, type, errorCatalog[type].message, `Allow: \r\n${headers()}`);
+    requests.endAfterAll(socket, () => close(socket, type, errorCatalog[type].message, `Allow: \r\n${headers()}`));
   });
   // Expectations other than 100-continue are ignored; Node would answer them itself.
   server.on('checkExpectation', listener);
-  server.on('upgrade', (request, socket, head) => upgrade(server, request, socket, head));
+  server.on('upgrade', (request, socket: Socket, head) => {
+    if (!requests.isUnderWay(socket)) {
+      upgrade(server, request, socket, head);
+      return;
+    }
+    // The responses to the requests before it would be sent in the other protocol.
+    const message = 'Another protocol can be asked for once the requests before are answered.';
+    requests.endAfterAll(socket, () => close(socket, 'general_bad_request', message, headers()));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: config.host, port: config.port }, () => {

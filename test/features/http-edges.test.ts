@@ -255,6 +255,28 @@ test('a request sent ahead is not handled before its turn, nor when the connecti
   assert.deepEqual(statuses, [200, 201, 200]);
 });
 
+test('a request sent ahead that asks for another protocol is refused after those before it', async () => {
+  const { secret } = await aServerKey(target);
+  const upgrade = ['Connection: Upgrade', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='];
+  const handshake = ['GET /v1/realtime?project=main HTTP/1.1', 'Host: localhost', 'Upgrade: websocket', ...upgrade];
+  const plain = ['GET /v1/ping HTTP/1.1', 'Host: localhost', 'Upgrade: h2c', 'Connection: Upgrade'];
+  const tunnel = ['CONNECT localhost:80 HTTP/1.1', 'Host: localhost'];
+  const wait = ['GET /v1/events?wait=1 HTTP/1.1', 'Host: localhost', project, `X-Service-Key: ${secret}`];
+  const ping = ['GET /v1/ping HTTP/1.1', 'Host: localhost'];
+  const textOf = (...requests: readonly string[][]) => requests.map((one) => `${one.join('\r\n')}\r\n\r\n`).join('');
+  for (const [last, status] of [
+    [handshake, '400'],
+    [plain, '400'],
+    [tunnel, '405'],
+  ] as const)
+    for (const before of [[ping], [wait, ping]]) {
+      const text = await exchangeBytes(target, textOf(...before, last));
+      const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, one]) => one);
+      assert.deepEqual(statuses, [...before.map(() => '200'), status]);
+      assert.match(text, /Connection: close\r\n\r\n\{[^\r\n]*\}$/);
+    }
+});
+
 test('a connection on which more than a hundred requests wait is closed', async () => {
   const { secret } = await aServerKey(target, { scopes: ['events.read'] });
   const stream = `GET /v1/events HTTP/1.1\r\n${project}\r\nX-Service-Key: ${secret}\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`;
