@@ -152,3 +152,18 @@ test('transactions of changes of what matches, in opposite orders', async () => 
   });
   for (const { n } of (await key.get(made.documents)).list('documents')) assert.equal(n, 4 * rounds);
 });
+
+test('a create of an id that another creates and deletes is answered that the document is there', async () => {
+  const { documents } = await collection({ attributes });
+  const types = new Set<unknown>();
+  const callers = Array.from({ length: 24 }, (_, at) => at);
+  const act = async (at: number) => {
+    const client = clientOf(at);
+    for (let count = 0; count < 40; count++)
+      if (at % 4 === 0) await client.delete(`${documents}/same`);
+      else types.add((await client.post(documents, { documentId: 'same', data: {} })).body.type);
+  };
+  await Promise.all(callers.map(act));
+  types.delete(undefined);
+  assert.deepEqual([...types], ['document_already_exists']);
+});

@@ -48,13 +48,16 @@ export async function conflict(
   const failure = await absent(unit, store, collection);
   if (failure instanceof SchemaChanged) return failure;
   if ((await unit.one(store.exists(collection, id))) !== undefined) return new Failure('document_already_exists');
+  let mayBeTaken = false;
   for (const index of collection.indexes.filter(({ type }) => type === 'unique')) {
     const held = attributesOf(collection, index).map(({ number }) => values.get(number) ?? null);
     if (held.includes(null)) continue;
+    mayBeTaken = true;
     if ((await unit.one(store.holds(collection, attributesOf(collection, index), held))) !== undefined)
       return notUnique(index);
   }
-  return notUnique(undefined);
+  // Whoever had it is deleted by now; without such a value it was the id.
+  return mayBeTaken ? notUnique(undefined) : new Failure('document_already_exists');
 }
 
 /** Runs a change of values; what indexes refuse becomes a refusal that names the index. `computed` are those that the database computes. */
