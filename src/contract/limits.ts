@@ -326,8 +326,15 @@ export const connectionLimits = {
 /** Milliseconds for which the body of a request without a file may arrive. */
 export const bodyMs = 60_000;
 
-/** Connections at once, headers of one request, and requests of a connection that wait for the responses to those before them. */
-export const serverLimits = { connections: 2048, headers: 100, waitingOfConnection: 100 } as const;
+/** Connections at once, and what their requests may be. */
+export const serverLimits = {
+  connections: 2048,
+  /** Of one request. */
+  headers: 100,
+  /** Requests of a connection that wait for the responses to those before them, and the bytes of all that wait: their heads, and 4 KiB for each. */
+  waitingOfConnection: 100,
+  waitingBytes: 33_554_432,
+} as const;
 
 /**
  * Seconds by which the clocks of processes may differ. A stored time that lies further ahead than this, and than what it stands for can

@@ -1,4 +1,4 @@
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { serverLimits } from '#src/contract/limits.js';
 
@@ -10,9 +10,14 @@ interface Connection {
   handled: ServerResponse;
   /** The response before it, where that was under way still. */
   previous: ServerResponse | undefined;
-  /** Requests that wait for the responses to those before them. */
+  /** Requests that wait for the responses to those before them, and their bytes. */
   waiting: number;
+  waitingBytes: number;
+  isWatched: boolean;
 }
+
+/** What a request takes besides its head, in bytes. */
+const requestBytes = 4096;
 
 /**
  * Handles the requests of a connection one after another, as their responses are sent in this order (RFC 9112 §9.3.2). Handled at once, they would
@@ -21,10 +26,33 @@ interface Connection {
  */
 export function createRequestOrder(handler: RequestListener) {
   const connections = new WeakMap<Socket, Connection>();
+  /** Bytes of the requests that wait, of all connections. */
+  let waitingBytes = 0;
+  /** Counts a request that waits, until what it returns is called or the connection is closed; undefined where too much would wait. */
+  const admit = (connection: Connection, { socket, url = '', rawHeaders }: IncomingMessage) => {
+    const bytes = rawHeaders.reduce((sum, { length }) => sum + length, requestBytes + url.length);
+    if (connection.waiting >= serverLimits.waitingOfConnection || waitingBytes + bytes > serverLimits.waitingBytes)
+      return undefined;
+    const count = (requests: number, ofThem: number) => {
+      connection.waiting += requests;
+      connection.waitingBytes += ofThem;
+      waitingBytes += ofThem;
+    };
+    if (!connection.isWatched) {
+      connection.isWatched = true;
+      // Of a response that has not begun then, nothing else tells the end.
+      socket.once('close', () => count(-connection.waiting, -connection.waitingBytes));
+    }
+    count(1, bytes);
+    return () => {
+      if (connection.waiting > 0) count(-1, -bytes);
+    };
+  };
   const take: RequestListener = (request, response) => {
     const connection = connections.get(request.socket);
     if (connection === undefined) {
-      connections.set(request.socket, { newest: response, handled: response, previous: undefined, waiting: 0 });
+      const idle = { previous: undefined, waiting: 0, waitingBytes: 0, isWatched: false };
+      connections.set(request.socket, { ...idle, newest: response, handled: response });
       handler(request, response);
       return;
     }
@@ -33,16 +61,21 @@ export function createRequestOrder(handler: RequestListener) {
       handler(request, response);
     };
     const before = connection.newest;
-    connection.newest = response;
-    connection.previous = before.closed ? undefined : before;
     if (before.closed) {
+      connection.newest = response;
+      connection.previous = undefined;
       handle();
       return;
     }
-    connection.waiting += 1;
-    if (connection.waiting > serverLimits.waitingOfConnection) request.socket.destroy();
+    const leave = admit(connection, request);
+    if (leave === undefined) {
+      request.socket.destroy();
+      return;
+    }
+    connection.newest = response;
+    connection.previous = before;
     before.once('close', () => {
-      connection.waiting -= 1;
+      leave();
       // Node gives the response its connection when its turn comes, unless the connection ends with the response before.
       if (response.socket !== null && !response.socket.destroyed) handle();
     });

@@ -1,13 +1,16 @@
 // Addresses, methods, request ids and requests that are no HTTP.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { serverLimits } from '#src/contract/limits.js';
 import { numbered } from '../feed/sse.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { exchangeBytes, openSocket, parseAnswer, received, requestText } from '../harness/socket.js';
+import { eventually } from '../webhooks/setup.js';
 
 const target = await startAppliance();
 const guest = createClient(target);
@@ -287,6 +290,33 @@ test('a connection on which more than a hundred requests wait is closed', async 
   const many = await openSocket(target);
   many.write(ping.repeat(100) + requestText('GET', '/v1/ping'));
   assert.equal([...(await received(many)).matchAll(/Pong/g)].length, 101);
+});
+
+test('what waits on all connections is bounded in bytes, and given back with them', async () => {
+  const { secret } = await aServerKey(target, { scopes: ['events.read'] });
+  const stream = `GET /v1/events HTTP/1.1\r\n${project}\r\nX-Service-Key: ${secret}\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`;
+  const padding = `X-Padding: ${'x'.repeat(14_000)}`;
+  const many = stream + `GET /v1/ping HTTP/1.1\r\nHost: localhost\r\n${padding}\r\n\r\n`.repeat(99);
+  const fitting = Math.floor(serverLimits.waitingBytes / (99 * 18_200));
+  for (let round = 0; round < 2; round++) {
+    const sockets: Socket[] = [];
+    const closed = new Set<Socket>();
+    for (let at = 0; at < fitting + 5; at++) {
+      const socket = await openSocket(target);
+      socket.on('error', () => {});
+      socket.on('data', () => {});
+      socket.once('close', () => closed.add(socket));
+      await new Promise((resolve) => socket.write(many, resolve));
+      sockets.push(socket);
+    }
+    await sleep(500);
+    assert.ok(closed.size >= 4 && closed.size < fitting, `${round}: ${closed.size}`);
+    (await createClient(target).get('/ping')).expect(200);
+    for (const socket of sockets) socket.destroy();
+    await eventually(() => assert.equal(closed.size, sockets.length));
+    // The server reads of it a moment later.
+    await sleep(500);
+  }
 });
 
 test('a connection that never finishes its headers is told so and closed', async () => {
