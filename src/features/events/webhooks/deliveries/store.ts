@@ -19,6 +19,13 @@ const claimColumns = [
 export function createDeliveryStore(sql: Sql) {
   const { knex } = sql;
   const isWaiting = `due_at is not null and ${isFree(':now')}`;
+  const firstOf = (which: string) =>
+    `(select id from deliveries n where ${isWaiting} and ${which} order by n.project_id, n.webhook_id, n.due_at limit 1)`;
+  // SQLite takes only the first column of a row comparison to the index; of two columns Postgres may expect so few rows that it sorts them all.
+  const next =
+    sql.dialect === 'sqlite'
+      ? `coalesce(${firstOf('n.project_id = w.project_id and n.webhook_id > w.webhook_id')}, ${firstOf('n.project_id > w.project_id')})`
+      : firstOf('(n.project_id, n.webhook_id) > (w.project_id, w.webhook_id)');
   const of = ({ projectId, id }: WebhookAddress) =>
     knex(deliveries.name).where({ project_id: projectId, webhook_id: id });
   return {
@@ -40,11 +47,7 @@ export function createDeliveryStore(sql: Sql) {
           select project_id, webhook_id, due_at from deliveries where id = (
             select id from deliveries where ${isWaiting} order by project_id, webhook_id, due_at limit 1)
           union all
-          select d.project_id, d.webhook_id, d.due_at from waiting w join deliveries d on d.id = coalesce(
-            (select id from deliveries n where ${isWaiting} and n.project_id = w.project_id
-              and n.webhook_id > w.webhook_id order by n.webhook_id, n.due_at limit 1),
-            (select id from deliveries n where ${isWaiting} and n.project_id > w.project_id
-              order by n.project_id, n.webhook_id, n.due_at limit 1))
+          select d.project_id, d.webhook_id, d.due_at from waiting w join deliveries d on d.id = ${next}
         )
         select :row from waiting w join webhooks on webhooks.project_id = w.project_id and webhooks.id = w.webhook_id
         where w.due_at <= :now`,
