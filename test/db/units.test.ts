@@ -244,13 +244,29 @@ test('where the commit itself fails, nobody is told of a success that is none', 
       }),
     ),
   );
-  assert.equal(outcomes[5]?.status, 'rejected');
   for (const [index, id] of units.entries()) {
-    const stands = outcomes[index]?.status === 'fulfilled';
-    assert.deepEqual(await leftBy(id), stands ? [1, 0] : [0, 0], id);
+    assert.equal(outcomes[index]?.status, index === 5 ? 'rejected' : 'fulfilled', id);
+    assert.deepEqual(await leftBy(id), index === 5 ? [0, 0] : [1, 0], id);
   }
   await db.work(by, async (unit) => insert(unit, 'after a failed commit'));
   assert.deepEqual(await leftBy('after a failed commit'), [1, 0]);
+});
+
+test('of many units at once only that one fails whose row refers to what is not there', async () => {
+  const numbers = { table: 'event_sequences', columns: ['project_id', 'last'], numbers: new Set(['last']) };
+  const units = Array.from({ length: 12 }, (_, index) => `append-${index}`);
+  const outcomes = await Promise.allSettled(
+    units.map((id, index) =>
+      db.work(by, async (unit) => {
+        await insert(unit, id);
+        if (index === 5) unit.append(numbers, ['no such project', 0]);
+      }),
+    ),
+  );
+  for (const [index, id] of units.entries()) {
+    assert.equal(outcomes[index]?.status, index === 5 ? 'rejected' : 'fulfilled', id);
+    assert.deepEqual(await leftBy(id), index === 5 ? [0, 0] : [1, 0], id);
+  }
 });
 
 test('a snapshot sees one state, however long it looks', async () => {

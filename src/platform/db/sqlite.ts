@@ -109,6 +109,8 @@ class Writer {
         return done.map(({ unit }) => unit);
       }
       if (current !== undefined && done.length > 0) return [...done.map(({ unit }) => unit), current];
+      // What one of them leaves refers to what another has deleted.
+      if (current === undefined && done.length > 1 && isRefused(error)) return done.map(({ unit }) => unit);
       current?.reject(error);
       for (const { unit } of done) unit.reject(error);
       return [];
@@ -138,6 +140,9 @@ function charactersOf(inserts: readonly Insert[]): number {
     for (const row of rows) for (const value of row) characters += typeof value === 'string' ? value.length : 0;
   return characters;
 }
+
+const isRefused = (error: unknown) =>
+  error instanceof DatabaseError && (error.kind === 'reference' || error.kind === 'unique');
 
 const isTimeout = (error: unknown) => error instanceof DatabaseError && error.kind === 'timeout';
 
