@@ -176,5 +176,5 @@ function withOwn(
   for (const at of firstRoleAt) own[at] = roles[0] ?? '';
   for (const [at, value] of place.entries()) own[page.cursorAt + at] = value;
   if (widest === undefined || page.manyAt < 0) return { ...page, own };
-  return { ...page, own, values: page.values.with(page.manyAt, widest), key: `${page.key} ${widest}` };
+  return { ...page, own, values: page.values.toSpliced(page.manyAt, 2, widest, widest), key: `${page.key} ${widest}` };
 }

@@ -41,7 +41,7 @@ interface Places {
   readonly putOwn: (fragment: Fragment) => string;
 }
 
-/** A page whose statement calls share, with where the bytes and the cursor stand among a call's own values, and the role of `many` among the others. */
+/** A page whose statement calls share, with where the bytes and the cursor stand among a call's own values, and the role of `many`, twice, among the others. */
 export interface SharedPage extends SharedQuery {
   readonly maxBytesAt: number;
   readonly cursorAt: number;

@@ -99,13 +99,14 @@ export function createSources(sql: Pick<Sql, 'dialect' | 'list'>) {
       const distinct = dialect === 'sqlite' ? readable : `select distinct seq from ${byRole('seq', `limit ${upTo}`)}`;
       return { sql: `(select count(*) from (${distinct} limit ${upTo}) as readable)`, values };
     };
-    // Nothing of it depends on the caller, so both databases evaluate it once for a statement that callers share.
+    // Nothing of it depends on the caller, so both databases evaluate it once for a statement that callers share. The last of so many rows from
+    // the first of the role on has that role where there are as many: to ask for the role itself would compare it in each row on the way.
     const hasMany =
       widest === undefined
         ? undefined
         : (upTo: number): Fragment => ({
-            sql: `(select 1 from ${readers} where role = ${place} order by seq limit 1 offset ${upTo - 1}) = 1`,
-            values: [widest],
+            sql: `(select role from ${readers} where role >= ${place} order by role, seq limit 1 offset ${upTo - 1}) = ${place}`,
+            values: [widest, widest],
           });
     const shared = { total, hasMany };
     if (route === 'readers' && dialect === 'sqlite')
