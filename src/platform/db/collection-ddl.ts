@@ -37,7 +37,7 @@ interface IndexedColumn {
   readonly descending: boolean;
 }
 
-/** The statements that make and change the tables of collections, on either database, inside a transaction. */
+/** The statements that make and change the tables of collections, on either database, inside a transaction. Who changes a table has locked it by `TableLocks`. */
 export function createCollectionDdl(dialect: DialectName) {
   const statement = (sql: string): Query => ({ sql, values: [] });
   const text = types[dialect].text;
@@ -53,11 +53,7 @@ export function createCollectionDdl(dialect: DialectName) {
       // The tie-break of every list; SQLite has it in each index anyway.
       `create index if not exists ${documentTable(number)}_${time} on ${documentTable(number)} (${time}_at${dialect === 'postgres' ? ', seq' : ''})`,
     );
-  /** Keeps others from writing documents until the end of the transaction. SQLite has one writer. */
-  const lockWrites = (number: number): Query[] =>
-    dialect === 'postgres' ? [statement(`lock table ${documentTable(number)} in share row exclusive mode`)] : [];
   return {
-    lockWrites,
     /** A row where a text of an attribute, or of a list of texts, has more than so many characters. */
     longer: (number: number, attribute: number, isList: boolean, characters: number): Query => {
       const [table, column] = [documentTable(number), attributeColumn(attribute)];
@@ -109,10 +105,11 @@ export function createCollectionDdl(dialect: DialectName) {
     /** Makes the table of a fulltext index, which loses the words of a document with the document. */
     createWords: (number: number, index: number): Query[] => createWords(dialect, number, index).map(statement),
     dropWords: (number: number, index: number): Query[] => dropWords(dialect, number, index).map(statement),
-    /** Makes the tables of an earlier layout keep what those of the present one keep, for every document that is written from then on. */
+    /**
+     * Makes the tables of an earlier layout keep what those of the present one keep, for every document that is written from then on. No document
+     * is written between the count and the commit, as the tables are locked.
+     */
     beginUpgrade: (number: number): Query[] => [
-      // No document is written between the count and the commit.
-      ...lockWrites(number),
       statement(`alter table ${readersTable(number)} add column created_at ${text}`),
       ...replacedTriggers(dialect, number).map(statement),
       statement(

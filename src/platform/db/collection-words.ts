@@ -14,16 +14,13 @@ export function createWords(dialect: DialectName, number: number, index: number)
       `create trigger ${words}_remove after delete on ${documents} begin delete from ${words} where rowid = old.seq; end`,
     ];
   return [
-    // Whoever wrote documents without their words has committed then, and the build finds them.
-    `lock table ${documents} in share row exclusive mode`,
     `create table ${words} (seq bigint primary key references ${documents} (seq) on delete cascade, words tsvector not null)`,
     `create index ${words}_words on ${words} using gin (words) with (fastupdate = off)`,
   ];
 }
 
-/** The statements that drop it. Units that write to it hold the documents first, so these do, too. */
+/** The statements that drop it. */
 export function dropWords(dialect: DialectName, number: number, index: number): string[] {
-  const [documents, words] = [documentTable(number), wordsTable(number, index)];
-  if (dialect === 'sqlite') return [`drop trigger ${words}_remove`, `drop table ${words}`];
-  return [`lock table ${documents} in access exclusive mode`, `drop table ${words}`];
+  const words = wordsTable(number, index);
+  return [...(dialect === 'sqlite' ? [`drop trigger ${words}_remove`] : []), `drop table ${words}`];
 }

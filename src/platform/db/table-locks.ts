@@ -14,7 +14,18 @@ export interface TableLocks {
   use(reader: Reader, databases: readonly DatabaseOfProject[]): Promise<void>;
   /** Before a unit changes several tables: nobody uses them until it ends. */
   lock(unit: Unit, databases: readonly DatabaseOfProject[], tables: readonly string[]): Promise<void>;
+  /** Before a unit changes the table of one collection, and those that only it writes: who uses several tables does not wait for it. */
+  lockOne(unit: Unit, tables: readonly string[], against: LockedOut): Promise<void>;
 }
+
+/** Whom the lock of a table keeps out: everybody, those who write, or those who write and other changes of the schema. */
+export type LockedOut = keyof typeof modes;
+
+const modes = {
+  everybody: 'access exclusive',
+  writers: 'share',
+  writersAndChanges: 'share row exclusive',
+} as const;
 
 /** How long one attempt waits for a lock: longer from attempt to attempt, and shorter than Postgres takes to look for a deadlock. */
 const waitsMs = { first: 200, longest: 600 } as const;
@@ -30,7 +41,7 @@ const notInTime = '55P03';
  * nobody else. SQLite has one writer at a time, and needs none of it.
  */
 export function createTableLocks(sql: Sql): TableLocks {
-  if (sql.dialect === 'sqlite') return { use: async () => {}, lock: async () => {} };
+  if (sql.dialect === 'sqlite') return { use: async () => {}, lock: async () => {}, lockOne: async () => {} };
   const ofDatabases = (databases: readonly DatabaseOfProject[], isShared: boolean): Query => {
     const places = 'select distinct hashtextextended(value, 0) as place from unnest(cast(? as text[])) as given(value)';
     const names = databases.map(({ projectId, databaseId }) => `tables ${projectId}/${databaseId}`);
@@ -39,35 +50,34 @@ export function createTableLocks(sql: Sql): TableLocks {
       [sql.list(names)],
     );
   };
-  const run = (unit: Unit, text: string) => unit.run({ sql: text, values: [] });
-  const attempt = async (unit: Unit, gate: Query, names: string, waitMs: number): Promise<boolean> => {
-    await run(unit, 'savepoint tables');
+  const plain = (text: string): Query => ({ sql: text, values: [] });
+  const attempt = async (unit: Unit, locks: readonly Query[], waitMs: number): Promise<boolean> => {
+    const wait = sql.text("select set_config('lock_timeout', ?, true)", [`${waitMs}ms`]);
     try {
-      await unit.all(sql.text("select set_config('lock_timeout', ?, true)", [`${waitMs}ms`]));
-      await unit.all(gate);
-      await run(unit, `lock table ${names} in access exclusive mode`);
+      await unit.together([plain('savepoint tables'), wait, ...locks]);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.code === notInTime)) throw error;
-      await run(unit, 'rollback to savepoint tables');
+      await unit.run(plain('rollback to savepoint tables'));
       return false;
     }
-    await run(unit, 'set local lock_timeout to default');
-    await run(unit, 'release savepoint tables');
+    await unit.together([plain('set local lock_timeout to default'), plain('release savepoint tables')]);
     return true;
   };
+  const lockAll = async (unit: Unit, locks: readonly Query[]): Promise<void> => {
+    const started = performance.now();
+    for (let waitMs: number = waitsMs.first; ; waitMs = Math.min(2 * waitMs, waitsMs.longest)) {
+      if (await attempt(unit, locks, waitMs)) return;
+      if (performance.now() - started > longestMs) throw new DatabaseError('conflict', notInTime);
+      await unit.all(sql.text('select pg_sleep(cast(? as double precision) / 1000)', [waitMs]));
+    }
+  };
+  const lockOf = (tables: readonly string[], against: LockedOut): Query =>
+    plain(`lock table ${[...new Set(tables)].join(', ')} in ${modes[against]} mode`);
   return {
     use: async (reader, databases) => {
       if (databases.length > 0) await reader.all(ofDatabases(databases, true));
     },
-    lock: async (unit, databases, tables) => {
-      const gate = ofDatabases(databases, false);
-      const names = [...new Set(tables)].join(', ');
-      const started = performance.now();
-      for (let waitMs: number = waitsMs.first; ; waitMs = Math.min(2 * waitMs, waitsMs.longest)) {
-        if (await attempt(unit, gate, names, waitMs)) return;
-        if (performance.now() - started > longestMs) throw new DatabaseError('conflict', notInTime);
-        await unit.all(sql.text('select pg_sleep(cast(? as double precision) / 1000)', [waitMs]));
-      }
-    },
+    lock: (unit, databases, tables) => lockAll(unit, [ofDatabases(databases, false), lockOf(tables, 'everybody')]),
+    lockOne: (unit, tables, against) => lockAll(unit, [lockOf(tables, against)]),
   };
 }

@@ -14,7 +14,7 @@ import {
   type SchemaDeps,
   tooManyColumns,
 } from './collections.js';
-import { tablesOfRelation } from './tables.js';
+import { documentTables, tablesOfRelation } from './tables.js';
 
 /** Attributes: columns of the documents of a collection. */
 export function createAttributes(
@@ -24,7 +24,7 @@ export function createAttributes(
   const { ddl, tables } = deps;
   /** Throws Failure where a document has a longer value. None is written until the end of the unit. */
   const demandShort = async (unit: Unit, { number }: Collection, attribute: Attribute, size: number): Promise<void> => {
-    for (const statement of ddl.lockWrites(number)) await unit.run(statement);
+    await tables.lockOne(unit, documentTables([number]), 'writersAndChanges');
     const longer = await unit.one(ddl.longer(number, attribute.number, columnKind(attribute) === 'list', size));
     if (longer !== undefined)
       throw new Failure('attribute_invalid_resize', {
@@ -56,6 +56,7 @@ export function createAttributes(
       const { attributes, lastPart } = collection;
       demandRoom(collection, 'attribute_limit_exceeded');
       const added = attributes.slice(before.attributes.length);
+      await tables.lockOne(unit, documentTables([before.number]), 'everybody');
       for (const attribute of added) await addColumn(unit, before, attribute);
       await change(unit, before, { attributes, lastPart });
       for (const { key } of added) unit.record('attributeCreated', recordOfPart(before, 'attributes', key));
@@ -95,6 +96,7 @@ export function createAttributes(
         throw new Failure('index_dependency', {
           message: `The index "${index.key}" uses "${key}". Remove the index first.`,
         });
+      await tables.lockOne(unit, documentTables([collection.number]), 'everybody');
       await unit.run(ddl.dropColumn(collection.number, attribute.number));
       await change(unit, collection, { attributes: collection.attributes.filter((one) => one !== attribute) });
       unit.record('attributeDeleted', recordOfPart(collection, 'attributes', key));

@@ -4,9 +4,10 @@ import { DatabaseError } from '#src/platform/db/database-error.js';
 import { type Attribute, type Collection, type Index, indexOf, indexProblem, quoted } from '../schema.js';
 import type { IndexDraft, IndexService } from '../service.js';
 import { type CollectionRows, demandRoom, recordOfPart, type SchemaDeps } from './collections.js';
+import { documentTables, tablesOfIndex } from './tables.js';
 
 /** Indexes over attributes of a collection. */
-export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionRows): IndexService {
+export function createIndexes({ ddl, tables }: SchemaDeps, { lock, change }: CollectionRows): IndexService {
   return {
     createIndex: async (unit, path, draft) => {
       const collection = await lock(unit, path);
@@ -34,9 +35,14 @@ export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionR
         array ? [] : [{ attribute, descending: draft.orders[position] === 'DESC' }],
       );
       try {
-        if (isFulltext) for (const statement of ddl.createWords(collection.number, number)) await unit.run(statement);
-        else if (list.length > 0)
+        if (isFulltext) {
+          // Whoever wrote documents without their words has committed then, and the build finds them.
+          await tables.lockOne(unit, documentTables([collection.number]), 'writersAndChanges');
+          for (const statement of ddl.createWords(collection.number, number)) await unit.run(statement);
+        } else if (list.length > 0) {
+          await tables.lockOne(unit, documentTables([collection.number]), 'writers');
           await unit.run(ddl.createIndex(collection.number, number, list, draft.type === 'unique'));
+        }
       } catch (error) {
         if (!(error instanceof DatabaseError) || (error.kind !== 'unique' && error.kind !== 'tooLong')) throw error;
         throw new Failure('index_invalid', {
@@ -50,10 +56,11 @@ export function createIndexes({ ddl }: SchemaDeps, { lock, change }: CollectionR
     removeIndex: async (unit, path, key) => {
       const collection = await lock(unit, path);
       const index = indexOf(collection, key);
-      const statements =
-        index.type === 'fulltext'
-          ? ddl.dropWords(collection.number, index.number)
-          : [ddl.dropIndex(collection.number, index.number)];
+      const isFulltext = index.type === 'fulltext';
+      await tables.lockOne(unit, tablesOfIndex(collection, index), 'everybody');
+      const statements = isFulltext
+        ? ddl.dropWords(collection.number, index.number)
+        : [ddl.dropIndex(collection.number, index.number)];
       for (const statement of statements) await unit.run(statement);
       await change(unit, collection, { indexes: collection.indexes.filter((one) => one !== index) });
       unit.record('indexDeleted', recordOfPart(collection, 'indexes', key));

@@ -1,11 +1,16 @@
 import { documentTable, readersTable, wordsTable } from '#src/platform/db/collection-tables.js';
 import { linkTable } from '#src/platform/db/link-tables.js';
 import type { Relation } from '../relations/model.js';
-import type { Collection } from '../schema.js';
+import type { Collection, Index } from '../schema.js';
 
 /** The tables of documents of collections with these numbers, in the order in which changes of schemas lock them. */
 export function documentTables(numbers: readonly number[]): readonly string[] {
   return [...new Set(numbers)].sort((one, other) => one - other).map(documentTable);
+}
+
+/** The tables that the removal of an index changes. */
+export function tablesOfIndex({ number }: Collection, index: Index): readonly string[] {
+  return [...documentTables([number]), ...(index.type === 'fulltext' ? [wordsTable(number, index.number)] : [])];
 }
 
 /** The tables that the removal of a relationship of a collection changes. */

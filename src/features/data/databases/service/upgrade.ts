@@ -1,10 +1,11 @@
-import type { CollectionDdl } from '#src/platform/db/collection-ddl.js';
+import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/scheduler.js';
 import { type Collection, currentLayout } from '../schema.js';
-import { collections, type DatabaseStore } from '../store.js';
+import { collections } from '../store.js';
+import type { SchemaDeps } from './record.js';
 
 /** Sequences that one unit brings along: some ten milliseconds. */
 const batch = 1000;
@@ -15,7 +16,7 @@ export type Reprint = (collection: Collection, after: number, to: number) => Que
 /** Brings the tables of earlier layouts along, a small unit of work at a time, and sums up how many documents collections have. */
 export function createUpgrade(
   { db, random }: Pick<Runtime, 'db' | 'random'>,
-  { store, ddl }: { readonly store: DatabaseStore; readonly ddl: CollectionDdl },
+  { store, ddl, tables }: Pick<SchemaDeps, 'store' | 'ddl' | 'tables'>,
   reprint: Reprint,
 ): Job {
   const name = 'collections.upgrade';
@@ -30,6 +31,7 @@ export function createUpgrade(
       if (collection === undefined || collection.layout >= currentLayout) return false;
       const { upgradedTo: after } = collection;
       if (after === null) {
+        await tables.lockOne(unit, [documentTable(number), readersTable(number)], 'everybody');
         for (const statement of ddl.beginUpgrade(number)) await unit.run(statement);
         await unit.run(store.upgradeReached(number, 0));
         return true;
@@ -44,9 +46,10 @@ export function createUpgrade(
       }
       // Each is one statement, during which others wait to write: about a second for a million documents.
       const missing = await unit.one(ddl.missingTimeIndex(number));
-      if (missing !== undefined)
+      if (missing !== undefined) {
+        await tables.lockOne(unit, [documentTable(number)], 'writers');
         await unit.run(ddl.timeIndex(number, missing.time === 'created' ? 'created' : 'updated'));
-      else await unit.run(store.upgraded(number, currentLayout));
+      } else await unit.run(store.upgraded(number, currentLayout));
       return true;
     });
 
