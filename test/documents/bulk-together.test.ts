@@ -153,6 +153,44 @@ test('transactions of changes of what matches, in opposite orders', async () => 
   for (const { n } of (await key.get(made.documents)).list('documents')) assert.equal(n, 4 * rounds);
 });
 
+test('transactions of changes of the next documents that match, of which others delete some meanwhile', async () => {
+  const made = await collection({ attributes });
+  const fill = (at: number) =>
+    clientOf(at).put(made.documents, {
+      documents: ordered(idsOf('one'), at).map(($id, place) => ({ $id, n: 0, place: (place * 7) % count })),
+    });
+  const some = (at: number, limit: number) => [
+    query(at % 2 === 0 ? 'orderAsc' : 'orderDesc', at % 4 < 2 ? 'place' : '$id'),
+    query('limit', undefined, limit),
+  ];
+  const operation = (action: 'bulkUpdate' | 'bulkDelete', at: number) => ({
+    databaseId: made.databaseId,
+    collectionId: made.id,
+    action,
+    data: { ...(action === 'bulkUpdate' ? { data: { n: increment } } : {}), queries: some(at, 4) },
+  });
+  const commit = async (at: number) => {
+    const client = clientOf(at);
+    const path = `/databases/transactions/${(await client.post('/databases/transactions', {})).string('$id')}`;
+    // Of the second kind each decides on what the next finds.
+    const operations = [operation('bulkUpdate', at), ...(at % 2 === 0 ? [] : [operation('bulkDelete', at + 1)])];
+    const staged = await client.post(`${path}/operations`, { operations });
+    return staged.status === 201 ? client.patch(path, { commit: true }) : staged;
+  };
+  (await fill(0)).expect(200);
+  await together([200], async (_, caller) => {
+    for (let at = caller; at < 10 + caller; at++) {
+      const answer = await (caller === 0
+        ? fill(at)
+        : caller === 1
+          ? clientOf(at).request('DELETE', made.documents, { queries: some(at, 5) })
+          : commit(at));
+      if (answer.status !== 200) return answer;
+    }
+    return { status: 200 };
+  });
+});
+
 test('a create of an id that another creates and deletes is answered that the document is there', async () => {
   const { documents } = await collection({ attributes });
   const types = new Set<unknown>();

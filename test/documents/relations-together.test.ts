@@ -126,6 +126,36 @@ test('documents are deleted beside writers of their links, without deadlocks', a
   assert.equal((await deadlocks()) - before, 0);
 });
 
+test('documents are deleted with those related to them beside writers of both, without deadlocks', async () => {
+  const attributes = { n: { type: 'integer' } };
+  // Those that are deleted along come first in the order in which documents are locked.
+  const [children, parents] = [await collection({ attributes }), await collection({ attributes })];
+  const both = { type: 'manyToMany', twoWay: true, key: 'kids', twoWayKey: 'moms', onDelete: 'cascade' };
+  (await key.post(`${parents.attributes}/relationship`, { relatedCollectionId: children.id, ...both })).expect(202);
+  const before = await deadlocks();
+  const statuses = new Set<number | undefined>();
+  const caller = async (at: number) => {
+    for (let count = 0; count < 12; count++) {
+      const id = parentIds[(at + count) % parentIds.length];
+      const parent = `${parents.documents}/${id}`;
+      const answer = await (at % 3 === 0
+        ? clients[at % 2]?.put(parent, { data: { kids: childIds.map(($id) => ({ $id, n: count })) } })
+        : at % 3 === 1
+          ? clients[at % 2]?.put(`${children.documents}/${childIds[count % childIds.length]}`, {
+              data: { moms: parentIds.map(($id) => ({ $id, n: count })) },
+            })
+          : clients[at % 2]?.delete(parent));
+      statuses.add(answer?.status);
+    }
+  };
+  await Promise.all(Array.from({ length: 9 }, (_, at) => caller(at)));
+  assert.deepEqual(
+    [...statuses].filter((status) => status === undefined || ![200, 204, 404].includes(status)),
+    [],
+  );
+  assert.equal((await deadlocks()) - before, 0);
+});
+
 test('transactions that make and change the same documents in other orders, related ones too, do not wait for each other', async () => {
   const attributes = { n: { type: 'integer', default: 0 } };
   const [parents, children] = [await collection({ attributes }), await collection({ attributes })];

@@ -29,6 +29,11 @@ const modes = {
 
 /** How long one attempt waits for a lock: longer from attempt to attempt, and shorter than Postgres takes to look for a deadlock. */
 const waitsMs = { first: 200, longest: 600 } as const;
+/**
+ * How long it waits for the vacuum of a table: Postgres ends an autovacuum that is in somebody's way once it looks for a deadlock, by default after
+ * a second, and not before.
+ */
+const vacuumMs = 1300;
 /** After this time there is no other attempt; a unit has a little longer. */
 const longestMs = 8000;
 /** What Postgres answers where a lock was not to be had in time. */
@@ -63,21 +68,37 @@ export function createTableLocks(sql: Sql): TableLocks {
     await unit.together([plain('set local lock_timeout to default'), plain('release savepoint tables')]);
     return true;
   };
-  const lockAll = async (unit: Unit, locks: readonly Query[]): Promise<void> => {
+  /** A vacuum, or what locks as one, is at work on one of the tables; the pause in which others go on comes first. */
+  const isVacuumed = async (unit: Unit, tables: readonly string[], waitMs: number): Promise<boolean> => {
+    const pause = sql.text('select pg_sleep(cast(? as double precision) / 1000)', [waitMs]);
+    const vacuums = sql.text(
+      "select 1 as one from pg_locks where mode = 'ShareUpdateExclusiveLock' and granted and relation = any(cast(cast(? as text[]) as regclass[])) limit 1",
+      [sql.list(tables)],
+    );
+    const [, found = []] = await unit.together([pause, vacuums]);
+    return found.length > 0;
+  };
+  const lockAll = async (
+    unit: Unit,
+    given: readonly string[],
+    against: LockedOut,
+    before: readonly Query[] = [],
+  ): Promise<void> => {
+    const tables = [...new Set(given)];
+    const locks = [...before, plain(`lock table ${tables.join(', ')} in ${modes[against]} mode`)];
     const started = performance.now();
+    let isInVacuum = false;
     for (let waitMs: number = waitsMs.first; ; waitMs = Math.min(2 * waitMs, waitsMs.longest)) {
-      if (await attempt(unit, locks, waitMs)) return;
+      if (await attempt(unit, locks, isInVacuum ? vacuumMs : waitMs)) return;
       if (performance.now() - started > longestMs) throw new DatabaseError('conflict', notInTime);
-      await unit.all(sql.text('select pg_sleep(cast(? as double precision) / 1000)', [waitMs]));
+      isInVacuum = await isVacuumed(unit, tables, waitMs);
     }
   };
-  const lockOf = (tables: readonly string[], against: LockedOut): Query =>
-    plain(`lock table ${[...new Set(tables)].join(', ')} in ${modes[against]} mode`);
   return {
     use: async (reader, databases) => {
       if (databases.length > 0) await reader.all(ofDatabases(databases, true));
     },
-    lock: (unit, databases, tables) => lockAll(unit, [ofDatabases(databases, false), lockOf(tables, 'everybody')]),
-    lockOne: (unit, tables, against) => lockAll(unit, [lockOf(tables, against)]),
+    lock: (unit, databases, tables) => lockAll(unit, tables, 'everybody', [ofDatabases(databases, false)]),
+    lockOne: (unit, tables, against) => lockAll(unit, tables, against),
   };
 }

@@ -34,8 +34,15 @@ export interface BulkChanges {
     input: DocumentInput,
   ): Promise<StoredDocument[]>;
   remove(unit: Unit, collection: Collection, queries: readonly string[]): Promise<StoredDocument[]>;
-  /** The ids of the documents that `update` and `remove` would change now; nothing is locked. */
-  matched(unit: Unit, collection: Collection, queries: readonly string[]): Promise<string[]>;
+  /** The documents that `update` and `remove` would change now; nothing is locked. */
+  matched(unit: Unit, collection: Collection, queries: readonly string[]): Promise<Matched>;
+}
+
+/** Documents that match queries. */
+export interface Matched {
+  readonly ids: readonly string[];
+  /** Whether it depends on the others that match which they are. */
+  readonly isPart: boolean;
 }
 
 /** How often it is looked again for documents that match where some of those that did have changed meanwhile. */
@@ -173,7 +180,9 @@ export function createBulkChanges(
     },
     matched: async (unit, collection, queries) => {
       demandUnrelated(collection);
-      return look(unit, collection, requestOf(queries, collection), 0);
+      const request = requestOf(queries, collection);
+      const ids = await look(unit, collection, request, 0);
+      return { ids, isPart: request.isLimited || request.offset > 0 };
     },
   };
 }

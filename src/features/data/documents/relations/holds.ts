@@ -1,13 +1,16 @@
 import { relationLimits } from '#src/contract/limits.js';
 import type { DatabaseOfProject, TableLocks } from '#src/platform/db/table-locks.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { type Collection, type Databases, isFromOne, isToOne, type Relation } from '../../databases/index.js';
+import { type Collection, type Databases, decides, isFromOne, isToOne, type Relation } from '../../databases/index.js';
 import { LinksChanged } from '../errors.js';
 import type { LinkStore } from './link-store.js';
 import { type RelationValue, validTargets } from './values.js';
 
 /** Ids that a unit reserves at most: all connections of a few processes together have to fit into Postgres' table of locks. */
 const maxReserved = 128;
+
+/** How often several changes look for links that came while they waited. */
+const looks = 3;
 
 /** Whether a document of the collection with a number is locked for the relationships of another. */
 export type Held = (collection: number, id: string) => boolean;
@@ -25,10 +28,10 @@ export interface Holds {
     id: string,
     relations: readonly RelationValue[],
   ): Promise<Held | undefined>;
-  /** Before a document is deleted: itself, and those that show it. */
+  /** Before a document is deleted: itself, those that are deleted with it, and those that show any of them. */
   forRemoval(unit: Unit, collection: Collection, id: string): Promise<void>;
-  /** Before several changes of one unit: what all of them touch, as far as it is known by then. */
-  forAll(unit: Unit, touched: readonly Touched[]): Promise<void>;
+  /** Before several changes of one unit: what all of them touch, as far as it is known by then, and collections of which nobody else writes anything. */
+  forAll(unit: Unit, touched: readonly Touched[], whole?: readonly Collection[]): Promise<void>;
 }
 
 /** A document that a unit will change, with the relationships that it is given, or delete. */
@@ -47,6 +50,8 @@ export interface Touched {
 interface Wanted {
   readonly ids: Set<string>;
   isWritten: boolean;
+  /** Whether they are all documents of the collection. */
+  isWhole?: boolean;
 }
 
 /**
@@ -58,8 +63,12 @@ export function createHolds(databases: Databases, links: LinkStore, tables: Tabl
   const partners = async (unit: Unit, relation: Relation, id: string): Promise<string[]> =>
     (await unit.all(links.relatedTo(relation, id, relationLimits.unlinked + 1))).map((row) => String(row.id));
   const lock = async (unit: Unit, wanted: ReadonlyMap<number, Wanted>) => {
-    for (const [number, { ids, isWritten }] of inOrder(wanted)) await unit.all(links.lock(number, [...ids], isWritten));
-    return (number: number, id: string) => wanted.get(number)?.ids.has(id) === true;
+    for (const [number, { ids, isWritten, isWhole }] of inOrder(wanted))
+      await unit.all(isWhole ? links.lockAll(number) : links.lock(number, [...ids], isWritten));
+    return (number: number, id: string) => {
+      const { isWhole = false, ids } = wanted.get(number) ?? {};
+      return isWhole || ids?.has(id) === true;
+    };
   };
   /** Links that came while the unit waited for the locks: it cannot lock their documents now, out of the order. */
   const demandHeld = async (unit: Unit, relations: readonly Relation[], id: string, isHeld: Held) => {
@@ -81,8 +90,29 @@ export function createHolds(databases: Databases, links: LinkStore, tables: Tabl
       add(wanted, relation.related.number, [...named, ...before], isWritten);
     }
   };
-  const addShowing = async (unit: Unit, wanted: Map<number, Wanted>, id: string, showing: readonly Relation[]) => {
-    for (const relation of showing) add(wanted, relation.related.number, await partners(unit, relation, id), true);
+  /** Those that are deleted with a document, whoever may, and those that show any of them. */
+  const addDoomed = async (unit: Unit, wanted: Map<number, Wanted>, collection: Collection, id: string) => {
+    const doomed: { readonly collection: Collection; readonly ids: readonly string[] }[] = [{ collection, ids: [id] }];
+    const known = ownOnly(collection, id);
+    const related = async (relation: Relation, ids: readonly string[]) =>
+      (await unit.all(links.relatedToAny(relation, ids, relationLimits.unlinked + 1))).map((row) => String(row.id));
+    // A list can grow while it is walked.
+    for (const { collection: own, ids } of doomed) {
+      const { relations, projectId, databaseId } = own;
+      for (const relation of relations.filter(isFromOne))
+        add(wanted, relation.related.number, await related(relation, ids), true);
+      for (const relation of relations.filter(takesAlong)) {
+        const { number, id: collectionId } = relation.related;
+        const more = (await related(relation, ids)).filter((one) => !known.get(number)?.ids.has(one));
+        // Of more the deletion is refused.
+        if (more.length === 0 || more.length > relationLimits.deleted) continue;
+        const found = (await databases.findCollection(unit, { projectId, databaseId, collectionId }))?.collection;
+        // Another one under the same id is noticed where it is deleted.
+        if (found?.number !== number) continue;
+        for (const places of [wanted, known]) add(places, number, more, true);
+        doomed.push({ collection: found, ids: more });
+      }
+    }
   };
   /** What is to be written below a document. */
   const below = async (
@@ -107,15 +137,22 @@ export function createHolds(databases: Databases, links: LinkStore, tables: Tabl
     }
     return all;
   };
-  const lockAll = async (unit: Unit, touched: readonly Touched[]): Promise<Held> => {
+  const wantedBy = async (unit: Unit, touched: readonly Touched[]): Promise<Map<number, Wanted>> => {
     const wanted = new Map<number, Wanted>();
-    const made = new Map<number, Wanted>();
-    for (const { collection, id, isNamed, isThere, relations, isRemoved } of touched) {
+    for (const { collection, id, isNamed, relations, isRemoved } of touched) {
       if (isNamed) add(wanted, collection.number, [id], true);
-      if (isNamed && !isRemoved && !isThere) add(made, collection.number, [id], true);
       await addRelated(unit, wanted, id, relations);
-      if (isRemoved) await addShowing(unit, wanted, id, collection.relations.filter(isFromOne));
+      if (isRemoved) await addDoomed(unit, wanted, collection, id);
     }
+    return wanted;
+  };
+  const lockAll = async (unit: Unit, touched: readonly Touched[], whole: readonly Collection[] = []): Promise<Held> => {
+    const wanted = await wantedBy(unit, touched);
+    const made = new Map<number, Wanted>();
+    for (const { collection, id, isNamed, isThere, isRemoved } of touched)
+      if (isNamed && !isRemoved && !isThere) add(made, collection.number, [id], true);
+    for (const { number } of whole)
+      wanted.set(number, { ids: wanted.get(number)?.ids ?? new Set(), isWritten: true, isWhole: true });
     // Documents that are not there yet have no rows to lock. Where they are many, two units that make the same ones may have to be tried again.
     const count = [...made.values()].reduce((sum, { ids }) => sum + ids.size, 0);
     if (count <= maxReserved)
@@ -137,20 +174,40 @@ export function createHolds(databases: Databases, links: LinkStore, tables: Tabl
     },
     forRemoval: async (unit, collection, id) => {
       const showing = collection.relations.filter(isFromOne);
-      if (!links.locks || showing.length === 0) return;
+      if (!links.locks || (showing.length === 0 && !collection.relations.some(takesAlong))) return;
       const wanted = ownOnly(collection, id);
-      await addShowing(unit, wanted, id, showing);
-      await demandHeld(unit, showing, id, await lock(unit, wanted));
+      await addDoomed(unit, wanted, collection, id);
+      const isHeld = await lock(unit, wanted);
+      const now = ownOnly(collection, id);
+      await addDoomed(unit, now, collection, id);
+      if (!areHeld(now, isHeld)) throw new LinksChanged();
     },
-    forAll: async (unit, touched) => {
-      if (links.locks) await lockAll(unit, touched);
+    forAll: async (unit, touched, whole) => {
+      if (!links.locks) return;
+      const isLinked = touched.some(({ relations, isRemoved }) => isRemoved || relations.length > 0);
+      for (let count = 1; ; count++) {
+        if (isLinked) await unit.run({ sql: 'savepoint linked', values: [] });
+        const isHeld = await lockAll(unit, touched, whole);
+        if (!isLinked || count === looks || areHeld(await wantedBy(unit, touched), isHeld)) return;
+        // Links came meanwhile, as above.
+        await unit.run({ sql: 'rollback to savepoint linked', values: [] });
+      }
     },
   };
+}
+
+function areHeld(wanted: ReadonlyMap<number, Wanted>, isHeld: Held): boolean {
+  return [...wanted].every(([number, { ids }]) => [...ids].every((id) => isHeld(number, id)));
 }
 
 /** By the number of the collection. */
 function inOrder(wanted: ReadonlyMap<number, Wanted>): readonly (readonly [number, Wanted])[] {
   return [...wanted].sort(([one], [other]) => one - other);
+}
+
+/** Whether a deletion takes along what is related. */
+function takesAlong(relation: Relation): boolean {
+  return decides(relation) && relation.onDelete === 'cascade';
 }
 
 function ownOnly({ number }: Collection, id: string): Map<number, Wanted> {

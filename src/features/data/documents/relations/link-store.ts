@@ -21,6 +21,8 @@ export function createLinkStore(sql: Sql) {
         `select id from ${documentTable(collection)} where id ${isOneOf} order by id for ${isWritten ? 'update' : 'key share'}`,
         [sql.list(ids)],
       ),
+    /** Keeps all others from writing documents of a collection, and from locking them, until the end of the unit. */
+    lockAll: (collection: number): Query => sql.text(`lock table ${documentTable(collection)} in exclusive mode`, []),
     /** Keeps other units that do the same from going on with these ids until the end of the unit, whether there are such documents or not. */
     reserve: (collection: number, ids: readonly string[]): Query =>
       sql.text(
@@ -32,6 +34,12 @@ export function createLinkStore(sql: Sql) {
       sql.text(
         `select ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} = ? limit ${limit}`,
         [id],
+      ),
+    /** The documents that any of these is related to, as `id`. */
+    relatedToAny: (relation: Relation, ids: readonly string[], limit: number): Query =>
+      sql.text(
+        `select distinct ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf} limit ${limit}`,
+        [sql.list(ids)],
       ),
     /** Which of these related documents are related to another than one, as `id`. */
     takenFrom: (relation: Relation, id: string, others: readonly string[]): Query =>

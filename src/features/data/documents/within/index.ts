@@ -9,7 +9,7 @@ import type { Runtime } from '#src/platform/index.js';
 import type { Idempotency } from '../../../installation/index.js';
 import type { Collection, Databases } from '../../databases/index.js';
 import { grants } from '../access.js';
-import type { BulkChanges } from '../changes/bulk.js';
+import type { BulkChanges, Matched } from '../changes/bulk.js';
 import type { Changes } from '../changes/index.js';
 import { createCollections, type Joined, type Where } from '../collections.js';
 import { demandCurrent } from '../errors.js';
@@ -46,6 +46,11 @@ export interface HeldChange {
 export interface HeldMatch {
   readonly where: Where;
   readonly queries: readonly string[];
+}
+
+/** What queries match in a collection. */
+interface Found extends Matched {
+  readonly collection: Collection;
 }
 
 interface Deps {
@@ -99,19 +104,34 @@ export function createDocumentsOfUnit(
       }
     return [{ collection, id, isNamed, relations, isRemoved }, ...below];
   };
-  /** What queries match before any change of the unit: what matches only later, the unit has changed and locked. */
-  const matched = async ({ where, queries }: HeldMatch): Promise<Touched[]> => {
-    try {
-      return await collections.use(where, async (collection) => {
-        const ids = await bulk.matched(unit, collection, queries);
-        const known = { collection, isNamed: true, isThere: true, relations: [], isRemoved: false };
-        return ids.map((id) => ({ ...known, id }));
-      });
-    } catch (error) {
-      // The change itself is refused for it.
-      if (error instanceof Failure) return [];
-      throw error;
+  /** What queries match before any change of the unit. */
+  const matched = async (matches: readonly HeldMatch[]): Promise<Found[]> => {
+    const all: Found[] = [];
+    for (const { where, queries } of matches)
+      try {
+        const found = await collections.use(where, async (collection) => {
+          return { collection, ...(await bulk.matched(unit, collection, queries)) };
+        });
+        all.push(found);
+      } catch (error) {
+        // The change itself is refused for it.
+        if (!(error instanceof Failure)) throw error;
+      }
+    return all;
+  };
+  /** Locks what is named and what matches. If that changes meanwhile, or by the unit itself, locks the collections: what matches then would be locked out of the order. */
+  const holdMatched = async (named: readonly Touched[], matches: readonly HeldMatch[]): Promise<void> => {
+    const found = await matched(matches);
+    const wholes = found.map(({ collection }) => collection);
+    if (!found.some((one) => isMoved(one, found, named))) {
+      await unit.run({ sql: 'savepoint held', values: [] });
+      await holds.forAll(unit, [...named, ...found.flatMap(touchedBy)]);
+      const locked = new Set([...named, ...found.flatMap(touchedBy)].map(rowNameOf));
+      const now = (await matched(matches)).flatMap(touchedBy);
+      if (now.every((one) => locked.has(rowNameOf(one)))) return;
+      await unit.run({ sql: 'rollback to savepoint held', values: [] });
     }
+    await holds.forAll(unit, named, wholes);
   };
   const unshared: DocumentStore = { ...store, sharedList: () => undefined };
   return {
@@ -125,10 +145,10 @@ export function createDocumentsOfUnit(
         unit,
         [...held, ...matches].map(({ where: { project, databaseId } }) => ({ projectId: project.id, databaseId })),
       );
-      const all: Touched[] = [];
-      for (const change of held) all.push(...(await touched(change)));
-      for (const match of matches) all.push(...(await matched(match)));
-      await holds.forAll(unit, all);
+      const named: Touched[] = [];
+      for (const change of held) named.push(...(await touched(change)));
+      if (matches.length === 0) await holds.forAll(unit, named);
+      else await holdMatched(named, matches);
     },
     mayChange,
     tagOf: (where, id) =>
@@ -140,4 +160,22 @@ export function createDocumentsOfUnit(
         return etagOf(printDocument(toDocument(collection, row)));
       }),
   };
+}
+
+function touchedBy({ collection, ids }: Found): Touched[] {
+  return ids.map((id) => ({ collection, id, isNamed: true, isThere: true, relations: [], isRemoved: false }));
+}
+
+/** Whether other changes of the unit decide on which documents match. */
+function isMoved(
+  { isPart, collection: { number } }: Found,
+  found: readonly Found[],
+  named: readonly Touched[],
+): boolean {
+  const isHere = ({ collection }: { readonly collection: Collection }) => collection.number === number;
+  return isPart && (named.some(isHere) || found.filter(isHere).length > 1);
+}
+
+function rowNameOf({ collection, id }: Touched): string {
+  return `${collection.number}/${id}`;
 }
