@@ -5,9 +5,14 @@ import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { errorCode, isAbsent } from '#src/platform/files.js';
 import { whyUnwritable } from '#src/platform/system-errors.js';
 import { CommandError } from './exit.js';
+import { requireNoLog } from './installation.js';
 
-/** Creates the directories of the data and of the SQLite file, for the owner only. Returns what removes those that it created. */
+/**
+ * Creates the directories of the data and of the SQLite file, for the owner only. Returns what removes those that it created. Throws CommandError,
+ * also where no database may be made in them because the log of one is there.
+ */
 export function prepareDirectories(config: Config): () => void {
+  requireNoLog(config);
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const created: string[] = [];
   const remove = () => {

@@ -2,7 +2,7 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { defaultFiles, isInstallationInReach, type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
-import { parseDatabaseUrl } from '#src/platform/db/index.js';
+import { logWithoutFile, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { errorCode, isAbsent } from '#src/platform/files.js';
 import type { Call } from './command.js';
 import { CommandError, shellWord } from './exit.js';
@@ -75,12 +75,26 @@ function ownerOf(file: string): string {
 
 /** Throws where the SQLite file does not exist: it would be created, and an empty database hides that the path is wrong. */
 export function requireDatabase(config: Config): void {
+  requireNoLog(config);
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   if (file === null || !isAbsent(file)) return;
   const setting = resolve(file) === resolve(config.dataDir, 'svc.db') ? 'SVC_DATA_DIR' : 'SVC_DATABASE_URL';
   throw schemaError(
     `There is no database at ${resolve(file)}. Is ${setting} right?`,
     `correct ${setting}, or make a new database with svc init`,
+  );
+}
+
+/** Throws where the log of an SQLite database lies beside no file: the file was moved away, and a new one would cost what is in the log. */
+export function requireNoLog(config: Config): void {
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  const log = file === null ? undefined : logWithoutFile(file);
+  if (file === null || log === undefined) return;
+  throw new CommandError(
+    'unusable',
+    'database_file_gone',
+    `The database ${resolve(file)} is ${isAbsent(file) ? 'gone' : 'empty'}, but its log ${log} is there and holds the newest writes.`,
+    `put ${resolve(file)} back as it was; to begin anew, move the log away and do not delete it`,
   );
 }
 

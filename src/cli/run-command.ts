@@ -11,7 +11,7 @@ import type { ApplianceCall, Call, Command } from './command.js';
 import type { CommandResult } from './command-result.js';
 import { prepareDirectories } from './directories.js';
 import { CommandError } from './exit.js';
-import { load, requireDatabase, schemaError } from './installation.js';
+import { load, requireDatabase, requireNoLog, schemaError } from './installation.js';
 
 /** Opens what a command needs, runs it, and closes everything again. */
 export async function runCommand(command: Command, call: Call): Promise<CommandResult | undefined> {
@@ -63,6 +63,7 @@ async function withRuntime<T>(
   creates: boolean,
   body: (runtime: Runtime) => Promise<T>,
 ): Promise<T> {
+  requireNoLog(config);
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const absent = file !== null && !creates && isAbsent(file);
   const databaseUrl = absent ? new Secret('sqlite::memory:') : config.databaseUrl;

@@ -7,7 +7,7 @@ import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { parseDatabaseUrl } from '#src/platform/db/index.js';
+import { logWithoutFile, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
 import { isAbsent } from '#src/platform/files.js';
 import { type Call, command } from '../command.js';
@@ -85,7 +85,7 @@ async function databaseRefusal(
   warnings: string[],
 ): Promise<DatabaseError | CommandError | undefined> {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
-  if (file !== null && isAbsent(file)) {
+  if (file !== null && isAbsent(file) && logWithoutFile(file) === undefined) {
     warnings.push(`There is no database at ${resolve(file)} yet; svc init makes one`);
     return undefined;
   }

@@ -41,6 +41,13 @@ export const conditions: readonly Condition[] = [
     next: 'put it back; if it was replaced on purpose, restart the server',
   },
   {
+    codes: ['log_without_file'],
+    type: 'database_file_gone',
+    message: 'The file of the database is gone, but its log is there and holds the newest writes',
+    next: 'put the file back as it was; to begin anew, move the log away and do not delete it',
+    outcome: 'unusable',
+  },
+  {
     codes: ['SQLITE_CANTOPEN'],
     type: 'database_file_unopened',
     message: 'The file of the database cannot be opened',

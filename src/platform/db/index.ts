@@ -28,6 +28,8 @@ interface DatabaseDeps {
   readonly onWritable: (isWritable: boolean, code: string) => void;
 }
 
+export { logWithoutFile } from './sqlite-moved.js';
+
 const migrationsDirectory = packageFile('migrations');
 
 /** Which database a URL names, and for SQLite the file. */

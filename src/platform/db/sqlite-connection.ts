@@ -15,6 +15,14 @@ const prepared = { bytes: 16_777_216, entries: 500, largest: 1_048_576 } as cons
 /** What a prepared statement takes, as measured: something for itself, and for each character of its text. */
 const bytesOf = (sql: string) => 4096 + 16 * sql.length;
 
+/** How a connection is opened. */
+interface Opening {
+  /** No text and no value on it is longer than so many bytes. */
+  readonly largestBytes?: number | undefined;
+  /** Whether a file that is not there is made. It may have been moved away, and then the new one would take its log. */
+  readonly creates?: boolean;
+}
+
 /** The limits of a use of a connection. */
 interface Use {
   /** For how long a statement may run. */
@@ -39,10 +47,14 @@ export class SqliteConnection implements Connection {
     this.#database = database;
   }
 
-  /** Opens a connection on which no text and no value is longer than so many bytes. */
-  static async open(file: string, largestBytes = largestValueBytes): Promise<SqliteConnection> {
+  /** Opens a connection. Throws DatabaseError. */
+  static async open(
+    file: string,
+    { largestBytes = largestValueBytes, creates = false }: Opening = {},
+  ): Promise<SqliteConnection> {
+    const mode = sqlite3.OPEN_READWRITE | sqlite3.OPEN_FULLMUTEX | (creates ? sqlite3.OPEN_CREATE : 0);
     const database = await new Promise<sqlite3.Database>((resolve, reject) => {
-      const opened = new sqlite3.Database(file, (error) =>
+      const opened = new sqlite3.Database(file, mode, (error) =>
         error === null ? resolve(opened) : reject(fromSqlite(error)),
       );
     });

@@ -5,7 +5,7 @@ import { DatabaseError } from './database-error.js';
 import { bulkInserts, type Connection, type Driver, type Insert, type Transaction } from './driver.js';
 import { Lane, laneQueue } from './lane.js';
 import { SqliteConnection } from './sqlite-connection.js';
-import { SqliteFiles } from './sqlite-moved.js';
+import { isNewDatabase, logWithoutFile, SqliteFiles } from './sqlite-moved.js';
 import { longestWaitMs, WaitingLine } from './waiting-line.js';
 
 /** Connections that read lists, and those that read everything else, which lists cannot take. */
@@ -211,14 +211,15 @@ interface SqliteOptions {
   readonly listBytes: number;
 }
 
-/** Opens an SQLite file: one writer, several readers, every commit synced to disk. */
+/** Opens an SQLite file: one writer, several readers, every commit synced to disk. Throws DatabaseError where only the log of a database is there. */
 export async function openSqlite(
   file: string,
   { largestGroup = defaultLargestGroup, statementMs = 10_000, listBytes = 16_777_216 }: Partial<SqliteOptions> = {},
 ): Promise<Driver> {
+  if (logWithoutFile(file) !== undefined) throw new DatabaseError('unavailable', 'log_without_file');
   const openAll = (count: number, largestBytes?: number) =>
-    Promise.all(Array.from({ length: count }, () => SqliteConnection.open(file, largestBytes)));
-  const writerConnection = await SqliteConnection.open(file);
+    Promise.all(Array.from({ length: count }, () => SqliteConnection.open(file, { largestBytes })));
+  const writerConnection = await SqliteConnection.open(file, { creates: isNewDatabase(file) });
   const [listConnections, otherConnections] = await Promise.all([
     // What a list reads beyond its bytes is thrown away; twice as much is still put together before it is known.
     openAll(readers.lists, 2 * listBytes),
