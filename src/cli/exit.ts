@@ -146,7 +146,7 @@ export function shellWord(text: string): string {
 }
 
 const usableUrl =
-  'give an https URL of a public host; for development, set SVC_WEBHOOK_ALLOW_INSECURE=true, which allows http and private addresses, and restart the server';
+  'give an https URL of a public host. SVC_EGRESS_ALLOW allows addresses of your own networks, by their IP or by a name in a domain of yours; SVC_WEBHOOK_ALLOW_INSECURE=true allows http and private addresses, for development. Restart the server after a change';
 const moreFiles = 'allow more: ulimit -n 4096 in a shell, LimitNOFILE= in a unit of systemd';
 
 /** Maps any error of a command to the exit code and the message that are printed. Texts of the database are never printed. */

@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { selfSigned } from '../harness/certificate.js';
 import { type Installation, install, type Server } from '../harness/cli.js';
 import { atTerminal } from '../harness/pty.js';
 import { startReceiver } from '../harness/receiver.js';
@@ -266,4 +269,42 @@ test('a listener that is interrupted ends with 130', async () => {
   await once(child.stdout, 'data');
   child.kill('SIGINT');
   assert.deepEqual(await once(child, 'exit'), [130, null]);
+});
+
+test('a receiver in a network of the operator, with a certificate of its own CA, is reached as the page says', async () => {
+  const other = await install();
+  after(() => other.dispose());
+  await other.json(['project', 'create', 'Shop', '--id', 'shop']);
+  const { cert, key } = selfSigned(['127.0.0.1']);
+  const ca = join(other.dir, 'ca.pem');
+  writeFileSync(ca, cert);
+  const inside = createServer({ cert, key }, (_, response) => response.writeHead(204).end()).listen(0, '127.0.0.1');
+  await once(inside, 'listening');
+  after(() => inside.close());
+  const { port } = inside.address() as AddressInfo;
+  const adding = (host: string, env: Record<string, string>) => {
+    const line = ['webhook', 'add', ...scope, '--name', 'N', '--url', `https://${host}:${port}/`, '--events', '*'];
+    return other.svc([...line, '--id', 'inside', '--json'], { env });
+  };
+  const refused = await adding('127.0.0.1', {});
+  assert.equal(refused.code, 2);
+  assert.match(JSON.parse(refused.err).error.message, /the address is not public/);
+  assert.match(JSON.parse(refused.err).error.fix, /SVC_EGRESS_ALLOW/);
+  const allowed = { SVC_EGRESS_ALLOW: '127.0.0.0/8' };
+  for (const name of ['hooks.internal', 'hooks.lan', 'hooks']) {
+    const { code, err } = await adding(name, allowed);
+    assert.deepEqual([code, /the host name is not public/.test(err)], [2, true], name);
+    assert.match(JSON.parse(err).error.fix, /by their IP/);
+  }
+  assert.equal((await adding('127.0.0.1', allowed)).code, 0);
+  const tried = async (env: Record<string, string>) => {
+    const { out } = await other.svc(['webhook', 'test', 'inside', ...scope, '--json'], { env });
+    const { delivery } = JSON.parse(out);
+    return [delivery.statusCode, delivery.error];
+  };
+  const trusted = { ...allowed, NODE_EXTRA_CA_CERTS: ca };
+  assert.deepEqual(await tried(trusted), [204, '']);
+  assert.match(String((await tried(allowed))[1]), /^TLS failed/);
+  appendFileSync(join(other.dir, 'svc.env'), `NODE_EXTRA_CA_CERTS=${ca}\n`);
+  assert.match(String((await tried(allowed))[1]), /^TLS failed/, 'the command does not take it from svc.env');
 });

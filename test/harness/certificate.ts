@@ -1,5 +1,6 @@
 // A self-signed certificate for servers of the tests. Node can read certificates but not make them, so the few fields are put together here (X.690 DER, RFC 5280).
 import { generateKeyPairSync, sign } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 
 /** PEM texts of a certificate and its key. */
 type Certificate = { cert: string; key: string };
@@ -28,6 +29,10 @@ const subjectAltName = tlv(0x06, hex('551d11'));
 const utcTime = (date: Date) =>
   tlv(0x17, Buffer.from(`${date.toISOString().replace(/[-:T]/g, '').slice(2, 14)}Z`, 'ascii'));
 
+/** A host name, or an IPv4 address, as what a certificate is for. */
+const alternative = (host: string) =>
+  isIPv4(host) ? tlv(0x87, Buffer.from(host.split('.').map(Number))) : tlv(0x82, Buffer.from(host, 'ascii'));
+
 /**
  * Makes a certificate for host names, valid from yesterday for a week; whoever connects must be told not to verify it. Its key is on the curve
  * P-256, or RSA of so many bits.
@@ -40,7 +45,7 @@ export function selfSigned(hostnames: readonly string[], options: CertificateOpt
       : generateKeyPairSync('rsa', { modulusLength: bits });
   const algorithm = bits === undefined ? ecdsaWithSha256 : rsaWithSha256;
   const name = sequence(tlv(0x31, sequence(commonName, tlv(0x0c, Buffer.from(hostnames[0] ?? 'test')))));
-  const alternatives = sequence(...hostnames.map((hostname) => tlv(0x82, Buffer.from(hostname, 'ascii'))));
+  const alternatives = sequence(...hostnames.map(alternative));
   const content = sequence(
     tlv(0xa0, tlv(0x02, hex('02'))),
     tlv(0x02, hex('01')),

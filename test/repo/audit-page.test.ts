@@ -13,14 +13,36 @@ test('every command of the page does what it says', async () => {
   const place = await install();
   after(() => place.dispose());
   await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  const server = await place.serve();
+  const post = async (path: string, body: object, headers: Record<string, string>) => {
+    const given = { 'X-Service-Project': 'shop', 'Content-Type': 'application/json', ...headers };
+    const answer = await fetch(server.url + path, { method: 'POST', headers: given, body: JSON.stringify(body) });
+    assert.equal(answer.status, 201, path);
+    return (await answer.json()) as { $id: string; secret: string };
+  };
+  const { secret } = await place.json<{ secret: string }>([
+    ...['apikey', 'create', '--project', 'shop', '--name', 'a', '--scopes', 'all'],
+  ]);
+  const byKey = { 'X-Service-Key': secret };
+  await post('/databases', { databaseId: 'main', name: 'Main' }, byKey);
+  const collection = { collectionId: 'notes', name: 'Notes', permissions: ['create("users")'] };
+  await post('/databases/main/collections', collection, byKey);
   const user = ['user', 'create', '--project', 'shop', '--email', 'ada@example.com', '--password-stdin'];
-  await place.json(user, 'correct horse battery');
+  const { $id } = await place.json<{ $id: string }>(user, 'correct horse battery');
+  const password = { email: 'ada@example.com', password: 'correct horse battery' };
+  const session = await post('/account/sessions/email', password, {});
+  const note = { documentId: 'mine', data: {} };
+  const byUser = { 'X-Service-Session': session.secret };
+  await post('/databases/main/collections/notes/documents', note, byUser);
   const blocks = readBlocks(page).filter(({ language }) => language === 'sh');
-  assert.equal(blocks.length, 3);
+  assert.equal(blocks.length, 4);
   for (const { text } of blocks) {
-    const { code, out, err } = await place.shell(text);
+    const { code, out, err } = await place.shell(text.replace('USER', $id));
     assert.equal(code, 0, `${text}: ${err}`);
-    assert.match(out, /the audit log is intact|erased/);
+    assert.match(
+      out,
+      /the audit log is intact|erased|documentCreated +databases\/main\/collections\/notes\/documents\/mine/,
+    );
   }
   const { head } = await place.json<{ head: string }>(['audit', 'verify']);
   const inline = [...readFileSync(join(root, page), 'utf8').matchAll(/`(svc audit [^`]+)`/g)].map(
