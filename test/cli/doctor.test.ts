@@ -202,6 +202,52 @@ test('a mail server that does not take the login', async () => {
   assert.equal(server.mails.length + server.attempts, 0, 'no mail was sent');
 });
 
+test('mails that are all refused for good', async () => {
+  const mailServer = await startMailServer();
+  const smtp = { SVC_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}`, SVC_MAIL_FROM: 'a@example.com' };
+  const server = await place.serve([], smtp);
+  const counted = async () => {
+    const metrics = await (await fetch(new URL('/metrics', server.url))).text();
+    return /^svc_messages_total\{channel="email",outcome="failed"\} (\d+)$/m.exec(metrics)?.[1];
+  };
+  assert.equal(await counted(), '0', 'the series is there before the first mail');
+  const headers = { 'X-Service-Project': 'shop', 'Content-Type': 'application/json' };
+  let asked = 0;
+  const ask = async (state: string) => {
+    asked += 1;
+    const body = JSON.stringify({ userId: 'unique()', email: `somebody${asked}@example.com` });
+    const answer = await fetch(`${server.url}/account/tokens/email`, { method: 'POST', headers, body });
+    assert.equal(answer.status, 201);
+    for (let tries = 0; tries < 200; tries++) {
+      const [row] = await place.sql(`select count(*) as n from messages where state = '${state}'`);
+      if (Number(row?.n) === (state === 'sent' ? 1 : asked)) return;
+      await sleep(50);
+    }
+    assert.fail(server.log());
+  };
+  mailServer.onRecipient = () => ({ status: 550, words: '5.7.1 relaying denied' });
+  await ask('failed');
+  await ask('failed');
+  assert.deepEqual(codesOf(await examine(smtp)), []);
+  await ask('failed');
+  assert.equal(await counted(), '3');
+  const { findings } = await examine(smtp);
+  assert.deepEqual(
+    findings.map(({ code, level }) => [code, level]),
+    [['mails_failing', 'warning']],
+  );
+  assert.match(findings[0]?.message ?? '', / 3 have failed and none was sent\..* 550 5\.7\.1\.$/);
+  await place.sql(`update messages set created_at = '${long}'`);
+  assert.deepEqual(codesOf(await examine(smtp)), [], 'they are not of the last hour');
+  await place.sql(`update messages set created_at = '${new Date().toISOString()}'`);
+  assert.deepEqual(codesOf(await examine(smtp)), ['mails_failing']);
+  mailServer.onRecipient = () => undefined;
+  await ask('sent');
+  assert.deepEqual(codesOf(await examine(smtp)), []);
+  server.signal('SIGTERM');
+  await server.ended;
+});
+
 test('files and directories that others can use, or that cannot be used', async () => {
   const data = join(place.dir, 'data');
   chmodSync(settingsFile, 0o644);

@@ -45,6 +45,10 @@ const buckets = (slow: string, fast: string): readonly [string, string][] => [
   [`svc_http_request_duration_seconds_bucket{${at},le="5"}`, slow],
   [`svc_http_request_duration_seconds_bucket{${at},le="+Inf"}`, slow],
 ];
+const messages = (failed: string, sent: string): readonly [string, string][] => [
+  [`svc_messages_total{${at},channel="email",outcome="failed"}`, failed],
+  [`svc_messages_total{${at},channel="email",outcome="sent"}`, sent],
+];
 const cases: readonly Case[] = [
   ['SvcDown', `up{${at}}`, '0x180', '1x180', whole],
   ['SvcDatabaseDown', `svc_db_up{${at}}`, '0x180', '1x180', whole],
@@ -79,7 +83,7 @@ test('each alert fires for what it is for, and not else', async (t) => {
   const [names, severities] = [/- alert: (\w+)/g, /severity: (\w+)/g].map((one) =>
     [...text.matchAll(one)].map(([, word = '']) => word),
   );
-  assert.deepEqual(new Set([...cases.map(([alert]) => alert), 'SvcSlow']), new Set(names));
+  assert.deepEqual(new Set([...cases.map(([alert]) => alert), 'SvcSlow', 'SvcMessagesFailed']), new Set(names));
   const severityOf = (alert: string) => severities?.[names?.indexOf(alert) ?? -1];
   const scraped = { series: `up{${at}}`, values: '1x180' };
   /** The series of a group, which alert is asked for at its end, and with which labels it fires; none where it does not. */
@@ -104,6 +108,9 @@ test('each alert fires for what it is for, and not else', async (t) => {
     ]),
     group(buckets('0+60x180', '0+1x180'), 'SvcSlow', a),
     group(buckets('0+60x180', '0+60x180'), 'SvcSlow'),
+    group(messages('0x175 3x5', '0x180'), 'SvcMessagesFailed', { channel: 'email' }),
+    group(messages('5x175 7x5', '9x180'), 'SvcMessagesFailed'),
+    group(messages('0+1x180', '0+2x180'), 'SvcMessagesFailed'),
     // A server that Prometheus does not know of at all.
     group([], 'SvcDown', { job: 'svc' }),
   ];

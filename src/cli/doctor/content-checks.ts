@@ -16,6 +16,8 @@ const named = 10;
 const objects = 1000;
 /** Deliveries that are due are begun within seconds by a server. */
 const behindSeconds = 300;
+/** Fewer mails that fail may be mistyped addresses. */
+const severalMails = 3;
 
 /** The checks of what the database and the file store hold. */
 export const contentChecks: readonly Check<Appliance>[] = [
@@ -31,6 +33,7 @@ export const contentChecks: readonly Check<Appliance>[] = [
     },
   },
   { name: 'the webhooks', alone: 'svc webhook list --project ID', run: webhooks },
+  { name: 'the mails', alone: 'svc mail list', run: mails },
   {
     name: 'the signing keys',
     alone: 'svc keys status',
@@ -105,6 +108,15 @@ async function webhooks({ features }: Appliance): Promise<Finding[]> {
     ...disabled,
     found('webhooks_behind', message, 'svc serve, unless a server runs; its log tells what keeps it'),
   ];
+}
+
+async function mails({ runtime, features }: Appliance): Promise<Finding[]> {
+  const { failed, sent, lastError } = await features.courier.mailbox.lastHour(runtime.db);
+  if (failed < severalMails || sent > 0) return [];
+  const message = `Of the mails of the last hour ${failed} have failed and none was sent. The last error: ${lastError}.`;
+  const fix =
+    'look at what the mail server demands of the sender in SVC_MAIL_FROM and of the login in SVC_SMTP_URL; svc mail test --to ADDRESS shows its answer, svc mail list the mails';
+  return [found('mails_failing', message, fix)];
 }
 
 async function mailServer({ runtime: { mailer } }: Appliance): Promise<Finding[]> {

@@ -30,6 +30,7 @@ export const findingLevels = {
   mail_not_configured: 'warning',
   mail_unreachable: 'error',
   mail_refused: 'error',
+  mails_failing: 'warning',
   templates_missing: 'error',
   template_faulty: 'error',
   port_taken: 'error',

@@ -92,7 +92,7 @@ export function createCourier(runtime: Runtime, projects: Projects) {
     },
     test: createTestMessage(runtime, texts),
     erase: createMessageErasure(runtime, store, contents),
-    mailbox: createMailbox(store, needs),
+    mailbox: createMailbox(runtime, store, needs),
     worker,
     jobs: createCourierJobs(runtime, store, dispatch.sendAll),
     settle: async () => {

@@ -1,5 +1,7 @@
 import type { Project } from '#src/contract/project.js';
+import { instantOf } from '#src/platform/clock.js';
 import type { Reader } from '#src/platform/db/unit.js';
+import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../projects/index.js';
 import type { Contents } from './content.js';
 import { isMessageName } from './messages.js';
@@ -7,8 +9,12 @@ import { type MessageRow, type MessageStore, messageTable } from './store.js';
 import type { Composed, Texts } from './texts/texts.js';
 import { type ListedMail, type ShownMail, toListedMail, toShownMail } from './view.js';
 
+/** The newest messages of an hour that are looked at. */
+const looked = 1000;
+
 /** Messages as the operator reads them. */
 export function createMailbox(
+  { clock }: Pick<Runtime, 'clock'>,
   store: MessageStore,
   { projects, contents, texts }: { projects: Projects; contents: Contents; texts: Texts },
 ) {
@@ -32,6 +38,12 @@ export function createMailbox(
         listed.push(toListedMail(row, await open(project, row)));
       }
       return listed;
+    },
+    /** Of the mails of the last hour: how many have failed for good and how many were sent, and the newest error. */
+    lastHour: async (reader: Reader) => {
+      const rows = await reader.all(store.mailsSince(instantOf(clock.now() - 3_600_000), looked));
+      const failed = rows.filter(({ state }) => state === 'failed');
+      return { failed: failed.length, sent: rows.length - failed.length, lastError: String(failed[0]?.error ?? '') };
     },
     /** A message of one project or of any: by its id, or the newest; undefined where there is none. */
     find: async (reader: Reader, projectId: string | null, id: string | null): Promise<ShownMail | undefined> => {

@@ -152,6 +152,21 @@ export function createMessageStore(sql: Sql) {
         'select channel, count(*) as waiting, min(created_at) as oldest from messages where due_at is not null group by channel',
         [],
       ),
+    /** How the newest mails since a time ended that were sent or have failed, newest first, among so many messages. */
+    mailsSince: (since: Instant, limit: number): Query => {
+      const newest = knex(name)
+        .where('created_at', '>=', since)
+        .orderBy('created_at', 'desc')
+        .limit(limit)
+        .select('channel', 'state', 'error', 'created_at');
+      return sql.compile(
+        knex(newest.as('newest'))
+          .where({ channel: 'email' })
+          .whereIn('state', ['sent', 'failed'])
+          .orderBy('created_at', 'desc')
+          .select('state', 'error'),
+      );
+    },
     /**
      * Makes due now what is due later than it can have been put off, or leased for longer than leases are: it was before the clock was set
      * back. A message waits for its first attempt, for the end of a lease or for the next attempt.

@@ -15,6 +15,9 @@ export function createMessageMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
     help: 'Attempts to send a mail or an SMS, by what came of the message',
     labelNames: ['channel', 'outcome'],
   });
+  // From the start, as Prometheus sees no increase in a series that begins with its first message.
+  for (const channel of ['email', 'sms'])
+    for (const outcome of ['sent', 'retrying', 'failed', 'expired']) outcomes.inc({ channel, outcome }, 0);
   const waiting = metrics.gauge({ name: 'svc_messages_backlog', help: 'Messages that wait', labelNames });
   const oldest = metrics.gauge({
     name: 'svc_messages_oldest_seconds',
