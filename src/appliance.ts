@@ -36,6 +36,7 @@ export async function createAppliance(config: Config, replacements: Replacements
     },
     serve: async () => {
       const { app, state, upgrade, listen } = await http.get();
+      features.certificate.begin();
       const listener = await listen(app.callback(), config, { newId: () => runtime.random.id(), upgrade });
       for (const worker of features.workers) worker.start();
       await features.jobs.start();

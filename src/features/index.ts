@@ -89,6 +89,7 @@ export function createFeatures(runtime: Runtime) {
     [installation, events, identity].flatMap(({ settles }) => settles),
   );
   return {
+    certificate: installation.certificate,
     limits,
     projects,
     serverKeys,

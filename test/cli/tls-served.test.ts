@@ -67,6 +67,56 @@ for (const scheme of ['http', 'https'])
     assert.equal(await server.ended, 0);
   });
 
+test('a certificate that has expired or expires soon is told at the start, once a day, and by config check', async () => {
+  const day = 86_400_000;
+  const files = { SVC_TLS_CERT: join(place.dir, 'old.pem'), SVC_TLS_KEY: join(place.dir, 'old-key.pem') };
+  const table: [string | undefined, number][] = [
+    ['tls.expired', -day],
+    ['tls.expires-soon', 13 * day],
+    [undefined, 15 * day],
+  ];
+  for (const [event, left] of table) {
+    const until = Date.now() + left;
+    const pair = selfSigned(['localhost'], { from: Date.now() - 9 * day, until });
+    writeFileSync(files.SVC_TLS_CERT, pair.cert);
+    writeFileSync(files.SVC_TLS_KEY, pair.key);
+    const env = { ...files, SVC_BASE_URL: 'https://localhost:8443/v1', SVC_PORT: '0' };
+    const checked = await place.svc(['config', 'check', '--json'], { env });
+    const { warnings = [] } = JSON.parse(checked.out) as { warnings?: string[] };
+    assert.equal(checked.code, 0, checked.err);
+    assert.equal(warnings.filter((text) => text.includes('SVC_TLS_CERT')).length, event === undefined ? 0 : 1);
+    const ran = await place.svc(['cron', 'run', 'tls.check'], { env });
+    assert.equal(ran.code, 0, ran.err);
+    assert.equal(ran.err.includes('tls.exp'), event !== undefined, ran.err);
+    const server = await place.serve([], env);
+    const lines = server
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('"tls.'));
+    const told = lines.map((line) => JSON.parse(line) as { event: string; level: string; until: string });
+    assert.deepEqual(
+      told.map((line) => [line.event, line.level, Math.floor(Date.parse(line.until) / 1000)]),
+      event === undefined ? [] : [[event, 'warn', Math.floor(until / 1000)]],
+    );
+    const metrics = await new Promise<string>((resolve, reject) => {
+      request(new URL('/metrics', server.url), { rejectUnauthorized: false }, (answer) => {
+        answer.toArray().then((parts) => resolve(parts.join('')), reject);
+      })
+        .on('error', reject)
+        .end();
+    });
+    const expiry = /^svc_tls_certificate_expiry_timestamp_seconds (\d+)$/m.exec(metrics)?.[1];
+    assert.equal(Number(expiry), Math.floor(until / 1000));
+    server.signal('SIGTERM');
+    await server.ended;
+  }
+  const plain = await place.serve();
+  const metrics = await (await fetch(new URL('/metrics', plain.url))).text();
+  assert.doesNotMatch(metrics, /svc_tls_certificate/);
+  plain.signal('SIGTERM');
+  await plain.ended;
+});
+
 /** A free port that only root, or who has the right to, may listen on. */
 async function freeLowPort(): Promise<number> {
   for (let port = 1023; port > 600; port -= 1) {

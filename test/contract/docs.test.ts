@@ -19,6 +19,7 @@ import { createReaderGauge } from '#src/features/events/feed/streams/metrics.js'
 import { createRealtimeMetrics } from '#src/features/events/realtime/sockets/metrics.js';
 import { createDeliveryMetrics } from '#src/features/events/webhooks/deliveries/metrics.js';
 import { createKeyAge } from '#src/features/identity/signing-keys/jobs.js';
+import { createCertificateExpiry } from '#src/features/installation/certificate/index.js';
 import { createMessageMetrics } from '#src/features/installation/courier/sending/metrics.js';
 import { createJobMetrics } from '#src/features/installation/jobs/running/metrics.js';
 import { loadConfig } from '#src/platform/config/load.js';
@@ -236,6 +237,7 @@ function renderSamples(): Promise<string> {
   createScanMetrics({ metrics })(1);
   const { unsealed, oldest, headAge } = createAuditMetrics({ metrics });
   for (const gauge of [unsealed, oldest, headAge]) gauge.set(1);
+  createCertificateExpiry({ metrics }).set(1);
   createKeyAge(metrics).set({ alg: 'a' }, 1);
   const messages = createMessageMetrics({ metrics });
   messages.outcome('email', 'sent', 1);
@@ -271,6 +273,7 @@ const published = [
   'gauge svc_realtime_sockets Open sockets',
   'counter svc_realtime_messages_total Events sent to sockets',
   'counter svc_realtime_closed_total Closed sockets, by the code of the close',
+  'gauge svc_tls_certificate_expiry_timestamp_seconds When the certificate that the server uses expires, in seconds since 1970',
   'gauge svc_signing_key_age_seconds Age of the oldest key that signs JWTs',
   'counter svc_messages_total Attempts to send a mail or an SMS, by what came of the message',
   'gauge svc_messages_backlog Messages that wait',

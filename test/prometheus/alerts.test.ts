@@ -64,6 +64,7 @@ const cases: readonly Case[] = [
   ],
   ['SvcWebhooksLate', `svc_webhook_due_seconds{${at}}`, '400x180', '200x180'],
   ['SvcMessagesLate', `svc_messages_oldest_seconds{${at},channel="email"}`, '1000x180', '60x180', { channel: 'email' }],
+  ['SvcCertificateExpires', `svc_tls_certificate_expiry_timestamp_seconds{${at}}`, '1210000x180', '1230000x180', whole],
   ['SvcHashQueue', `svc_hash_queue{${at},state="waiting"}`, '30x180', '2x180', { ...whole, state: 'waiting' }],
   [
     'SvcSigningKeyOld',

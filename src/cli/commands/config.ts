@@ -5,7 +5,7 @@ import { isAtOtherPort } from '#src/platform/config/localhost.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
-import { tlsFileProblems } from '#src/platform/config/tls-files.js';
+import { tlsFileProblems, tlsTimeProblem, tlsValidity } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { logWithoutFile, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
@@ -55,6 +55,9 @@ const check = command({
     ];
     if (isAtOtherPort(config.baseUrl, config.port))
       warnings.push(`SVC_BASE_URL is ${config.baseUrl}, but the server listens on port ${config.port}`);
+    const validity = tlsValidity(config);
+    const certificate = validity && tlsTimeProblem(validity, Date.now());
+    if (certificate !== undefined) warnings.push(certificate.message);
     const problems = [
       ...dataDirectoryProblems(config),
       ...tlsFileProblems(config),

@@ -3,7 +3,7 @@ import { lintTexts, messageNames } from '#src/features/index.js';
 import { toProblem } from '#src/platform/config/config-error.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import { isAtOtherPort, isOnLocalhost } from '#src/platform/config/localhost.js';
-import { tlsFileProblems, tlsValidity } from '#src/platform/config/tls-files.js';
+import { tlsFileProblems, tlsTimeProblem, tlsValidity } from '#src/platform/config/tls-files.js';
 import { createTemplates } from '#src/platform/templates.js';
 import { shellWord } from '../exit.js';
 import { fileStoreProblems, repeatedSettings, templatesProblems } from '../settings-problems.js';
@@ -13,7 +13,6 @@ import { type Finding, found } from './finding.js';
 
 /** The mode bits by which everybody on the machine may do something. */
 export const everybody = 0o007;
-const expiresSoonMs = 14 * 86_400_000;
 
 const riskCodes = {
   SVC_RATE_LIMIT: 'rate_limit_off',
@@ -108,16 +107,11 @@ function certificate({ config }: LoadedConfig): Finding[] {
     return problems.map(toProblem).map(({ message, fix }) => found('tls_unusable', `${message}.`, fix));
   const validity = tlsValidity(config);
   if (validity === undefined) return [];
-  const { from, until } = validity;
-  const fix = `renew the certificate in ${config.tlsCert}, then restart the server`;
-  const now = Date.now();
-  if (until <= now || from > now)
-    return [found('tls_expired', `The certificate of SVC_TLS_CERT is not valid now: ${range(from, until)}.`, fix)];
-  if (until - now > expiresSoonMs) return [];
-  return [found('tls_expires_soon', `The certificate of SVC_TLS_CERT expires soon: ${range(from, until)}.`, fix)];
+  const problem = tlsTimeProblem(validity, Date.now());
+  if (problem === undefined) return [];
+  const code = problem.code === 'expired' ? 'tls_expired' : 'tls_expires_soon';
+  return [found(code, `${problem.message}.`, `renew the certificate in ${config.tlsCert}, then restart the server`)];
 }
-
-const range = (from: number, until: number) => `${new Date(from).toISOString()} to ${new Date(until).toISOString()}`;
 
 function publicAddress({ config }: LoadedConfig): Finding[] {
   const { baseUrl, port, tlsCert, trustedProxies } = config;

@@ -1,5 +1,6 @@
 // What the wing `installation` offers the others: projects, limits, and messages to people.
 import type { Runtime } from '#src/platform/index.js';
+import { createCertificate } from './certificate/index.js';
 import { createCourier, sealedMessages } from './courier/index.js';
 import { createIdempotencyFeature } from './idempotency/index.js';
 import { createLimits } from './limits/index.js';
@@ -27,15 +28,17 @@ export function createInstallation(runtime: Runtime) {
   const { projects, serverKeys, operations, rebinding } = createProjectsFeature(runtime);
   const courier = createCourier(runtime, projects);
   const { idempotency, jobs } = createIdempotencyFeature(runtime);
+  const certificate = createCertificate(runtime);
   return {
     limits,
     projects,
     serverKeys,
     courier,
     idempotency,
+    certificate,
     operations,
     rebinding,
-    jobs: [...limits.jobs, ...courier.jobs, ...jobs],
+    jobs: [...limits.jobs, ...courier.jobs, ...jobs, ...certificate.jobs],
     settles: [limits.settle, courier.settle],
   };
 }

@@ -6,6 +6,7 @@ import type { Config } from './schema.js';
 
 /** Bytes that a file with certificates or a key may have. */
 const pemBytes = 1_048_576;
+const expiresSoonMs = 14 * 86_400_000;
 
 /**
  * What keeps a server from serving https with the configured files; empty where nothing does, and where none are configured. Reads both files,
@@ -29,8 +30,14 @@ export function tlsFileProblems({ tlsCert, tlsKey, baseUrl }: Config): GivenProb
   return problems;
 }
 
-/** From when to when the configured certificate is valid, in milliseconds since 1970; undefined where none can be read. */
-export function tlsValidity({ tlsCert }: Pick<Config, 'tlsCert'>): { from: number; until: number } | undefined {
+/** From when to when a certificate is valid, in milliseconds since 1970. */
+export interface TlsValidity {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The validity of the configured certificate; undefined where none can be read. */
+export function tlsValidity({ tlsCert }: Pick<Config, 'tlsCert'>): TlsValidity | undefined {
   if (tlsCert === undefined) return undefined;
   try {
     const { validFrom, validTo } = new X509Certificate(readSmall(tlsCert, pemBytes));
@@ -38,6 +45,19 @@ export function tlsValidity({ tlsCert }: Pick<Config, 'tlsCert'>): { from: numbe
   } catch {
     return undefined;
   }
+}
+
+/** Whether a certificate is not valid at a time, or expires within 14 days of it; undefined where neither. */
+export function tlsTimeProblem({ from, until }: TlsValidity, now: number) {
+  const isValid = from <= now && now < until;
+  if (isValid && until - now > expiresSoonMs) return undefined;
+  const [begin, end] = [new Date(from).toISOString(), new Date(until).toISOString()];
+  return {
+    code: isValid ? ('expires-soon' as const) : ('expired' as const),
+    from: begin,
+    until: end,
+    message: `The certificate of SVC_TLS_CERT ${isValid ? 'expires soon' : 'is not valid now'}: ${begin} to ${end}`,
+  };
 }
 
 function read(setting: string, file: string, problems: GivenProblem[]): Buffer | undefined {

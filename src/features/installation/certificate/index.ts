@@ -1,0 +1,45 @@
+import { type TlsValidity, tlsTimeProblem, tlsValidity } from '#src/platform/config/tls-files.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Job } from '#src/platform/scheduler.js';
+
+type Deps = Pick<Runtime, 'config' | 'clock' | 'log' | 'metrics'>;
+
+/** The measurement of the certificate. */
+export function createCertificateExpiry({ metrics }: Pick<Runtime, 'metrics'>) {
+  return metrics.gauge({
+    name: 'svc_tls_certificate_expiry_timestamp_seconds',
+    help: 'When the certificate that the server uses expires, in seconds since 1970',
+  });
+}
+
+/** Tells the log and the metrics when the certificate of the server expires. A server keeps the one that it has read at its start. */
+export function createCertificate(runtime: Deps) {
+  const { config, clock, log } = runtime;
+  let used: TlsValidity | undefined;
+  const check = (): void => {
+    const validity = used ?? tlsValidity(config);
+    const problem = validity && tlsTimeProblem(validity, clock.now());
+    if (problem === undefined) return;
+    const { code, from, until } = problem;
+    const next = 'renew the certificate, then restart the server';
+    if (code === 'expired') log.warn('tls.expired', { from, until, next });
+    else log.warn('tls.expires-soon', { from, until, next });
+  };
+  const job: Job = {
+    name: 'tls.check',
+    schedule: '0 40 6 * * *',
+    summary: 'Warns in the log when the certificate of SVC_TLS_CERT has expired or expires soon',
+    lease: 'process',
+    run: async () => check(),
+  };
+  return {
+    /** As a server begins to use the certificate. */
+    begin: (): void => {
+      used = tlsValidity(config);
+      if (used === undefined) return;
+      createCertificateExpiry(runtime).set(used.until / 1000);
+      check();
+    },
+    jobs: [job],
+  };
+}
