@@ -85,11 +85,11 @@ export async function createRuntime(config: Config, replacements: Replacements =
   const database = await openDatabase(config, {
     clock,
     metrics,
-    onChange: (up) => {
+    onChange: (up, code) => {
       metrics.databaseUp(up);
       if (replacements.silentDatabase) return;
       if (up) log.info('database.back');
-      else log.error('database.away');
+      else log.error('database.away', { code });
     },
     onWritable: (isWritable, code) => {
       metrics.databaseWritable(isWritable);

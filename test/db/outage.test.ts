@@ -115,7 +115,7 @@ for (const [name, end, begin] of outages) {
       [],
     );
     for (const server of servers) {
-      assert.match(server.log(), /"event":"database.away"/);
+      assert.match(server.log(), /"event":"database.away",.*"code":"\w+"/);
       assert.match(server.log(), /"event":"database.back"/);
       assert.match((await createClient(server).get('//metrics')).text, /^svc_db_up 1$/m);
     }

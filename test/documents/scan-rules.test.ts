@@ -75,7 +75,8 @@ function lacks(queries: readonly Json[], indexes: readonly string[]): string {
 }
 
 const [ada, open] = [equal('author', 'ada'), equal('state', 'open')];
-const noRoom = (key: string) => `An index has no room for ${key}.`;
+const noRoom = (key: string) =>
+  `An index has no room for ${key}: compare fewer or shorter attributes, or search by a fulltext index.`;
 
 const cases: readonly [queries: readonly Json[], indexes: readonly string[], lacking: string][] = [
   [[], [], ''],

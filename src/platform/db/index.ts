@@ -23,7 +23,7 @@ export interface OpenDatabase {
 interface DatabaseDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly onChange: (up: boolean) => void;
+  readonly onChange: (up: boolean, code?: string) => void;
   /** Told when the database refuses writes or takes them again, and with which code it refused. */
   readonly onWritable: (isWritable: boolean, code: string) => void;
 }

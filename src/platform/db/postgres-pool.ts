@@ -33,7 +33,7 @@ export interface PostgresOptions {
   /** For how long a statement may run, in milliseconds. */
   readonly statementMs: number;
   /** Told when the server goes away or comes back. */
-  readonly onChange: (up: boolean) => void;
+  readonly onChange: (up: boolean, code?: string) => void;
   /** Told when the server is found to be read-only, and when it takes writes. */
   readonly onWritable: (writable: boolean) => void;
 }
@@ -94,14 +94,14 @@ export function openPostgresPool(options: PostgresOptions, names: Pick<Statement
   pool.on('remove', (client) => clients.delete(client));
   pool.on('error', () => {});
   const watch = watchServer(settings, {
-    onChange: (up) => {
+    onChange: (up, code) => {
       // Calls that wait for a server that is gone fail now, not at some time limit.
       if (!up) {
         for (const client of clients.keys()) destroy(client);
         for (const giveUp of connecting) giveUp(new DatabaseError('unavailable', 'away'));
         connecting.clear();
       }
-      options.onChange(up);
+      options.onChange(up, code);
     },
     onWritable: (writable) => {
       if (writable) generation += 1;

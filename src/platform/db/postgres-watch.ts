@@ -19,7 +19,8 @@ interface Probe {
 
 /** What the owner of the pool is told. */
 interface Listener {
-  onChange(up: boolean): void;
+  /** `code` says why it does not answer. */
+  onChange(up: boolean, code?: string): void;
   /** The server became read-only, or takes writes: a connection from before may lead to another server. */
   onWritable(writable: boolean): void;
   /** Whether the pool has connections that work. */
@@ -105,7 +106,7 @@ export function watchServer(settings: pg.ClientConfig, listener: Listener): Serv
     if (refusesNewcomers.includes(error.code) && listener.isConnected()) return;
     const isNews = away === undefined && !stopped;
     away = error;
-    if (isNews) listener.onChange(false);
+    if (isNews) listener.onChange(false, error.code);
   };
   const check = (): Promise<void> => {
     running ??= look().finally(() => {

@@ -165,7 +165,9 @@ function adviceOfGroups({ groups, others }: Access, collection: Collection): Adv
 }
 
 function tooLong(attributes: readonly Attribute[]): readonly string[] {
-  return attributes.map(({ key }) => `An index has no room for ${key}.`);
+  return attributes.map(
+    ({ key }) => `An index has no room for ${key}: compare fewer or shorter attributes, or search by a fulltext index.`,
+  );
 }
 
 function full({ indexes }: Collection): readonly string[] {
