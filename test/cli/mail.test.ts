@@ -144,7 +144,11 @@ test('a test mail really goes, and failures are told in the words of the server'
   mailServer.onRecipient = () => ({ status: 550, words: '5.7.1 relaying denied for <ops@example.com>' });
   const refused = await send(smtp);
   mailServer.onRecipient = () => undefined;
-  const { type, message } = JSON.parse(refused.err).error;
+  const { type, message, fix } = JSON.parse(refused.err).error;
+  assert.match(fix, /rules of the mail server .* is not tried again/);
+  mailServer.onRecipient = () => ({ status: 450, words: '4.2.1 busy' });
+  assert.match(JSON.parse((await send(smtp)).err).error.fix, /^wait, /);
+  mailServer.onRecipient = () => undefined;
   assert.deepEqual([refused.code, refused.out, type], [1, '', 'mail_refused']);
   assert.match(message, /relaying denied for <ops@example\.com>/);
   await mailServer.stop();
@@ -152,6 +156,7 @@ test('a test mail really goes, and failures are told in the words of the server'
   await mailServer.start();
   assert.deepEqual([away.code, JSON.parse(away.err).error.type], [6, 'mail_unreachable']);
   assert.match(JSON.parse(away.err).error.message, /the connection was refused/);
+  assert.match(JSON.parse(away.err).error.fix, /whether the mail server runs/);
   const unset = await send({});
   assert.deepEqual([unset.code, JSON.parse(unset.err).error.type], [7, 'mail_not_configured']);
 });

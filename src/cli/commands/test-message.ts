@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Appliance } from '#src/appliance.js';
+import type { SendResult } from '#src/platform/send-result.js';
 import type { ParsedArgs } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { CommandError } from '../exit.js';
@@ -37,7 +38,8 @@ export async function sendTest(
   const { message, carrier, side, fix } = channels[channel];
   if (!runtime[carrier].isConfigured)
     throw new CommandError('unusable', `${channel}_not_configured`, `No ${side} is configured.`, fix);
-  const { ok, isAnswered, error, answer } = await features.courier.test(message, to, locale);
+  const result = await features.courier.test(message, to, locale);
+  const { ok, isAnswered, error, answer } = result;
   if (ok) {
     const rows = [
       ['accepted', 'yes'],
@@ -46,9 +48,20 @@ export async function sendTest(
     ] as const;
     return { value: { ok, to, answer }, text: pairs(rows) };
   }
-  const next = 'check the settings with svc config show';
+  const next = (channel === 'mail' ? nextOfMail(result) : undefined) ?? 'check the settings with svc config show';
   if (!isAnswered)
     throw new CommandError('unreachable', `${channel}_unreachable`, `The ${side} cannot be used: ${error}.`, next);
   const words = error.charAt(0).toUpperCase() + error.slice(1);
   throw new CommandError('failed', `${channel}_refused`, answer === '' ? `${words}.` : `${words}: ${answer}`, next);
+}
+
+/** What to do about a mail that was not accepted, where its outcome tells. */
+function nextOfMail({ isAnswered, isFinal, error }: SendResult): string | undefined {
+  if (!isAnswered && /refused/.test(error))
+    return 'look whether the mail server runs, and whether SVC_SMTP_URL has its host and port';
+  if (isFinal)
+    return 'look at the rules of the mail server for the sender in SVC_MAIL_FROM, the recipient and relaying; a mail that is refused like this is not tried again';
+  if (/answered 4\d\d/.test(error))
+    return 'wait, as mails that are refused for now are tried again; its answer says why';
+  return undefined;
 }
