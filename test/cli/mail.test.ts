@@ -97,13 +97,13 @@ test('a mail that a killed server was sending goes out by the next one', async (
   const first = await place.serve([], smtp);
   await changePassword(first, 'bob');
   await until(async () => (held.length === 1 ? true : undefined));
-  const before = await place.sql("select id, state, due_at from messages where state = 'sending'");
+  const before = await place.sql("select id, state from messages where state = 'sending'");
   assert.equal(before.length, 1);
   first.signal('SIGKILL');
   await first.ended;
   mailServer.onMail = () => undefined;
   // The minute of the leases is over, that of the message and that of the job.
-  await place.sql(`update messages set due_at = '2020-01-01T00:00:00.000Z' where state = 'sending'`);
+  await place.sql(`update messages set lease_until = '2020-01-01T00:00:00.000Z' where state = 'sending'`);
   await place.sql(`update cron_jobs set lease_until = '2020-01-01T00:00:00.000Z' where lease_until is not null`);
   const second = await place.serve([], smtp);
   const { mail } = await until(async () => mailServer.mails[0]);
