@@ -1,16 +1,31 @@
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { defaultFiles, isInstallationInReach, type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
+import { accessSync, constants, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import {
+  defaultFile,
+  defaultFiles,
+  isInstallationInReach,
+  type LoadedConfig,
+  loadConfig,
+} from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { logWithoutFile, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { errorCode, isAbsent } from '#src/platform/files.js';
 import type { Call } from './command.js';
 import { CommandError, shellWord } from './exit.js';
+import { groupOfProcess, ownerOf } from './owners.js';
+
+/** How settings are read. */
+interface LoadOptions {
+  readonly needsMasterKey?: boolean;
+  readonly flags?: Readonly<Record<string, string | undefined>>;
+  /** Whether they are for a server, which is never to run as another user. */
+  readonly serves?: boolean;
+}
 
 /** Reads the configuration that the command line and the environment name. Throws ConfigError. */
 export function load(
   { environment, configFile }: Pick<Call, 'environment' | 'configFile'>,
-  options: { readonly needsMasterKey?: boolean; readonly flags?: Readonly<Record<string, string | undefined>> } = {},
+  { serves = false, ...options }: LoadOptions = {},
 ): LoadedConfig {
   const named = configFile ?? (environment.SVC_CONFIG || undefined);
   if (named !== undefined && isAbsent(named))
@@ -27,50 +42,38 @@ export function load(
       `There is no installation here: neither ${defaultFiles.map((file) => resolve(file)).join(' nor ')} exists, and SVC_MASTER_KEY is not set.`,
       'change to its directory, or name its settings by --config FILE or SVC_CONFIG; svc init makes a new installation',
     );
-  const file = named ?? defaultFiles.find((path) => !isAbsent(path));
-  if (file !== undefined) requireFile(resolve(file));
+  const file = named ?? defaultFile();
+  if (file !== undefined) requireFile(resolve(file), serves);
   return loadConfig({ environment, file: configFile, ...options });
 }
 
 /** Throws where the settings are a directory, or cannot be read. */
-function requireFile(file: string): void {
-  requireReadable(file);
+function requireFile(file: string, serves: boolean): void {
+  requireReadable(file, serves);
   if (!statSync(file).isDirectory()) return;
   const message = `The configuration file ${file} is a directory.`;
   const fix = 'name the file itself by --config FILE or SVC_CONFIG';
   throw new CommandError('unusable', 'configuration_invalid', message, fix);
 }
 
-/** Throws where this user may not read the settings: who may, and the same command as that user. */
-function requireReadable(file: string): void {
+/** Throws where this user may not read the settings: who may, and the same command as that user. A server gets the right to read them instead. */
+function requireReadable(file: string, serves: boolean): void {
   try {
     accessSync(file, constants.R_OK);
   } catch (error) {
     if (errorCode(error) !== 'EACCES') return;
     const owner = ownerOf(file);
+    const readable = `as root: chown root:${shellWord(groupOfProcess())} ${shellWord(file)} && chmod 0640 ${shellWord(file)}`;
     const words = process.argv.slice(2).filter((word, at, all) => word !== '--config' && all[at - 1] !== '--config');
     throw new CommandError(
       'notAllowed',
       'configuration_unreadable',
       `The configuration file ${file} cannot be read by this user: it belongs to ${owner}.`,
-      ['sudo -u', shellWord(owner), 'svc --config', shellWord(file), ...words.map(shellWord)].join(' '),
+      serves
+        ? readable
+        : ['sudo -u', shellWord(owner), 'svc --config', shellWord(file), ...words.map(shellWord)].join(' '),
     );
   }
-}
-
-/** The name of who owns a file, or of its directory where that is all that can be seen; the number where the system knows no name. */
-function ownerOf(file: string): string {
-  const seen = [file, dirname(file)].flatMap((path) => {
-    try {
-      return [statSync(path).uid];
-    } catch {
-      return [];
-    }
-  });
-  const uid = seen[0] ?? 0;
-  const users = isAbsent('/etc/passwd') ? '' : readFileSync('/etc/passwd', 'utf8');
-  const entry = users.split('\n').find((line) => line.split(':')[2] === String(uid));
-  return entry?.split(':')[0] ?? `#${uid}`;
 }
 
 /** Throws where the SQLite file does not exist: it would be created, and an empty database hides that the path is wrong. */

@@ -9,6 +9,7 @@ import { isAbsent } from '#src/platform/files.js';
 import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
 import type { ApplianceCall, Call, Command } from './command.js';
 import type { CommandResult } from './command-result.js';
+import { namingOwner } from './database-refusal.js';
 import { prepareDirectories } from './directories.js';
 import { CommandError } from './exit.js';
 import { load, requireDatabase, requireNoLog, schemaError } from './installation.js';
@@ -48,11 +49,11 @@ async function withAppliance<T>(
   body: (appliance: Appliance) => Promise<T>,
 ): Promise<T> {
   requireDatabase(config);
-  const appliance = await createAppliance(forCommand(config, output), logOf(output));
   try {
-    return await body(appliance);
-  } finally {
-    await appliance.close();
+    const appliance = await createAppliance(forCommand(config, output), logOf(output));
+    return await body(appliance).finally(() => appliance.close());
+  } catch (error) {
+    throw namingOwner(config, error);
   }
 }
 
@@ -67,11 +68,11 @@ async function withRuntime<T>(
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const absent = file !== null && !creates && isAbsent(file);
   const databaseUrl = absent ? new Secret('sqlite::memory:') : config.databaseUrl;
-  const runtime = await createRuntime({ ...forCommand(config, output), databaseUrl }, logOf(output));
   try {
-    return await body(runtime);
-  } finally {
-    await runtime.close();
+    const runtime = await createRuntime({ ...forCommand(config, output), databaseUrl }, logOf(output));
+    return await body(runtime).finally(() => runtime.close());
+  } catch (error) {
+    throw namingOwner(config, error);
   }
 }
 

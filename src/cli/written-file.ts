@@ -46,13 +46,17 @@ export async function writtenFile(file: string): Promise<WrittenFile> {
   };
 }
 
-/** Where the file will be, and where it is written. */
+/** Where the file will be, and where it is written. Throws CommandError where that may not be looked at. */
 function namesOf(file: string): readonly [target: string, written: string] {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found !== undefined && !found.isFile()) return [file, file];
-  // A link stays a link.
-  const target = found === undefined ? file : realpathSync(file);
-  return [target, `${target}.${process.pid}.part`];
+  try {
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found !== undefined && !found.isFile()) return [file, file];
+    // A link stays a link.
+    const target = found === undefined ? file : realpathSync(file);
+    return [target, `${target}.${process.pid}.part`];
+  } catch (error) {
+    throw unwritten(file, error);
+  }
 }
 
 async function opened(path: string, file: string): Promise<WriteStream> {

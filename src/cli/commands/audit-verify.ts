@@ -64,6 +64,15 @@ function demandHash(text: string | undefined): void {
     );
 }
 
+/** What may not be looked at is none here: opening it says so. */
+function isDirectory(file: string): boolean {
+  try {
+    return statSync(file).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
 async function verifyFile({ args }: Call): Promise<CommandResult> {
   demandHash(args.text('--head'));
   if (args.text('--project') !== undefined)
@@ -72,8 +81,7 @@ async function verifyFile({ args }: Call): Promise<CommandResult> {
   if (publicKey !== undefined && publicKeyOf(publicKey) === undefined)
     throw usageError('--public-key is not a public key.', 'give the 43 characters that svc audit verify prints');
   const file = args.text('--file') ?? '';
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
-    throw usageError(`${file} is a directory.`, 'name the file that svc audit export has written');
+  if (isDirectory(file)) throw usageError(`${file} is a directory.`, 'name the file that svc audit export has written');
   const input = createReadStream(file, 'utf8');
   await new Promise<void>((resolve, reject) => {
     input.once('open', () => resolve());

@@ -11,7 +11,7 @@ import { logWithoutFile, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
 import { isAbsent } from '#src/platform/files.js';
 import { type Call, command } from '../command.js';
-import { refusalOf } from '../database-refusal.js';
+import { namingOwner, refusalOf } from '../database-refusal.js';
 import { maskUrl } from '../database-url.js';
 import { type CommandError, explain } from '../exit.js';
 import { forCommand, wrongMasterKey } from '../run-command.js';
@@ -70,7 +70,7 @@ const check = command({
       if (refusal !== undefined) problems.push(aboutDatabase(refusal));
       throw new ConfigError(problems);
     }
-    if (refusal !== undefined) throw refusal;
+    if (refusal !== undefined) throw namingOwner(config, refusal);
     return {
       value: { ok: true, file, ...(warnings.length === 0 ? {} : { warnings }) },
       text: `The settings are valid (${file ?? 'environment and defaults only'}).`,

@@ -8,6 +8,7 @@ import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { version } from '#src/platform/version.js';
 import { command, type ParsedArgs } from '../command.js';
+import { namingOwner } from '../database-refusal.js';
 import { prepareDirectories } from '../directories.js';
 import { CommandError } from '../exit.js';
 import { valid, wholeNumber } from '../input.js';
@@ -46,13 +47,16 @@ export const serveCommand = command({
   needs: 'nothing',
   run: async (call) => {
     const { args, output } = call;
-    const loaded = load(call, { flags: flagsOf(args) });
+    const loaded = load(call, { flags: flagsOf(args), serves: true });
     const mode = args.text('--migrate') ?? 'check';
     const problems = tlsFileProblems(loaded.config);
     if (problems.length > 0) throw new ConfigError(problems);
     if (mode === 'auto') prepareDirectories(loaded.config);
     else requireDatabase(loaded.config);
-    const appliance = await open(loaded.config, wholeNumber(args, '--wait-for-db', 0, 86_400));
+    const waitSeconds = wholeNumber(args, '--wait-for-db', 0, 86_400);
+    const appliance = await open(loaded.config, waitSeconds).catch((error) => {
+      throw namingOwner(loaded.config, error);
+    });
     let listener: Listener;
     try {
       await prepare(appliance, mode);
@@ -60,7 +64,7 @@ export const serveCommand = command({
       listener = await listen(appliance, loaded);
     } catch (error) {
       await appliance.close();
-      throw error;
+      throw namingOwner(loaded.config, error);
     }
     serveUntilSignal(appliance, listener, loaded.config.pidfile);
     try {

@@ -17,11 +17,11 @@ const damaged = new DatabaseError('other', 'SQLITE_CORRUPT');
 export const databaseChecks: readonly Check<Appliance>[] = [
   {
     name: 'the database',
-    run: async ({ runtime: { driver, writability } }) => {
+    run: async ({ runtime: { config, driver, writability } }) => {
       const refusal = await refusalOfDriver(driver);
-      if (refusal !== undefined) return [saidByDatabase(refusal)];
-      if (!(await driver.isSound())) return [saidByDatabase(damaged)];
-      return writability.isWritable() ? [] : [saidByDatabase(readOnly)];
+      if (refusal !== undefined) return [saidByDatabase(refusal, config)];
+      if (!(await driver.isSound())) return [saidByDatabase(damaged, config)];
+      return writability.isWritable() ? [] : [saidByDatabase(readOnly, config)];
     },
   },
 ];

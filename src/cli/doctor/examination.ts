@@ -79,7 +79,7 @@ async function open({ config }: LoadedConfig, output: Call['output']): Promise<A
     return await createAppliance(forCommand(config, output), { writeLog: () => {} });
   } catch (error) {
     if (error instanceof CommandError) return [found('database_file_missing', error.message, error.fix)];
-    if (error instanceof DatabaseError) return [saidByDatabase(error)];
+    if (error instanceof DatabaseError) return [saidByDatabase(error, config)];
     throw error;
   }
 }

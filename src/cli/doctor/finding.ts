@@ -1,4 +1,6 @@
+import type { Config } from '#src/platform/config/schema.js';
 import type { DatabaseError } from '#src/platform/db/database-error.js';
+import { namingOwner } from '../database-refusal.js';
 import { explain } from '../exit.js';
 
 /** How much a finding matters: an error makes the command fail, a warning can become one, an info may be meant to be so. */
@@ -73,7 +75,7 @@ export function found(code: FindingCode, message: string, fix: string): Finding 
 }
 
 /** What the database says, as every command would tell it. */
-export function saidByDatabase(error: DatabaseError): Finding {
-  const { type, message, fix } = explain(error);
+export function saidByDatabase(error: DatabaseError, config: Config): Finding {
+  const { type, message, fix } = explain(namingOwner(config, error));
   return { code: type, level: 'error', message, fix };
 }

@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { FileTooLargeError, isAbsent, readSmall, utf8Text } from '../files.js';
+import { errorCode, FileTooLargeError, isAbsent, readSmall, utf8Text } from '../files.js';
 import { whyUnreadable } from '../system-errors.js';
 import { ConfigError, type GivenProblem, toProblem, unreadableFile } from './config-error.js';
 import { problemsBetween } from './cross-field.js';
@@ -38,11 +39,28 @@ const fileBytes = { settings: 1_048_576, value: 65_536 } as const;
 /** Where settings are looked for unless a file is named. */
 export const defaultFiles = ['svc.env', '/etc/svc/svc.env'];
 
+/**
+ * The first default file that exists. One in a current directory that this user may not search cannot be known of, and does not count: the
+ * directory is often that of somebody else, in which a shell was.
+ */
+export function defaultFile(): string | undefined {
+  return defaultFiles.find((path, at) => !isAbsent(path) && !(at === 0 && isHidden(path)));
+}
+
+function isHidden(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return errorCode(error) === 'EACCES';
+  }
+}
+
 /** The file that holds the configuration: the one named, else the first of the default ones that exists. */
 function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
   const named = options.file ?? (options.environment.SVC_CONFIG || undefined);
   if (named !== undefined) return resolve(named);
-  const found = defaultFiles.find((path) => !isAbsent(path));
+  const found = defaultFile();
   return found === undefined ? null : resolve(found);
 }
 

@@ -1,0 +1,109 @@
+// Commands and servers among files of other users: what they may not look at is told in words, with what mends it.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { root } from '../harness/checkout.js';
+import { install } from '../harness/cli.js';
+
+const isSqlite = process.env.SVC_TEST_DATABASE !== 'postgres';
+const canBeAnother = process.getuid?.() === 0 && spawnSync('setpriv', ['--version']).status === 0;
+const needsAnother = !canBeAnother && 'needs root and setpriv';
+const other = 65534;
+const [, group = String(other)] =
+  new RegExp(`^([^:]+):[^:]*:${other}:`, 'm').exec(readFileSync('/etc/group', 'utf8')) ?? [];
+const [, user = String(other)] =
+  new RegExp(`^([^:]+):[^:]*:${other}:`, 'm').exec(readFileSync('/etc/passwd', 'utf8')) ?? [];
+const key = { SVC_MASTER_KEY: Buffer.alloc(32, 7).toString('base64url') };
+
+/** An installation in whose directory `closed`, which only root may search, another user runs commands. */
+async function shared(t: TestContext, options?: { init?: boolean }) {
+  const place = await install(options);
+  t.after(() => place.dispose());
+  chmodSync(place.dir, 0o755);
+  mkdirSync(join(place.dir, 'closed'), { mode: 0o700 });
+  const run = (command: string, inside = '.') =>
+    place.shell(`cd ${inside} && exec setpriv --reuid=${other} --regid=${other} --clear-groups ${command}`);
+  return { ...place, run };
+}
+
+/** Hands the database and the settings to the other user. */
+function handOver(dir: string): void {
+  for (const path of ['data', 'svc.env', ...(isSqlite ? ['data/svc.db'] : [])])
+    chownSync(join(dir, path), other, other);
+}
+
+test('a current directory that may not be searched has no settings', { skip: needsAnother }, async (t) => {
+  const { run } = await shared(t, { init: false });
+  const none = await run('svc project list', 'closed');
+  assert.equal(none.code, 7, none.err);
+  assert.match(none.err, /There is no installation here/);
+  const fromEnvironment = await run(`env SVC_MASTER_KEY=${key.SVC_MASTER_KEY} svc config show`, 'closed');
+  assert.equal(fromEnvironment.code, 0, fromEnvironment.err);
+});
+
+test('files that may not be looked at are told as such', { skip: needsAnother }, async (t) => {
+  const { dir, json, run } = await shared(t);
+  await json(['project', 'create', 'Shop', '--id', 'shop']);
+  await json(['database', 'create', 'Blog', '--id', 'blog', '--project', 'shop']);
+  await json(['collection', 'create', 'Posts', '--id', 'posts', '--project', 'shop', '--database', 'blog']);
+  handOver(dir);
+  const from = '--project shop --database blog --collection posts';
+  const whole = await run(`svc --config ${dir}/svc.env document export x.ndjson ${from}`, 'closed');
+  assert.equal(whole.code, 1, whole.err);
+  assert.match(whole.err, /x\.ndjson cannot be written: this user may not write there \(EACCES\)/);
+  const verified = await run(`svc --config ${dir}/svc.env audit verify --file x.ndjson`, 'closed');
+  assert.equal(verified.code, 3, verified.err);
+  assert.match(verified.err, /x\.ndjson cannot be read/);
+});
+
+test('a server that may not read its settings is not advised to run as root, nor started for ever', {
+  skip: needsAnother,
+}, async (t) => {
+  const { dir, run } = await shared(t, { init: false });
+  const file = join(dir, 'svc.env');
+  writeFileSync(file, 'SVC_PORT=0\n', { mode: 0o600 });
+  const { code, err } = await run(`svc serve`);
+  assert.equal(
+    err,
+    `error: The configuration file ${file} cannot be read by this user: it belongs to root.\nnext: as root: chown root:${group} ${file} && chmod 0640 ${file}\n`,
+  );
+  const unit = readFileSync(join(root, 'templates/systemd/svc.service'), 'utf8');
+  const ends = /^RestartPreventExitStatus=(.*)$/m.exec(unit)?.[1]?.split(' ') ?? [];
+  assert.ok(ends.includes(String(code)), `the unit starts a server again that ended with ${code}`);
+  // The advice is enough.
+  chownSync(file, 0, other);
+  chmodSync(file, 0o640);
+  assert.match((await run('svc serve')).err, /SVC_MASTER_KEY is set neither/);
+});
+
+test('a database of another user is told with its file, both users and what mends it', {
+  skip: needsAnother || (!isSqlite && 'about the file of SQLite'),
+}, async (t) => {
+  const { dir, json, run } = await shared(t);
+  await json(['project', 'create', 'Shop', '--id', 'shop']);
+  handOver(dir);
+  const file = join(dir, 'data/svc.db');
+  chownSync(file, 0, 0);
+  for (const mode of [0o600, 0o644]) {
+    chmodSync(file, mode);
+    for (const command of [
+      'svc serve',
+      'svc project create Other',
+      'svc migrate',
+      'svc doctor --offline',
+      'svc config check',
+    ]) {
+      // These go on where a file can only be read and nothing has to be written.
+      if (mode === 0o644 && ['svc serve', 'svc migrate'].includes(command)) continue;
+      const { code, out, err } = await run(command);
+      const said = `${mode.toString(8)} ${command}: ${out}${err}`;
+      assert.equal(code, command.startsWith('svc doctor') ? 1 : 6, said);
+      assert.ok(said.includes(`${file} belongs to root, and this user is ${user}`), said);
+      assert.ok(said.includes(`as root: chown ${user}:${group} ${file}`), said);
+    }
+  }
+  chownSync(file, other, other);
+  assert.equal((await run('svc project list')).code, 0);
+});
