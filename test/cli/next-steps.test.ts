@@ -196,7 +196,7 @@ test('a webhook or a provider at an address that is not let out: https, or the s
     assert.match(err, /^error: The URL cannot be used: /);
     assert.match(
       err,
-      /\nnext: give an https URL of a public host; for development, set SVC_WEBHOOK_ALLOW_INSECURE=true/,
+      /\nnext: give an https URL of a public host\. SVC_EGRESS_ALLOW allows .*SVC_WEBHOOK_ALLOW_INSECURE=true allows http/,
     );
   }
   const allowed = await place.svc(hook('http://127.0.0.1:3000/'), { env: { SVC_WEBHOOK_ALLOW_INSECURE: 'true' } });
