@@ -3,8 +3,9 @@ import type { Query } from '#src/platform/db/query.js';
 import { command } from '../command.js';
 import type { CommandResult } from '../command-result.js';
 import { databaseName } from '../database-url.js';
-import { exitCodes, usageError } from '../exit.js';
+import { CommandError, exitCodes, usageError } from '../exit.js';
 import { Lines } from '../lines.js';
+import { listenerOn } from '../port-listener.js';
 import { requireKnownSchema } from '../run-command.js';
 import { columns } from '../table.js';
 
@@ -68,6 +69,10 @@ const down = command({
       return { value: { ...rest(before), sql: sqlOf(plan) }, text: sqlText(plan) };
     }
     if (last === undefined) return { value: rest(before), text: 'There is no step to revert.' };
+    if ((await listenerOn(loaded.config)) === 'svc') {
+      const message = `A server of svc answers on port ${loaded.config.port}; a step cannot be reverted under it.`;
+      throw new CommandError('conflict', 'server_running', message, 'stop the server, then run this command again');
+    }
     const name = databaseName(loaded.config.databaseUrl.reveal());
     const question = `This reverts ${last.name} in the database ${name} and permanently deletes the data it holds. Is the server stopped?`;
     await prompts.confirmByName(question, [name], args.text('--confirm'));
@@ -75,7 +80,7 @@ const down = command({
     return {
       value: { ...rest(await migrator.status()), changed: changed === undefined ? [] : [changed] },
       text: `Reverted: ${changed ?? 'nothing'}`,
-      next: 'install the version of svc that does not have this step; svc migrate applies it again',
+      next: 'run this command once more for each further step of this version; then install the version that does not have them. svc migrate applies them again',
     };
   },
 });
