@@ -266,6 +266,19 @@ for (const [type] of cases) {
     };
     const restricted = await link('restrict');
     (await remove(restricted.one, restricted.id)).refused(403, 'document_delete_restricted');
+    // In a transaction too, when it is staged and when it is committed.
+    const transaction = `/databases/transactions/${(await key.post('/databases/transactions', {})).string('$id')}`;
+    const place = { databaseId: backend.databaseId, collectionId: restricted.one.id, documentId: restricted.id };
+    const staged = () => key.post(`${transaction}/operations`, { operations: [{ ...place, action: 'delete' }] });
+    (await staged()).refused(403, 'document_delete_restricted');
+    (await remove(restricted.other, restricted.otherId)).expect(204);
+    (await staged()).expect(201);
+    const value = type === 'manyToMany' ? [restricted.id] : restricted.id;
+    await create(restricted.other, restricted.otherId, { [restricted.name]: value });
+    const committed = await key.patch(transaction, { commit: true });
+    // Of one to one, both documents have changed.
+    if (type === 'oneToOne') committed.refused(409, 'transaction_conflict');
+    else committed.refused(403, 'document_delete_restricted');
     (await remove(restricted.other, restricted.otherId)).expect(204);
     (await remove(restricted.one, restricted.id)).expect(204);
 

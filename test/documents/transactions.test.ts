@@ -133,6 +133,7 @@ test('listed operations do the same, and one that is refused names itself and le
     assert.equal((await here.post(path, { operations: all })).expect(201).body.operations, 10);
     const wrong: readonly (readonly [object, number, ErrorType])[] = [
       [{ ...place, action: 'create', documentId: 'b', data: {} }, 409, 'document_already_exists'],
+      [{ ...place, action: 'create', documentId: 'bare' }, 400, 'document_missing_data'],
       [{ ...place, action: 'update', documentId: 'none', data: { n: 1 } }, 404, 'document_not_found'],
       [{ ...place, action: 'update', documentId: 'a', data: { wrong: 1 } }, 400, 'document_invalid_structure'],
       [{ ...place, collectionId: 'none', action: 'delete', documentId: 'a' }, 404, 'collection_not_found'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ErrorType } from '#src/contract/errors.js';
 import { bodySizes, bulkLimits, queryBounds } from '#src/contract/limits.js';
 import { declare, empty, json, rawJson } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
@@ -252,6 +253,11 @@ export const documentsApi = declare({
     errors: [...absent, 'document_delete_restricted', 'document_not_found', 'general_bad_request', 'user_unauthorized'],
   },
 });
+
+/** What the operations that change documents can be refused with. */
+export const documentWriteErrors: readonly ErrorType[] = [
+  ...new Set(Object.values(documentsApi).flatMap(({ method, errors }) => (method === 'GET' ? [] : errors))),
+];
 
 /** The same operations for callers within the process: they reply with values, and have no routes. */
 export const documentValuesApi = declare({

@@ -24,7 +24,7 @@ import { documentReply, pageReply, selectionReply } from './view.js';
 import { createDocumentsOfUnit, type DocumentsOfUnit } from './within/index.js';
 import { createWrites } from './writes.js';
 
-export { documentShape, documentValuesApi } from './api.js';
+export { documentShape, documentValuesApi, documentWriteErrors } from './api.js';
 export type { DocumentPage, StoredDocument } from './document.js';
 export type { AdvisedScan } from './scans/index.js';
 export { printDocument } from './serializer.js';

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { errorCatalog } from '#src/contract/errors.js';
 import { bodySizes, bulkLimits, transactionLimits } from '#src/contract/limits.js';
 import { declare, empty, json, rawJson } from '#src/contract/operation.js';
 import { customId, newId } from '#src/contract/shapes.js';
-import { transactionErrors } from '#src/contract/transaction.js';
 import { listParameters } from '#src/platform/list-query/api.js';
+import { documentWriteErrors } from '../documents/index.js';
 import { actions } from './staging/actions.js';
 import { transactionShape } from './view.js';
 
@@ -24,23 +25,6 @@ const operationShape = z.object({
     .nullish()
     .meta({ description: 'What the operation takes: attributes, documents, or queries with data' }),
 });
-
-/** What operations that are staged can be refused with, which is what they could be refused with at once. */
-const operationErrors = [
-  ...transactionErrors,
-  'attribute_limit_exceeded',
-  'attribute_not_found',
-  'attribute_type_invalid',
-  'collection_not_found',
-  'database_not_found',
-  'document_invalid_structure',
-  'document_missing_payload',
-  'document_not_found',
-  'general_bad_request',
-  'general_query_invalid',
-  'general_query_limit_exceeded',
-  'user_unauthorized',
-] as const;
 
 /** Transactions of documents, each of the user or server key that has begun it. */
 export const transactionsApi = declare({
@@ -93,7 +77,8 @@ export const transactionsApi = declare({
     status: 200,
     reply: rawJson(transactionShape),
     idempotent: true,
-    errors: operationErrors,
+    // What changes elsewhere can refuse is a conflict at the commit.
+    errors: documentWriteErrors.filter((type) => type.startsWith('transaction_') || errorCatalog[type].status !== 409),
   },
   delete: {
     ...write,
@@ -118,11 +103,6 @@ export const transactionsApi = declare({
     status: 201,
     reply: rawJson(transactionShape),
     idempotent: true,
-    errors: [
-      ...operationErrors,
-      'document_already_exists',
-      'document_unique_constraint_violation',
-      'transaction_invalid',
-    ],
+    errors: [...documentWriteErrors, 'transaction_invalid'],
   },
 });
