@@ -90,7 +90,7 @@ test('a page looks at so many entries and says where to go on', async () => {
   if (databaseUnderTest === 'sqlite') {
     const lines = await exported(target);
     const verdict = await verifyExport(each(lines), {});
-    assert.deepEqual([verdict.finding, verdict.entries], [undefined, lines.length - 2]);
+    assert.deepEqual([verdict.findings[0], verdict.entries], [undefined, lines.length - 2]);
   }
 });
 
@@ -102,7 +102,7 @@ test('entries of a deleted project stay and are verified', async () => {
   await features.audit.seal();
   const { entries } = await features.audit.list({ projectId: target.neighbour.id }, { limit: 10 });
   assert.deepEqual(entries[0]?.row.action, 'projectDeleted');
-  assert.equal((await features.audit.verify()).finding, undefined);
+  assert.equal((await features.audit.verify()).findings[0], undefined);
 });
 
 test('an export is verified with the public key alone', async () => {
@@ -112,20 +112,20 @@ test('an export is verified with the public key alone', async () => {
   const publicKey = await audit.publicKey();
   const { head } = await audit.verify();
   const whole = await verifyExport(each(lines), { publicKey, notedHead: head });
-  assert.deepEqual([whole.finding, whole.head, whole.publicKey], [undefined, head, publicKey]);
+  assert.deepEqual([whole.findings[0], whole.head, whole.publicKey], [undefined, head, publicKey]);
   assert.ok(!lines.join('\n').includes('mail.example'), 'no personal value is exported');
   const other = (await verifyExport(each(await exported(await startSealed())), {})).publicKey;
   // One master key, two databases: two signing keys.
   assert.notEqual(other, publicKey);
-  assert.match((await verifyExport(each(lines), { publicKey: other })).finding?.problem ?? '', /signature/);
-  assert.match((await verifyExport(each(lines), { notedHead: 'other' })).finding?.problem ?? '', /noted/);
+  assert.match((await verifyExport(each(lines), { publicKey: other })).findings[0]?.problem ?? '', /signature/);
+  assert.match((await verifyExport(each(lines), { notedHead: 'other' })).findings[0]?.problem ?? '', /noted/);
 });
 
 test('an export of a project has nothing of others, and is verified all the same', async () => {
   const target = await startSealed();
   const lines = await exported(target, target.neighbour.id);
   const verdict = await verifyExport(each(lines), {});
-  assert.deepEqual([verdict.finding, verdict.entries, verdict.projectId], [undefined, 1, target.neighbour.id]);
+  assert.deepEqual([verdict.findings[0], verdict.entries, verdict.projectId], [undefined, 1, target.neighbour.id]);
   assert.ok(!lines.join('\n').includes('person-'));
 });
 
@@ -145,7 +145,9 @@ test('an export that was changed is found out', async () => {
   const target = await startSealed();
   const lines = await exported(target);
   for (const [name, change, first] of changes) {
-    const { finding } = await verifyExport(each(change(lines)), {});
+    const {
+      findings: [finding],
+    } = await verifyExport(each(change(lines)), {});
     const expected = first === -2 ? lines.length - 3 : first;
     assert.deepEqual([finding !== undefined, finding?.seq], [true, expected], `${name}: ${finding?.problem}`);
   }
@@ -163,18 +165,18 @@ test('old entries are removed after a statement, from the beginning, and the res
   assert.equal((await jobs.run('audit.prune'))?.outcome, 'ok');
   await audit.seal();
   const verdict = await audit.verify();
-  assert.equal(verdict.finding, undefined);
+  assert.equal(verdict.findings[0], undefined);
   assert.equal(verdict.seq - verdict.entries, before);
   const numbers = (await rowsOf(target, 'audit_entries')).map(({ seq }) => Number(seq));
   assert.equal(Math.min(...numbers), before + 1);
   assert.ok((await rowsOf(target, 'audit_entries')).some(({ action }) => action === 'auditPruned'));
   const lines = await exported(target);
-  assert.equal((await verifyExport(each(lines), {})).finding, undefined);
+  assert.equal((await verifyExport(each(lines), {})).findings[0], undefined);
   const withoutStatement = lines.filter((line) => !line.startsWith('{"segment"'));
-  assert.equal((await verifyExport(each(withoutStatement), {})).finding?.seq, 1);
+  assert.equal((await verifyExport(each(withoutStatement), {})).findings[0]?.seq, 1);
   // Killed between the statement and the removal: the next run goes on.
   await jobs.run('audit.prune');
-  assert.equal((await audit.verify()).finding, undefined);
+  assert.equal((await audit.verify()).findings[0], undefined);
 });
 
 test('nothing is removed where an old entry is bad', async () => {

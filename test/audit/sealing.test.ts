@@ -15,7 +15,7 @@ async function assertSealed(target: TestAppliance): Promise<number> {
     numbers.map((_, at) => at + 1),
   );
   const verdict = await target.appliance.features.audit.verify();
-  assert.deepEqual([verdict.finding, verdict.entries, verdict.waiting], [undefined, numbers.length, 0]);
+  assert.deepEqual([verdict.findings[0], verdict.entries, verdict.waiting], [undefined, numbers.length, 0]);
   return numbers.length;
 }
 

@@ -1,6 +1,7 @@
 // Whoever owns the database can drop its triggers and change the audit log; the verification names the first entry that is not as it was.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { verifyExport } from '#src/features/index.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { databaseUnderTest, type TestAppliance } from '../harness/appliance.js';
 import { runSql } from '../harness/database.js';
@@ -89,7 +90,7 @@ for (const [name, statements, first, problem] of attacks) {
   test(`found: ${name}`, async () => {
     const target = await startSealed();
     const before = await verify(target);
-    assert.equal(before.finding, undefined);
+    assert.equal(before.findings[0], undefined);
     assert.ok(before.entries >= 9);
     assert.equal(before.waiting, 0);
     const [named] = await runSql(
@@ -98,11 +99,40 @@ for (const [name, statements, first, problem] of attacks) {
     );
     await tamper(target, ...statements);
     await target.appliance.features.audit.seal().catch(() => {});
-    const { finding } = await verify(target);
+    const {
+      findings: [finding],
+    } = await verify(target);
     const expected = first === -1 ? before.seq + 1 : first === -2 ? Number(named?.seq) : first;
     assert.deepEqual([finding?.seq, problem.test(finding?.problem ?? '')], [expected, true], finding?.problem);
   });
 }
+
+test('a bad entry hides no later one, and no other entry is named', async () => {
+  const target = await startSealed();
+  const { audit } = target.appliance.features;
+  const { seq } = await verify(target);
+  await tamper(
+    target,
+    `update audit_entries set resource = 'users/x' where seq = 2`,
+    withoutSubjects('seq = 4'),
+    'delete from audit_entries where seq = 4',
+    `update audit_entries set hash = 'x' where seq = 6`,
+    `update audit_entries set mac = 'x', hash = 'y' where seq = ${seq}`,
+  );
+  const bad = [2, 4, 6, 7, seq];
+  const { findings, entries } = await verify(target);
+  assert.deepEqual(
+    findings.map((finding) => finding.seq),
+    bad,
+    JSON.stringify(findings),
+  );
+  assert.equal(entries, seq - bad.length);
+  const ofExport = await verifyExport(audit.exported(undefined), {});
+  assert.deepEqual(
+    ofExport.findings.map((finding) => finding.seq),
+    bad,
+  );
+});
 
 test('entries that were cut off with an older head in place are found by a head that was noted elsewhere', async () => {
   const target = await startSealed();
@@ -110,16 +140,18 @@ test('entries that were cut off with an older head in place are found by a head 
   await aLoggedInUser(target);
   await target.appliance.features.audit.seal();
   const { head } = await verify(target);
-  assert.equal((await verify(target, head)).finding, undefined);
-  assert.equal((await verify(target, String(old?.hash))).finding, undefined);
+  assert.equal((await verify(target, head)).findings[0], undefined);
+  assert.equal((await verify(target, String(old?.hash))).findings[0], undefined);
   await tamper(
     target,
     withoutSubjects(`seq > ${old?.seq}`),
     `delete from audit_entries where seq > ${old?.seq}`,
     `update audit_heads set seq = ${old?.seq}, hash = '${old?.hash}', at = '${old?.at}', signature = '${old?.signature}'`,
   );
-  assert.equal((await verify(target)).finding, undefined);
-  const { finding } = await verify(target, head);
+  assert.equal((await verify(target)).findings[0], undefined);
+  const {
+    findings: [finding],
+  } = await verify(target, head);
   assert.deepEqual([finding?.seq, /noted/.test(finding?.problem ?? '')], [Number(old?.seq) + 1, true]);
 });
 
@@ -152,7 +184,7 @@ test('values that were erased are counted, and are no finding', async () => {
   const [count] = await runSql(target, 'select count(*) as n from audit_subjects');
   await runSql(target, 'delete from audit_subjects');
   const verdict = await verify(target);
-  assert.deepEqual([verdict.finding, verdict.erased], [undefined, Number(count?.n)]);
+  assert.deepEqual([verdict.findings[0], verdict.erased], [undefined, Number(count?.n)]);
 });
 
 test('an entry that does not carry the HMAC of this installation is told to the log as it is sealed', async () => {

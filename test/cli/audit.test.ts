@@ -63,10 +63,17 @@ test('a change by SQL is exit code 1 and the number of the entry', async () => {
   await place.sql("update audit_entries set resource = 'users/x' where seq = 2");
   const { code, out } = await place.svc(['audit', 'verify', '--json']);
   assert.equal(code, 1);
-  const { ok, firstBad } = JSON.parse(out);
-  assert.deepEqual([ok, firstBad], [false, 2]);
+  const { ok, firstBad, problem, bad } = JSON.parse(out);
+  assert.deepEqual([ok, firstBad, bad], [false, 2, [{ seq: 2, problem }]]);
   assert.match((await place.svc(['audit', 'verify'])).out, /^first bad entry +2$/m);
+  const [later] = await place.sql('select resource from audit_entries where seq = 3');
+  await place.sql("update audit_entries set resource = 'users/x' where seq = 3");
+  assert.match(
+    (await place.svc(['audit', 'verify'])).out,
+    /^first bad entry +2$[\s\S]*^also bad +3: The entry was changed/m,
+  );
   await place.sql(`update audit_entries set resource = '${row?.resource}' where seq = 2`);
+  await place.sql(`update audit_entries set resource = '${later?.resource}' where seq = 3`);
   assert.equal((await verify()).ok, true);
 });
 

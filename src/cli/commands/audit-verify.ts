@@ -8,13 +8,21 @@ import { pairs } from '../table.js';
 /** Characters that a line of an export may have. */
 const maxLine = 4_194_304;
 
+/** Bad entries after the first that are printed as text; JSON has all that were found. */
+const maxShown = 20;
+
+interface Finding {
+  readonly seq: number | null;
+  readonly problem: string;
+}
+
 /** What a verification found, of a database or of an export. */
 interface Verified {
   readonly entries: number;
   readonly head: string;
   readonly seq: number;
   readonly publicKey: string;
-  readonly finding: { readonly seq: number | null; readonly problem: string } | undefined;
+  readonly findings: readonly Finding[];
   readonly erased?: number;
   readonly waiting?: number;
 }
@@ -22,7 +30,7 @@ interface Verified {
 /** `svc audit verify` */
 export const verify = command({
   path: 'audit verify',
-  summary: 'Verifies the audit log: HMACs, chain, segments and signed head. Exit code 1 names the first bad entry',
+  summary: 'Verifies the audit log: HMACs, chain, segments and signed head. Exit code 1 names the bad entries',
   options: [
     {
       flag: '--project',
@@ -117,8 +125,9 @@ async function* linesOf(chunks: AsyncIterable<string>, file: string): AsyncGener
   if (rest !== '') yield rest;
 }
 
-function shown({ entries, head, seq, publicKey, finding, erased, waiting }: Verified): CommandResult {
-  const ok = finding === undefined;
+function shown({ entries, head, seq, publicKey, findings, erased, waiting }: Verified): CommandResult {
+  const [first] = findings;
+  const ok = first === undefined;
   const value = {
     ok,
     entries,
@@ -127,16 +136,11 @@ function shown({ entries, head, seq, publicKey, finding, erased, waiting }: Veri
     publicKey,
     ...(erased === undefined ? {} : { erased }),
     ...(waiting === undefined ? {} : { unsealed: waiting }),
-    ...(finding === undefined ? {} : { firstBad: finding.seq, problem: finding.problem }),
+    ...(ok ? {} : { firstBad: first.seq, problem: first.problem, bad: findings }),
   };
   const text = pairs([
     ['result', ok ? 'the audit log is intact' : 'THE AUDIT LOG WAS CHANGED'],
-    ...(finding === undefined
-      ? []
-      : ([
-          ['first bad entry', finding.seq === null ? 'unknown' : String(finding.seq)],
-          ['problem', finding.problem],
-        ] as const)),
+    ...rowsOf(findings),
     ['entries', String(entries)],
     ...(erased === undefined ? [] : ([['erased values', String(erased)]] as const)),
     ...(waiting === undefined ? [] : ([['unsealed entries', String(waiting)]] as const)),
@@ -144,4 +148,23 @@ function shown({ entries, head, seq, publicKey, finding, erased, waiting }: Veri
     ['public key', publicKey || 'none'],
   ]);
   return { value, text, exitCode: ok ? 0 : 1 };
+}
+
+/** The bad entries, the first one by itself. */
+function rowsOf([first, ...more]: readonly Finding[]): (readonly [string, string])[] {
+  if (first === undefined) return [];
+  const shown = more
+    .slice(0, maxShown)
+    .map((finding) => ['also bad', `${numberOf(finding)}: ${finding.problem}`] as const);
+  const left = more.length - shown.length;
+  return [
+    ['first bad entry', numberOf(first)],
+    ['problem', first.problem],
+    ...shown,
+    ...(left === 0 ? [] : ([['also bad', `${left} more, with --json`]] as const)),
+  ];
+}
+
+function numberOf({ seq }: Finding): string {
+  return seq === null ? 'unknown' : String(seq);
 }

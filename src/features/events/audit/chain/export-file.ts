@@ -113,7 +113,7 @@ export async function verifyExport(lines: AsyncIterable<string>, checks: ExportC
           isExport: false,
           projectId: null,
           publicKey: '',
-          finding: unreadable(line),
+          findings: [unreadable(line)],
         };
       continue;
     }
@@ -126,7 +126,7 @@ export async function verifyExport(lines: AsyncIterable<string>, checks: ExportC
     // Another order of members, or one that stands twice, would be read in another way by other programs.
     else if (JSON.stringify(parsed) !== text) verifier.report(parsed.seq, `Line ${line} is not as it was exported.`);
     else verifier.entry(parsed satisfies Link);
-    if (verifier.isBroken()) break;
+    if (verifier.isFull()) break;
   }
   const publicKey = header?.keys[head?.keyId ?? ''] ?? '';
   return { ...verifier.end(head), isExport: header !== undefined, projectId: header?.projectId ?? null, publicKey };

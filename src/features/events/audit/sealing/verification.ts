@@ -62,8 +62,8 @@ export function createVerification(
         after = row.seq ?? after;
         // What stands before in the chain is judged first.
         verifier.entry({ ...row, seq: after, hash: row.hash ?? '', previousHash: row.previousHash ?? '' });
-        if (!verifier.isBroken()) erased += checkContent(entry, verifier);
-        if (verifier.isBroken()) return erased;
+        erased += checkContent(entry, verifier);
+        if (verifier.isFull()) return erased;
       }
       if (rows.length < page) return erased;
     }
@@ -85,8 +85,9 @@ export function createVerification(
     const unreadable = mistyped === undefined ? undefined : await db.one(mistyped);
     if (unreadable !== undefined) {
       const seq = typeof unreadable.seq === 'number' ? unreadable.seq : null;
-      verifier.report(seq, `The entry ${unreadable.id} has a value of another type: it was changed outside of svc.`);
-      return { ...verifier.end(undefined), erased: 0, waiting: 0 };
+      const problem = `The entry ${unreadable.id} has a value of another type: it was changed outside of svc.`;
+      // What is stored in another form cannot be read on.
+      return { entries: 0, head: '', seq: 0, findings: [{ seq, problem }], erased: 0, waiting: 0 };
     }
     const before = await db.one(store.beforeFirst());
     if (before !== undefined) verifier.report(Number(before.seq), 'The entry has a number before the first one.');
@@ -95,9 +96,7 @@ export function createVerification(
     const found = await db.one(store.head());
     const head = found === undefined ? undefined : signedHeadOf(auditHeads.decode(found));
     // What is sealed from here on is not looked at; entries beyond a head that does not move are bad.
-    const erased = verifier.isBroken()
-      ? 0
-      : await checkRange(verifier, stated.at(-1)?.lastSeq ?? 0, head?.seq ?? Number.MAX_SAFE_INTEGER);
+    const erased = await checkRange(verifier, stated.at(-1)?.lastSeq ?? 0, head?.seq ?? Number.MAX_SAFE_INTEGER);
     const waiting = await checkWaiting(verifier);
     const beyond = head === undefined ? undefined : await db.one(store.sealed(head.seq, 1));
     const now = await db.one(store.head());
@@ -117,7 +116,7 @@ export function createVerification(
       for (let last = -1; ; ) {
         const verdict = await once(notedHead);
         const stated = (await segments()).at(-1)?.lastSeq ?? 0;
-        if (verdict.finding === undefined || stated === last) return verdict;
+        if (verdict.findings.length === 0 || stated === last) return verdict;
         last = stated;
       }
     },
