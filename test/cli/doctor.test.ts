@@ -381,6 +381,7 @@ test('what the database and the file store hold: found at once, mended one by on
   await place.json(['team', 'create', 'Night', '--project', 'shop', '--id', 'night']);
   const hook = ['--name', 'Hook', '--url', 'https://hooks.example.com/', '--events', '*'];
   const { $id } = await place.json<{ $id: string }>(['webhook', 'add', '--project', 'shop', ...hook]);
+  const other = await place.json<{ $id: string }>(['webhook', 'add', '--project', 'shop', ...hook]);
   await place.json(['keys', 'rotate', '--project', 'shop']);
   await place.json(['cron', 'run', 'limits.prune']);
   await place.json(['cron', 'run', 'sessions.expire']);
@@ -396,7 +397,8 @@ test('what the database and the file store hold: found at once, mended one by on
   await place.sql(`update cron_jobs set last_error = 'It failed.' where name = 'limits.prune'`);
   await place.sql(`update cron_jobs set owner = 'gone', lease_until = '${long}' where name = 'sessions.expire'`);
   await place.sql(`update cron_jobs set last_started_at = '2999-01-01T00:00:00.000Z' where name = 'sessions.expire'`);
-  await place.sql(`update webhooks set enabled = 0, attempts = 9, failing_since = '${long}'`);
+  await place.sql(`update webhooks set enabled = 0, attempts = 9, failing_since = '${long}' where id = '${$id}'`);
+  await place.sql(`update webhooks set logs = 'refused', failing_since = '${long}' where id = '${other.$id}'`);
   await place.sql(`update signing_keys set signs_from = '${long}'`);
   await place.sql(`update events set created_at = '${long}' where dispatched_at is null`);
   await place.sql(`drop trigger audit_keep_content${isPostgres ? ' on audit_entries' : ''}`);
@@ -408,11 +410,14 @@ test('what the database and the file store hold: found at once, mended one by on
   const { findings } = await examine();
   assert.deepEqual([...new Set(findings.map(({ code }) => code))].sort(), [
     ...['audit_broken', 'clock_behind', 'files_missing', 'files_unknown', 'job_abandoned', 'job_failed', 'query_slow'],
-    ...['signing_key_old', 'team_without_owner', 'webhook_disabled', 'webhooks_behind'],
+    ...['signing_key_old', 'team_without_owner', 'webhook_disabled', 'webhook_failing', 'webhooks_behind'],
   ]);
   const fixOf = (code: string) => findings.find((finding) => finding.code === code)?.fix ?? '';
   assert.equal(fixOf('webhook_disabled'), `svc webhook update ${$id} --project shop --enabled on`);
+  assert.equal(fixOf('webhook_failing'), `svc webhook test ${other.$id} --project shop`);
 
+  // The receiver works again.
+  await place.sql(`update webhooks set failing_since = null where id = '${other.$id}'`);
   // By hand, as somebody who has a copy would; then by the commands that the findings name.
   await place.sql(`update audit_entries set action = '${entry?.action}' where id = '${entry?.id}'`);
   await place.sql(`delete from file_objects where key = 'p/lost'`);

@@ -16,6 +16,8 @@ const named = 10;
 const objects = 1000;
 /** Deliveries that are due are begun within seconds by a server. */
 const behindSeconds = 300;
+/** After that, two retries have failed as well. */
+const failingMs = 900_000;
 /** Fewer mails that fail may be mistyped addresses. */
 const severalMails = 3;
 
@@ -94,18 +96,26 @@ async function jobs({ features }: Appliance): Promise<Finding[]> {
 }
 
 async function webhooks({ features }: Appliance): Promise<Finding[]> {
-  const disabled = (await features.webhooks.disabledByFailures(named)).map(({ projectId, id, failingSince, logs }) =>
-    found(
-      'webhook_disabled',
-      `The webhook ${id} of the project ${projectId} is disabled. It has failed since ${failingSince}, the last time with: ${logs}.`,
-      `svc webhook update ${shellWord(id)} --project ${shellWord(projectId)} --enabled on`,
-    ),
-  );
+  const failing = (await features.webhooks.failing(failingMs, named)).map((webhook) => {
+    const { projectId, id, enabled, failingSince, logs } = webhook;
+    const [called, place] = [
+      `The webhook ${id} of the project ${projectId}`,
+      `${shellWord(id)} --project ${shellWord(projectId)}`,
+    ];
+    const history = `failed since ${failingSince}, the last time with: ${logs}.`;
+    return enabled
+      ? found('webhook_failing', `${called} has ${history}`, `svc webhook test ${place}`)
+      : found(
+          'webhook_disabled',
+          `${called} is disabled. It has ${history}`,
+          `svc webhook update ${place} --enabled on`,
+        );
+  });
   const { waiting, dueSeconds } = await features.webhooks.backlog();
-  if (dueSeconds < behindSeconds) return disabled;
+  if (dueSeconds < behindSeconds) return failing;
   const message = `Events wait for webhooks since ${Math.round(dueSeconds)} s (deliveries that wait: ${waiting}).`;
   return [
-    ...disabled,
+    ...failing,
     found('webhooks_behind', message, 'svc serve, unless a server runs; its log tells what keeps it'),
   ];
 }

@@ -50,6 +50,7 @@ export const findingLevels = {
   job_abandoned: 'warning',
   audit_broken: 'error',
   webhook_disabled: 'warning',
+  webhook_failing: 'warning',
   webhooks_behind: 'warning',
   signing_key_old: 'warning',
   team_without_owner: 'info',

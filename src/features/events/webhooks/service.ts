@@ -53,7 +53,14 @@ const fields = {
 
 /** The webhooks of projects. */
 export function createWebhooks(
-  { db, random, sealing, egress, config }: Pick<Runtime, 'db' | 'random' | 'sealing' | 'egress' | 'config'>,
+  {
+    db,
+    clock,
+    random,
+    sealing,
+    egress,
+    config,
+  }: Pick<Runtime, 'db' | 'clock' | 'random' | 'sealing' | 'egress' | 'config'>,
   { store, deliveries, events }: Stores,
   lists: Lists,
 ) {
@@ -176,9 +183,9 @@ export function createWebhooks(
       unit.record('webhookSecretRotated', { resource: resource(webhook), payload });
       return { webhook, secret };
     },
-    /** Some of the webhooks of all projects that are disabled since nothing but failures came of them. */
-    disabledByFailures: async (limit: number): Promise<Webhook[]> =>
-      (await db.all(store.disabledByFailures(limit))).map((row) => webhooks.decode(row)),
+    /** Some of the webhooks of all projects of which nothing but failures came for that long, those first that are disabled by failures. */
+    failing: async (forMs: number, limit: number): Promise<Webhook[]> =>
+      (await db.all(store.failing(instantOf(clock.now() - forMs), limit))).map((row) => webhooks.decode(row)),
     /** Ends the deliveries of a webhook until somebody enables it again. */
     disable: async (unit: Unit, webhook: Webhook, reason: string): Promise<void> => {
       await change(unit, webhook, { enabled: false });

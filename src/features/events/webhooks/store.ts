@@ -58,13 +58,13 @@ export function createWebhookStore(sql: Sql) {
     columns: () => returned,
     /** Of every project. */
     all: (): Query => sql.compile(knex(webhooks.name).select(returned)),
-    /** Success forgets since when a webhook fails; so does who enables it. */
-    disabledByFailures: (limit: number): Query =>
+    /** Webhooks of all projects that fail since then or earlier, and those that are disabled by that. Success forgets since when a webhook fails; so does who enables it. */
+    failing: (before: Instant, limit: number): Query =>
       sql.compile(
         knex(webhooks.name)
-          .where({ enabled: 0 })
+          .where((either) => either.where('failing_since', '<=', before).orWhere({ enabled: 0 }))
           .whereNotNull('failing_since')
-          .orderBy(['project_id', 'id'])
+          .orderBy(['enabled', 'project_id', 'id'])
           .limit(limit)
           .select(returned),
       ),
