@@ -184,6 +184,15 @@ test('a text that an operator makes is not longer than a document can be, nor an
     (await key.patch(path, { data: { numbers: many(count) } })).refused(400, 'document_invalid_structure');
 });
 
+test('an increment makes no document that is longer than a response', async () => {
+  const path = await aDocument({ long: 'a'.repeat(66_000), n: 9 });
+  const narrow = await target.startSibling({ settings: { SVC_ANSWER_MAX_BYTES: '65536' } });
+  const caller = createClient(narrow, { key: secret });
+  for (const way of ['increment', 'decrement'])
+    (await caller.patch(`${path}/n/${way}`, {})).refused(400, 'document_invalid_structure');
+  assert.equal((await key.get(path)).body.n, 9);
+});
+
 test('only what the SDKs print is an operator; a create stores every text as it is', async () => {
   const texts = [
     '{"method":"increment"',

@@ -405,3 +405,13 @@ test('an object with nothing but its id is linked, and one with permissions chan
   assert.deepEqual(await permissionsOf(), []);
   assert.equal(await has(parents, 'p', 'kids'), 'c');
 });
+
+test('an operator in a document that is written below another one keeps within the bounds of its attribute', async () => {
+  const { parents, children } = await related('oneToMany');
+  (await key.post(`${children.attributes}/integer`, { key: 'n', required: false, max: 5 })).expect(202);
+  await create(children, 'c', { n: 5 });
+  const kids = [{ $id: 'c', n: Operator.increment(1) }];
+  (await key.post(parents.documents, { documentId: 'p', data: { kids } })).refused(400, 'attribute_limit_exceeded');
+  await create(parents, 'p', { kids: [{ $id: 'c', n: Operator.increment(-1) }] });
+  assert.equal((await shown(children, 'c')).n, 4);
+});

@@ -84,6 +84,8 @@ const increment = {
     'attribute_limit_exceeded',
     'attribute_not_found',
     'attribute_type_invalid',
+    // A number of more digits makes the document longer.
+    'document_invalid_structure',
     'document_not_found',
     'document_unique_constraint_violation',
     'user_unauthorized',
@@ -130,7 +132,8 @@ export const documentsApi = declare({
     status: 201,
     reply: rawJson(z.union([documentShape, documentList])),
     bound: echoed,
-    errors: [...documentErrors, 'document_missing_data', 'general_bad_request'],
+    // A bound is left by an operator in a document that is written below the new one.
+    errors: [...documentErrors, 'attribute_limit_exceeded', 'document_missing_data', 'general_bad_request'],
   },
   list: {
     ...read,
