@@ -141,6 +141,8 @@ export interface Declaration {
   readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
   /** Errors beyond those that auth, limit and validation imply. */
   readonly errors: readonly ErrorType[];
+  /** The ids of operations that it carries out for the caller: their errors are its own. */
+  readonly carriesOut?: readonly string[];
   /** For how long caches may keep the response; not at all where absent. */
   readonly cacheSeconds?: number;
   /** Whether the response sets or clears the session cookie; the result of one that `renews` may be `WithSession`. */
@@ -173,8 +175,8 @@ export interface RequestFacts {
   readonly isLocal: boolean;
   /** The share of the database in which the lists of the request are read, and until when. */
   readonly reading: Reading;
-  /** Counts further calls within the same request, all or none. Throws Failure 429, and 400 for more than there can ever be. */
-  readonly charge: (calls: number) => void;
+  /** Counts further calls within the same request, all or none. Throws Failure 429, and `tooMany` for more than there can ever be. */
+  readonly charge: (calls: number, tooMany: ErrorType) => void;
   /** Whether the caller prefers HTML to JSON, as browsers do that open an address (RFC 9110 §12.5.1). */
   readonly prefersPage: () => boolean;
   /** The media type of the JSON reply, where it is not `application/json`. */

@@ -88,7 +88,7 @@ export function createGraphql(
     get: async (call) => {
       const { project, query, request } = call;
       if (query.query !== undefined || !request.prefersPage()) return (await engine.get()).get(call, query);
-      request.charge(0);
+      request.charge(0, 'graphql_limit_exceeded');
       return pageOf(project);
     },
   });

@@ -77,7 +77,7 @@ export function createEngine({ log }: Pick<Runtime, 'log'>, operations: readonly
   /** Counts a call for each root field, and one for a request without an operation, before anything is executed. */
   const charge = (requests: readonly PreparedRequest[], caller: Caller) => {
     const calls = requests.reduce((sum, { operation }) => sum + (operation?.rootFields ?? 1), 0);
-    caller.request.charge(calls - 1);
+    caller.request.charge(calls - 1, 'graphql_limit_exceeded');
     caller.request.answer.share(calls);
   };
   const executeOne = async (request: PreparedRequest, caller: Caller): Promise<RawJson> => {

@@ -1,5 +1,5 @@
 import type { WireActor } from '#src/contract/actor.js';
-import { Failure, isOurFault } from '#src/contract/errors.js';
+import { type ErrorType, Failure, isOurFault } from '#src/contract/errors.js';
 import { type LimitClass, type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
 import { auditContextOf } from '#src/contract/operation.js';
 import type { Limits } from '#src/features/index.js';
@@ -68,15 +68,15 @@ export function createRequestLimit({ db, config, clock }: Pick<Runtime, 'db' | '
     },
     /**
      * Counts calls of a request beyond its first, for the data limit. All are counted or none, including the first: a refused request that
-     * used up what remains could never succeed. Throws Failure 429, with a `Retry-After` for all of them, and 400 for more than the limit allows.
+     * used up what remains could never succeed. Throws Failure 429, with a `Retry-After` for all of them, and `tooMany` for more than the limit allows.
      */
-    charge: (context: RequestContext, calls: number): void => {
+    charge: (context: RequestContext, calls: number, tooMany: ErrorType): void => {
       const { actor, deferredRefusal } = context;
       if (config.rateLimit === 'off' || actor === undefined) return;
       context.deferredRefusal = undefined;
       const maxCalls = dataRate(kindOf(actor)).count;
       if (calls >= maxCalls)
-        throw new Failure('graphql_limit_exceeded', {
+        throw new Failure(tooMany, {
           message: `The request makes ${calls + 1} calls, and the rate limit has ${maxCalls}. Make several requests of it.`,
         });
       const due = deferredRefusal === undefined ? calls : calls + 1;

@@ -27,7 +27,10 @@ export function describeApi(
   const schemas: Json = { Error: errorShape };
   const errors = createErrorResponses();
   const paths: Record<string, Json> = {};
-  for (const { declaration } of operations) {
+  const byId = new Map(operations.map(({ declaration }) => [declaration.id, declaration]));
+  for (const { declaration: given } of operations) {
+    const carriedOut = (given.carriesOut ?? []).flatMap((id) => byId.get(id) ?? []);
+    const declaration = { ...given, errors: [given, ...carriedOut].flatMap(errorsOf) };
     for (const path of [declaration.path, ...(declaration.aliases ?? [])]) {
       const key = path.replace(/:([A-Za-z]+)/g, '{$1}');
       const at = paths[key] ?? {};
@@ -158,8 +161,6 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
     ...(declaration.auth.includes('user') && !declaration.auth.includes('guest')
       ? (['user_more_factors_required'] as const)
       : []),
-    ...(declaration.login === undefined ? [] : (['user_auth_method_unsupported'] as const)),
-    ...(declaration.session === 'opens' ? (['user_more_factors_required', 'user_invalid_token'] as const) : []),
     ...(declaration.conditional ? (['general_precondition_failed'] as const) : []),
     ...(declaration.idempotent
       ? (['general_idempotency_mismatch', 'general_resource_locked', 'general_answer_too_large'] as const)
@@ -167,6 +168,15 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
     ...(declaration.bound === 'room' ? (['general_answer_too_large'] as const) : []),
     'general_rate_limit_exceeded',
     ...(declaration.method === 'GET' ? [] : (['general_body_too_large', 'general_media_type_unsupported'] as const)),
+  ];
+}
+
+/** Errors of what an operation does, whoever carries it out. */
+function errorsOf({ errors, login, session }: Declaration): ErrorType[] {
+  return [
+    ...errors,
+    ...(login === undefined ? [] : (['user_auth_method_unsupported'] as const)),
+    ...(session === 'opens' ? (['user_more_factors_required', 'user_invalid_token'] as const) : []),
   ];
 }
 

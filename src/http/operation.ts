@@ -84,7 +84,7 @@ export function createOperationMiddleware(
       locale: locale(context.req),
       isLocal: isLocal(context.req),
       reading,
-      charge: (calls) => limit.charge(context, calls),
+      charge: (calls, tooMany) => limit.charge(context, calls, tooMany),
       prefersPage: () => asksForPage(context),
       mediaType: preferredType(context, declaration),
       eventStream: acceptsEventStream(context) ? { lastEventId: lastEventIdOf(context) } : undefined,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
-import type { Answer } from '../harness/client.js';
+import { type Answer, createClient } from '../harness/client.js';
 import { aBackend } from './setup.js';
 
 // Calls become available again so slowly that none does meanwhile.
@@ -39,4 +39,18 @@ test('documents that are written below others count as well', async () => {
   const data = { children: Array.from({ length: 49 }, (_, n) => ({ n })) };
   (await client.post(parents.documents, { documentId: 'p', data, transactionId: id })).expect(201);
   assert.equal(await costOf(() => client.get(`${parents.documents}/p?transactionId=${id}`)), 5);
+});
+
+test('what would be more calls than the limit ever has is more than a transaction takes', async () => {
+  const { databaseId } = await aBackend(target);
+  const few = await target.startSibling({ settings: { SVC_RATE_LIMITS: 'data=8/60' } });
+  const caller = createClient(few, { key: (await aServerKey(target)).secret });
+  const { id: collectionId, documents } = await collection({ attributes: { n: { type: 'integer' } } });
+  const id = (await caller.post(transactions, {})).expect(201).string('$id');
+  const many = Array.from({ length: 95 }, (_, n) => ({ $id: `p${n}`, n }));
+  (await caller.post(documents, { documents: many, transactionId: id })).expect(201);
+  (await caller.get(`${documents}?transactionId=${id}`)).refused(400, 'transaction_limit_exceeded');
+  const operations = [{ databaseId, collectionId, documentId: 'p1', action: 'delete' }];
+  (await caller.post(`${transactions}/${id}/operations`, { operations })).refused(400, 'transaction_limit_exceeded');
+  (await caller.patch(`${transactions}/${id}`, { commit: true })).refused(400, 'transaction_limit_exceeded');
 });

@@ -314,3 +314,30 @@ test('pages speak the language of the browser', async () => {
   }
   assert.deepEqual(seen, ['Anmelden de', 'Iniciar sesión es', 'Sign in en']);
 });
+
+test('programs that send the forms get the errors of what they do, as they are described', async () => {
+  const anna = await aGuardedUser(target);
+  const send = async (name: string, fields: Record<string, string>, cookies = '') => {
+    const response = await fetch(`${target.origin}/v1/auth/${name}?project=main`, {
+      method: 'POST',
+      headers: { Accept: 'application/json', Cookie: cookies, 'Sec-Fetch-Site': 'same-origin' },
+      body: new URLSearchParams(fields),
+      redirect: 'manual',
+    });
+    const { type } = (await response.json()) as { type: string };
+    target.verifyAnswers();
+    return type;
+  };
+  const { email } = anna;
+  assert.equal(await send('sign-in', { email, password: anna.password }), 'user_more_factors_required');
+  const ways = ['password', 'emailOtp', 'magicUrl', 'phone'] as const;
+  const all = (isOn: boolean) => Object.fromEntries(ways.map((way) => [`login.${way}`, isOn]));
+  await changeSettings(target, all(false));
+  const off = 'user_auth_method_unsupported';
+  assert.equal(await send('sign-in', { email, password: anna.password }), off);
+  assert.equal(await send('sign-up', { email: aContact('email'), password }), off);
+  assert.equal(await send('email', { email, form: 'code' }), off);
+  assert.equal(await send('email', { email, form: 'link' }), off);
+  assert.equal(await send('phone', { phone: aContact('phone') }), off);
+  await changeSettings(target, all(true));
+});

@@ -43,9 +43,8 @@ const post = {
   reply: redirect,
 } as const;
 const login = { ...post, session: 'renews', limit: 'login' } as const;
-const loginErrors = ['user_invalid_credentials', 'user_invalid_token', 'user_blocked', 'user_already_exists'] as const;
 
-/** The pages to sign in with, and what their forms do. Their errors lead back to the page. */
+/** The pages to sign in with, and what their forms do. Errors lead browsers back to the page. */
 export const hostedPagesApi = declare({
   signInPage: { ...view, id: 'pages.signIn', path: '/auth/sign-in', summary: 'The page to sign in with.' },
   signUpPage: { ...view, id: 'pages.signUp', path: '/auth/sign-up', summary: 'The page to create an account with.' },
@@ -105,7 +104,8 @@ export const hostedPagesApi = declare({
     path: '/auth/sign-in',
     summary: 'Logs in by the form of the page.',
     body: z.object({ email: field, password: field }),
-    errors: loginErrors,
+    errors: [],
+    carriesOut: ['account.createEmailSession'],
   },
   signUp: {
     ...login,
@@ -114,7 +114,8 @@ export const hostedPagesApi = declare({
     summary: 'Creates an account by the form of the page and logs in.',
     limit: 'signup',
     body: z.object({ name: visibleText(1024).default(''), email: field, password: field }),
-    errors: [...loginErrors, 'password_policy_violation', 'general_rate_limit_exceeded'],
+    errors: [],
+    carriesOut: ['account.create', 'account.createEmailSession'],
   },
   sendEmail: {
     ...post,
@@ -124,6 +125,7 @@ export const hostedPagesApi = declare({
     limit: 'send',
     body: z.object({ email: field, form: z.enum(['code', 'link']).default('code') }),
     errors: [],
+    carriesOut: ['account.createMagicURLToken', 'account.createEmailToken'],
   },
   sendSms: {
     ...post,
@@ -132,7 +134,8 @@ export const hostedPagesApi = declare({
     summary: 'Sends a code that logs in by SMS.',
     limit: 'send',
     body: z.object({ phone: field }),
-    errors: ['general_phone_disabled'],
+    errors: [],
+    carriesOut: ['account.createPhoneToken'],
   },
   redeem: {
     ...login,
@@ -140,7 +143,8 @@ export const hostedPagesApi = declare({
     path: '/auth/code',
     summary: 'Logs in by a code or link that was sent.',
     body: z.object({ userId: field, secret: field }),
-    errors: loginErrors,
+    errors: [],
+    carriesOut: ['account.createSession'],
   },
   proveSecondFactor: {
     ...post,
@@ -152,7 +156,8 @@ export const hostedPagesApi = declare({
     session: 'renews',
     limit: 'data',
     body: z.object({ otp: field, challengeId: field }),
-    errors: ['user_invalid_token', 'user_authenticator_not_found', 'user_recovery_codes_not_found'],
+    errors: [],
+    carriesOut: ['account.createMfaChallenge', 'account.updateMfaChallenge'],
   },
   sendChallenge: {
     ...post,
@@ -163,13 +168,8 @@ export const hostedPagesApi = declare({
     pending: true,
     limit: 'send',
     body: z.object({ factor: z.enum(['email', 'phone']) }),
-    errors: [
-      'user_email_not_found',
-      'user_email_not_verified',
-      'user_phone_not_found',
-      'user_phone_not_verified',
-      'general_phone_disabled',
-    ],
+    errors: [],
+    carriesOut: ['account.createMfaChallenge'],
   },
   acceptInvitation: {
     ...login,
@@ -177,10 +177,8 @@ export const hostedPagesApi = declare({
     path: '/auth/invitation',
     summary: 'Accepts an invitation to a team by the secret of the link, and logs in where nobody is logged in.',
     body: z.object({ teamId: field, membershipId: field, userId: field, secret: field }),
-    errors: [
-      ...['team_invalid_secret', 'team_invite_mismatch', 'membership_not_found', 'team_membership_mismatch'],
-      ...['membership_already_confirmed', 'user_not_found', 'user_blocked', 'team_limit_exceeded'],
-    ] as const,
+    errors: [],
+    carriesOut: ['teams.updateMembershipStatus'],
   },
   signOut: {
     ...post,
@@ -192,6 +190,7 @@ export const hostedPagesApi = declare({
     limit: 'data',
     body: z.object({}),
     errors: [],
+    carriesOut: ['account.deleteSession'],
   },
   recover: {
     ...post,
@@ -201,6 +200,7 @@ export const hostedPagesApi = declare({
     limit: 'send',
     body: z.object({ email: field }),
     errors: [],
+    carriesOut: ['account.createRecovery'],
   },
   reset: {
     ...post,
@@ -209,7 +209,8 @@ export const hostedPagesApi = declare({
     summary: 'Sets a new password by the secret of the link.',
     limit: 'login',
     body: z.object({ userId: field, secret: field, password: field }),
-    errors: ['user_invalid_token', 'user_blocked', 'password_policy_violation'],
+    errors: [],
+    carriesOut: ['account.updateRecovery'],
   },
   verify: {
     ...post,
@@ -218,6 +219,7 @@ export const hostedPagesApi = declare({
     summary: 'Confirms an e-mail address by the secret of the link.',
     limit: 'login',
     body: z.object({ userId: field, secret: field }),
-    errors: ['user_invalid_token', 'user_blocked'],
+    errors: [],
+    carriesOut: ['account.updateEmailVerification'],
   },
 });

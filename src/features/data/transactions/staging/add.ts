@@ -15,7 +15,8 @@ export function charge(
   { request }: Caller,
   { operations, documents }: Pick<Transaction, 'operations' | 'documents'>,
 ): void {
-  request.charge(Math.max(0, Math.ceil(Math.max(operations, documents) / transactionLimits.changesPerCall) - 1));
+  const calls = Math.max(0, Math.ceil(Math.max(operations, documents) / transactionLimits.changesPerCall) - 1);
+  request.charge(calls, 'transaction_limit_exceeded');
 }
 
 /** Creates what adds calls to a transaction. */
