@@ -1,7 +1,7 @@
 // Two processes on one database: what one changes in a schema the other knows at its next request, and nobody's request fails meanwhile.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aLoggedInUser } from '../harness/actors.js';
+import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
 import { aBackend, addAttribute, queryString, type TestCollection } from './setup.js';
@@ -60,6 +60,30 @@ test('a removed attribute is refused at the next request', async () => {
     (await key.delete(`${attributes}/n`)).expect(204);
     await use(documents);
   }
+});
+
+test('changes of the documents that match reach all of them at the next request', async () => {
+  const { secret: shared } = await aServerKey(here);
+  const backend = createClient(there, { key: shared });
+  const increment = { method: 'increment', values: [1] };
+  const of = (documents: string) => ({
+    update: () => backend.patch(documents, { data: { n: 2 } }),
+    operate: () => backend.patch(documents, { data: { n: JSON.stringify(increment) } }),
+    remove: () => backend.request('DELETE', documents, {}),
+  });
+  for (const way of ['update', 'operate', 'remove'] as const)
+    for (const change of ['attributes', 'indexes'] as const) {
+      const { attributes, indexes, documents } = await known();
+      if (change === 'attributes')
+        await addAttribute(key, attributes.replace(/\/attributes$/, ''), 'm', { type: 'integer' });
+      else (await key.post(indexes, { key: 'm', type: 'key', attributes: ['n'] })).expect(202);
+      assert.equal((await of(documents)[way]()).expect(200).body.total, 1, `${way} after a change of the ${change}`);
+      const left = (await key.get(documents)).expect(200).list('documents');
+      assert.deepEqual(
+        left.map(({ n }) => n),
+        way === 'remove' ? [] : [2],
+      );
+    }
 });
 
 test('permissions of a collection hold at the next request, given and taken', async () => {

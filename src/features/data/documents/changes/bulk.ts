@@ -7,7 +7,7 @@ import { printJson } from '#src/platform/json.js';
 import type { Collection } from '../../databases/index.js';
 import type { Where } from '../collections.js';
 import type { StoredDocument, StoredValues } from '../document.js';
-import { demandCurrent, wireNow } from '../errors.js';
+import { demandCurrent, SchemaChanged, wireNow } from '../errors.js';
 import { type DocumentQuery, parseQueries } from '../query/parse.js';
 import type { Holds } from '../relations/holds.js';
 import { toDocument } from '../row.js';
@@ -196,7 +196,7 @@ function demandUnrelated({ relations }: Collection): void {
     });
 }
 
-/** Records each document in the order of the ids. */
+/** Records each document in the order of the ids. They were there and are locked, so that one which was not written has another schema. */
 function inOrder(
   ids: readonly string[],
   documents: readonly (StoredDocument | Failure)[],
@@ -208,6 +208,7 @@ function inOrder(
     byId.set(document.id, document);
   }
   const ordered = ids.flatMap((id) => byId.get(id) ?? []);
+  if (ordered.length < ids.length) throw new SchemaChanged();
   for (const document of ordered) record(document);
   return ordered;
 }
