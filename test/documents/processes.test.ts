@@ -86,6 +86,31 @@ test('changes of the documents that match reach all of them at the next request'
     }
 });
 
+test('what a transaction changes is changed once, however often the collection changes while it is committed', async () => {
+  const { path, documents, id: collectionId } = await known();
+  const backend = createClient(there, { key: (await aServerKey(here)).secret });
+  const others = Array.from({ length: 60 }, (_, at) => ({ $id: `d${at}`, n: 1000 * at }));
+  (await key.post(documents, { documents: others })).expect(201);
+  // Each document gets another value, so that each has a statement of its own.
+  const data = { n: JSON.stringify({ method: 'increment', values: [1] }) };
+  const operation = { databaseId, collectionId, action: 'bulkUpdate', data: { queries: [], data } };
+  const rounds = 5;
+  for (let round = 0; round < rounds; round++) {
+    const transaction = `/databases/transactions/${(await key.post('/databases/transactions', {})).string('$id')}`;
+    (await key.post(`${transaction}/operations`, { operations: [operation] })).expect(201);
+    const commit = () => key.patch(transaction, { commit: true });
+    const committing = commit();
+    for (let at = 0; at < 15; at++) (await backend.put(path, { name: `name ${at}`, permissions: open })).expect(200);
+    // Where the collection changes all the time, it is a conflict, and the transaction is as it was.
+    const { status } = await committing;
+    assert.ok(status === 200 || status === 409, `commit: ${status}`);
+    if (status === 409) (await commit()).expect(200);
+  }
+  const limit = queryString([{ method: 'limit', values: [100] }]);
+  const all = (await key.get(documents + limit)).expect(200).list('documents');
+  assert.deepEqual([...new Set(all.map(({ n }) => Number(n) % 1000))].sort(), [rounds, rounds + 1]);
+});
+
 test('permissions of a collection hold at the next request, given and taken', async () => {
   const after = queryString([{ method: 'cursorAfter', values: ['one'] }]);
   const asks: Record<string, (documents: string, client: Client) => Promise<number>> = {

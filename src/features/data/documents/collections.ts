@@ -69,12 +69,14 @@ export function joinRequests({ db, sql }: Pick<Runtime, 'db' | 'sql'>, store: Do
 
 /**
  * Collections as requests on documents need them. They are kept from request to request, and every statement checks the version: where it
- * has grown meanwhile, by whatever process, the collection is read anew and the statement made again.
+ * has grown meanwhile, by whatever process, the collection is read anew and the statement made again. Within a unit of others it is not: what
+ * the unit has written would be written once more, so that whoever runs the unit begins anew, for SchemaChanged.
  */
 export function createCollections(
   { db }: Pick<Runtime, 'db'>,
   databases: Databases,
   joinedOf: (collection: Collection) => Joined,
+  isWithinUnit = false,
 ) {
   const cache = new Lru<CachedCollection>(cacheBounds);
 
@@ -149,6 +151,7 @@ export function createCollections(
           const isSame = collection.number === number && collection.version === version;
           const mayBeRelated = error instanceof SchemaChanged || (collection.relations.length > 0 && mayBeStale(error));
           if ((isSame && !mayBeRelated) || attempt >= attempts) throw error;
+          if (isWithinUnit) throw new SchemaChanged();
         }
       }
     },

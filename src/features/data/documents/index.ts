@@ -26,6 +26,7 @@ import { createWrites } from './writes.js';
 
 export { documentShape, documentValuesApi, documentWriteErrors } from './api.js';
 export type { DocumentPage, StoredDocument } from './document.js';
+export { SchemaChanged } from './errors.js';
 export type { AdvisedScan } from './scans/index.js';
 export { printDocument } from './serializer.js';
 export type { ImportedDocument, TransferPlace } from './transfer/index.js';

@@ -6,7 +6,7 @@ import { instantOf } from '#src/platform/clock.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { DocumentsOfUnit } from '../documents/index.js';
+import { type DocumentsOfUnit, SchemaChanged } from '../documents/index.js';
 import type { GivenOperation } from './staging/actions.js';
 import { charge, createAdding, tooLarge } from './staging/add.js';
 import { type Caller, listedCall, named, type StagedCall } from './staging/calls.js';
@@ -201,9 +201,10 @@ async function retried<T>(act: () => Promise<T>): Promise<T> {
     try {
       return await act();
     } catch (error) {
-      const again = error instanceof Overtaken || (error instanceof DatabaseError && schemaCodes.includes(error.code));
+      const isOvertaken = error instanceof Overtaken || error instanceof SchemaChanged;
+      const again = isOvertaken || (error instanceof DatabaseError && schemaCodes.includes(error.code));
       if (again && attempt < transactionLimits.attempts) continue;
-      throw error instanceof Overtaken ? new Failure('transaction_conflict') : error;
+      throw isOvertaken ? new Failure('transaction_conflict') : error;
     }
   }
 }

@@ -73,7 +73,7 @@ export function createDocumentsOfUnit(
     lookup: (id) => unit.one(store.byIds(collection)([id])),
     create: ({ document }) => changes.insert(unit, collection, document),
   });
-  const collections = createCollections(inside, databases, alone);
+  const collections = createCollections(inside, databases, alone, true);
   const mayChange: DocumentsOfUnit['mayChange'] = async ({ where, id, isRemoved }) => {
     try {
       return await collections.use(where, async (collection) => {
