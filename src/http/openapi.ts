@@ -29,7 +29,7 @@ export function describeApi(
   const paths: Record<string, Json> = {};
   const byId = new Map(operations.map(({ declaration }) => [declaration.id, declaration]));
   for (const { declaration: given } of operations) {
-    const carriedOut = (given.carriesOut ?? []).flatMap((id) => byId.get(id) ?? []);
+    const carriedOut = (given.carriesOut ?? []).map((id) => demand(byId.get(id), id));
     const declaration = { ...given, errors: [given, ...carriedOut].flatMap(errorsOf) };
     for (const path of [declaration.path, ...(declaration.aliases ?? [])]) {
       const key = path.replace(/:([A-Za-z]+)/g, '{$1}');
@@ -169,6 +169,11 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
     'general_rate_limit_exceeded',
     ...(declaration.method === 'GET' ? [] : (['general_body_too_large', 'general_media_type_unsupported'] as const)),
   ];
+}
+
+function demand(declaration: Declaration | undefined, id: string): Declaration {
+  if (declaration === undefined) throw new Error(`there is no operation ${id}`);
+  return declaration;
 }
 
 /** Errors of what an operation does, whoever carries it out. */
