@@ -234,6 +234,24 @@ test('of many units at once each stands or falls alone', async () => {
   }
 });
 
+test('of a unit that runs again what was left for after the commit is done once', async () => {
+  const told: string[] = [];
+  const units = Array.from({ length: 6 }, (_, index) => `told-${index}`);
+  await Promise.allSettled(
+    units.map((id, index) =>
+      db.work(by, async (unit) => {
+        await insert(unit, id);
+        unit.afterCommit(() => told.push(id));
+        if (index === 4) throw new Error('no');
+      }),
+    ),
+  );
+  assert.deepEqual(
+    told.sort(),
+    units.filter((_, index) => index !== 4),
+  );
+});
+
 test('where the commit itself fails, nobody is told of a success that is none', async () => {
   const units = Array.from({ length: 12 }, (_, index) => `commit-${index}`);
   const outcomes = await Promise.allSettled(

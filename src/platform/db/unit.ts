@@ -138,10 +138,9 @@ export function createDatabase(
     const started = performance.now();
     const until = untilOf(by, started, waitMs);
     for (let count = 1; ; count++) {
-      const then: (() => void)[] = [];
       try {
         return await driver.transact(async (connection) => {
-          const done = await runUnit(connection, by, body, outbox, clock, then, announced);
+          const done = await runUnit(connection, by, body, outbox, clock, announced);
           return { value: done, inserts: done.inserts };
         }, until);
       } catch (error) {
@@ -255,9 +254,9 @@ async function runUnit<T>(
   body: (unit: Unit) => Promise<T>,
   outbox: Outbox,
   clock: Clock,
-  then: (() => void)[],
   announced: () => void,
 ): Promise<Done<T>> {
+  const then: (() => void)[] = [];
   const now = instantOf(clock.now());
   const entries = outbox.open(by, now);
   const { watched, idle, done } = watchIdle(connection);
