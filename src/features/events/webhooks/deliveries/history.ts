@@ -92,14 +92,16 @@ export function createHistory(
       let replayed = 0;
       let last: DeliveryPosition | undefined;
       for (;;) {
-        const rows = await db.work(by, (unit) =>
-          unit.all(store.replaySome(webhook, bounds, unit.now, replayedAtOnce, last)),
-        );
-        replayed += rows.length;
-        if (rows.length < replayedAtOnce) return replayed;
-        last = rows
-          .map((row) => ({ createdAt: String(row.created_at), id: String(row.id) }))
-          .reduce((a, b) => (isBefore(a, b) ? b : a));
+        const { rows, begun } = await db.work(by, async (unit) => {
+          const selected = await unit.all(store.selected(webhook, bounds, replayedAtOnce, last));
+          const ids = selected.map(({ id }) => String(id));
+          return { rows: selected, begun: await unit.run(store.replaySome(ids, selection.all, unit.now)) };
+        });
+        replayed += begun;
+        // Others may have begun or claimed some of what was selected meanwhile: the walk goes on behind it.
+        const end = rows.length === replayedAtOnce ? rows.at(-1) : undefined;
+        if (end === undefined) return replayed;
+        last = { createdAt: String(end.created_at), id: String(end.id) };
       }
     },
     /** Posts a made-up event at once, to a disabled webhook too, and keeps how it went; nothing is tried again or held against it. */
@@ -158,10 +160,6 @@ export function createHistory(
       };
     },
   };
-}
-
-function isBefore(a: DeliveryPosition, b: DeliveryPosition): boolean {
-  return a.createdAt === b.createdAt ? a.id < b.id : a.createdAt < b.createdAt;
 }
 
 /** The page size of lists of attempts. */

@@ -21,6 +21,8 @@ const replayable = {
   all: ['dead', 'discarded', 'retrying', 'delivered'],
 } as const;
 
+const statesOf = (all: boolean) => (all ? replayable.all : replayable.notDelivered);
+
 /** SQL that begins deliveries anew; tests are never among them. */
 export function createReplayStore(sql: Sql) {
   const { knex } = sql;
@@ -42,24 +44,22 @@ export function createReplayStore(sql: Sql) {
           .whereIn('state', [...replayable.all])
           .update(begunAnew(now)),
       ),
-    /** Begins some of the selected deliveries anew, in the order of their events, and returns their positions; tests are never among them. */
-    replaySome: (
+    /** The positions of some of the selected deliveries, in the order of their events; tests are never among them. */
+    selected: (
       webhook: WebhookAddress,
       { since, until, all }: ReplaySelection & { readonly until: Instant },
-      now: Instant,
       limit: number,
       after: DeliveryPosition | undefined,
     ): Query => {
-      const states = [...replayable[all ? 'all' : 'notDelivered']];
       const chosen = knex(deliveries.name)
         .where({ project_id: webhook.projectId, webhook_id: webhook.id })
         .where({ test: 0 })
-        .whereIn('state', states)
+        .whereIn('state', [...statesOf(all)])
         .andWhere('created_at', '>=', after?.createdAt ?? since)
         .andWhere('created_at', '<=', until)
         .orderBy(['created_at', 'id'])
         .limit(limit)
-        .select('id');
+        .select('id', 'created_at');
       // What is begun anew may have ended again before the next step, so the walk goes on behind it.
       if (after !== undefined)
         chosen.andWhere((or) =>
@@ -67,13 +67,15 @@ export function createReplayStore(sql: Sql) {
             .where('created_at', '>', after.createdAt)
             .orWhere((same) => same.where('created_at', after.createdAt).andWhere('id', '>', after.id)),
         );
-      return sql.compile(
-        knex(deliveries.name)
-          .whereIn('id', chosen)
-          .whereIn('state', states)
-          .update(begunAnew(now))
-          .returning(['id', 'created_at']),
-      );
+      return sql.compile(chosen);
     },
+    /** Begins deliveries anew that were selected, except those that somebody else has begun or claimed since. */
+    replaySome: (ids: readonly string[], all: boolean, now: Instant): Query =>
+      sql.compile(
+        knex(deliveries.name)
+          .where(sql.isOneOf('id', sql.list(ids)))
+          .whereIn('state', [...statesOf(all)])
+          .update(begunAnew(now)),
+      ),
   };
 }
