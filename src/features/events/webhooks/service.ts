@@ -145,6 +145,8 @@ export function createWebhooks(
     update: async (unit: Unit, project: Project, id: string, input: WebhookChange): Promise<Webhook> => {
       const webhook = await get(unit, project.id, id);
       demandTarget(input);
+      // Events that get their numbers at this moment do so for the webhooks as they were before; those that follow wait for the change.
+      if (input.enabled !== false) await unit.one(events.lockSequence(project.id));
       const { authPassword, ...rest } = input;
       const changed = await change(unit, webhook, {
         ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as Partial<Webhook>),
