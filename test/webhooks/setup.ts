@@ -10,7 +10,7 @@ import type { Receiver } from '../harness/receiver.js';
 type Json = Record<string, unknown>;
 
 /** A webhook with what its creation answered. */
-interface TestWebhook {
+export interface TestWebhook {
   readonly id: string;
   readonly path: string;
   readonly secret: string;

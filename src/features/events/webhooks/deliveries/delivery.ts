@@ -73,11 +73,19 @@ export function createDeliveries(
       if (shares.length === 0) return [];
       const byQueue = new Map(waiting.map((webhook) => [queueOf(webhook), webhook]));
       const taken: Claimed[] = [];
-      for (const { data, ...row } of await unit.all(store.claim(shares, longBodies.room(), leaseAt(unit.now)))) {
+      for (const { data, changed_at: changedAt, ...row } of await unit.all(
+        store.claim(shares, longBodies.room(), leaseAt(unit.now)),
+      )) {
         const delivery = deliveries.decode(row as typeof row & { packed: string });
         const { projectId, webhookId, eventId: id, event: type, createdAt, sequence } = delivery;
-        const webhook = byQueue.get(queueOf({ projectId, id: webhookId }));
+        const queue = queueOf({ projectId, id: webhookId });
+        let webhook = byQueue.get(queue);
         if (webhook === undefined) continue;
+        if (changedAt !== webhook.updatedAt) {
+          // It was changed since it was seen, and events that follow a change are sent by it.
+          webhook = await deps.webhooks.get(unit, projectId, webhookId);
+          byQueue.set(queue, webhook);
+        }
         // Somebody has removed the event by SQL.
         if (data === null)
           await unit.run(store.settle(delivery, { state: 'discarded', dueAt: null, updatedAt: unit.now }));

@@ -74,12 +74,15 @@ export function createDeliveryStore(sql: Sql) {
     },
     ...createAttemptStore(sql),
     ...createReplayStore(sql),
-    /** Gives up what waits for a webhook; what is under way ends by itself. */
+    /** Gives up what waits for a webhook that is disabled, whatever was seen of it before; what is under way ends by itself. */
     discard: (webhook: WebhookAddress, now: Instant): Query =>
       sql.compile(
         of(webhook)
           .whereNotNull('due_at')
           .andWhere(knex.raw(isFree('?'), [now]))
+          .whereExists(
+            knex(webhooks.name).where({ project_id: webhook.projectId, id: webhook.id, enabled: 0 }).select('id'),
+          )
           .update({ ...free, state: 'discarded', due_at: null, updated_at: now }),
       ),
 
