@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { databaseUnderTest } from '../harness/appliance.js';
-import { day } from '../harness/clock.js';
+import { day, hour } from '../harness/clock.js';
 import { runSql } from '../harness/database.js';
 import { type Receiver, startReceiver } from '../harness/receiver.js';
 import { aKey, anEvent, aWebhook, bodyOf, called, eventually, startOpen, type TestWebhook } from './setup.js';
@@ -156,4 +156,37 @@ test('what is claimed after its webhook was changed goes where the webhook leads
   const calls = await called(receiver, made.length);
   assert.deepEqual([before.calls.length, calls.map((call) => bodyOf(call).id).sort()], [0, made.sort()]);
   (await key.delete(webhook.path)).expect(204);
+});
+
+test('what has ended meanwhile is not made due when the clock was set back', async () => {
+  const webhook = await aWebhook(key, 'http://127.0.0.1:1999', { events: ['fileDeleted'] });
+  await Promise.all([worker.stop(), sibling.appliance.features.worker.stop()]);
+  const now = new Date(target.clock.now()).toISOString();
+  await waits('ended', webhook.id, 'delivering', now);
+  await runSql(target, "update deliveries set updated_at = ?, lease_until = ? where id = 'ended'", [now, now]);
+  const end = "update deliveries set state = 'delivered', due_at = null, lease_until = null where id = $1";
+  const release = await holding(end, ['ended']);
+  if (databaseUnderTest === 'sqlite') await runSql(target, end.replace('$1', "'ended'"));
+  target.clock.step(-6 * hour);
+  const settling = target.appliance.features.jobs.sweep();
+  await heldUp();
+  await release();
+  await settling;
+  const [row] = await runSql(target, "select state, due_at from deliveries where id = 'ended'");
+  assert.deepEqual(row, { state: 'delivered', due_at: null });
+});
+
+test('what is begun anew while the old is removed stays', async () => {
+  const webhook = await aWebhook(key, 'http://127.0.0.1:1999', { events: ['fileDeleted'] });
+  await waits('dead', webhook.id, 'dead', null);
+  const long = new Date(target.clock.now() - 31 * day).toISOString();
+  await runSql(target, "update deliveries set created_at = ? where id = 'dead'", [long]);
+  const replay = "update deliveries set state = 'pending', due_at = updated_at where id = $1";
+  const release = await holding(replay, ['dead']);
+  if (databaseUnderTest === 'sqlite') await runSql(target, replay.replace('$1', "'dead'"));
+  const pruning = target.appliance.features.jobs.run('webhooks.prune');
+  await heldUp();
+  await release();
+  await pruning;
+  assert.equal((await runSql(target, "select id from deliveries where id = 'dead'")).length, 1);
 });

@@ -18,7 +18,8 @@ export function createDeliverySettling(
 ): Settle {
   const by = { projectId: null, actor: { kind: 'job', id: 'clock.settle' }, requestId: '' };
   return async (signal) => {
-    for (let moved = settledAtOnce; moved === settledAtOnce; ) {
+    // Fewer may be moved at once where some of them end meanwhile.
+    for (let moved = settledAtOnce; moved > 0; ) {
       signal.throwIfAborted();
       moved = await db.work(by, (unit) => unit.run(deliveries.bringForward(instantOf(clock.now()), settledAtOnce)));
     }

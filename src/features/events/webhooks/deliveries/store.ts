@@ -119,6 +119,8 @@ export function createDeliveryStore(sql: Sql) {
       return sql.compile(
         knex(deliveries.name)
           .whereIn('id', put.limit(limit).select('id'))
+          // Once more for what has ended while this waited for it.
+          .whereNotNull('due_at')
           .update({ ...free, due_at: now, updated_at: now }),
       );
     },
@@ -135,6 +137,8 @@ export function createDeliveryStore(sql: Sql) {
               .limit(limit)
               .select('id'),
           )
+          // Once more for what was begun anew while this waited for it.
+          .whereNull('due_at')
           .delete(),
       ),
   };
