@@ -82,6 +82,7 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
     const backlog = await readBacklog().catch(() => undefined);
     if (backlog !== undefined) metrics.backlog(backlog.waiting, backlog.oldestSeconds, backlog.dueSeconds);
   });
+  projects.emptiedBy(webhooks.emptyProject);
   projects.beforeRemoval(async (unit, projectId) => {
     for (const query of stores.events.remove(projectId)) await unit.run(query);
   });
@@ -126,14 +127,15 @@ function operationsOf(
       return { total, webhooks: found.map((webhook) => toWebhook(webhook)) };
     },
     get: async (call) => toWebhook(await named(call)),
-    update: async (call) =>
-      toWebhook(
-        await db.work(auditContextOf(call), (unit) =>
-          webhooks.update(unit, call.project, call.params.webhookId, call.body),
-        ),
-      ),
-    delete: (call) =>
-      db.work(auditContextOf(call), (unit) => webhooks.remove(unit, call.project.id, call.params.webhookId)),
+    update: async (call) => {
+      const by = auditContextOf(call);
+      const changed = await db.work(by, (unit) =>
+        webhooks.update(unit, call.project, call.params.webhookId, call.body),
+      );
+      if (!changed.enabled) await webhooks.giveUp(by, changed);
+      return toWebhook(changed);
+    },
+    delete: (call) => webhooks.remove(auditContextOf(call), call.project.id, call.params.webhookId),
     rotate,
     rotateByPatch: rotate,
     deliveries: async (call) => {

@@ -3,6 +3,8 @@ import { webhookLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from '#src/platform/clock.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
+import type { Query } from '#src/platform/db/query.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { commonFields, type ListField, type ListRequest, type Lists } from '#src/platform/list-query/index.js';
@@ -10,6 +12,7 @@ import type { EventStore } from './deliveries/event-store.js';
 import { aadOf } from './deliveries/post.js';
 import { demandSecret, newSecret } from './deliveries/signature.js';
 import type { DeliveryStore } from './deliveries/store.js';
+import type { WebhookAddress } from './deliveries/tables.js';
 import { type Webhook, type WebhookStore, webhooks } from './store.js';
 
 /** What a caller decides about a webhook. */
@@ -50,6 +53,9 @@ const fields = {
   authUsername: { column: 'auth_username', type: 'text' },
   attempts: { column: 'attempts', type: 'integer' },
 } as const satisfies Readonly<Record<string, ListField>>;
+
+/** Deliveries that are given up or removed in one unit: a webhook can have more of them than one statement has time for. */
+const endedAtOnce = 1000;
 
 /** The webhooks of projects. */
 export function createWebhooks(
@@ -94,6 +100,13 @@ export function createWebhooks(
     if (row === undefined) throw new Failure('webhook_not_found');
     return webhooks.decode(row);
   };
+
+  /** Does it to some deliveries at a time, until there are none left. */
+  const inSteps = async (by: AuditContext, some: (unit: Unit) => Query): Promise<void> => {
+    while ((await db.work(by, (unit) => unit.run(some(unit)))) > 0);
+  };
+  const empty = (by: AuditContext, webhook: WebhookAddress) =>
+    inSteps(by, () => deliveries.removeSome(webhook, endedAtOnce));
 
   return {
     get,
@@ -141,7 +154,7 @@ export function createWebhooks(
       unit.record('webhookCreated', { resource: resource(webhook), payload: target(webhook) });
       return { webhook, secret };
     },
-    /** Changes what is given. Enabling forgets failures; disabling gives up what waits. */
+    /** Changes what is given. Enabling forgets failures; who disables gives up what waits. */
     update: async (unit: Unit, project: Project, id: string, input: WebhookChange): Promise<Webhook> => {
       const webhook = await get(unit, project.id, id);
       demandTarget(input);
@@ -153,15 +166,28 @@ export function createWebhooks(
         ...(authPassword === undefined ? {} : { authPassword: password(project, id, authPassword) }),
         ...(input.enabled === true ? { attempts: 0, failingSince: null } : {}),
       });
-      if (!changed.enabled) await unit.run(deliveries.discard(changed, unit.now));
       unit.record('webhookUpdated', { resource: resource(webhook), payload: target(changed) });
       return changed;
     },
-    /** Removes a webhook with its deliveries. */
-    remove: async (unit: Unit, projectId: string, id: string): Promise<void> => {
-      const { name } = await get(unit, projectId, id);
-      await unit.run(store.remove(projectId, id));
-      unit.record('webhookDeleted', { resource: `webhooks/${id}`, payload: { name } });
+    /** Gives up what waits for a disabled webhook, in several transactions. */
+    giveUp: (by: AuditContext, webhook: WebhookAddress): Promise<void> =>
+      inSteps(by, (unit) => deliveries.discardSome(webhook, unit.now, endedAtOnce)),
+    /** Gives up some of it. */
+    giveUpSome: (unit: Unit, webhook: WebhookAddress): Promise<number> =>
+      unit.run(deliveries.discardSome(webhook, unit.now, endedAtOnce)),
+    /** Removes a webhook with its deliveries, in several transactions. */
+    remove: async (by: AuditContext, projectId: string, id: string): Promise<void> => {
+      await empty(by, await get(db, projectId, id));
+      await db.work(by, async (unit) => {
+        const { name } = await get(unit, projectId, id);
+        await unit.run(store.remove(projectId, id));
+        unit.record('webhookDeleted', { resource: `webhooks/${id}`, payload: { name } });
+      });
+    },
+    /** Removes the deliveries and most events of a project, in several transactions. */
+    emptyProject: async (by: AuditContext, projectId: string): Promise<void> => {
+      for (const row of await db.all(store.ofProject(projectId))) await empty(by, webhooks.decode(row));
+      await inSteps(by, () => events.removeSome(projectId, endedAtOnce));
     },
     /** Gives a webhook another secret; the old one signs too for as long as the overlap says. */
     rotate: async (
@@ -188,10 +214,9 @@ export function createWebhooks(
     /** Some of the webhooks of all projects of which nothing but failures came for that long, those first that are disabled by failures. */
     failing: async (forMs: number, limit: number): Promise<Webhook[]> =>
       (await db.all(store.failing(instantOf(clock.now() - forMs), limit))).map((row) => webhooks.decode(row)),
-    /** Ends the deliveries of a webhook until somebody enables it again. */
+    /** Disables a webhook until somebody enables it again. */
     disable: async (unit: Unit, webhook: Webhook, reason: string): Promise<void> => {
       await change(unit, webhook, { enabled: false });
-      await unit.run(deliveries.discard(webhook, unit.now));
       unit.record('webhookDisabled', { resource: resource(webhook), payload: { name: webhook.name, reason } });
     },
   };

@@ -56,6 +56,8 @@ export function createWebhookStore(sql: Sql) {
       sql.compile(knex(webhooks.name).where({ project_id: projectId }).count({ total: '*' })),
     rows: (projectId: string) => knex(webhooks.name).where({ project_id: projectId }),
     columns: () => returned,
+    ofProject: (projectId: string): Query =>
+      sql.compile(knex(webhooks.name).where({ project_id: projectId }).select(returned)),
     /** Of every project. */
     all: (): Query => sql.compile(knex(webhooks.name).select(returned)),
     /** Webhooks of all projects that fail since then or earlier, and those that are disabled by that. Success forgets since when a webhook fails; so does who enables it. */

@@ -69,7 +69,7 @@ export function createDeliveries(
     );
     if (disabled.length + shares.length === 0) return [];
     return db.work(by, async (unit) => {
-      for (const webhook of disabled) await unit.run(store.discard(webhook, unit.now));
+      for (const webhook of disabled) await deps.webhooks.giveUpSome(unit, webhook);
       if (shares.length === 0) return [];
       const byQueue = new Map(waiting.map((webhook) => [queueOf(webhook), webhook]));
       const taken: Claimed[] = [];

@@ -73,6 +73,13 @@ export function createEventStore(sql: Sql) {
       ['dispatched_at is null', 'sequence is not null'].map((which) =>
         sql.text(`delete from events where project_id = ? and ${which}`, [projectId]),
       ),
+    /** Removes some of the events of a project that have a number. */
+    removeSome: (projectId: string, limit: number): Query =>
+      sql.text(
+        `delete from events where id in (
+          select id from events where project_id = ? and sequence is not null order by sequence limit ?)`,
+        [projectId, limit],
+      ),
     sequences: (): Query => sql.text('select project_id from event_sequences', []),
     oldestWaiting: (): Query =>
       sql.text('select min(created_at) as oldest from events where dispatched_at is null', []),

@@ -60,28 +60,32 @@ export function createRecording(
     );
   };
 
-  /** Counts a failure against the webhook, and disables it where it is gone or has done nothing but fail for days. */
+  /** Counts a failure against the webhook, disables it where it is gone or has done nothing but fail for days, and tells whether it is disabled. */
   const recordFailure = async (
     unit: Unit,
     { projectId, webhookId, replayed }: Delivery,
     outcome: Outcome,
-  ): Promise<void> => {
+  ): Promise<boolean> => {
     const query = replayed
       ? webhookStore.find(projectId, webhookId)
       : webhookStore.markFailing(projectId, webhookId, outcome.error, unit.now);
     const row = await unit.one(query);
-    if (row === undefined) return;
+    if (row === undefined) return false;
     const webhook = webhooks.decode(row);
     // Counted from the last success, in the row that all processes change one after another.
     if (!replayed && webhook.attempts === 1)
       unit.afterCommit(() => states.failing({ projectId, webhookId }, outcome.error));
     const since = webhook.failingSince;
     const isHopeless = !replayed && since !== null && millisecondsOf(unit.now) - millisecondsOf(since) >= failingMs;
-    if (!webhook.enabled) await unit.run(store.discard(webhook, unit.now));
-    else if (outcome.statusCode === gone) await deps.webhooks.disable(unit, webhook, 'the receiver answered 410');
+    if (!webhook.enabled) return true;
+    if (outcome.statusCode === gone) await deps.webhooks.disable(unit, webhook, 'the receiver answered 410');
     else if (isHopeless && (await hasFailedThroughout(unit, webhook)))
       await deps.webhooks.disable(unit, webhook, `nothing but failures for ${webhookLimits.failingDays} days`);
-    else if (isHopeless) await unit.one(webhookStore.update(projectId, webhookId, { failingSince: unit.now }));
+    else {
+      if (isHopeless) await unit.one(webhookStore.update(projectId, webhookId, { failingSince: unit.now }));
+      return false;
+    }
+    return true;
   };
 
   /** Records attempts that succeeded, those of a moment together: there is nothing to decide about them. */
@@ -133,17 +137,19 @@ export function createRecording(
   });
 
   /** Records an attempt that failed, unless another process has taken the delivery over meanwhile. */
-  const recordFailedAttempt = ({ delivery, outcome }: Attempted): Promise<void> =>
-    db.work(by(delivery.projectId, delivery.id), async (unit) => {
-      const { projectId, webhookId: id } = delivery;
+  const recordFailedAttempt = async ({ delivery, outcome }: Attempted): Promise<void> => {
+    const { projectId, webhookId: id } = delivery;
+    const isDisabled = await db.work(by(projectId, delivery.id), async (unit) => {
       // Before the delivery, as whoever removes the webhook does.
-      if ((await unit.one(store.lockWebhook({ projectId, id }))) === undefined) return;
+      if ((await unit.one(store.lockWebhook({ projectId, id }))) === undefined) return false;
       const attempt = delivery.attempt + 1;
       const { state, dueAt } = nextState(attempt, outcome);
-      if ((await unit.run(store.settle(delivery, { state, attempt, dueAt, updatedAt: unit.now }))) === 0) return;
-      await recordFailure(unit, delivery, outcome);
+      if ((await unit.run(store.settle(delivery, { state, attempt, dueAt, updatedAt: unit.now }))) === 0) return false;
       store.appendAttempt(unit, attemptOf(delivery, outcome, state, dueAt, unit.now));
+      return recordFailure(unit, delivery, outcome);
     });
+    if (isDisabled) await deps.webhooks.giveUp(by(projectId), { projectId, id });
+  };
 
   return async (delivery: Delivery, outcome: Outcome): Promise<void> => {
     if (outcome.ok) await recordSuccess({ delivery, outcome });

@@ -74,16 +74,25 @@ export function createDeliveryStore(sql: Sql) {
     },
     ...createAttemptStore(sql),
     ...createReplayStore(sql),
-    /** Gives up what waits for a webhook that is disabled, whatever was seen of it before; what is under way ends by itself. */
-    discard: (webhook: WebhookAddress, now: Instant): Query =>
-      sql.compile(
-        of(webhook)
-          .whereNotNull('due_at')
-          .andWhere(knex.raw(isFree('?'), [now]))
+    /** Gives up some of what waits for a webhook that is disabled, whatever was seen of it before; what is under way ends by itself. */
+    discardSome: (webhook: WebhookAddress, now: Instant, limit: number): Query => {
+      const waiting = of(webhook)
+        .whereNotNull('due_at')
+        .andWhere(knex.raw(isFree('?'), [now]));
+      return sql.compile(
+        waiting
+          .clone()
+          .whereIn('id', waiting.clone().orderBy('due_at').limit(limit).select('id'))
           .whereExists(
             knex(webhooks.name).where({ project_id: webhook.projectId, id: webhook.id, enabled: 0 }).select('id'),
           )
           .update({ ...free, state: 'discarded', due_at: null, updated_at: now }),
+      );
+    },
+    /** Removes some of the deliveries of a webhook, whatever has become of them. */
+    removeSome: (webhook: WebhookAddress, limit: number): Query =>
+      sql.compile(
+        knex(deliveries.name).whereIn('id', of(webhook).orderBy('created_at').limit(limit).select('id')).delete(),
       ),
 
     /** A delivery by its id or by that of one of its attempts. */
