@@ -133,7 +133,7 @@ async function changed({
   const made: string[] = [];
   for (let count = 0; count < 8; count++) made.push(await anEvent(sibling));
   sibling.appliance.features.worker.start();
-  await eventually(() => assert.equal(held.length, 4));
+  await eventually(() => assert.ok(held.length >= 4));
   receiver.answer = (response) => response.end();
   await free();
   await sleep(300);

@@ -57,6 +57,30 @@ const fields = {
 /** Deliveries that are given up or removed in one unit: a webhook can have more of them than one statement has time for. */
 const endedAtOnce = 1000;
 
+/** Gives up and removes deliveries, however many there are. */
+function createRemoval(db: Pick<Runtime['db'], 'all' | 'work'>, { store, deliveries, events }: Stores) {
+  const inSteps = async (by: AuditContext, some: (unit: Unit) => Query): Promise<void> => {
+    while ((await db.work(by, (unit) => unit.run(some(unit)))) > 0);
+  };
+  const empty = (by: AuditContext, webhook: WebhookAddress): Promise<void> =>
+    inSteps(by, () => deliveries.removeSome(webhook, endedAtOnce));
+  return {
+    /** Removes the deliveries of a webhook, in several transactions. */
+    empty,
+    /** Removes the deliveries and most events of a project, likewise. */
+    emptyProject: async (by: AuditContext, projectId: string): Promise<void> => {
+      for (const row of await db.all(store.ofProject(projectId))) await empty(by, webhooks.decode(row));
+      await inSteps(by, () => events.removeSome(projectId, endedAtOnce));
+    },
+    /** Gives up what waits for a disabled webhook, likewise. */
+    giveUp: (by: AuditContext, webhook: WebhookAddress): Promise<void> =>
+      inSteps(by, (unit) => deliveries.discardSome(webhook, unit.now, endedAtOnce)),
+    /** Gives up some of it. */
+    giveUpSome: (unit: Unit, webhook: WebhookAddress): Promise<number> =>
+      unit.run(deliveries.discardSome(webhook, unit.now, endedAtOnce)),
+  };
+}
+
 /** The webhooks of projects. */
 export function createWebhooks(
   {
@@ -101,15 +125,11 @@ export function createWebhooks(
     return webhooks.decode(row);
   };
 
-  /** Does it to some deliveries at a time, until there are none left. */
-  const inSteps = async (by: AuditContext, some: (unit: Unit) => Query): Promise<void> => {
-    while ((await db.work(by, (unit) => unit.run(some(unit)))) > 0);
-  };
-  const empty = (by: AuditContext, webhook: WebhookAddress) =>
-    inSteps(by, () => deliveries.removeSome(webhook, endedAtOnce));
+  const { empty, ...removal } = createRemoval(db, { store, deliveries, events });
 
   return {
     get,
+    ...removal,
     /** A page of the webhooks, and how many there are in all pages. */
     list: async (projectId: string, request: ListRequest): Promise<{ total: number; webhooks: Webhook[] }> => {
       const listing = { rows: store.rows(projectId), select: store.columns(), fields };
@@ -169,12 +189,6 @@ export function createWebhooks(
       unit.record('webhookUpdated', { resource: resource(webhook), payload: target(changed) });
       return changed;
     },
-    /** Gives up what waits for a disabled webhook, in several transactions. */
-    giveUp: (by: AuditContext, webhook: WebhookAddress): Promise<void> =>
-      inSteps(by, (unit) => deliveries.discardSome(webhook, unit.now, endedAtOnce)),
-    /** Gives up some of it. */
-    giveUpSome: (unit: Unit, webhook: WebhookAddress): Promise<number> =>
-      unit.run(deliveries.discardSome(webhook, unit.now, endedAtOnce)),
     /** Removes a webhook with its deliveries, in several transactions. */
     remove: async (by: AuditContext, projectId: string, id: string): Promise<void> => {
       await empty(by, await get(db, projectId, id));
@@ -183,11 +197,6 @@ export function createWebhooks(
         await unit.run(store.remove(projectId, id));
         unit.record('webhookDeleted', { resource: `webhooks/${id}`, payload: { name } });
       });
-    },
-    /** Removes the deliveries and most events of a project, in several transactions. */
-    emptyProject: async (by: AuditContext, projectId: string): Promise<void> => {
-      for (const row of await db.all(store.ofProject(projectId))) await empty(by, webhooks.decode(row));
-      await inSteps(by, () => events.removeSome(projectId, endedAtOnce));
     },
     /** Gives a webhook another secret; the old one signs too for as long as the overlap says. */
     rotate: async (
