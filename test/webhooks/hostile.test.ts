@@ -133,14 +133,15 @@ test('receivers that hang keep their own places and hold nobody up, on the same 
   const hanging = await Promise.all(Array.from({ length: 10 }, () => aWebhook(key, `${receiver.origin}/hang`)));
   const good = await aWebhook(key, `${receiver.origin}/good`);
   const to = (url: string) => receiver.calls.filter((call) => call.url === url);
+  const late: number[] = [];
   for (let event = 0; event < 12; event++) {
     const started = performance.now();
     await anEvent(target);
-    while (to('/good').length <= event) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      assert.ok(performance.now() - started < 1000, `event ${event} was held up`);
-    }
+    while (to('/good').length <= event) await new Promise((resolve) => setTimeout(resolve, 5));
+    if (performance.now() - started >= limitMs) late.push(event);
   }
+  // Whoever waited for those that hang would be late each time; a busy machine may be so now and then.
+  assert.ok(late.length < 4, `events ${late} were held up`);
   for (const { id } of hanging) {
     const calls = to('/hang').filter(({ headers }) => headers['x-service-webhook-id'] === id);
     assert.ok(calls.length >= 1);

@@ -59,22 +59,26 @@ const endedAtOnce = 1000;
 
 /** Gives up and removes deliveries, however many there are. */
 function createRemoval(db: Pick<Runtime['db'], 'all' | 'work'>, { store, deliveries, events }: Stores) {
-  const inSteps = async (by: AuditContext, some: (unit: Unit) => Query): Promise<void> => {
-    while ((await db.work(by, (unit) => unit.run(some(unit)))) > 0);
+  /** Makes changes in units of their own until one makes fewer than that. */
+  const inSteps = async (by: AuditContext, least: number, some: (unit: Unit) => Query): Promise<void> => {
+    while ((await db.work(by, (unit) => unit.run(some(unit)))) >= least);
   };
-  const empty = (by: AuditContext, webhook: WebhookAddress): Promise<void> =>
-    inSteps(by, () => deliveries.removeSome(webhook, endedAtOnce));
+  /** What waits goes last, and if it is little only with the webhook, so that a removal which was interrupted has lost nothing of one that stays. */
+  const empty = async (by: AuditContext, webhook: WebhookAddress): Promise<void> => {
+    for (const which of ['ended', 'all'] as const)
+      await inSteps(by, endedAtOnce, () => deliveries.removeSome(webhook, which, endedAtOnce));
+  };
   return {
-    /** Removes the deliveries of a webhook, in several transactions. */
+    /** Removes most deliveries of a webhook, in several transactions; the last ones go with it. */
     empty,
-    /** Removes the deliveries and most events of a project, likewise. */
+    /** Removes most deliveries and events of a project, likewise. */
     emptyProject: async (by: AuditContext, projectId: string): Promise<void> => {
       for (const row of await db.all(store.ofProject(projectId))) await empty(by, webhooks.decode(row));
-      await inSteps(by, () => events.removeSome(projectId, endedAtOnce));
+      await inSteps(by, endedAtOnce, () => events.removeSome(projectId, endedAtOnce));
     },
     /** Gives up what waits for a disabled webhook, likewise. */
     giveUp: (by: AuditContext, webhook: WebhookAddress): Promise<void> =>
-      inSteps(by, (unit) => deliveries.discardSome(webhook, unit.now, endedAtOnce)),
+      inSteps(by, 1, (unit) => deliveries.discardSome(webhook, unit.now, endedAtOnce)),
     /** Gives up some of it. */
     giveUpSome: (unit: Unit, webhook: WebhookAddress): Promise<number> =>
       unit.run(deliveries.discardSome(webhook, unit.now, endedAtOnce)),

@@ -89,11 +89,12 @@ export function createDeliveryStore(sql: Sql) {
           .update({ ...free, state: 'discarded', due_at: null, updated_at: now }),
       );
     },
-    /** Removes some of the deliveries of a webhook, whatever has become of them. */
-    removeSome: (webhook: WebhookAddress, limit: number): Query =>
-      sql.compile(
-        knex(deliveries.name).whereIn('id', of(webhook).orderBy('created_at').limit(limit).select('id')).delete(),
-      ),
+    /** Removes the oldest deliveries of a webhook, those that have ended or all. */
+    removeSome: (webhook: WebhookAddress, which: 'ended' | 'all', limit: number): Query => {
+      const oldest = of(webhook).orderBy('created_at').limit(limit).select('id');
+      if (which === 'ended') oldest.whereNull('due_at');
+      return sql.compile(knex(deliveries.name).whereIn('id', oldest).delete());
+    },
 
     /** A delivery by its id or by that of one of its attempts. */
     find: (webhook: WebhookAddress, id: string): Query =>
