@@ -211,6 +211,17 @@ export const feedEvents = [...subscribableEvents, ...feedOnlyEvents] as const;
 /** The name of an event that the feed carries. */
 export type FeedEvent = (typeof feedEvents)[number];
 
+/** What an event carries once the person whom it is about was erased: the ids by which readers know the resource, and no more. */
+export const erasedPayload = z
+  .object({
+    $id: z.string(),
+    userId: z.string().optional(),
+    teamId: z.string().optional(),
+    bucketId: z.string().optional(),
+    erased: z.literal(true),
+  })
+  .meta({ id: 'ErasedPayload' });
+
 /**
  * The users who may read an event, apart from server keys, who may read all: those with one of the ids, or the members of a team, and of a
  * membership also the user whose it is. Events of documents and files have no such users: permissions decide. Those of a user's files name the

@@ -1,22 +1,25 @@
-import type { z } from 'zod';
-import type { FeedEvent } from '#src/contract/events.js';
+import { z } from 'zod';
+import { erasedPayload, type FeedEvent } from '#src/contract/events.js';
 import { documentShape, fileShape, membershipShape, sessionShape, teamShape, userShape } from '#src/features/index.js';
+
+/** The resource, or what is left of it after `svc user erase`, which does not touch documents. */
+const orErased = (shape: z.ZodType) => z.union([shape, erasedPayload]);
 
 /** The payload of each event of the feed: the resource as REST prints it. */
 export const eventPayloads: Readonly<Record<FeedEvent, z.ZodType>> = {
   documentCreated: documentShape,
   documentUpdated: documentShape,
   documentDeleted: documentShape,
-  fileCreated: fileShape,
-  fileDeleted: fileShape,
-  fileUpdated: fileShape,
-  sessionCreated: sessionShape,
-  sessionDeleted: sessionShape,
-  accountUpdated: userShape,
-  teamCreated: teamShape,
-  teamUpdated: teamShape,
-  teamDeleted: teamShape,
-  membershipCreated: membershipShape,
-  membershipUpdated: membershipShape,
-  membershipDeleted: membershipShape,
+  fileCreated: orErased(fileShape),
+  fileDeleted: orErased(fileShape),
+  fileUpdated: orErased(fileShape),
+  sessionCreated: orErased(sessionShape),
+  sessionDeleted: orErased(sessionShape),
+  accountUpdated: orErased(userShape),
+  teamCreated: orErased(teamShape),
+  teamUpdated: orErased(teamShape),
+  teamDeleted: orErased(teamShape),
+  membershipCreated: orErased(membershipShape),
+  membershipUpdated: orErased(membershipShape),
+  membershipDeleted: orErased(membershipShape),
 };

@@ -1,6 +1,7 @@
 // `svc user erase`: a marker in every field of a person is found nowhere afterwards, in no table, no free page and no log.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { aLoggedInUser, aPerson, aServerKey, logIn, signUpBody } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -164,6 +165,29 @@ test('a marker in every field of a person is found nowhere after the erasure', a
   assert.equal((await erasure.find(target.project, person.id)).account, undefined);
   const again = await erasure.run(by(target), target.project, person.id);
   assert.deepEqual([again.messages, again.auditValues], [0, 0]);
+});
+
+test('events keep to the schemas of the description, also after the erasure of the person', async () => {
+  const target = await startOpen({ settings: { SVC_TRUSTED_PROXIES: '127.0.0.0/8' } });
+  const key = (await aServerKey(target)).client;
+  const { person } = await aMarkedPerson(target);
+  const ajv = new Ajv2020({ allErrors: true, strict: false, validateFormats: false });
+  ajv.addSchema(await target.appliance.describe(target.project), 'api');
+  const feed = async () => {
+    const { events } = (await key.get('/events?limit=100')).expect(200).body as {
+      events: { type: string; data: Record<string, unknown> }[];
+    };
+    for (const event of events) {
+      const fits = ajv.getSchema(`api#/webhooks/${event.type}/post/requestBody/content/application~1json/schema`);
+      assert.ok(fits?.(event), `${JSON.stringify(event)} ${JSON.stringify(fits?.errors)}`);
+    }
+    return events;
+  };
+  assert.ok((await feed()).length > 10);
+  await target.appliance.features.erasure.run(by(target), target.project, person.id);
+  const erased = (await feed()).filter(({ data }) => data.erased).map(({ type }) => type);
+  for (const type of ['accountUpdated', 'membershipCreated', 'sessionCreated', 'sessionDeleted'])
+    assert.ok(erased.includes(type), `${type} is not in ${erased}`);
 });
 
 test('what a receiver responds while a person is erased is erased too', async () => {

@@ -1,4 +1,5 @@
-import type { Audience } from '#src/contract/events.js';
+import type { z } from 'zod';
+import type { Audience, erasedPayload } from '#src/contract/events.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
@@ -8,7 +9,9 @@ import type { Runtime } from '#src/platform/index.js';
 /** Events that are looked through in one statement. */
 const window = 5000;
 /** Members of an event that are ids; they stay, as subscribers know the resource by them. */
-const ids = ['$id', 'userId', 'teamId', 'bucketId'] as const;
+const ids = ['$id', 'userId', 'teamId', 'bucketId'] as const satisfies readonly (keyof z.output<
+  typeof erasedPayload
+>)[];
 
 /** SQL that takes persons out of events and of the responses to them. */
 function createErasureStore(sql: Sql) {
