@@ -2,6 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { linkTo } from '#src/features/index.js';
 import { millisecondsOf } from '#src/platform/clock.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
+import { isGone } from '#src/platform/db/lane.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Cookies } from './cookies.js';
@@ -10,6 +11,9 @@ import type { ResultPages } from './result-pages.js';
 
 /** The version in every error. */
 export const wireVersion = '1.0.0';
+
+/** In the log and the metrics, as in those of nginx: nobody is there whom an answer could reach. */
+const clientGoneStatus = 499;
 
 /** Of redirects; a cache must not keep them, as it may a 301. */
 const redirectStatus = 302;
@@ -47,9 +51,14 @@ export function createEnvelope(
     return new Failure('general_unknown', { cause: error });
   };
   return {
-    /** Answers with the error. */
+    /** Answers with the error. That a client went away before its answer is none. */
     write: (context: RequestContext, error: unknown): void => {
       const { ctx, response } = context;
+      if (isGone(error)) {
+        ctx.status = clientGoneStatus;
+        response.body = [];
+        return;
+      }
       const failure = asFailure(error, context.requestId);
       context.errorType = failure.type;
       metrics.failure(failure.type);

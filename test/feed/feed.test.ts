@@ -8,6 +8,7 @@ import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { runSql } from '../harness/database.js';
 import { asOperator } from '../harness/project.js';
+import { eventually } from '../webhooks/setup.js';
 import { numbered } from './sse.js';
 
 type Json = Record<string, unknown>;
@@ -202,6 +203,22 @@ test('who waits is told of a revoked key, and an account waits in so many reques
   process.off('warning', warned);
   assert.deepEqual(warnings, []);
   assert.match((await createClient(target).get('//metrics')).text, /svc_feed_readers 0/);
+});
+
+test('that a client goes away while it waits is no error', async () => {
+  const { secret } = await aServerKey(target, { scopes: ['events.read'] });
+  await aLoggedInUser(target);
+  const hangUp = new AbortController();
+  const headers = { 'X-Service-Project': target.project.id, 'X-Service-Key': secret };
+  const url = `${target.origin}/v1/events?cursor=${await end()}&types=fileDeleted&wait=20`;
+  const waiting = fetch(url, { headers, signal: hangUp.signal }).catch(() => undefined);
+  await sleep(300);
+  hangUp.abort();
+  await waiting;
+  await eventually(() => assert.match(target.log(), /"route":"events.list","status":499/));
+  assert.doesNotMatch(target.log(), /request.unavailable/);
+  const { text } = await createClient(target, { project: null }).get('//metrics');
+  assert.match(text, /svc_http_errors_total\{type="general_query_timeout"\} 0\n/);
 });
 
 test('what happens in another project is not in the feed', async () => {
