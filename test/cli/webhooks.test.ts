@@ -58,6 +58,13 @@ async function until(done: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
+test('an event that only the feed has is refused with the way to it', async () => {
+  const given = ['webhook', 'add', ...scope, '--name', 'a', '--url', receiver.origin, '--events', 'membershipCreated'];
+  const { code, err } = await place.svc(given);
+  assert.equal(code, 2);
+  assert.match(err, /next: the feed has it: svc events tail --project shop --type membershipCreated/);
+});
+
 test('a webhook is added, shown, changed, tested, replayed and removed', async () => {
   writeFileSync(join(place.dir, 'password'), 'hush\n');
   const made = await add(
@@ -142,9 +149,12 @@ test('a webhook is added, shown, changed, tested, replayed and removed', async (
 
   const rotated = await place.json<Json>(['webhook', 'rotate-secret', 'orders', ...scope, '--overlap', '2h']);
   assert.notEqual(rotated.secret, secret);
+  assert.equal(Date.parse(String(rotated.previousSecretUntil)) - Date.parse(String(rotated.$updatedAt)), 7_200_000);
   const shown = await place.svc(['webhook', 'rotate-secret', 'orders', ...scope]);
   const [, until24h = ''] = /^old one signs until +(\S+)$/m.exec(shown.out) ?? [];
   assert.ok(Math.abs(Date.parse(until24h) - Date.now() - 86_400_000) < 60_000, shown.out);
+  const overlapping = await place.svc(['webhook', 'show', 'orders', ...scope]);
+  assert.match(overlapping.out, new RegExp(`^old secret signs until +${until24h}$`, 'm'));
   const off = await place.json<Json>(['webhook', 'update', 'orders', ...scope, '--enabled', 'off', '--events', '*']);
   assert.deepEqual([off.enabled, off.events], [false, ['*']]);
   const before = receiver.calls.length;

@@ -34,7 +34,7 @@ test('a webhook is made, read, listed, changed and removed; its secret is shown 
   const { $createdAt, $updatedAt, secret, signingSecret, ...rest } = made.value.expect(201).body;
   const shown = {
     ...{ $id: given.webhookId, name: 'Hook', url: given.url, events: ['documentCreated', 'sessionDeleted'], tls: true },
-    ...{ authUsername: 'ada', authPassword: '', enabled: true, logs: '', attempts: 0 },
+    ...{ authUsername: 'ada', authPassword: '', previousSecretUntil: '', enabled: true, logs: '', attempts: 0 },
   };
   assert.deepEqual(rest, shown);
   assert.equal($createdAt, $updatedAt);
@@ -139,6 +139,11 @@ const wrong: [string, string, string, unknown, RegExp][] = [
     'unknown events',
     { events: ['documentCreated', 'users.*', 'keyCreated'] },
     /unknown events: users\.\*, keyCreated/,
+  ),
+  invalid(
+    'events of the feed',
+    { events: ['teamCreated'] },
+    /unknown events: teamCreated;.*; only the feed has teamCreated/,
   ),
   invalid('no events', { events: [] }, /events/),
   invalid('no name', { name: undefined }, /name/),

@@ -149,11 +149,11 @@ const rotate = command({
       params: { webhookId: call.args.argument('ID') },
       body,
     });
-    const seconds = body.overlap ?? webhookLimits.overlapSeconds;
+    const until = value.previousSecretUntil;
     const text = pairs([
       ['id', value.$id],
       ['secret', value.secret],
-      ['old one signs until', seconds === 0 ? 'now' : instantOf(Date.parse(value.$updatedAt) + seconds * 1000)],
+      ['old one signs until', until === '' ? 'now' : instantOf(Date.parse(until))],
     ]);
     return { value, text, next: 'keep the secret; it cannot be shown again' };
   },

@@ -1,9 +1,10 @@
-import { everyEvent, subscribableEvents } from '#src/contract/events.js';
+import { everyEvent, feedOnlyEvents, subscribableEvents } from '#src/contract/events.js';
 import { webhooksApi } from '#src/features/index.js';
+import { instantOf } from '#src/platform/clock.js';
 import { choiceOf, notAChoice } from '../choices.js';
 import { command, type ParsedArgs, projectOption } from '../command.js';
 import type { CommandResult } from '../command-result.js';
-import { usageError } from '../exit.js';
+import { shellWord, usageError } from '../exit.js';
 import { onOrOff, readSecretFile, switchOption } from '../input.js';
 import { invokeAsOperator } from '../invoke-as-operator.js';
 import { noteMore, wholeList } from '../page.js';
@@ -35,7 +36,7 @@ const inputOf = (args: ParsedArgs) => {
   return {
     name: args.text('--name'),
     url: args.text('--url'),
-    events: names === undefined ? undefined : eventsIn(names),
+    events: names === undefined ? undefined : eventsIn(names, args.required('--project')),
     authUsername: args.text('--auth-username'),
     authPassword: file === undefined ? undefined : readSecretFile(file, '--auth-password-file'),
     ...onOrOff(args, enabled),
@@ -44,10 +45,15 @@ const inputOf = (args: ParsedArgs) => {
 };
 
 /** The names in a list of events, all of which there have to be. */
-function eventsIn(list: string): string[] {
+function eventsIn(list: string, project: string): string[] {
   const taken = [everyEvent, ...subscribableEvents];
   const names = list.split(',').map((name) => name.trim());
   const unknown = names.find((name) => choiceOf(name, taken) === undefined);
+  if (feedOnlyEvents.some((name) => name === unknown))
+    throw usageError(
+      `Webhooks do not get ${unknown}; they get ${subscribableEvents.join(', ')}.`,
+      `the feed has it: svc events tail --project ${shellWord(project)} --type ${unknown}, or GET /events`,
+    );
   if (unknown !== undefined) throw notAChoice(names.length === 1 ? '--events' : 'Each of --events', unknown, taken);
   return names;
 }
@@ -73,7 +79,7 @@ const add = command({
   run: async (call) => {
     const body = { webhookId: call.args.text('--id') ?? 'unique()', ...inputOf(call.args) };
     const made = await invokeAsOperator(call, webhooksApi.create, { body });
-    return { ...shownWebhook(made), next: 'keep the secret; it cannot be shown again' };
+    return { ...shownWebhook(made, call.runtime.clock.now()), next: 'keep the secret; it cannot be shown again' };
   },
 });
 
@@ -101,7 +107,10 @@ const show = command({
   examples: ['svc webhook show orders --project shop', 'svc webhook show orders --project shop --json'],
   needs: 'appliance',
   run: async (call) =>
-    shownWebhook(await invokeAsOperator(call, webhooksApi.get, { params: { webhookId: call.args.argument('ID') } })),
+    shownWebhook(
+      await invokeAsOperator(call, webhooksApi.get, { params: { webhookId: call.args.argument('ID') } }),
+      call.runtime.clock.now(),
+    ),
 });
 
 const update = command({
@@ -120,6 +129,7 @@ const update = command({
       throw usageError('There is nothing to change.', 'give at least one flag; svc webhook update --help lists them');
     return shownWebhook(
       await invokeAsOperator(call, webhooksApi.update, { params: { webhookId: call.args.argument('ID') }, body }),
+      call.runtime.clock.now(),
     );
   },
 });
@@ -145,16 +155,22 @@ export const webhookCommands = [add, list, show, update];
 /** `svc webhook remove`, listed after those that work on what there is. */
 export const webhookRemoval = [remove];
 
-function shownWebhook(webhook: {
-  $id: string;
-  name: string;
-  url: string;
-  events: string[];
-  enabled: boolean;
-  attempts: number;
-  logs: string;
-  secret: string;
-}): CommandResult {
+function shownWebhook(
+  webhook: {
+    $id: string;
+    name: string;
+    url: string;
+    events: string[];
+    enabled: boolean;
+    attempts: number;
+    logs: string;
+    secret: string;
+    previousSecretUntil: string;
+  },
+  now: number,
+): CommandResult {
+  // Empty where nothing overlaps, which is no time.
+  const until = Date.parse(webhook.previousSecretUntil);
   return {
     value: webhook,
     text: pairs([
@@ -165,6 +181,7 @@ function shownWebhook(webhook: {
       ['enabled', webhook.enabled ? 'on' : 'off'],
       ['failures', webhook.attempts === 0 ? 'none' : `${webhook.attempts}, the last: ${webhook.logs}`],
       ...(webhook.secret === '' ? [] : [['secret', webhook.secret] as const]),
+      ...(until > now ? [['old secret signs until', instantOf(until)] as const] : []),
     ]),
   };
 }

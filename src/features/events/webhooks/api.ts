@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { everyEvent, subscribableEvents } from '#src/contract/events.js';
+import { everyEvent, feedOnlyEvents, subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, newId, required, uniqueId, visibleText } from '#src/contract/shapes.js';
@@ -12,6 +12,7 @@ const write = { ...common, scopes: ['webhooks.write'] } as const;
 const one = '/webhooks/:webhookId';
 const params = z.object({ webhookId: customId });
 const eventNames: readonly string[] = [everyEvent, ...subscribableEvents];
+const feedOnlyNames: readonly string[] = feedOnlyEvents;
 
 const name = required(visibleText(webhookLimits.name));
 const url = z.string().min(1).max(webhookLimits.url).meta({ description: 'https address that receives deliveries' });
@@ -22,7 +23,9 @@ const events = z
   .superRefine((names, context) => {
     const unknown = names.filter((event) => !eventNames.includes(event));
     if (unknown.length === 0) return;
-    const message = `unknown events: ${unknown.slice(0, 10).join(', ')}; known: ${eventNames.join(', ')}`;
+    const ofFeed = unknown.filter((event) => feedOnlyNames.includes(event));
+    const hint = ofFeed.length === 0 ? '' : `; only the feed has ${[...new Set(ofFeed)].join(', ')}`;
+    const message = `unknown events: ${unknown.slice(0, 10).join(', ')}; known: ${eventNames.join(', ')}${hint}`;
     context.addIssue({ code: 'custom', message });
   })
   .transform((names) => [...new Set(names)])

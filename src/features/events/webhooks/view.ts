@@ -21,6 +21,9 @@ export const webhookShape = z
       .string()
       .optional()
       .meta({ description: 'Only in the answers that create the webhook or rotate its secret' }),
+    previousSecretUntil: wireInstantOrEmpty.meta({
+      description: 'Until when the secret before this one signs too; empty where the last rotation had no overlap',
+    }),
     enabled: z.boolean(),
     logs: z.string().meta({ description: 'The last failure in words' }),
     attempts: z.int().meta({ description: 'Failures since the last success' }),
@@ -64,6 +67,7 @@ export function toWebhook(webhook: Webhook, secret = ''): z.input<typeof webhook
     authPassword: '',
     secret,
     ...(secret === '' ? {} : { signingSecret: secret }),
+    previousSecretUntil: toWireInstant(webhook.previousUntil),
     enabled: webhook.enabled,
     logs: webhook.logs,
     attempts: webhook.attempts,
