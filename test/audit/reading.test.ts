@@ -64,8 +64,9 @@ test('entries are found by actor, action, resource and time', async () => {
   assert.deepEqual(await list(`since=${since}`), [renamed]);
   assert.ok(!(await list(`until=${since}`)).some(({ seq }) => seq === renamed?.seq));
   assert.ok((await list(`resource=users/${user.id}`)).length >= 2);
-  assert.deepEqual(await list('action=nothing'), []);
-  for (const wrong of ['limit=0', 'limit=101', 'cursor=x', 'since=yesterday', 'actor=', 'actor=%00', 'resource=a%00'])
+  assert.deepEqual(await list('action=targetDeleted'), []);
+  const wrongs = ['limit=0', 'limit=101', 'cursor=x', 'since=yesterday', 'actor=', 'actor=%00', 'resource=a%00'];
+  for (const wrong of [...wrongs, 'action=nothing', 'action=userCreated'])
     assert.equal((await key.get(`/audit?${wrong}`)).status, 400, wrong);
   await runSql(target, 'delete from audit_subjects where user_id = ?', [user.id]);
   assert.equal(nameOf((await list(`actor=${user.id}`))[0]), null);

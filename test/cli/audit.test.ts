@@ -56,6 +56,30 @@ test('what commands do is sealed and listed without a server', async () => {
   );
 });
 
+test('what a server key does for a user is listed with both', async () => {
+  const scopes = ['apikey', 'create', '--project', 'shop', '--name', 'support', '--scopes', 'users.write'];
+  const key = await place.json<{ $id: string; secret: string }>(scopes);
+  const server = await place.serve();
+  const send = async (method: string, path: string, headers: Record<string, string>, body: Json) => {
+    const given = { 'X-Service-Project': 'shop', 'Content-Type': 'application/json', ...headers };
+    const answer = await fetch(server.url + path, { method, headers: given, body: JSON.stringify(body) });
+    assert.ok(answer.ok, `${path} ${answer.status}`);
+    return (await answer.json()) as Json;
+  };
+  const { jwt } = await send('POST', '/users/ada/jwts', { 'X-Service-Key': key.secret }, {});
+  await send('PATCH', '/account/name', { 'X-Service-JWT': String(jwt) }, { name: 'Ada' });
+  server.signal('SIGTERM');
+  await server.ended;
+  for (const command of [
+    ['list', '--action', 'accountNameChanged'],
+    ['tail', '--no-follow'],
+  ])
+    assert.match(
+      (await place.svc(['audit', ...command])).out,
+      new RegExp(`user ada by key ${key.$id} +accountNameChanged`),
+    );
+});
+
 test('a change by SQL is exit code 1 and the number of the entry', async () => {
   const on = isPostgres ? ' on audit_entries' : '';
   await place.sql(`drop trigger audit_keep_content${on}`);

@@ -161,8 +161,11 @@ function noteNone({ args, output }: ApplianceCall): void {
   output.note(`No entry matches ${given.map((flag) => `${flag} ${args.text(flag)}`).join(' and ')}.${actor}`);
 }
 
-function actorOf({ actorKind, actorId }: AuditEntry['row']): string {
-  return actorId === '' ? actorKind : `${actorKind} ${actorId}`;
+/** The actor, and the server key that acted for it by a JWT. */
+function actorOf({ actorKind, actorId, data }: AuditEntry['row']): string {
+  const { act } = JSON.parse(data);
+  const actor = actorId === '' ? actorKind : `${actorKind} ${actorId}`;
+  return typeof act === 'string' ? `${actor} by ${act.replace(':', ' ')}` : actor;
 }
 
 /** The project that is asked for: one that exists, or a deleted one. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type EventName, events } from '#src/contract/events.js';
 import { auditLimits } from '#src/contract/limits.js';
 import { declare, json } from '#src/contract/operation.js';
 import { wireInstant } from '#src/contract/shapes.js';
@@ -36,7 +37,11 @@ export const auditApi = declare({
         .default(25)
         .meta({ description: `Entries of the page, 1 to ${auditLimits.page}` }),
       actor: word('Only what the actor with this id did'),
-      action: word('Only entries with this action'),
+      // Of any other there is no entry: a list of none would hide the slip.
+      action: z
+        .enum(Object.keys(events) as EventName[])
+        .optional()
+        .meta({ description: 'Only entries with this action' }),
       resource: word('Only entries about this resource, such as users/ID'),
       since: time('Only entries from this time on'),
       until: time('Only entries before this time'),
