@@ -1,11 +1,11 @@
 // The commands of docs/audit.md, as they stand there.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { root } from '../harness/checkout.js';
-import { install } from '../harness/cli.js';
-import { readBlocks } from '../harness/readme.js';
+import { type Installation, install } from '../harness/cli.js';
+import { blockNoted, readBlocks } from '../harness/readme.js';
 
 const page = 'docs/audit.md';
 
@@ -35,15 +35,18 @@ test('every command of the page does what it says', async () => {
   const byUser = { 'X-Service-Session': session.secret };
   await post('/databases/main/collections/notes/documents', note, byUser);
   const blocks = readBlocks(page).filter(({ language }) => language === 'sh');
-  assert.equal(blocks.length, 4);
+  assert.equal(blocks.length, 5);
+  writeFileSync(join(place.dir, 'chain.mjs'), blockNoted(page, 'saved as chain.mjs').text);
+  const { publicKey } = await place.json<{ publicKey: string }>(['audit', 'verify']);
   for (const { text } of blocks) {
-    const { code, out, err } = await place.shell(text.replace('USER', $id));
+    const { code, out, err } = await place.shell(text.replace('USER', $id).replace('KEY', publicKey));
     assert.equal(code, 0, `${text}: ${err}`);
     assert.match(
       out,
       /the audit log is intact|erased|documentCreated +databases\/main\/collections\/notes\/documents\/mine/,
     );
   }
+  await aChainOfOnesOwn(place, publicKey);
   const { head } = await place.json<{ head: string }>(['audit', 'verify']);
   const inline = [...readFileSync(join(root, page), 'utf8').matchAll(/`(svc audit [^`]+)`/g)].map(
     ([, line = '']) => line,
@@ -54,3 +57,26 @@ test('every command of the page does what it says', async () => {
     assert.equal(code, 0, `${line}: ${err}`);
   }
 });
+
+/** The program of the page says of an export what svc says: of all projects, of one, and of a log that was changed. */
+async function aChainOfOnesOwn(place: Installation, publicKey: string): Promise<void> {
+  await place.json(['project', 'create', 'Café "Ö"', '--id', 'other']);
+  const check = (file: string) => place.shell(`node chain.mjs ${file} ${publicKey}`);
+  await place.shell('svc audit export > all.ndjson; svc audit export --project other > other.ndjson');
+  assert.match((await check('all.ndjson')).out, /intact up to entry \d+, of all projects/);
+  assert.match((await check('other.ndjson')).out, /intact up to entry \d+, of other/);
+  const lines = readFileSync(join(place.dir, 'all.ndjson'), 'utf8').trim().split('\n');
+  const wrong: [string[], RegExp][] = [
+    [lines.map((line) => line.replace('projectCreated', 'projectDeleted')), /entry \d+ was changed/],
+    [lines.filter((_, at) => at !== 2), /one before it is missing/],
+    [lines.slice(0, -1), /the end of the log is missing/],
+    [[...lines.slice(0, -1), (lines.at(-1) ?? '').replace(/"at":"2/, '"at":"1')], /not signed by this key/],
+  ];
+  for (const [changed, message] of wrong) {
+    writeFileSync(join(place.dir, 'changed.ndjson'), `${changed.join('\n')}\n`);
+    const { code, err } = await check('changed.ndjson');
+    assert.equal(code, 1, String(message));
+    assert.match(err, message);
+    assert.equal((await place.svc(['audit', 'verify', '--file', 'changed.ndjson'])).code, 1);
+  }
+}
