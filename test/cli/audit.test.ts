@@ -197,8 +197,15 @@ test('a person is erased beside a server that runs, once the name is given', asy
   assert.match(wrong.err, /it must be eve@mail\.example or eve\./);
   const value = await place.json<Json>([...erase, '--confirm', 'eve@mail.example']);
   assert.deepEqual([value.$id, value.erased], ['eve', true]);
-  assert.equal((await place.svc(erase)).code, 3);
-  const again = await place.json<Json>(['user', 'erase', 'eve', '--project', 'shop', '--confirm', 'eve']);
+  const byAddress = await place.svc(erase);
+  assert.equal(byAddress.code, 3);
+  assert.match(byAddress.err, /A user who was erased before is named by id/);
+  const [, listing = ''] = /next: (svc audit list .*) shows/.exec(byAddress.err) ?? [];
+  assert.match((await place.shell(listing)).out, /accountErased +users\/eve/);
+  const repeated = ['user', 'erase', 'eve', '--project', 'shop', '--confirm', 'eve'];
+  const [, documents = ''] = /Those that the user created: (.*)/.exec((await place.svc(repeated)).err) ?? [];
+  assert.equal((await place.shell(documents)).code, 0, documents);
+  const again = await place.json<Json>(repeated);
   const { files, messages, events, auditValues } = again;
   assert.deepEqual([files, messages, events, auditValues], [0, 0, 0, 0], 'what was erased before does not count');
   if (!isPostgres) {

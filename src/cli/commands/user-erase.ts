@@ -26,7 +26,7 @@ export const erase = command({
     const { args, prompts, output, features } = call;
     const projectId = args.required('--project');
     const asked = args.argument('USER');
-    const { id, called, names, run } = await personOf(call, projectId, asked);
+    const { id, called, names, documentsStay, run } = await personOf(call, projectId, asked);
     const question = `This erases the user ${called} of ${projectId} with everything stored about the person, for good.`;
     await prompts.confirmByName(question, [asked, id, ...names], args.text('--confirm'));
     const erased = await run();
@@ -34,6 +34,8 @@ export const erase = command({
       output.note('Rewriting the database, so that its free pages hold nothing of it. Writes wait meanwhile.');
       await features.erasure.scrub();
     }
+    const created = `svc audit list --project ${shellWord(projectId)} --actor ${shellWord(id)} --action documentCreated`;
+    if (documentsStay) output.note(`Documents stay. Those that the user created: ${created} --limit 1000`);
     return {
       value: { $id: id, erased: true, ...erased },
       text: pairs([
@@ -56,12 +58,31 @@ async function personOf({ runtime, features, auditContext }: ApplianceCall, proj
     const id = await erasure.findInDeleted(projectId, asked).catch((error: unknown) => {
       throw error instanceof Failure && error.type === 'user_not_found' ? unknownToLog(projectId) : error;
     });
-    return { id, called: `${id} (deleted)`, names: [], run: () => erasure.runInDeleted(by, projectId, id) };
+    return {
+      id,
+      called: `${id} (deleted)`,
+      names: [],
+      documentsStay: false,
+      run: () => erasure.runInDeleted(by, projectId, id),
+    };
   }
   const project = await projects.get(runtime.db, projectId);
-  const { id, account } = await erasure.find(project, asked);
+  const { id, account } = await erasure.find(project, asked).catch((error: unknown) => {
+    throw error instanceof Failure && error.type === 'user_not_found' ? unknownIn(projectId) : error;
+  });
   const called = account === undefined ? `${id} (deleted)` : calledOf(account);
-  return { id, called, names: account?.email ? [account.email] : [], run: () => erasure.run(by, project, id) };
+  const names = account?.email ? [account.email] : [];
+  return { id, called, names, documentsStay: true, run: () => erasure.run(by, project, id) };
+}
+
+/** An erasure takes the addresses away too, so that the id alone names who was erased. */
+function unknownIn(projectId: string): CommandError {
+  return new CommandError(
+    'notFound',
+    'user_not_found',
+    'There is no such user. A user who was erased before is named by id.',
+    `svc audit list --project ${shellWord(projectId)} --action accountErased shows the ids`,
+  );
 }
 
 function unknownToLog(projectId: string): CommandError {
