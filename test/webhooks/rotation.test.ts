@@ -95,3 +95,24 @@ test('both secrets sign for 24 hours, ours by the new one; then only the new one
   assert.equal(last.headers['x-service-signature'], plain(third, last));
   (await key.delete(webhook.path)).expect(204);
 });
+
+test('another rotation ends an overlap, and the webhook says until when the secret before signs', async () => {
+  const receiver = await startReceiver();
+  const webhook = await aWebhook(key, receiver.origin);
+  const rotated = async (overlap: number) =>
+    (await key.post(`${webhook.path}/secret`, { overlap })).expect(200).body as Record<string, string>;
+  const second = await rotated(7200);
+  assert.equal(Date.parse(second.previousSecretUntil ?? '') - Date.parse(second.$updatedAt ?? ''), 2 * hour);
+  const third = await rotated(3600);
+  assert.equal(Date.parse(third.previousSecretUntil ?? '') - Date.parse(third.$updatedAt ?? ''), hour);
+  await anEvent(target);
+  const [call] = await called(receiver, 1);
+  assert.ok(call);
+  const secrets = [webhook.secret, second.secret ?? '', third.secret ?? ''];
+  assert.deepEqual(
+    secrets.map((secret) => verifies(secret, call)),
+    [false, true, true],
+  );
+  assert.equal((await rotated(0)).previousSecretUntil, '');
+  (await key.delete(webhook.path)).expect(204);
+});
