@@ -13,7 +13,7 @@ export interface Share {
 const names = ['shares', 'largest', 'longBytes', 'owner', 'now', 'until'] as const;
 
 /**
- * SQL that takes of several webhooks the deliveries that are due longest, with the data of their events and when their webhooks were changed last. Bodies are in memory from the claim on, so that their bytes count:
+ * SQL that takes of several webhooks the deliveries that are due longest, with the data of their events. Bodies are in memory from the claim on, so that their bytes count:
  * those of long ones, for each webhook and in all, as a list of short ones is bounded by its number. The first that exceeds the bytes is taken.
  */
 export function createDeliveryClaim(sql: Sql) {
@@ -41,8 +41,7 @@ export function createDeliveryClaim(sql: Sql) {
       own as (select * from (select oldest.*, ${before('partition by place')} from oldest) as one where bytes = 0 or before < long_bytes),
       taken as (select id from (select id, bytes, ${before()} from own) as one where bytes = 0 or before < :longBytes)
       update deliveries set state = 'delivering', updated_at = :now, ${leased} where ${isTaken}
-        returning :row, (select data from events where events.id = deliveries.event_id) as data,
-          (select updated_at from webhooks where project_id = deliveries.project_id and id = deliveries.webhook_id) as changed_at`,
+        returning :row, (select data from events where events.id = deliveries.event_id) as data`,
       { ...Object.fromEntries(names.map((name) => [name, p[name]])), row: deliveries.select(sql) } as never,
     ),
   );

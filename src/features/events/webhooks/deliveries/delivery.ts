@@ -71,20 +71,29 @@ export function createDeliveries(
     return db.work(by, async (unit) => {
       for (const webhook of disabled) await deps.webhooks.giveUpSome(unit, webhook);
       if (shares.length === 0) return [];
+      const [claimed = [], changes = []] = await unit.together([
+        store.claim(shares, longBodies.room(), leaseAt(unit.now)),
+        store.changedAt(shares.map(({ webhook }) => webhook)),
+      ]);
+      const changedAt = new Map(
+        changes.map(({ project_id: projectId, id, updated_at: at }) => [
+          queueOf({ projectId: String(projectId), id: String(id) }),
+          at,
+        ]),
+      );
       const byQueue = new Map(waiting.map((webhook) => [queueOf(webhook), webhook]));
       const taken: Claimed[] = [];
-      for (const { data, changed_at: changedAt, ...row } of await unit.all(
-        store.claim(shares, longBodies.room(), leaseAt(unit.now)),
-      )) {
+      for (const { data, ...row } of claimed) {
         const delivery = deliveries.decode(row as typeof row & { packed: string });
         const { projectId, webhookId, eventId: id, event: type, createdAt, sequence } = delivery;
         const queue = queueOf({ projectId, id: webhookId });
         let webhook = byQueue.get(queue);
         if (webhook === undefined) continue;
-        if (changedAt !== webhook.updatedAt) {
+        if ((changedAt.get(queue) ?? webhook.updatedAt) !== webhook.updatedAt) {
           // It was changed since it was seen, and events that follow a change are sent by it.
           webhook = await deps.webhooks.get(unit, projectId, webhookId);
           byQueue.set(queue, webhook);
+          changedAt.delete(queue);
         }
         // Somebody has removed the event by SQL.
         if (data === null)

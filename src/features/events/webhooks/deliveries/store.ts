@@ -55,6 +55,15 @@ export function createDeliveryStore(sql: Sql) {
       ),
     ),
     claim: createDeliveryClaim(sql),
+    /** When webhooks were changed last. */
+    changedAt: (some: readonly WebhookAddress[]): Query => {
+      const given = sql.dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(cast(? as json))';
+      return sql.text(
+        `select project_id, id, updated_at from webhooks
+          where (project_id, id) in (select value ->> 0, value ->> 1 from ${given})`,
+        [JSON.stringify(some.map(({ projectId, id }) => [projectId, id]))],
+      );
+    },
     settle: createLeaseEnd(sql, deliveries),
     /** Ends leases with a success, except where another process has claimed the delivery since; returns the ids of the others. */
     settleDelivered: (some: readonly Pick<Delivery, 'id' | 'fence'>[], now: Instant): Query => {
