@@ -70,7 +70,9 @@ for (const [name, act, expected] of paths) {
     const files = await bucket(own);
     const one = `${files}/one`;
     const path = files.slice('/storage/'.length);
+    const before = receiver.calls.length;
     (await upload(ada.client, files, 'text', { fileId: 'one' })).expect(201);
+    await called(receiver, before + 1);
     const socket = await subscribed(target, [path.replaceAll('/', '.')], ofUser(ada));
     const stream = await openStream(target, { ...project, ...ofUser(ada) });
     const calls = receiver.calls.length;
