@@ -62,13 +62,21 @@ interface Wanted {
 export function createHolds(databases: Databases, links: LinkStore, tables: TableLocks): Holds {
   const partners = async (unit: Unit, relation: Relation, id: string): Promise<string[]> =>
     (await unit.all(links.relatedTo(relation, id, relationLimits.unlinked + 1))).map((row) => String(row.id));
-  const lock = async (unit: Unit, wanted: ReadonlyMap<number, Wanted>) => {
-    for (const [number, { ids, isWritten, isWhole }] of inOrder(wanted))
-      await unit.all(isWhole ? links.lockAll(number) : links.lock(number, [...ids], isWritten));
-    return (number: number, id: string) => {
-      const { isWhole = false, ids } = wanted.get(number) ?? {};
-      return isWhole || ids?.has(id) === true;
-    };
+  /** Locks what is there of it. What was deleted meanwhile is not locked, also if it has been made anew, unless it was reserved. */
+  const lock = async (
+    unit: Unit,
+    wanted: ReadonlyMap<number, Wanted>,
+    reserved: ReadonlyMap<number, Wanted> = new Map(),
+  ): Promise<Held> => {
+    const locked = new Map<number, ReadonlySet<string>>();
+    for (const [number, { ids, isWritten, isWhole }] of inOrder(wanted)) {
+      const rows = await unit.all(isWhole ? links.lockAll(number) : links.lock(number, [...ids], isWritten));
+      locked.set(number, new Set(rows.map((row) => String(row.id))));
+    }
+    return (number, id) =>
+      wanted.get(number)?.isWhole === true ||
+      locked.get(number)?.has(id) === true ||
+      reserved.get(number)?.ids.has(id) === true;
   };
   /** Links that came while the unit waited for the locks: it cannot lock their documents now, out of the order. */
   const demandHeld = async (unit: Unit, relations: readonly Relation[], id: string, isHeld: Held) => {
@@ -157,7 +165,7 @@ export function createHolds(databases: Databases, links: LinkStore, tables: Tabl
     const count = [...made.values()].reduce((sum, { ids }) => sum + ids.size, 0);
     if (count <= maxReserved)
       for (const [number, { ids }] of inOrder(made)) await unit.all(links.reserve(number, [...ids]));
-    return lock(unit, wanted);
+    return lock(unit, wanted, made);
   };
   return {
     areNeeded: links.locks,
