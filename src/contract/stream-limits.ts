@@ -33,6 +33,12 @@ export const feedLimits = {
 export const realtimeLimits = {
   /** Bytes of a message of a client, and messages of a socket in a time; further ones may wait for the one before. */
   frameBytes: 262_144,
+  /** Fragments of a message of a client. */
+  fragments: 64,
+  /** Bytes of a message that has not arrived whole, which each socket has for itself; what is beyond counts for its address, and for all. */
+  unfinishedBytes: 4096,
+  unfinishedBytesOfAddress: 16_777_216,
+  unfinishedBytesTogether: 67_108_864,
   messages: 120,
   messagesSeconds: 10,
   waitingMessages: 64,

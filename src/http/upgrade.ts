@@ -1,7 +1,7 @@
 import { type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
-import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { type RawData, type ServerOptions, type WebSocket, WebSocketServer } from 'ws';
 import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
@@ -16,6 +16,7 @@ import { realtimePath } from './paths.js';
 import { type AppState, createRequestContext, type Middleware, type RequestContext } from './request-context.js';
 import { createHeadRules } from './request-head.js';
 import { SocketConnection } from './socket-connection.js';
+import { UnfinishedMessages } from './unfinished-messages.js';
 
 interface Deps {
   readonly app: Koa<AppState>;
@@ -39,7 +40,14 @@ export function createUpgrade(
 ): UpgradeHandler {
   const { log } = runtime;
   // Compression would keep some hundred KiB for each socket.
-  const wss = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: realtimeLimits.frameBytes });
+  const options: ServerOptions & { readonly maxFragments: number } = {
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: realtimeLimits.frameBytes,
+    maxFragments: realtimeLimits.fragments,
+  };
+  const wss = new WebSocketServer(options);
+  const unfinished = new UnfinishedMessages();
   const giveContext = createRequestContext(runtime);
   const checkHead = createHeadRules(runtime.config);
   const done: Parameters<Middleware>[1] = async () => {};
@@ -76,10 +84,15 @@ export function createUpgrade(
     connection.send(JSON.stringify({ type: 'error', data: { code, message } }));
     connection.close(code, message);
   };
-  const open = async (ws: WebSocket, context: RequestContext): Promise<void> => {
+  const open = async (ws: WebSocket, socket: Duplex, context: RequestContext): Promise<void> => {
     const onSign = () => noteSign(ws);
     const connection = new SocketConnection(ws, onSign);
     ws.on('pong', onSign);
+    unfinished.watch(ws, socket, context.ip, () => {
+      connection.close(closeCodes.tryAgainLater, 'There are too many messages that have not arrived whole.');
+      // Nothing more is read of it.
+      ws.pause();
+    });
     let closedWith: number | undefined;
     let client: Awaited<ReturnType<typeof realtime.connect>> | undefined;
     ws.on('error', () => {});
@@ -130,7 +143,7 @@ export function createUpgrade(
         socket.once('close', () => {
           server.maxConnections -= 1;
         });
-        wss.handleUpgrade(request, socket, head, (ws) => void open(ws, context));
+        wss.handleUpgrade(request, socket, head, (ws) => void open(ws, socket, context));
       },
       (error: unknown) => answerError(socket, error, runtime.random.id()),
     );
