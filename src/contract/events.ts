@@ -222,14 +222,20 @@ export const erasedPayload = z
   })
   .meta({ id: 'ErasedPayload' });
 
+/** Of an event of a document or file: its collection or bucket, and the user who has made a file. */
+export interface ItemAudience {
+  readonly container?: string;
+  readonly creator?: string;
+}
+
 /**
  * The users who may read an event, apart from server keys, who may read all: those with one of the ids, or the members of a team, and of a
- * membership also the user whose it is. Events of documents and files have no such users: permissions decide. Those of a user's files name the
- * user, with whom they are erased.
+ * membership also the user whose it is. Events of documents and files have no such users: permissions decide. They name the collection or bucket by
+ * what no later one of the same id has; those from before it was kept do not. Those of a user's files name the user, with whom they are erased.
  */
 export type Audience =
   | { readonly users: readonly string[] }
-  | { readonly creator: string }
+  | ItemAudience
   | {
       readonly team: string;
       readonly user?: string;

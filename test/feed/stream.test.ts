@@ -7,10 +7,11 @@ import { aBackend, type TestCollection } from '../documents/setup.js';
 import { aLoggedInUser, aServerKey, type LoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
+import { runSql } from '../harness/database.js';
 import { asOperator, changeSettings } from '../harness/project.js';
 import { openSocket } from '../harness/socket.js';
 import { eventually } from '../webhooks/setup.js';
-import { openStream } from './sse.js';
+import { numbered, openStream } from './sse.js';
 
 const target = await startAppliance();
 const project = { 'X-Service-Project': target.project.id };
@@ -89,6 +90,78 @@ test('a stream that is lost before its first event goes on where it began', asyn
   const stream = await openStream(target, { ...ofKey, 'Last-Event-ID': id });
   await eventually(async () => assert.ok(idsOf(stream.events).includes('documentCreated meanwhile')));
   stream.close();
+});
+
+test('a stream that cannot go on at a number is refused before it is open', async () => {
+  const some = await collection({ attributes });
+  await create(some, 'first');
+  await numbered(target);
+  const begin = (query: string, headers = {}) =>
+    fetch(`${target.origin}/v1/events${query}`, { headers: { Accept: 'text/event-stream', ...ofKey, ...headers } });
+  const refused = async (opened: Promise<Response>) => {
+    const answer = await opened;
+    const { type } = answer.status === 200 ? { type: 'opened' } : ((await answer.json()) as { type: string });
+    if (answer.status === 200) await answer.body?.cancel();
+    return `${answer.status} ${type}`;
+  };
+  assert.equal(await refused(begin('?cursor=999999')), '400 general_cursor_not_found');
+  assert.equal(await refused(begin('', { 'Last-Event-ID': '999999' })), '404 event_not_found');
+  assert.equal(await refused(begin('?lastEventId=9999999999999999')), '404 event_not_found');
+  await runSql(target, 'delete from events where project_id = ? and sequence < 3', [target.project.id]);
+  assert.equal(await refused(begin('?cursor=1')), '400 general_cursor_not_found');
+  assert.equal(await refused(begin('', { 'Last-Event-ID': '1' })), '404 event_not_found');
+  (await openStream(target, { ...ofKey, 'Last-Event-ID': '2' })).close();
+});
+
+test('who may read a collection or bucket reads nothing of an earlier one that had its id', async () => {
+  const ada = await aLoggedInUser(target);
+  const { secret } = await aServerKey(target);
+  const stream = await openStream(target, ofKey);
+  const readable = ['read("users")'];
+  (await key.post('/databases', { databaseId: 'again', name: 'again' })).expect(201);
+  const make = async (permissions: readonly string[], documentSecurity = false) => {
+    const body = { collectionId: 'c', name: 'c', permissions, documentSecurity };
+    (await key.post('/databases/again/collections', body)).expect(201);
+    const bucket = { bucketId: 'b', name: 'b', permissions, fileSecurity: documentSecurity };
+    (await key.post('/storage/buckets', bucket)).expect(201);
+  };
+  const fill = async (id: string, permissions: readonly string[] = []) => {
+    (await key.post('/databases/again/collections/c/documents', { documentId: id, data: {}, permissions })).expect(201);
+    const form = new FormData();
+    form.append('fileId', id);
+    for (const one of permissions) form.append('permissions[]', one);
+    form.append('file', new Blob(['x']), 'x.txt');
+    const answer = await fetch(`${target.origin}/v1/storage/buckets/b/files`, {
+      method: 'POST',
+      headers: { ...project, 'X-Service-Key': secret },
+      body: form,
+    });
+    assert.equal(answer.status, 201, await answer.text());
+  };
+  const remove = async () => {
+    (await key.delete('/databases/again/collections/c')).expect(204);
+    (await key.delete('/storage/buckets/b')).expect(204);
+  };
+  await make([]);
+  await fill('secret');
+  await fill('deleted');
+  (await key.delete('/databases/again/collections/c/documents/deleted')).expect(204);
+  (await key.delete('/storage/buckets/b/files/deleted')).expect(204);
+  await remove();
+  // The last state of one that was deleted says who may read it, of its own collection only.
+  await make([], true);
+  await fill('gone', readable);
+  (await key.delete('/databases/again/collections/c/documents/gone')).expect(204);
+  (await key.delete('/storage/buckets/b/files/gone')).expect(204);
+  await remove();
+  await make(readable, true);
+  await fill('open');
+  const all = (await stream.arrived(12)).map(({ id }) => id);
+  const forAda = await openStream(target, { ...ofUser(ada), 'Last-Event-ID': String(all[0]) });
+  (await key.post('/databases/again/collections/c/documents', { documentId: 'last', data: {} })).expect(201);
+  await eventually(() => assert.ok(idsOf(forAda.events).includes('documentCreated last')));
+  assert.deepEqual(idsOf(forAda.events), ['documentCreated open', 'fileCreated open', 'documentCreated last']);
+  for (const one of [stream, forAda]) one.close();
 });
 
 test('users get the documents that they may read when it is sent, of the collection or by a permission', async () => {

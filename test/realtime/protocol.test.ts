@@ -263,6 +263,43 @@ test('the socket of a JWT ends with it', async () => {
   assert.equal(await socket.closed, 1008);
 });
 
+test('a JWT that ends right after an event closes its socket within a second', async () => {
+  const ada = await aLoggedInUser(target);
+  const some = await collection({ attributes, permissions: ['read("users")'] });
+  /** For how long the socket was open after the end of its JWT. */
+  const outlived = async (id: string): Promise<number> => {
+    const jwt = (await ada.client.post('/account/jwts', { duration: 60 })).expect(201).string('jwt');
+    const socket = await openSocket(target, { query: `?project=${target.project.id}&jwt=${jwt}` });
+    await socket.ask('subscribe', [{ channels: ['documents'] }]);
+    target.clock.advance(58_000);
+    await create(some, id);
+    await socket.told(1);
+    target.clock.advance(2000);
+    const ended = performance.now();
+    assert.equal(await socket.closed, 1008);
+    return performance.now() - ended;
+  };
+  const times: number[] = [];
+  // On a slow machine a second may take longer.
+  while (times.length < 4 && !times.some((time) => time < 1500)) times.push(await outlived(`told${times.length}`));
+  assert.ok(Math.min(...times) < 1500, String(times));
+});
+
+test('clients that leave while they log in take no place of the user', async () => {
+  const ada = await aLoggedInUser(target);
+  for (let at = 0; at < 12; at++) {
+    const leaving = await openSocket(target);
+    leaving.send('authentication', { session: ada.secret });
+    leaving.socket.terminate();
+    await leaving.closed;
+  }
+  await eventually(async () => {
+    const socket = await openSocket(target, { headers: asUser(ada) });
+    socket.socket.close();
+    assert.equal(userOf(socket), ada.id, JSON.stringify(socket.messages));
+  });
+});
+
 test('who must not open a socket is told why, and the socket is closed', async () => {
   const ada = await aLoggedInUser(target);
   const wrong: [string, { query?: string; headers?: Record<string, string> }][] = [

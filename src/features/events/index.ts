@@ -69,7 +69,11 @@ export function createEventStreams(runtime: Runtime, deps: StreamDeps) {
   const { feed, projects, serverKeys, sources, printUser } = deps;
   const readers = createReaders(sources, async (projectId, resources) => {
     const rows = await db.all(feed.store.lastStates(projectId, resources));
-    return new Map(rows.map(({ resource, data }) => [String(resource), String(data)]));
+    return rows.map(({ resource, data, audience }) => ({
+      resource: String(resource),
+      data: String(data),
+      audience: audience === null ? null : String(audience),
+    }));
   });
   const feedFeature = createFeedFeature(runtime, {
     ...feed,

@@ -116,9 +116,6 @@ async function waitFor(
   }
 }
 
-/** The id that a stream begins with, before its first event: a number as those of cursors; ids of events are longer. */
-const beginning = /^\d{1,16}$/;
-
 async function openStream(
   { project, actor, query, request }: FeedCall,
   deps: { feed: Feed; db: Runtime['db']; places: Places; open: ReturnType<typeof createStreams> },
@@ -126,16 +123,21 @@ async function openStream(
   const { feed, db, places, open } = deps;
   const lastId = request.eventStream?.lastEventId ?? query.lastEventId;
   const { types, resource } = query;
-  const after =
-    lastId !== undefined
-      ? beginning.test(lastId)
-        ? Number(lastId)
-        : await feed.position(db, project.id, lastId)
-      : query.cursor !== undefined
-        ? Number(query.cursor)
-        : await feed.last(db, project.id);
+  const after = await startOf(lastId, query.cursor, { feed, db, projectId: project.id });
   const leave = places.take(request.reading.account);
   return open({ project, actor, reading: request.reading, filter: { types, resource }, after }, leave);
+}
+
+/** Where a stream begins. Throws Failure: once it is open it could only end, and its client would come again with the same number. */
+async function startOf(
+  lastId: string | undefined,
+  cursor: string | undefined,
+  { feed, db, projectId }: { feed: Feed; db: Runtime['db']; projectId: string },
+): Promise<number> {
+  if (lastId !== undefined) return feed.position(db, projectId, lastId);
+  if (cursor === undefined) return feed.last(db, projectId);
+  await feed.demandKept(db, projectId, Number(cursor));
+  return Number(cursor);
 }
 
 function toReply(projectId: string, { events, cursor, more }: EventPage): RawJson {

@@ -35,14 +35,24 @@ export interface Feed {
    * after the number were removed, or there were never so many.
    */
   page(reader: Reader, projectId: string, request: PageRequest, maxBytes: number): Promise<Look<EventPage>>;
-  /** The number of an event. Throws Failure `event_not_found`. */
-  position(reader: Reader, projectId: string, eventId: string): Promise<number>;
+  /** The number of an event, or that which a stream began with as its id. Throws Failure `event_not_found`. */
+  position(reader: Reader, projectId: string, id: string): Promise<number>;
+  /** Throws Failure `general_cursor_not_found` where `page` would. */
+  demandKept(reader: Reader, projectId: string, after: number): Promise<void>;
   /** The number after which the events since a time come. */
   since(reader: Reader, projectId: string, time: Instant): Promise<number>;
   /** The number after which the last events that a filter selects come, so many of them. */
   before(reader: Reader, projectId: string, count: number, filter: EventFilter): Promise<number>;
   /** The number of the last event. */
   last(reader: Reader, projectId: string): Promise<number>;
+}
+
+/** The id that a stream begins with, before its first event: a number as those of cursors; ids of events are longer. */
+const beginning = /^\d{1,16}$/;
+
+/** Whether every event after a number is there still, and the number was given already. */
+function isKept(after: number, { first, last }: { readonly first: number; readonly last: number }): boolean {
+  return after <= last && after >= first - 1;
 }
 
 /** Creates the service. */
@@ -56,7 +66,7 @@ export function createFeed({ config }: Pick<Runtime, 'config'>, store: FeedStore
     page: async (reader, projectId, { after, limit, filter }, maxBytes) => {
       const { first, last } = await bounds(reader, projectId);
       const start = after ?? first - 1;
-      if (start > last || start < first - 1) throw new Failure(...lostCursor);
+      if (!isKept(start, { first, last })) throw new Failure(...lostCursor);
       const rows = await reader.all(store.page(projectId, { after: start, limit, filter, maxBytes }));
       const found = rows.filter(({ data }) => data !== null);
       const [next] = rows;
@@ -69,10 +79,17 @@ export function createFeed({ config }: Pick<Runtime, 'config'>, store: FeedStore
       const bytes = Number(found.at(-1)?.bytes ?? 0);
       return { bytes, value: { events, cursor, more: cursor < last } };
     },
-    position: async (reader, projectId, eventId) => {
-      const row = await reader.one(store.position(projectId, eventId));
+    position: async (reader, projectId, id) => {
+      if (beginning.test(id)) {
+        if (!isKept(Number(id), await bounds(reader, projectId))) throw new Failure('event_not_found');
+        return Number(id);
+      }
+      const row = await reader.one(store.position(projectId, id));
       if (row === undefined) throw new Failure('event_not_found');
       return Number(row.sequence);
+    },
+    demandKept: async (reader, projectId, after) => {
+      if (!isKept(after, await bounds(reader, projectId))) throw new Failure(...lostCursor);
     },
     since: async (reader, projectId, time) => {
       const first = (await reader.one(store.since(projectId, time)))?.first;

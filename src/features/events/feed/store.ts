@@ -95,7 +95,7 @@ export function createFeedStore(sql: Sql) {
         ['documentDeleted', 'fileDeleted']
           .map(
             (type) =>
-              `select resource, data, created_at, id from events
+              `select resource, data, audience, created_at, id from events
                 where project_id = ? and type = '${type}' and ${isOneOf('resource')}`,
           )
           .join(' union all ')

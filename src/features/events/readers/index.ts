@@ -1,5 +1,5 @@
 import type { User } from '#src/contract/actor.js';
-import type { Audience } from '#src/contract/events.js';
+import type { Audience, ItemAudience } from '#src/contract/events.js';
 import { allows, rolesOf } from '#src/contract/permissions.js';
 import type { Project } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
@@ -22,6 +22,8 @@ export interface ReaderCredential {
 
 /** Which roles read the documents of a collection or the files of a bucket, and one of them. */
 export interface ItemReaders {
+  /** No other collection or bucket has it, also none of the same id. */
+  readonly containerKey: string;
   /** The stored permissions of the collection or bucket. */
   readonly container: readonly string[];
   /** Whether documents or files have permissions of their own. */
@@ -62,6 +64,9 @@ interface ReadableEvent {
   readonly audience: string | null;
 }
 
+/** The last state of a document or file that is gone. */
+export type LastState = Pick<ReadableEvent, 'data' | 'resource' | 'audience'>;
+
 /** The payload that a reader is shown, as JSON text; undefined where it must not read the event. */
 type Shown = (reader: User | undefined) => string | undefined;
 
@@ -97,7 +102,7 @@ const ownerRole = 'owner';
  */
 export function createReaders(
   sources: ReaderSources,
-  lastStates: (projectId: string, resources: readonly string[]) => Promise<ReadonlyMap<string, string>>,
+  lastStates: (projectId: string, resources: readonly string[]) => Promise<readonly LastState[]>,
 ) {
   const ofItem = (event: ReadableEvent, readers: ItemReaders, lastState: string | undefined): Shown => {
     let own: readonly string[] | undefined;
@@ -129,10 +134,18 @@ export function createReaders(
     const gone = found.flatMap(({ event: { resource } }, at) =>
       readers[at]?.itemSecurity && readers[at].item === undefined && resource !== null ? [resource] : [],
     );
-    const states = gone.length === 0 ? new Map<string, string>() : await lastStates(project.id, [...new Set(gone)]);
+    const byResource = new Map(found.map(({ event }, at) => [event.resource, readers[at]]));
+    const states = gone.length === 0 ? [] : await lastStates(project.id, [...new Set(gone)]);
+    const last = new Map(
+      states.flatMap((state) => {
+        const of = byResource.get(state.resource);
+        return of !== undefined && isOf(state, of) ? [[state.resource, state.data] as const] : [];
+      }),
+    );
     return found.map(({ event }, at) => {
       const of = readers[at];
-      return [event, of === undefined ? nobody : ofItem(event, of, states.get(event.resource ?? ''))] as const;
+      if (of === undefined || !isOf(event, of)) return [event, nobody] as const;
+      return [event, ofItem(event, of, last.get(event.resource))] as const;
     });
   };
   const items = async (project: Project, events: readonly ReadableEvent[]): Promise<Map<ReadableEvent, Shown>> => {
@@ -150,7 +163,7 @@ export function createReaders(
       const ofItems = await items(project, events);
       return events.map((event) => {
         const audience: Audience | undefined = event.audience === null ? undefined : JSON.parse(event.audience);
-        const isOfItem = audience === undefined || 'creator' in audience;
+        const isOfItem = audience === undefined || isItemAudience(audience);
         return isOfItem ? (ofItems.get(event) ?? nobody) : toAudience(project, event, audience);
       });
     },
@@ -159,6 +172,17 @@ export function createReaders(
 
 /** Decides who reads events. */
 export type Readers = ReturnType<typeof createReaders>;
+
+/** Whether an event names users or a team as its audience, or leaves it to permissions who reads it. */
+function isItemAudience(audience: Audience): audience is ItemAudience {
+  return !('users' in audience || 'team' in audience);
+}
+
+/** Whether an event is of something in this collection or bucket, and not in an earlier one of the same id. */
+function isOf({ audience }: Pick<ReadableEvent, 'audience'>, { containerKey }: ItemReaders): boolean {
+  const { container = containerKey }: ItemAudience = audience === null ? {} : JSON.parse(audience);
+  return container === containerKey;
+}
 
 /** The stored permissions of a printed document or file. */
 function permissionsOf(data: string): readonly string[] {
@@ -170,7 +194,7 @@ function permissionsOf(data: string): readonly string[] {
 function toAudience(
   project: Project,
   { data, createdAt }: ReadableEvent,
-  audience: Exclude<Audience, { readonly creator: string }>,
+  audience: Exclude<Audience, ItemAudience>,
 ): Shown {
   if ('users' in audience) return (reader) => (audience.users.includes(reader?.id ?? '') ? data : undefined);
   const { team, user, shown } = audience;

@@ -144,7 +144,8 @@ export function createRealtime(
       });
       const identify = async (secret: string): Promise<unknown> => {
         const found = await authenticate(secret);
-        if (socket.user?.id !== found.id) {
+        // Whoever has left meanwhile has given its places back, and takes no further one.
+        if (hub.sockets.has(socket) && socket.user?.id !== found.id) {
           const name = demandUserRoom({ project, id: found.id });
           const before = held.findIndex((one) => one.startsWith('user '));
           if (before !== -1) for (const one of held.splice(before, 1)) counts.add(one, -1);

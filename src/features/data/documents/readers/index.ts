@@ -13,6 +13,8 @@ interface DocumentPath {
 
 /** Stored permissions that decide who reads a document, as they are now. */
 interface DocumentReaders {
+  /** No other collection has it. */
+  readonly containerKey: string;
   readonly container: readonly string[];
   readonly itemSecurity: boolean;
   /** Undefined where there is no such document. */
@@ -51,8 +53,8 @@ export function createDocumentReaders({ db }: Pick<Runtime, 'db'>, databases: Da
     return paths.map((path) => {
       const found = collections.get(keyOf(path));
       if (found === undefined) return undefined;
-      const { permissions: container, documentSecurity: itemSecurity } = found.collection;
-      return { container, itemSecurity, item: found.documents.get(path.documentId) };
+      const { number, permissions: container, documentSecurity: itemSecurity } = found.collection;
+      return { containerKey: String(number), container, itemSecurity, item: found.documents.get(path.documentId) };
     });
   };
 }

@@ -11,6 +11,8 @@ interface FilePath {
 
 /** Stored permissions that decide who reads a file, as they are now. */
 interface FileReaders {
+  /** No other bucket has it. */
+  readonly containerKey: string;
   readonly container: readonly string[];
   readonly itemSecurity: boolean;
   /** Undefined where there is no such file. */
@@ -34,7 +36,8 @@ export function createFileReaders({ db }: Pick<Runtime, 'db'>, buckets: Buckets,
     return paths.map(({ bucketId, fileId }) => {
       const of = found.get(bucketId);
       if (of === undefined) return undefined;
-      return { container: of.bucket.permissions, itemSecurity: of.bucket.fileSecurity, item: of.files.get(fileId) };
+      const { key: containerKey, permissions: container, fileSecurity: itemSecurity } = of.bucket;
+      return { containerKey, container, itemSecurity, item: of.files.get(fileId) };
     });
   };
 }

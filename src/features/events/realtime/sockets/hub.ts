@@ -76,11 +76,13 @@ export class Hub {
   async sweep(): Promise<void> {
     const now = this.#runtime.clock.now();
     const monotonic = this.#runtime.clock.monotonic();
-    const since = monotonic - realtimeLimits.recheckMs;
     const due = [...this.sockets].filter(({ user, credential, checkedAt }) => {
       if (user === undefined) return false;
       const ends = credential?.jwt === undefined ? Date.parse(user.session.expire) : credential.jwt.expires * 1000;
-      return checkedAt < since || (ends <= now && checkedAt < monotonic - realtimeLimits.overdueMs);
+      const [sinceCheck, sinceEnd] = [monotonic - checkedAt, now - ends];
+      // A session that was found to count after its end was extended.
+      const isOver = sinceEnd >= 0 && (sinceCheck >= sinceEnd || sinceCheck > realtimeLimits.overdueMs);
+      return isOver || sinceCheck > realtimeLimits.recheckMs;
     });
     if (due.length === 0) return;
     const project = await this.#deps.projects.current(this.#projectId);

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Audience, erasedPayload } from '#src/contract/events.js';
+import type { erasedPayload } from '#src/contract/events.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
@@ -18,6 +18,7 @@ function createErasureStore(sql: Sql) {
   // What members of a team are shown of a membership stands with its audience.
   const said = "data || coalesce(audience, '')";
   const holds = sql.dialect === 'sqlite' ? `instr(${said}, ?) > 0` : `strpos(${said}, ?) > 0`;
+  const creatorOf = sql.dialect === 'sqlite' ? `audience ->> 'creator'` : `audience::json ->> 'creator'`;
   const given = sql.dialect === 'sqlite' ? 'json_each(?) as given' : 'json_array_elements(?::json) as given';
   const ofEvents = (table: string, eventIds: readonly string[]) =>
     sql.knex(table).where(sql.isOneOf(table === 'deliveries' ? 'event_id' : 'delivery_id', sql.list(eventIds)));
@@ -36,7 +37,7 @@ function createErasureStore(sql: Sql) {
     ): Query =>
       sql.text(
         `select id, data from events where id > ?${end === undefined ? '' : ' and id <= ?'} and project_id = ?
-          and type not like 'document%' and (case when type like 'file%' then audience = ?
+          and type not like 'document%' and (case when type like 'file%' then ${creatorOf} = ?
             else ${texts.map(() => holds).join(' or ')} end)`,
         [after, ...(end === undefined ? [] : [end]), projectId, creator, ...texts],
       ),
@@ -89,13 +90,12 @@ export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
       contacts: readonly string[],
     ): Promise<{ readonly events: number; readonly underWay: readonly string[] }> => {
       const texts = [userId, ...contacts].map((value) => JSON.stringify(value));
-      const creator = JSON.stringify({ creator: userId } satisfies Audience);
       const underWay: string[] = [];
       let events = 0;
       for (let after = ''; ; ) {
         const end = await db.one(store.windowEnd(after));
         const last = end && String(end.id);
-        const found = await db.all(store.holding(by.projectId ?? '', { texts, creator }, after, last));
+        const found = await db.all(store.holding(by.projectId ?? '', { texts, creator: userId }, after, last));
         const rows = found.map(({ id, data }) => ({ id: String(id), data: String(data) }));
         if (rows.length > 0) underWay.push(...(await eraseSome(by, rows)));
         events += rows.filter(({ data }) => JSON.parse(data).erased !== true).length;
