@@ -65,7 +65,7 @@ interface ReadableEvent {
 }
 
 /** The last state of a document or file that is gone. */
-export type LastState = Pick<ReadableEvent, 'data' | 'resource' | 'audience'>;
+type LastState = Pick<ReadableEvent, 'data' | 'resource' | 'audience'>;
 
 /** The payload that a reader is shown, as JSON text; undefined where it must not read the event. */
 type Shown = (reader: User | undefined) => string | undefined;
