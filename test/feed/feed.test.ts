@@ -252,3 +252,43 @@ test('what cannot be read is refused, and nothing is left out silently', async (
   assert.equal((await key.get('/events?cursor=3&limit=1')).expect(200).list('events')[0]?.sequence, 4);
   assert.equal((await key.get('/events?limit=1')).expect(200).list('events')[0]?.sequence, 4);
 });
+
+test('who begins to wait while an event gets its number is told of it', async () => {
+  const project = target.neighbour.id;
+  const { client, secret } = await aServerKey(target, { scopes: ['events.read'], projectId: project });
+  await aLoggedInUser(target, {}, { project });
+  const before = await eventually(async () => {
+    const { cursor } = (await client.get('/events')).expect(200).body;
+    assert.notEqual(cursor, '0');
+    return String(cursor);
+  });
+  // Many events of others, so that the first look for one takes a while.
+  const many = 100_000;
+  await runSql(
+    target,
+    `insert into events (id, project_id, type, created_at, data, resource, audience, dispatched_at, sequence)
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${many})
+      select 'filler' || n.i, project_id, type, created_at, data, resource, audience, dispatched_at, sequence + n.i from n
+        cross join (select * from events where project_id = ? order by sequence desc limit 1) as one`,
+    [project],
+  );
+  await runSql(target, `update event_sequences set last = last + ${many} where project_id = ?`, [project]);
+  // Another reader, for whom the service looks for further events.
+  const other = await fetch(`${target.origin}/v1/events`, {
+    headers: { Accept: 'text/event-stream', 'X-Service-Project': project, 'X-Service-Key': secret },
+  });
+  for (let at = 0; at < 8; at++) {
+    const { client: user, id } = await aLoggedInUser(target, {}, { project });
+    const started = performance.now();
+    const waits = [0, 10, 20, 40].map(async (ms) => {
+      await sleep(ms);
+      return client.get(`/events?types=sessionDeleted&resource=users/${id}&cursor=${before}&wait=20`);
+    });
+    await sleep(at * 5);
+    (await user.delete('/account/sessions/current')).expect(204);
+    for (const answer of await Promise.all(waits))
+      assert.deepEqual(typesOf(answer.expect(200).list('events')), ['sessionDeleted']);
+    assert.ok(performance.now() - started < 15_000, `${at}: ${performance.now() - started}`);
+  }
+  await other.body?.cancel();
+});

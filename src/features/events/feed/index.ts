@@ -100,7 +100,7 @@ async function waitFor(
   const gone = new AbortController();
   const forget = request.reading.waiter.onGone(() => gone.abort());
   const signal = createSignal([watch.ended, gone.signal]);
-  const unfollow = watch.follow(project.id, signal.raise);
+  const unfollow = watch.follow(project.id, signal.raise, first.cursor);
   try {
     let page = first;
     while (page.events.length === 0 && clock.monotonic() < until && !signal.isOver()) {

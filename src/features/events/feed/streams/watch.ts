@@ -11,8 +11,8 @@ type Listener = (change: 'numbered' | 'gone') => void;
 
 /** Tells readers of the feed that there is more, whichever process has numbered it. Nothing is looked at while nobody reads. */
 export interface EventWatch {
-  /** Calls the listener from now on; returns what ends that. */
-  follow(projectId: string, listener: Listener): () => void;
+  /** Calls the listener from now on, and of what came after the number that it has seen; returns what ends that. */
+  follow(projectId: string, listener: Listener, seen?: number): () => void;
   /** Events of a project were numbered here. */
   wake(projectId: string): void;
   isFollowed(): boolean;
@@ -21,10 +21,8 @@ export interface EventWatch {
   stop(): void;
 }
 
-interface Followed {
-  readonly listeners: Set<Listener>;
-  last: number | undefined;
-}
+/** Listeners of a project, with the last number that each was told of or has seen: what came while one began was told to the others only. */
+type Followed = Map<Listener, number | undefined>;
 
 /** Creates the watch of a process. */
 export function createEventWatch(
@@ -40,22 +38,21 @@ export function createEventWatch(
   let again = false;
   let isListening = false;
 
-  const tell = (projectId: string, change: 'numbered' | 'gone') => {
-    for (const listener of [...(followed.get(projectId)?.listeners ?? [])]) listener(change);
+  /** Tells of the last number of a project; undefined where that is gone. */
+  const tell = (listeners: Followed, last: number | undefined) => {
+    for (const [listener, seen] of [...listeners]) {
+      if (last !== undefined && last === seen) continue;
+      if (listeners.has(listener)) listeners.set(listener, last);
+      listener(last === undefined ? 'gone' : 'numbered');
+    }
   };
   const lookOnce = async (): Promise<void> => {
     const ids = [...followed.keys()];
     const rows = await db.all(store.lasts(ids));
     const lasts = new Map(rows.map(({ id, last }) => [String(id), Number(last)]));
     for (const id of ids) {
-      const entry = followed.get(id);
-      const last = lasts.get(id);
-      if (entry === undefined) continue;
-      if (last === undefined) tell(id, 'gone');
-      else if (last !== entry.last) {
-        entry.last = last;
-        tell(id, 'numbered');
-      }
+      const listeners = followed.get(id);
+      if (listeners !== undefined) tell(listeners, lasts.get(id));
     }
   };
   const look = async (): Promise<void> => {
@@ -78,14 +75,14 @@ export function createEventWatch(
     });
   };
   return {
-    follow: (projectId, listener) => {
-      const entry = followed.get(projectId) ?? { listeners: new Set(), last: undefined };
-      followed.set(projectId, entry);
-      entry.listeners.add(listener);
+    follow: (projectId, listener, seen) => {
+      const listeners: Followed = followed.get(projectId) ?? new Map();
+      followed.set(projectId, listeners);
+      listeners.set(listener, seen);
       begin();
       return () => {
-        entry.listeners.delete(listener);
-        if (entry.listeners.size === 0 && followed.get(projectId) === entry) followed.delete(projectId);
+        listeners.delete(listener);
+        if (listeners.size === 0 && followed.get(projectId) === listeners) followed.delete(projectId);
         if (followed.size > 0) return;
         clearInterval(timer);
         timer = undefined;
