@@ -5,9 +5,16 @@ import { databaseUnderTest, startAppliance, type TestAppliance } from '../harnes
 import { rowsOf, runSql } from '../harness/database.js';
 import { tablesOf } from '../harness/platform.js';
 
-/** Starts a server with entries of a few users in its log, all sealed. */
-export async function startSealed(settings: Readonly<Record<string, string>> = {}): Promise<TestAppliance> {
+/** Starts a server that seals nothing by itself, where it would look once when it starts. */
+export async function startUnsealed(settings: Readonly<Record<string, string>> = {}): Promise<TestAppliance> {
   const target = await startAppliance({ settings });
+  await Promise.all(target.appliance.features.workers.map((worker) => worker.stop()));
+  return target;
+}
+
+/** The same with entries of a few users in its log, all sealed. */
+export async function startSealed(settings: Readonly<Record<string, string>> = {}): Promise<TestAppliance> {
+  const target = await startUnsealed(settings);
   for (let users = 0; users < 4; users++) await aLoggedInUser(target);
   await target.appliance.features.audit.seal();
   return target;
