@@ -29,7 +29,7 @@ export {
 } from './data/documents/index.js';
 export { fileShape } from './data/files/index.js';
 export type { AuditEntry } from './events/audit/index.js';
-export { BrokenChainError, publicKeyOf, toAuditEntry, verifyExport } from './events/audit/index.js';
+export { BrokenChainError, publicKeyOf, recordedOf, toAuditEntry, verifyExport } from './events/audit/index.js';
 export { eventShape, feedApi } from './events/feed/index.js';
 export { type Connection, closeCodes } from './events/realtime/index.js';
 export {

@@ -29,12 +29,12 @@ export async function tamper(target: TestAppliance, ...statements: readonly stri
     ['audit_keep_seal', 'audit_entries'],
     ['audit_keep_subjects', 'audit_subjects'],
     ['audit_keep_head', 'audit_heads'],
-    ...(databaseUnderTest === 'postgres'
-      ? [['audit_segments_stay', 'audit_segments']]
-      : [
-          ['audit_segments_stay', 'audit_segments'],
-          ['audit_segments_stay_as_they_are', 'audit_segments'],
-        ]),
+    ...['audit_segments', 'audit_keys'].flatMap((table) =>
+      (databaseUnderTest === 'postgres' ? ['stay'] : ['stay', 'stay_as_they_are']).map((what) => [
+        `${table}_${what}`,
+        table,
+      ]),
+    ),
   ] as const;
   for (const [name, table] of names) await runSql(target, `drop trigger if exists ${onTable(name ?? '', table ?? '')}`);
   for (const statement of statements) await runSql(target, statement);

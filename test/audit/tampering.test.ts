@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { verifyExport } from '#src/features/index.js';
-import { aLoggedInUser } from '../harness/actors.js';
+import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { databaseUnderTest, type TestAppliance } from '../harness/appliance.js';
-import { runSql } from '../harness/database.js';
+import { rowsOf, runSql } from '../harness/database.js';
 import { startSealed, tamper } from './setup.js';
 
 const copyOf = (seq: number, id: string, more: string) =>
@@ -13,11 +13,17 @@ const copyOf = (seq: number, id: string, more: string) =>
 const withoutSubjects = (condition: string) =>
   `delete from audit_subjects where entry_id in (select id from audit_entries where ${condition})`;
 
+const statementTo = (last: string) =>
+  `insert into audit_segments (first_seq, last_seq, previous_hash, hash, at, key_id, signature)
+   values (1, ${last}, '', 'x', '2020-01-01T00:00:00.000Z', 'x', 'y')`;
+
 /** What is changed, which entry is named, and what is said of it. The log has at least nine entries. */
 const attacks: [string, string[], number | null, RegExp][] = [
   ['an edited value', [`update audit_entries set resource = 'users/x' where seq = 3`], 3, /changed/],
   ['an edited time', [`update audit_entries set at = '2020-01-01T00:00:00.000Z' where seq = 4`], 4, /changed/],
   ['an edited HMAC', [`update audit_entries set mac = 'x' where seq = 4`], 4, /changed/],
+  ['data that are no JSON', [`update audit_entries set data = 'x' where seq = 4`], 4, /changed/],
+  ['data that are no object', [`update audit_entries set data = 'null' where seq = 4`], 4, /changed/],
   ['an edited hash', [`update audit_entries set hash = 'x' where seq = 4`], 4, /changed/],
   ['an edited previous hash', [`update audit_entries set previous_hash = 'x' where seq = 4`], 4, /continue/],
   [
@@ -44,6 +50,14 @@ const attacks: [string, string[], number | null, RegExp][] = [
     /cover/,
   ],
   ['an entry added that the sealer takes', [copyOf(3, 'added', 'null, null, null')], -1, /HMAC/],
+  [
+    'an entry added without JSON that the sealer takes',
+    [copyOf(3, 'added', 'null, null, null'), `update audit_entries set data = '' where id = 'added'`],
+    -1,
+    /HMAC/,
+  ],
+  ['a head beyond all numbers', ['update audit_heads set seq = 9223372036854775807'], null, /signature of the head/],
+  ['a statement beyond all numbers', [statementTo('9223372036854775807')], 1, /signature of the segment/],
   ['the newest entries cut off', [withoutSubjects('seq > 6'), 'delete from audit_entries where seq > 6'], 7, /missing/],
   [
     'the newest entries and the head cut off',
@@ -207,4 +221,76 @@ test('the database refuses what the log does not do', async () => {
   ])
     await assert.rejects(runSql(target, statement), { name: 'DatabaseError' }, statement);
   assert.equal((await verify(target)).seq, last);
+});
+
+test('an entry whose data are no JSON is listed without them, also for its user', async () => {
+  const target = await startSealed();
+  const user = await aLoggedInUser(target);
+  const key = (await aServerKey(target)).client;
+  await target.appliance.features.audit.seal();
+  await tamper(target, "update audit_entries set data = 'x'");
+  const { entries } = (await key.get('/audit?limit=100')).expect(200).body as { entries: { data: object }[] };
+  assert.ok(entries.length >= 9);
+  for (const { data } of entries) assert.deepEqual(data, {});
+  (await user.client.get('/account/logs')).expect(200);
+});
+
+test('a signing key that was changed is found, and nothing is sealed with it', async () => {
+  const target = await startSealed();
+  await tamper(target, "update audit_keys set secret = 'x'");
+  await aLoggedInUser(target);
+  await assert.rejects(target.appliance.features.audit.seal(), { name: 'BrokenChainError', code: 'head-changed' });
+  const { findings } = await verify(target);
+  assert.match(findings[0]?.problem ?? '', /signature of the head/);
+});
+
+test('an entry with a number that another one has is found at the end of a page too', async () => {
+  const target = await startSealed();
+  const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'test' }, requestId: '' };
+  await target.appliance.runtime.db.work(by, async (unit) => {
+    for (let at = 0; at < 1100; at++)
+      unit.record('teamCreated', { resource: `teams/${at}`, payload: { name: 'Team' } });
+  });
+  await target.appliance.features.audit.seal();
+  assert.deepEqual((await verify(target)).findings, []);
+  await tamper(target, 'drop index audit_entries_seq', copyOf(3, 'zzzz', '1000, previous_hash, hash'));
+  const { findings } = await verify(target);
+  assert.deepEqual(findings, [{ seq: 1000, problem: 'The entry is there twice.' }]);
+});
+
+test('entries that the retention has not removed yet are verified, and none is added in their place', async () => {
+  const target = await startSealed({ SVC_AUDIT_DAYS: '30' });
+  const { audit, jobs } = target.appliance.features;
+  await runSql(target, 'create table kept as select * from audit_entries');
+  target.clock.advance(31 * 86_400_000);
+  assert.equal((await jobs.run('audit.prune'))?.outcome, 'ok');
+  await audit.seal();
+  assert.deepEqual((await verify(target)).findings, []);
+  const columns =
+    'id, project_id, at, actor_kind, actor_id, action, resource, request_id, data, mac, seq, previous_hash, hash';
+  // As a job leaves it that was killed after its statement.
+  await runSql(target, `insert into audit_entries (${columns}) select ${columns} from kept`);
+  assert.deepEqual((await verify(target)).findings, []);
+  await tamper(
+    target,
+    "update audit_entries set resource = 'users/x' where seq = 3",
+    'delete from audit_entries where seq = 5',
+    copyOf(4, 'added', "5, previous_hash, 'x'"),
+  );
+  const { findings } = await verify(target);
+  assert.deepEqual(
+    findings.map(({ seq }) => seq),
+    [3, 5, 6],
+    JSON.stringify(findings),
+  );
+});
+
+test('nothing is removed for a statement that this installation has not signed', async () => {
+  const target = await startSealed({ SVC_AUDIT_DAYS: '30' });
+  const { jobs } = target.appliance.features;
+  await tamper(target, statementTo('5'));
+  const before = (await rowsOf(target, 'audit_entries')).length;
+  assert.equal((await jobs.run('audit.prune'))?.outcome, 'failed');
+  assert.equal((await rowsOf(target, 'audit_entries')).length, before);
+  assert.match(target.log(), /audit.prune.refused/);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { events } from '#src/contract/events.js';
-import { type AuditEntry, BrokenChainError, toAuditEntry } from '#src/features/index.js';
+import { type AuditEntry, BrokenChainError, recordedOf, toAuditEntry } from '#src/features/index.js';
 import { similar } from '#src/platform/config/load.js';
 import { type ApplianceCall, command } from '../command.js';
 import { CommandError, usageError } from '../exit.js';
@@ -163,7 +163,7 @@ function noteNone({ args, output }: ApplianceCall): void {
 
 /** The actor, and the server key that acted for it by a JWT. */
 function actorOf({ actorKind, actorId, data }: AuditEntry['row']): string {
-  const { act } = JSON.parse(data);
+  const { act } = recordedOf(data);
   const actor = actorId === '' ? actorKind : `${actorKind} ${actorId}`;
   return typeof act === 'string' ? `${actor} by ${act.replace(':', ' ')}` : actor;
 }

@@ -2,6 +2,7 @@ import { logPage } from '#src/contract/limits.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import { recordedOf } from '../audit/index.js';
 import { auditEntries, auditSubjects } from '../outbox/index.js';
 import { createDeviceReader } from './device.js';
 import { createActivityStore } from './store.js';
@@ -29,7 +30,7 @@ export function createActivity({ sql }: Pick<Runtime, 'sql'>) {
     }
     return entries.map(({ id, at, actorKind, action, data }) => {
       // A personal value is a commitment here, which is not text.
-      const recorded = Object.entries<unknown>(JSON.parse(data)).flatMap(([name, value]) =>
+      const recorded = Object.entries(recordedOf(data)).flatMap(([name, value]) =>
         typeof value === 'string' ? [[name, value] as const] : [],
       );
       const own = personal.get(id) ?? {};

@@ -14,6 +14,7 @@ import { createAudit } from './service.js';
 import { createAuditStore } from './store.js';
 import { toAuditEntry } from './view.js';
 
+export { recordedOf } from './chain/entry.js';
 export { verifyExport } from './chain/export-file.js';
 export { publicKeyOf } from './chain/statement.js';
 export type { SubjectErasure } from './erasure/index.js';

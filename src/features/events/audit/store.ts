@@ -117,6 +117,16 @@ export function createAuditStore(sql: Sql) {
         [],
       );
     },
+    /** Sealed entries from one on, in order. The id tells entries of one number apart, which only a table without its unique index lets them have. */
+    sealedFrom: ({ seq, id }: { readonly seq: number; readonly id: string }, limit: number): Query =>
+      sql.compile(
+        entries()
+          .where('seq', '>=', seq)
+          .whereNot((same) => same.where({ seq }).andWhere('id', '<=', id))
+          .orderBy(['seq', 'id'])
+          .limit(limit)
+          .select(auditEntries.select(sql)),
+      ),
     /** An entry whose number no seal has given. */
     beforeFirst: (): Query => sql.compile(entries().where('seq', '<', 1).orderBy('seq').limit(1).select('seq')),
     subjects: (entryIds: readonly string[]): Query =>

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
-import { isCommitment, type Subject } from './chain/entry.js';
+import { isCommitment, recordedOf, type Subject } from './chain/entry.js';
 import type { AuditRow } from './store.js';
 
 /** An entry of the audit log on the wire. */
@@ -34,7 +34,7 @@ export const auditListShape = z
 /** Prints an entry with the personal values that are left of it. */
 export function toAuditEntry(row: AuditRow, subjects: readonly Subject[]): z.input<typeof auditEntryShape> {
   const values = new Map(subjects.map(({ field, value }) => [field, value]));
-  const recorded = Object.entries<unknown>(JSON.parse(row.data)).map(([field, value]) => [
+  const recorded = Object.entries(recordedOf(row.data)).map(([field, value]) => [
     field,
     isCommitment(value) ? (values.get(field) ?? null) : value,
   ]);

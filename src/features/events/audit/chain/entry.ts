@@ -43,10 +43,20 @@ export interface Subject {
   readonly salt: string;
 }
 
+/** What an entry recorded, by name. Nothing where its text was changed by SQL and is no JSON object any more. */
+export function recordedOf(data: string): Readonly<Record<string, unknown>> {
+  try {
+    const parsed: unknown = JSON.parse(data);
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {};
+  } catch {
+    return {};
+  }
+}
+
 /** How many personal values of an entry are erased; undefined where one of those that are left is not the one that was recorded. */
 export function erasedOf(data: string, subjects: readonly Subject[]): number | undefined {
   const committed = new Map(
-    Object.entries<unknown>(JSON.parse(data)).flatMap(([field, value]) =>
+    Object.entries(recordedOf(data)).flatMap(([field, value]) =>
       isCommitment(value) ? [[field, value.commitment] as const] : [],
     ),
   );

@@ -29,15 +29,15 @@ export function createAuditKeys({ sealing }: Pick<Runtime, 'sealing'>, store: Au
   };
   const all = async (reader: Reader): Promise<AuditSigner[]> => {
     const rows = (await reader.all(store.keys())).map((row) => auditKeys.decode(row));
-    const signers = rows.map(open).filter((signer) => signer !== undefined);
-    if (rows.length > 0 && signers.length === 0) throw new Failure('general_unavailable', { retryAfter: 60 });
-    return signers;
+    return rows.map(open).filter((signer) => signer !== undefined);
   };
+  const exist = async (reader: Reader): Promise<boolean> => (await reader.all(store.keys())).length > 0;
   return {
     /** The key that signs; made where there is none. Throws Failure `general_unavailable` where none opens. */
     signing: async (unit: Unit): Promise<AuditSigner> => {
       const newest = (await all(unit)).at(-1);
       if (newest !== undefined) return newest;
+      if (await exist(unit)) throw new Failure('general_unavailable', { retryAfter: 60 });
       const { privateKey } = generateKeyPairSync('ed25519');
       const publicText = publicTextOf(privateKey);
       const id = digest(publicText).slice(0, idLength);
@@ -53,7 +53,7 @@ export function createAuditKeys({ sealing }: Pick<Runtime, 'sealing'>, store: Au
       return (id) => keys.get(id);
     },
     /** Whether a key was ever made: from then on the head is signed. */
-    exist: async (reader: Reader): Promise<boolean> => (await reader.all(store.keys())).length > 0,
+    exist,
     /** Every public key by its id. */
     publicTexts: async (reader: Reader): Promise<Record<string, string>> =>
       Object.fromEntries((await all(reader)).map(({ id, publicText }) => [id, publicText])),

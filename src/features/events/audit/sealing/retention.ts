@@ -3,7 +3,7 @@ import { instantOf } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
 import { auditEntries } from '../../outbox/index.js';
 import { firstHash } from '../chain/entry.js';
-import { signSegment } from '../chain/statement.js';
+import { type SignedSegment, signSegment } from '../chain/statement.js';
 import { createChainVerifier } from '../chain/verifier.js';
 import { type AuditStore, auditHeads } from '../store.js';
 import type { AuditKeys } from './keys.js';
@@ -25,20 +25,22 @@ export function createRetention(
     const head = await db.one(store.head());
     return head === undefined ? 0 : auditHeads.decode(head).seq;
   };
-  /** States what the entries are, if they are what was recorded. */
-  const state = async (upTo: number): Promise<boolean> => {
-    const before = await verification.segments();
+  const refused = (): false => {
+    log.error('audit.prune.refused', { reason: 'svc audit verify finds a bad entry' });
+    return false;
+  };
+  /** States what the entries up to a number are, if they and the statements before are what was recorded. */
+  const state = async (before: readonly SignedSegment[], upTo: number): Promise<boolean> => {
     const publicKeys = await keys.publicKeys(db);
     const verifier = createChainVerifier({ keys: publicKeys, isSigned: () => true });
     for (const segment of before) verifier.segment(segment);
+    if (verifier.isBroken()) return refused();
     const stated = before.at(-1)?.lastSeq ?? 0;
-    if (!verifier.isBroken()) await verification.checkRange(verifier, stated, upTo);
+    if (upTo <= stated) return true;
+    await verification.checkRange(verifier, stated, upTo);
     const last = await db.one(store.sealed(upTo - 1, 1));
     const { seq, hash } = last === undefined ? { seq: null, hash: null } : auditEntries.decode(last);
-    if (verifier.isBroken() || seq !== upTo || hash === null) {
-      log.error('audit.prune.refused', { reason: 'svc audit verify finds a bad entry' });
-      return false;
-    }
+    if (verifier.isBroken() || seq !== upTo || hash === null) return refused();
     await db.work(sealerContext, async (unit) => {
       const segment = signSegment(await keys.signing(unit), {
         firstSeq: stated + 1,
@@ -60,8 +62,9 @@ export function createRetention(
     /** Removes what is older; a run that was killed between statement and removal is continued. Throws Failure where the chain is broken. */
     run: async (days: number, signal: AbortSignal): Promise<void> => {
       const upTo = await lastOld(days);
-      const stated = (await verification.segments()).at(-1)?.lastSeq ?? 0;
-      if (upTo > stated && !(await state(upTo))) throw new Failure('general_unavailable');
+      const before = await verification.segments();
+      const stated = before.at(-1)?.lastSeq ?? 0;
+      if (!(await state(before, upTo))) throw new Failure('general_unavailable');
       const last = Math.max(upTo, stated);
       if (last === 0) return;
       for (;;) {

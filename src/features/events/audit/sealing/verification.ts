@@ -1,7 +1,7 @@
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { auditEntries, auditSubjects } from '../../outbox/index.js';
-import { erasedOf, recordedText, type Subject } from '../chain/entry.js';
+import { type ChainEntry, digestOf, erasedOf, hashOf, recordedText, type Subject } from '../chain/entry.js';
 import type { SignedSegment } from '../chain/statement.js';
 import { type ChainVerifier, createChainVerifier, type Verdict } from '../chain/verifier.js';
 import { type AuditRow, type AuditStore, auditHeads, auditSegments } from '../store.js';
@@ -24,6 +24,9 @@ interface EntryWithSubjects {
   readonly row: AuditRow;
   readonly subjects: readonly Subject[];
 }
+
+/** An entry as the chain has it. */
+type Sealed = ChainEntry & { readonly hash: string; readonly previousHash: string };
 
 /** Verifies the log in the database: HMACs, personal values, chain and head. A page of it is in memory at a time. */
 export function createVerification(
@@ -52,20 +55,42 @@ export function createVerification(
     else if (erased === undefined) verifier.report(row.seq, `A personal value of the entry ${row.id} was changed.`);
     return erased ?? 0;
   };
+  /** Entries after a number, up to another one, in order. */
+  async function* between(from: number, to: number): AsyncGenerator<EntryWithSubjects & { readonly link: Sealed }> {
+    for (let last = { seq: Math.min(from + 1, Number.MAX_SAFE_INTEGER), id: '' }; ; ) {
+      const found = (await db.all(store.sealedFrom(last, page))).map((row) => auditEntries.decode(row));
+      const rows = found.filter(({ seq }) => (seq ?? 0) <= to);
+      for (const entry of await withSubjects(db, rows)) {
+        const { row } = entry;
+        last = { seq: row.seq ?? 0, id: row.id };
+        yield { ...entry, link: { ...row, seq: last.seq, hash: row.hash ?? '', previousHash: row.previousHash ?? '' } };
+      }
+      if (rows.length < page) return;
+    }
+  }
   /** Checks entries up to a number in order; returns how many personal values are erased. */
   const checkRange = async (verifier: ChainVerifier, from: number, to: number): Promise<number> => {
     let erased = 0;
-    for (let after = from; ; ) {
-      const rows = (await pageAfter(db, after)).filter(({ seq }) => (seq ?? 0) <= to);
-      for (const entry of await withSubjects(db, rows)) {
-        const { row } = entry;
-        after = row.seq ?? after;
-        // What stands before in the chain is judged first.
-        verifier.entry({ ...row, seq: after, hash: row.hash ?? '', previousHash: row.previousHash ?? '' });
-        erased += checkContent(entry, verifier);
-        if (verifier.isFull()) return erased;
-      }
-      if (rows.length < page) return erased;
+    for await (const { link, ...entry } of between(from, to)) {
+      // What stands before in the chain is judged first.
+      verifier.entry(link);
+      erased += checkContent(entry, verifier);
+      if (verifier.isFull()) return erased;
+    }
+    return erased;
+  };
+  /** Checks what is there of entries that a statement speaks of: the retention has not removed them yet, or somebody has added them. */
+  const checkStated = async (verifier: ChainVerifier, { lastSeq, hash }: SignedSegment): Promise<void> => {
+    let before: Sealed | undefined;
+    for await (const { link, ...entry } of between(0, lastSeq)) {
+      const continues = before === undefined || before.seq + 1 !== link.seq || before.hash === link.previousHash;
+      const ends = link.seq !== lastSeq || link.hash === hash;
+      if (link.seq === before?.seq) verifier.report(link.seq, 'The entry is there twice.');
+      else if (hashOf(link.previousHash, digestOf(link)) !== link.hash || !continues || !ends)
+        verifier.report(link.seq, 'The entry was changed, or added after it was removed.');
+      checkContent(entry, verifier);
+      before = link;
+      if (verifier.isFull()) return;
     }
   };
   const checkWaiting = async (verifier: ChainVerifier): Promise<number> => {
@@ -93,12 +118,15 @@ export function createVerification(
     if (before !== undefined) verifier.report(Number(before.seq), 'The entry has a number before the first one.');
     const stated = await segments();
     for (const segment of stated) verifier.segment(segment);
+    const lastStated = stated.at(-1);
+    if (lastStated !== undefined) await checkStated(verifier, lastStated);
     const found = await db.one(store.head());
     const head = found === undefined ? undefined : signedHeadOf(auditHeads.decode(found));
     // What is sealed from here on is not looked at; entries beyond a head that does not move are bad.
-    const erased = await checkRange(verifier, stated.at(-1)?.lastSeq ?? 0, head?.seq ?? Number.MAX_SAFE_INTEGER);
+    const erased = await checkRange(verifier, lastStated?.lastSeq ?? 0, head?.seq ?? Number.MAX_SAFE_INTEGER);
     const waiting = await checkWaiting(verifier);
-    const beyond = head === undefined ? undefined : await db.one(store.sealed(head.seq, 1));
+    const beyond =
+      head === undefined ? undefined : await db.one(store.sealed(Math.min(head.seq, Number.MAX_SAFE_INTEGER), 1));
     const now = await db.one(store.head());
     if (beyond !== undefined && now !== undefined && auditHeads.decode(now).seq === head?.seq)
       verifier.report(auditEntries.decode(beyond).seq, 'The signed head does not cover this entry.');
