@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Instant } from '#src/contract/shapes.js';
 import { instantOf, millisecondsOf } from './clock.js';
+import { DatabaseError, failureOf } from './db/database-error.js';
 import type { Lease } from './db/leased-rows.js';
 import { createNotice } from './notice.js';
 import type { Random } from './random.js';
@@ -8,6 +10,8 @@ import { nameOf } from './worker.js';
 
 /** Places that become free in a moment are filled together: a claim costs the same for one item and for many. */
 const gatherMs = 4;
+/** How long the database is left alone before an outcome is recorded that it has refused. */
+const recordPauseMs = 500;
 
 /** What a queue does with its items. */
 interface LeasedWork<I, O> {
@@ -20,13 +24,14 @@ interface LeasedWork<I, O> {
   attempt(item: I): Promise<O>;
   /** Records an attempt by its fence. */
   settle(item: I, outcome: O): Promise<void>;
-  /** An attempt could not be made or recorded: the lease ends by itself, and the attempt is made again. */
+  /** An attempt could not be made, or not be recorded yet: once the lease has ended by itself, the attempt is made again. */
   onTrouble(item: I, error: string): void;
 }
 
 /**
  * Works off leased rows: claims what is due, attempts it outside of any unit of work, and records the outcome. A process that dies loses its
- * claims to the others; an attempt that it made before is then made twice.
+ * claims to the others; an attempt that it made before is then made twice. A database that is away does not let that happen: the outcome is
+ * recorded when it is back, for as long as the lease lasts.
  */
 export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) {
   const owner = random.id();
@@ -36,8 +41,25 @@ export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) 
   const busy = (queue?: string) => (queue === undefined ? places.all : places.of(queue));
   const leaseAt = (now: Instant): Lease => ({ owner, now, until: instantOf(millisecondsOf(now) + work.leaseMs) });
 
+  const tell = (item: I, error: unknown): void => {
+    const name = nameOf(error);
+    if (notice.isNews(name)) work.onTrouble(item, name);
+  };
+  const record = async (item: I, outcome: O, until: number): Promise<void> => {
+    for (;;) {
+      try {
+        await work.settle(item, outcome);
+        return;
+      } catch (error) {
+        const isAway = error instanceof DatabaseError && failureOf(error) !== undefined;
+        if (!isAway || performance.now() + recordPauseMs >= until) throw error;
+        tell(item, error);
+      }
+      await sleep(recordPauseMs);
+    }
+  };
   /** The place is free as soon as the attempt has ended, before its outcome is recorded. */
-  const run = async (item: I, then: (afterMs: number) => void): Promise<void> => {
+  const run = async (item: I, until: number, then: (afterMs: number) => void): Promise<void> => {
     const leave = places.take(work.queueOf(item), 1);
     let outcome: O;
     try {
@@ -46,19 +68,17 @@ export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) 
       leave();
       then(places.all === 0 ? 0 : gatherMs);
     }
-    await work.settle(item, outcome);
+    await record(item, outcome, until);
     notice.over();
   };
   return {
     /** Begins as many attempts as there is room for and returns how many; `then` is called as each leaves its place, with how soon it should be filled. */
     begin: async (then: (afterMs: number) => void): Promise<number> => {
+      const until = performance.now() + work.leaseMs;
       const items = await work.claim(leaseAt, busy);
       for (const item of items) {
-        const running = run(item, then)
-          .catch((error: unknown) => {
-            const name = nameOf(error);
-            if (notice.isNews(name)) work.onTrouble(item, name);
-          })
+        const running = run(item, until, then)
+          .catch((error: unknown) => tell(item, error))
           .finally(() => underWay.delete(running));
         underWay.add(running);
       }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { send } from '../courier/setup.js';
 import { aLoggedInUser, aPerson, aServerKey, logIn, signUpBody } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -206,6 +207,22 @@ test('what a receiver responds while a person is erased is erased too', async ()
   const [attempt, ...others] = await rowsOf(target, 'delivery_attempts');
   assert.deepEqual([attempt?.status_code, attempt?.response, others], [200, '', []]);
   assert.deepEqual(foundIn(JSON.stringify(await rowsOf(target, 'deliveries'))), []);
+});
+
+test('a mail that was left while the account went is erased too', async () => {
+  const target = await startOpen();
+  const { erasure } = target.appliance.features;
+  const person = await aLoggedInUser(target);
+  erasure.withFiles({
+    // A request that found the user before the deletion commits after it.
+    erase: async () => {
+      await send(target, { to: person.email, userId: person.id });
+      return 0;
+    },
+    removeBytes: async () => {},
+  });
+  const erased = await erasure.run(by(target), target.project, person.id);
+  assert.deepEqual([erased.messages, await rowsOf(target, 'messages')], [1, []]);
 });
 
 test('an address that is another user by now stays with that user', async () => {

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import sharp from 'sharp';
-import { aFileBackend, chunkBytes, upload, uploadChunk } from '../files/setup.js';
+import { aFileBackend, beginChunk, chunkBytes, upload, uploadChunk } from '../files/setup.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import type { Client } from '../harness/client.js';
@@ -97,3 +97,30 @@ test('nothing is left of the files of a person, and others keep theirs', async (
   await features.audit.seal();
   assert.equal((await features.audit.verify()).findings[0], undefined);
 });
+
+for (const [what, size] of [
+  ['a file', 10_000],
+  ['the first chunk of a file', chunkBytes + 10],
+] as const)
+  test(`${what} that arrives while its user is erased is refused, and nothing is left of it`, async () => {
+    const target = await startOpen();
+    const { features } = target.appliance;
+    const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'cli' }, requestId: 'erase' };
+    const { bucket } = await aFileBackend(target);
+    const files = await bucket({ permissions: ['create("users")'], fileSecurity: true, encryption: false });
+    const ada = await aLoggedInUser(target);
+    const slow = await beginChunk(
+      target,
+      { 'X-Service-Session': ada.secret },
+      files,
+      Buffer.alloc(size, `${mark} `),
+      0,
+      { fileId: 'late', name: `${mark}.bin`, headers: { 'Idempotency-Key': 'late' } },
+    );
+    await features.erasure.run(by, target.project, ada.id);
+    (await slow.finish()).expect(401);
+    await features.erasure.scrub();
+    await features.jobs.run('files.sweep');
+    await eventually(async () => assert.deepEqual(await markedPlaces(target), []));
+    assert.deepEqual(await rowsOf(target, 'files'), []);
+  });

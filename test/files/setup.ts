@@ -99,7 +99,8 @@ export function uploadChunk(
 /** Sends a chunk but for its last bytes, which `finish` sends; returns when the server has begun to write it. */
 export async function beginChunk(
   target: TestAppliance,
-  secret: string,
+  /** The secret of a server key, or the headers of another caller. */
+  caller: string | Readonly<Record<string, string>>,
   files: string,
   whole: Uint8Array,
   number: number,
@@ -111,7 +112,7 @@ export async function beginChunk(
     method: 'POST',
     headers: {
       'X-Service-Project': target.project.id,
-      'X-Service-Key': secret,
+      ...(typeof caller === 'string' ? { 'X-Service-Key': caller } : caller),
       'Content-Type': form.type,
       'Content-Length': form.bytes.length,
       ...range,

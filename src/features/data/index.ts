@@ -12,7 +12,16 @@ import { createTransactionsFeature } from './transactions/index.js';
 /** Builds databases with their collections and the documents in them, and buckets with their files. */
 export function createData(
   runtime: Runtime,
-  { projects, idempotency, lists }: Pick<Installation, 'projects' | 'idempotency'> & { lists: Lists },
+  {
+    projects,
+    idempotency,
+    lists,
+    isGone,
+  }: Pick<Installation, 'projects' | 'idempotency'> & {
+    readonly lists: Lists;
+    /** Whether a user was deleted. */
+    readonly isGone: Parameters<typeof createFilesFeature>[1]['isGone'];
+  },
 ) {
   const { databases, empty, operations, jobs } = createDatabasesFeature(runtime, lists);
   projects.emptiedBy(empty);
@@ -27,6 +36,7 @@ export function createData(
     bucketStore: ofBuckets.store,
     lists,
     idempotency,
+    isGone,
   });
   projects.emptiedBy(ofFiles.emptyProject);
   return {

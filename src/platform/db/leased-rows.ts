@@ -11,6 +11,7 @@ interface LeasedRow {
   readonly leaseUntil: Instant | null;
   readonly owner: string | null;
   readonly fence: number;
+  readonly state: string;
 }
 
 /** The right to work on rows until a time; another process takes them over after it. */
@@ -57,13 +58,16 @@ export const free = { owner: null, lease_until: null } as const;
 /** Leaves out the rows that another claim is about to take. */
 export const skipLocked = ({ dialect }: Sql): string => (dialect === 'postgres' ? 'for update skip locked' : '');
 
-/** SQL that ends a lease; it changes nothing where another process has claimed the row since. */
-export function createLeaseEnd<T extends LeasedRow>(sql: Sql, table: Table<T>) {
+/**
+ * SQL that ends a lease; it changes nothing where another process has claimed the row since, nor where the lease has ended: the answer to an
+ * earlier COMMIT may have been lost. `claimed` is the state of a row that somebody works on.
+ */
+export function createLeaseEnd<T extends LeasedRow>(sql: Sql, table: Table<T>, claimed: T['state']) {
   return ({ id, fence }: Pick<T, 'id' | 'fence'>, change: Partial<T>): Query =>
     sql.compile(
       sql
         .knex(table.name)
-        .where({ id, fence })
+        .where({ id, fence, state: claimed })
         .update({ ...table.encodeSome(change), ...free }),
     );
 }

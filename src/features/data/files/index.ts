@@ -18,6 +18,7 @@ import type { FileInBucket, Files } from './service.js';
 import { createFileStore } from './store.js';
 import { createFileTokensPart } from './tokens/index.js';
 import { createUploads } from './uploads/index.js';
+import type { IsGone } from './uploads/rows.js';
 import { toFile } from './view.js';
 import { createWrites } from './writes.js';
 
@@ -38,11 +39,13 @@ export function createFilesFeature(
     bucketStore,
     lists,
     idempotency,
+    isGone,
   }: {
     readonly buckets: Buckets;
     readonly bucketStore: BucketStore;
     readonly lists: Lists;
     readonly idempotency: Idempotency;
+    readonly isGone: IsGone;
   },
 ) {
   const statements = createFileStore(runtime.sql);
@@ -54,7 +57,7 @@ export function createFilesFeature(
   const { bucketOf, bucketIn } = reads;
   const files: Files = {
     ...reads,
-    ...createUploads(runtime, { buckets, statements, writer, reader, bucketOf, bucketIn, idempotency }),
+    ...createUploads(runtime, { buckets, statements, writer, reader, bucketOf, bucketIn, idempotency, isGone }),
     ...createWrites(runtime, { buckets, statements, bucketIn, idempotency }),
   };
   const { jobs, emptyProject, removeBytes } = createFileJobs(runtime, { buckets, bucketStore, statements, previews });

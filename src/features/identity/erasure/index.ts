@@ -143,11 +143,14 @@ export function createErasure(runtime: Pick<Runtime, 'db' | 'driver' | 'clock'>,
         unit.record('accountErased', { resource: `users/${userId}`, payload: { userId } });
       });
       const erasedFiles = await files.erase(by, project.id, userId);
+      // What requests have left that were under way when the account went.
+      const late = await courier.erase(by, project, { userId, recipients: contacts });
+      await db.work(by, (unit) => deps.idempotency.forgetUser(unit, project.id, userId));
       const events = await eraseEvents(by, userId, contacts);
       const values = await recorded.subjects.ofUser(by, userId);
       // Last, as the store may be away: everything else is erased then, and a job removes the bytes later.
       await files.removeBytes();
-      return { userId, messages, auditValues: ofContacts + values, events, files: erasedFiles };
+      return { userId, messages: messages + late, auditValues: ofContacts + values, events, files: erasedFiles };
     },
     /** The user of a deleted project whom the log knows by this id or address. Throws Failure like `find`. */
     findInDeleted: ofDeleted.find,

@@ -83,7 +83,7 @@ export function createMessageStore(sql: Sql) {
   const { name } = messageTable;
   /** Has a row for each channel that is known not to accept messages. */
   const outages = 'message_outages';
-  const settle = createLeaseEnd(sql, messageTable);
+  const settle = createLeaseEnd(sql, messageTable, 'sending');
   const ended = { ...free, due_at: null, sealed: '' };
   return {
     /** Leaves a message in the commit of a unit; it is due at once unless it is kept. */

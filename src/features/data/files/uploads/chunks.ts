@@ -13,11 +13,12 @@ import { recordOf } from '../record.js';
 import { type FileRow, type FileStatements, fileObjects, files, type ObjectRow } from '../store.js';
 import { type Arrival, type Begun, chunksOf, demandSame, type NewFile, numberOf } from './arrival.js';
 import { giveUp } from './giving-up.js';
-import { insert, newRow, store } from './rows.js';
+import { type IsGone, insert, newRow, store } from './rows.js';
 
 interface Deps {
   readonly buckets: Buckets;
   readonly statements: FileStatements;
+  readonly isGone: IsGone;
   readonly reader: ContentReader;
   /** Throws Failure `storage_bucket_not_found`. */
   readonly bucketIn: (reader: Reader, where: Where) => Promise<Bucket>;
@@ -71,7 +72,7 @@ export function createChunks({ db }: Pick<Runtime, 'db'>, deps: Deps) {
       chunksTotal: chunksOf(chunk.size),
       chunksUploaded: 0,
     };
-    await insert(unit, statements, file);
+    await insert(unit, deps, file);
     return file;
   };
   const markOf = async (unit: Unit, { bucketKey, id }: FileRow) =>

@@ -29,11 +29,12 @@ import {
   permissionsOf,
 } from './arrival.js';
 import { createChunks } from './chunks.js';
-import { insert, newRow, store } from './rows.js';
+import { type IsGone, insert, newRow, store } from './rows.js';
 
 interface Deps {
   readonly buckets: Buckets;
   readonly statements: FileStatements;
+  readonly isGone: IsGone;
   readonly writer: ContentWriter;
   readonly reader: ContentReader;
   readonly idempotency: Idempotency;
@@ -81,7 +82,7 @@ export function createUploads({ db, random, sealing }: Pick<Runtime, 'db' | 'ran
         sizeActual: part.storedSize,
         completedAt: unit.now,
       };
-      await insert(unit, statements, file);
+      await insert(unit, deps, file);
       await store(unit, statements, file, part);
       unit.record('fileCreated', recordOf(bucket, file));
       await keep(unit, by, bucket, file);

@@ -1,5 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
-import type { Unit } from '#src/platform/db/unit.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
+import { creatingUser } from '../access.js';
 import type { WrittenPart } from '../content/writer.js';
 import type { FileRow, FileStatements } from '../store.js';
 import type { Arrival, NewFile } from './arrival.js';
@@ -33,8 +34,20 @@ export function newRow(
   };
 }
 
-/** Throws Failure `storage_file_already_exists`. */
-export async function insert(unit: Unit, statements: FileStatements, row: FileRow): Promise<void> {
+/** Whether a user was deleted. */
+export type IsGone = (reader: Reader, projectId: string, userId: string) => Promise<boolean>;
+
+/**
+ * Makes the row of a file; the usage of the project has to be held. Throws Failure `storage_file_already_exists`, and `user_unauthorized` where
+ * its user was deleted while it arrived: an erasure that held the usage before has not found it.
+ */
+export async function insert(
+  unit: Unit,
+  { statements, isGone }: { readonly statements: FileStatements; readonly isGone: IsGone },
+  row: FileRow,
+): Promise<void> {
+  const userId = creatingUser(row.creator);
+  if (userId !== undefined && (await isGone(unit, row.projectId, userId))) throw new Failure('user_unauthorized');
   if ((await unit.one(statements.insert(row))) === undefined) throw new Failure('storage_file_already_exists');
 }
 

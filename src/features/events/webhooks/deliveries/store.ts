@@ -64,12 +64,13 @@ export function createDeliveryStore(sql: Sql) {
         [JSON.stringify(some.map(({ projectId, id }) => [projectId, id]))],
       );
     },
-    settle: createLeaseEnd(sql, deliveries),
-    /** Ends leases with a success, except where another process has claimed the delivery since; returns the ids of the others. */
+    settle: createLeaseEnd(sql, deliveries, 'delivering'),
+    /** Ends leases with a success, except where another process has claimed the delivery since, or it was done before; returns the ids of the others. */
     settleDelivered: (some: readonly Pick<Delivery, 'id' | 'fence'>[], now: Instant): Query => {
       const rows = some.map(({ id, fence }) => [id, fence]);
       const set = `update deliveries set state = 'delivered', attempt = attempt + 1, due_at = null, owner = null, lease_until = null, updated_at = ?`;
-      const isGiven = 'deliveries.id = given.id and deliveries.fence = given.fence returning deliveries.id';
+      const isGiven =
+        "deliveries.id = given.id and deliveries.fence = given.fence and deliveries.state = 'delivering' returning deliveries.id";
       if (sql.dialect === 'sqlite') {
         const given = '(select value ->> 0 as id, value ->> 1 as fence from json_each(?)) as given';
         return sql.text(`${set} from ${given} where ${isGiven}`, [now, JSON.stringify(rows)]);
