@@ -67,12 +67,7 @@ export function createFeatures(runtime: Runtime) {
     activity: events.activity,
     recorded: events.recorded,
   });
-  const data = createData(runtime, {
-    projects,
-    idempotency,
-    lists,
-    isGone: (reader, projectId, id) => identity.takenIds.has(reader, { projectId, kind: 'user', id }),
-  });
+  const data = createData(runtime, { projects, idempotency, lists, takenIds: identity.takenIds });
   identity.erasure.withFiles({
     erase: async (by, projectId, userId) => {
       await data.forgetUser(by, projectId, userId);

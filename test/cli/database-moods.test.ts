@@ -33,6 +33,15 @@ function says({ code, err }: Run, exit: number, type: string, word: RegExp): voi
   assert.doesNotMatch(err, /insert into|password '/i);
 }
 
+/** Entries wait that nobody can seal now: the log is read without them, and the command says so. */
+async function readsTheLog(): Promise<void> {
+  const commands = ['list', 'tail --no-follow', 'export'].map((words) => ['audit', ...words.split(' ')]);
+  for (const { code, err } of await Promise.all(commands.map((args) => place.svc(args)))) {
+    assert.equal(code, 0, err);
+    assert.match(err, /takes no writes: entries that are not sealed yet are left out/);
+  }
+}
+
 /** A command as a user who may read the file and not write it. */
 function asStranger(
   args: readonly string[],
@@ -60,6 +69,7 @@ test('SQLite: locked, damaged', { skip: !isSqlite && 'another database' }, async
   assert.ok(performance.now() - started < 20_000);
   // Whoever reads does not wait for the lock.
   assert.equal((await list()).code, 0);
+  await readsTheLog();
   await held.release();
   assert.equal((await create()).code, 0);
 
@@ -132,6 +142,7 @@ test('Postgres: read-only, locked, full of connections', { skip: isSqlite && 'an
   await failOver(url());
   says(await create(), 6, 'database_read_only', /read-only/);
   assert.equal((await list()).code, 0, 'a command that only reads runs');
+  await readsTheLog();
   const server = await place.serve();
   assert.equal((await fetch(new URL('/readyz', server.url))).status, 200, 'a server starts, and serves readers');
   server.signal('SIGTERM');

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { events } from '#src/contract/events.js';
 import { type AuditEntry, BrokenChainError, recordedOf, toAuditEntry } from '#src/features/index.js';
 import { similar } from '#src/platform/config/load.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
 import { type ApplianceCall, command } from '../command.js';
 import { CommandError, usageError } from '../exit.js';
 import { gotten, pageLimit, timeOrAge, valid, wholeNumber } from '../input.js';
@@ -176,11 +177,15 @@ async function projectOf({ args, runtime, features }: ApplianceCall): Promise<st
   return (await features.projects.get(runtime.db, id)).id;
 }
 
-/** Seals what waits, as there may be no server that does. */
-async function sealWaiting({ features }: ApplianceCall): Promise<void> {
+/** Seals what waits, as there may be no server that does. Where the database takes no writes, what is sealed can be read all the same. */
+async function sealWaiting({ features, output }: ApplianceCall): Promise<void> {
   try {
     await features.audit.seal();
   } catch (error) {
+    if (error instanceof DatabaseError && (error.kind === 'notWritable' || error.kind === 'busy')) {
+      output.note('The database takes no writes: entries that are not sealed yet are left out.');
+      return;
+    }
     if (!(error instanceof BrokenChainError)) throw error;
     const message = 'The head of the audit log was changed, so new entries cannot be sealed.';
     throw new CommandError('failed', 'audit_broken', message, 'svc audit verify');

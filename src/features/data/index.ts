@@ -1,5 +1,6 @@
 // The wing `data`: what applications store.
 
+import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Lists } from '#src/platform/list-query/index.js';
 import type { Installation } from '../installation/index.js';
@@ -9,6 +10,11 @@ import { createDocumentsFeature } from './documents/index.js';
 import { createFilesFeature } from './files/index.js';
 import { createTransactionsFeature } from './transactions/index.js';
 
+/** Tells which users were deleted. */
+interface DeletedUsers {
+  has(reader: Reader, id: { readonly projectId: string; readonly kind: 'user'; readonly id: string }): Promise<boolean>;
+}
+
 /** Builds databases with their collections and the documents in them, and buckets with their files. */
 export function createData(
   runtime: Runtime,
@@ -16,12 +22,8 @@ export function createData(
     projects,
     idempotency,
     lists,
-    isGone,
-  }: Pick<Installation, 'projects' | 'idempotency'> & {
-    readonly lists: Lists;
-    /** Whether a user was deleted. */
-    readonly isGone: Parameters<typeof createFilesFeature>[1]['isGone'];
-  },
+    takenIds,
+  }: Pick<Installation, 'projects' | 'idempotency'> & { readonly lists: Lists; readonly takenIds: DeletedUsers },
 ) {
   const { databases, empty, operations, jobs } = createDatabasesFeature(runtime, lists);
   projects.emptiedBy(empty);
@@ -36,7 +38,7 @@ export function createData(
     bucketStore: ofBuckets.store,
     lists,
     idempotency,
-    isGone,
+    isGone: (reader, projectId, id) => takenIds.has(reader, { projectId, kind: 'user', id }),
   });
   projects.emptiedBy(ofFiles.emptyProject);
   return {
