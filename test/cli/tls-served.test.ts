@@ -89,14 +89,16 @@ test('a certificate that has expired or expires soon is told at the start, once 
     assert.equal(ran.code, 0, ran.err);
     assert.equal(ran.err.includes('tls.exp'), event !== undefined, ran.err);
     const server = await place.serve([], env);
-    const lines = server
-      .log()
-      .split('\n')
-      .filter((line) => line.includes('"tls.'));
-    const told = lines.map((line) => JSON.parse(line) as { event: string; level: string; until: string });
-    assert.deepEqual(
-      told.map((line) => [line.event, line.level, Math.floor(Date.parse(line.until) / 1000)]),
-      event === undefined ? [] : [[event, 'warn', Math.floor(until / 1000)]],
+    const told = () =>
+      server
+        .log()
+        .split('\n')
+        .filter((line) => line.includes('"tls.'))
+        .map((line) => JSON.parse(line) as { event: string; level: string; until: string })
+        .map((line) => [line.event, line.level, Math.floor(Date.parse(line.until) / 1000)]);
+    // It may be told right after the server has said that it listens.
+    await eventually(() =>
+      assert.deepEqual(told(), event === undefined ? [] : [[event, 'warn', Math.floor(until / 1000)]]),
     );
     const metrics = await new Promise<string>((resolve, reject) => {
       request(new URL('/metrics', server.url), { rejectUnauthorized: false }, (answer) => {
