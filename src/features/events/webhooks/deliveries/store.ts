@@ -86,13 +86,11 @@ export function createDeliveryStore(sql: Sql) {
     ...createReplayStore(sql),
     /** Gives up some of what waits for a webhook that is disabled, whatever was seen of it before; what is under way ends by itself. */
     discardSome: (webhook: WebhookAddress, now: Instant, limit: number): Query => {
-      const waiting = of(webhook)
-        .whereNotNull('due_at')
-        .andWhere(knex.raw(isFree('?'), [now]));
+      const waits = (rows: ReturnType<typeof of>) => rows.whereNotNull('due_at').andWhere(knex.raw(isFree('?'), [now]));
+      // By their ids alone: SQLite would look at everything that waits for the webhook.
       return sql.compile(
-        waiting
-          .clone()
-          .whereIn('id', waiting.clone().orderBy('due_at').limit(limit).select('id'))
+        waits(knex(deliveries.name))
+          .whereIn('id', waits(of(webhook)).orderBy('due_at').limit(limit).select('id'))
           .whereExists(
             knex(webhooks.name).where({ project_id: webhook.projectId, id: webhook.id, enabled: 0 }).select('id'),
           )
