@@ -66,6 +66,8 @@ const until = async (isSo: () => boolean, what: string) => {
     await sleep(50);
   }
 };
+/** What a process has had of the processor: `utime` of /proc, in hundredths of a second. */
+const ticksOf = (pid: number) => Number(readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ')[11]);
 const theChild = async (): Promise<number> => {
   let found: number | undefined;
   await until(() => {
@@ -111,8 +113,10 @@ test('the process knows no secret, and one that is killed costs its own preview 
   // One that the previews before have made large is on its way out.
   assert.equal((await preview('small')).status, 200);
   await until(() => childrenOf(server).length === 1, 'a process that was replaced stays');
-  const asking = preview('png');
   const child = await theChild();
+  const idle = ticksOf(child);
+  const asking = preview('png');
+  await until(() => ticksOf(child) > idle, 'the process does not work');
   const environment = readFileSync(`/proc/${child}/environ`, 'latin1');
   assert.doesNotMatch(environment, /SVC_/);
   const kill = async (one: number) => {
