@@ -222,11 +222,8 @@ export const erasedPayload = z
   })
   .meta({ id: 'ErasedPayload' });
 
-/** Of an event of a document or file: its collection or bucket, and the user who has made a file. */
-export interface ItemAudience {
-  readonly container?: string;
-  readonly creator?: string;
-}
+/** Of an event of a document the number of its collection; of one of a file its bucket, and the user who has made it. */
+export type ItemAudience = number | { readonly bucket?: string; readonly creator?: string };
 
 /**
  * The users who may read an event, apart from server keys, who may read all: those with one of the ids, or the members of a team, and of a

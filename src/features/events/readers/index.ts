@@ -175,13 +175,14 @@ export type Readers = ReturnType<typeof createReaders>;
 
 /** Whether an event names users or a team as its audience, or leaves it to permissions who reads it. */
 function isItemAudience(audience: Audience): audience is ItemAudience {
-  return !('users' in audience || 'team' in audience);
+  return typeof audience === 'number' || !('users' in audience || 'team' in audience);
 }
 
 /** Whether an event is of something in this collection or bucket, and not in an earlier one of the same id. */
 function isOf({ audience }: Pick<ReadableEvent, 'audience'>, { containerKey }: ItemReaders): boolean {
-  const { container = containerKey }: ItemAudience = audience === null ? {} : JSON.parse(audience);
-  return container === containerKey;
+  const of: ItemAudience = audience === null ? {} : JSON.parse(audience);
+  const key = typeof of === 'number' ? String(of) : of.bucket;
+  return key === undefined || key === containerKey;
 }
 
 /** The stored permissions of a printed document or file. */

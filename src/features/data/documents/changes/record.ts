@@ -8,7 +8,7 @@ import { documentResource, keysOf } from '../structure.js';
 
 /** What an event is about, and the collection of this moment: a later one may have the same id. */
 function subjectOf(collection: Collection, { id }: StoredDocument): { resource: string; audience: ItemAudience } {
-  return { resource: documentResource(collection, id), audience: { container: String(collection.number) } };
+  return { resource: documentResource(collection, id), audience: collection.number };
 }
 
 /** Creates what leaves the event and the audit row of each new document of a collection; `by` where it is not the unit's own. */
