@@ -12,6 +12,8 @@ import { nameOf } from './worker.js';
 const gatherMs = 4;
 /** How long the database is left alone before an outcome is recorded that it has refused. */
 const recordPauseMs = 500;
+/** For how long a process that ends tries to record what the database refuses. */
+const recordAtEndMs = 5000;
 
 /** What a queue does with its items. */
 interface LeasedWork<I, O> {
@@ -31,13 +33,15 @@ interface LeasedWork<I, O> {
 /**
  * Works off leased rows: claims what is due, attempts it outside of any unit of work, and records the outcome. A process that dies loses its
  * claims to the others; an attempt that it made before is then made twice. A database that is away does not let that happen: the outcome is
- * recorded when it is back, for as long as the lease lasts.
+ * recorded when it is back, for as long as the lease lasts, or for a few seconds where the process is to end.
  */
 export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) {
   const owner = random.id();
   const underWay = new Set<Promise<void>>();
   const notice = createNotice();
   const places = new Tally();
+  /** When a process that is to end waits for the database no longer, on the clock of `performance`. */
+  let endsAt = Number.POSITIVE_INFINITY;
   const busy = (queue?: string) => (queue === undefined ? places.all : places.of(queue));
   const leaseAt = (now: Instant): Lease => ({ owner, now, until: instantOf(millisecondsOf(now) + work.leaseMs) });
 
@@ -52,7 +56,7 @@ export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) 
         return;
       } catch (error) {
         const isAway = error instanceof DatabaseError && failureOf(error) !== undefined;
-        if (!isAway || performance.now() + recordPauseMs >= until) throw error;
+        if (!isAway || performance.now() + recordPauseMs >= Math.min(until, endsAt)) throw error;
         tell(item, error);
       }
       await sleep(recordPauseMs);
@@ -74,6 +78,7 @@ export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) 
   return {
     /** Begins as many attempts as there is room for and returns how many; `then` is called as each leaves its place, with how soon it should be filled. */
     begin: async (then: (afterMs: number) => void): Promise<number> => {
+      endsAt = Number.POSITIVE_INFINITY;
       const until = performance.now() + work.leaseMs;
       const items = await work.claim(leaseAt, busy);
       for (const item of items) {
@@ -84,8 +89,9 @@ export function createLeasedQueue<I, O>(random: Random, work: LeasedWork<I, O>) 
       }
       return items.length;
     },
-    /** Resolves when nothing is under way; each attempt has its time limit. */
+    /** Resolves when nothing is under way; each attempt and its record have their time limits. */
     idle: async (): Promise<void> => {
+      endsAt = performance.now() + recordAtEndMs;
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };

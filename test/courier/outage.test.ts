@@ -22,3 +22,21 @@ test('a mail that was accepted while the database was locked goes once', { timeo
   const row = await standing(target, id, 'sent');
   assert.deepEqual([Number(row.attempt), mailServer.mails.length], [1, 1]);
 });
+
+test('a server that is to stop meanwhile waits for the database no longer than some seconds', {
+  timeout: 60_000,
+}, async () => {
+  const mailServer = await startMailServer();
+  const target = await startSending(mailServer);
+  const { courier } = target.appliance.features;
+  const held: (() => void)[] = [];
+  mailServer.onMail = () => new Promise((resolve) => held.push(() => resolve(undefined)));
+  const id = await send(target);
+  await eventually(() => assert.equal(held.length, 1));
+  const locked = await lock(target.databaseUrl, 'messages');
+  const stopped = courier.worker.stop();
+  held[0]?.();
+  await stopped;
+  assert.equal((await messageOf(target, id)).state, 'sending');
+  await locked.release();
+});
