@@ -2,7 +2,7 @@
 // What is loaded at its first use stays a file of its own. Types are checked by `npm run typecheck`, not here.
 // It is built beside dist/ and put in its place when it is whole: the commands of this checkout go on working meanwhile.
 import { execFileSync } from 'node:child_process';
-import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { externalPackages, knexBundle } from './external-packages.js';
 
@@ -17,8 +17,12 @@ const oneLanguage = {
 };
 
 await build({
-  // Images are converted in a process of its own.
-  entryPoints: { main: 'src/cli/main.ts', 'image-process': 'src/platform/images/process.ts' },
+  // Images are converted in a process of its own, and SAML responses are verified in a thread of their own.
+  entryPoints: {
+    main: 'src/cli/main.ts',
+    'image-process': 'src/platform/images/process.ts',
+    'saml-thread': 'src/features/identity/login/saml/protocol/verifier-thread.ts',
+  },
   outdir: fresh,
   bundle: true,
   splitting: true,
@@ -37,6 +41,13 @@ await build({
 });
 
 await build({ ...knexBundle, outfile: `${fresh}/node_modules/knex/index.js` });
+
+// The font of drawn pictures, with its licence; its package has 35 others.
+for (const [file, copy] of [
+  ['500Medium/Inter_500Medium.ttf', 'initials.ttf'],
+  ['LICENSE_FONT', 'initials.LICENSE'],
+])
+  copyFileSync(`node_modules/@expo-google-fonts/inter/${file}`, `${fresh}/${copy}`);
 
 // What `svc version` prints.
 writeFileSync(`${fresh}/build.json`, `${JSON.stringify({ commit: commitOf() })}\n`);

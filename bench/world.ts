@@ -37,7 +37,7 @@ export async function createWorld(maker: Maker, rows: number): Promise<World> {
   return { project, key, ...people, accounts, articles, secured: await createSecured(maker, rows) };
 }
 
-/** A login with e-mail and password. */
+/** A login with email and password. */
 export function loginRequest(project: string, account: Account): BenchRequest {
   const headers = { 'X-Service-Project': project };
   return { method: 'POST', path: '/v1/account/sessions/email', headers, body: account };

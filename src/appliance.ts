@@ -3,24 +3,24 @@ import { createFeatures, type Features } from '#src/features/index.js';
 import type { Listener } from '#src/http/server.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
-import { lazy } from '#src/platform/lazy.js';
+import { lazy } from '#src/platform/runtime/lazy.js';
 
-/** The whole service, wired: what the command line and the tests hold. */
+/** The whole service with all its parts, as used by the command line and the tests. */
 export interface Appliance {
   readonly runtime: Runtime;
   readonly features: Features;
-  /** Listens, then runs the jobs; the port is the one in use where the configured one is 0. */
+  /** Listens, then starts the workers and the jobs. If the configured port is 0, `port` is the assigned one. */
   serve(): Promise<Listener>;
-  /** The OpenAPI document of a project with its collections. */
+  /** The OpenAPI document of a project, including its collections. */
   describe(project: Project): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 }
 
-/** Builds everything from the configuration. Throws DatabaseError where the database cannot be reached. */
+/** Builds the service from its configuration. Throws DatabaseError if the database cannot be reached. */
 export async function createAppliance(config: Config, replacements: Replacements = {}): Promise<Appliance> {
   const runtime = await createRuntime(config, replacements);
   const features = createFeatures(runtime);
-  // Most commands answer no requests.
+  // Loaded on demand, because most commands serve no requests.
   const http = lazy(async () => {
     const { createApp, describeApi, listen, withCollections } = await import('#src/http/index.js');
     return { ...createApp(runtime, features), describeApi, listen, withCollections };

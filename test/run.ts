@@ -1,65 +1,36 @@
-// The suite, once per database: node --import tsx test/run.ts [sqlite|postgres] [part of a test's path …] [--option of the node test runner …]
+// The suite, once per database:
+// node --import tsx test/run.ts [sqlite|postgres] [--all] [--changed[=COMMIT]] [part of a test's path …] [--option of the node test runner …]
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildTests, builtPath } from './built.js';
 import { root } from './harness/checkout.js';
 import { startPostgres } from './harness/postgres.js';
-
-const databases = ['sqlite', 'postgres'] as const;
-type Database = (typeof databases)[number];
-
-/**
- * These run beside SQLite only: folders that look at the repository, or at parts that know no database, and files about pages in a browser and
- * words on the command line, which are long and come to the same with either database.
- */
-const besideSqlite = [
-  ...['test/contract/', 'test/repo/', 'test/without-database/'],
-  ...['test/browser/hosted-pages', 'test/browser/reference'],
-  ...['test/cli/bounded-files', 'test/cli/hostile-names', 'test/cli/provider-saml', 'test/cli/rules'],
-];
-
-/** They start first, in this order: a file that takes a minute and starts last would run alone at the end. The others take some seconds. */
-const longest = [
-  'test/cli/walk.test.ts',
-  'test/hostile/hostile.test.ts',
-  'test/cli/hostile-names.test.ts',
-  'test/browser/hosted-pages.test.ts',
-  'test/cli/rules.test.ts',
-  'test/realtime/slow-others.test.ts',
-  'test/webhooks/real-time.test.ts',
-  'test/webhooks/two-servers.test.ts',
-  'test/documents/large-answers.test.ts',
-  'test/repo/install.test.ts',
-  'test/repo/release.test.ts',
-  'test/faults/kill.test.ts',
-  'test/faults/postgres.test.ts',
-  'test/cli/documents.test.ts',
-  'test/cli/setup.test.ts',
-  'test/cli/doctor.test.ts',
-  'test/cli/loops.test.ts',
-  'test/cli/provider-saml.test.ts',
-  'test/documents/permissions.test.ts',
-  'test/documents/random-queries.test.ts',
-  'test/features/bounds.test.ts',
-  'test/hosted-pages/forms.test.ts',
-];
+import { changedTests, type Database, databases, findTests, groupTests, testsOn } from './selection.js';
+import { cpuSecondsOfChildren, type RunTimes, readTimes, summarize } from './times.js';
 
 const [first, ...rest] = process.argv.slice(2);
 const half = databases.find((database) => database === first);
 const words = half || first === undefined ? rest : [first, ...rest];
-const options = words.filter((word) => word.startsWith('--'));
 const filters = words.filter((word) => !word.startsWith('--'));
+const changed = words.find((word) => /^--changed(=|$)/.test(word));
+const options = words.filter((word) => word.startsWith('--') && word !== '--all' && word !== changed);
 
-const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.test.ts'))
-  .map((path) => `test/${path}`)
-  .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
-  .sort((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1));
-for (const path of longest) if (!existsSync(join(root, path))) throw new Error(`${path} is no test, but starts first`);
+const found = findTests(filters);
+const tests = changed === undefined ? found : changedTests(found, changed.split('=')[1] ?? 'HEAD');
+const all = words.includes('--all') || filters.length > 0;
 
 let running: ChildProcess | undefined;
 let interruption: NodeJS.Signals | undefined;
@@ -70,55 +41,121 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'svc-test-'));
-const built = tests.length === 0 ? '' : await buildTests(tests);
+const folder = makeScratch();
+// As open as /tmp: Postgres and some tests run as another user.
+chmodSync(folder, 0o1777);
+process.env.TMPDIR = folder;
+const { SVC_TEST_RETRY, SVC_TEST_TIMES_FILE } = process.env;
+/** More failed files than this are a defect, and not a busy machine. */
+const maxRetriedFiles = 3;
 const outcomes: boolean[] = [];
 const failures: string[] = [];
+const passedAgain: string[] = [];
+const times: RunTimes[] = [];
 for (const database of half ? [half] : databases) {
-  const files =
-    database === 'sqlite'
-      ? tests
-      : tests.filter((path) => !besideSqlite.some((beginning) => path.startsWith(beginning)));
+  const files = testsOn(database, tests, all);
   if (files.length === 0 || interruption) continue;
-  process.stdout.write(`\n${files.length} test files on ${database}\n`);
-  outcomes.push(await passes(database, files));
-  failures.push(...failedTests(database));
+  const left = tests.length - files.length;
+  process.stdout.write(`\n${files.length} test files on ${database}${left > 0 ? `, without ${left} others` : ''}\n`);
+  const [began, cpuBefore] = [performance.now(), cpuSecondsOfChildren()];
+  const passed = await passes(database, files);
+  const failed = failedTests(database);
+  times.push({
+    database,
+    seconds: (performance.now() - began) / 1000,
+    cpuSeconds: cpuSecondsOfChildren() - cpuBefore,
+    ...readTimes(timesOf(database)),
+  });
+  const again = !passed && SVC_TEST_RETRY === '1' && (await passAlone(database, files, failed));
+  outcomes.push(passed || again);
+  (again ? passedAgain : failures).push(...failed.map((line) => `  ${database}: ${line}`));
 }
-for (const path of [folder, built].filter(Boolean)) rmSync(path, { recursive: true });
-if (outcomes.length === 0) process.stderr.write(`nothing to run: no such test ${filters.join(' ')}\n`);
+for (const cost of times) process.stdout.write(summarize(cost));
+if (SVC_TEST_TIMES_FILE) writeFileSync(SVC_TEST_TIMES_FILE, JSON.stringify(times, undefined, 2));
+rmSync(folder, { recursive: true });
+if (outcomes.length === 0) process.stderr.write(`nothing to run: no such test ${[...filters, changed].join(' ')}\n`);
+if (passedAgain.length > 0) process.stdout.write(`\nFailed once and passed alone:\n${passedAgain.join('\n')}\n`);
 if (failures.length > 0) process.stdout.write(`\nFailed:\n${failures.join('\n')}\n`);
 const passed = outcomes.length > 0 && outcomes.every(Boolean);
 process.exitCode = interruption ? 128 + constants.signals[interruption] : passed ? 0 : 1;
 
-async function passes(database: Database, files: string[]): Promise<boolean> {
-  if (database === 'sqlite') return run(database, files, {});
-  const server = await startPostgres();
+/**
+ * The directory for the databases and files of the tests: in memory if /dev/shm has 8 GiB and runs programs, because commits then wait for no
+ * disk. Tests kill processes and never the machine, so they prove the same. A given TMPDIR is used as it is.
+ */
+function makeScratch(): string {
+  if (process.env.TMPDIR === undefined && existsSync('/dev/shm')) {
+    const { bavail, bsize } = statfsSync('/dev/shm');
+    const inMemory = bavail * bsize < 2 ** 33 ? undefined : mkdtempSync('/dev/shm/svc-test-');
+    try {
+      if (inMemory !== undefined) {
+        writeFileSync(join(inMemory, 'program'), '#!/bin/sh\n', { mode: 0o700 });
+        execFileSync(join(inMemory, 'program'));
+        return inMemory;
+      }
+    } catch {
+      // Mounted without permission to run programs.
+      rmSync(inMemory ?? '', { recursive: true });
+    }
+  }
+  return mkdtempSync(join(tmpdir(), 'svc-test-'));
+}
+
+async function passes(database: Database, files: readonly string[], more: readonly string[] = []): Promise<boolean> {
+  const groups = groupTests(files);
+  const built = await buildTests(groups);
+  const paths = groups.map((group, turn) => join(built, `${builtPath(group, turn)}.js`));
   try {
-    return !interruption && (await run(database, files, { SVC_TEST_POSTGRES_URL: server.url }));
+    if (database === 'sqlite') return await run(database, built, paths, more, {});
+    const server = await startPostgres();
+    try {
+      return !interruption && (await run(database, built, paths, more, { SVC_TEST_POSTGRES_URL: server.url }));
+    } finally {
+      await server.stop();
+    }
   } finally {
-    await server.stop();
+    rmSync(built, { recursive: true });
   }
 }
 
-/** What failed in that half, for the end of the output: the report of the first half is far above it by then. */
+/** The tests that failed in a half, for the end of the output, because the report of the first half is far above it. */
 function failedTests(database: Database): string[] {
   const path = join(folder, database);
-  const lines = (existsSync(path) ? readFileSync(path, 'utf8') : '').split('\n').filter(Boolean);
-  return lines.map((line) => `  ${database}: ${line}`);
+  return (existsSync(path) ? readFileSync(path, 'utf8') : '').split('\n').filter(Boolean);
 }
 
-async function run(database: Database, files: string[], settings: Record<string, string>): Promise<boolean> {
+/** Runs the files of the failed tests a second time, with nothing beside them. False if something else failed, such as a process. */
+async function passAlone(database: Database, files: readonly string[], failed: readonly string[]): Promise<boolean> {
+  const paths = [...new Set(failed.map((line) => line.split(': ')[0] ?? ''))];
+  if (interruption || paths.length === 0 || paths.length > maxRetriedFiles) return false;
+  if (!paths.every((path) => files.includes(path))) return false;
+  process.stdout.write(`\nagain on ${database}: ${paths.join(' ')}\n`);
+  rmSync(timesOf(database), { recursive: true });
+  return passes(database, paths, ['--test-concurrency=1']);
+}
+
+async function run(
+  database: Database,
+  built: string,
+  paths: readonly string[],
+  more: readonly string[],
+  settings: Record<string, string>,
+): Promise<boolean> {
   const flags = ['--enable-source-maps', '--test', '--test-reporter=spec', '--test-reporter-destination=stdout'];
   const summary = [
     '--test-reporter=./test/harness/failed-tests.js',
     `--test-reporter-destination=${join(folder, database)}`,
   ];
-  // One more than there are cores: many files wait for a timer or another process. A file that never ends is a failure.
+  // One more than there are cores, because many files wait for a timer or another process. A file that does not end fails.
   const limits = [`--test-concurrency=${availableParallelism() + 1}`, '--test-timeout=900000'];
   const environment = { ...outerEnvironment(), UV_THREADPOOL_SIZE: '16', SVC_TEST_DATABASE: database, ...settings };
-  const shared = { SVC_TEST_TEMPLATE: migratedTemplate(environment), SVC_TEST_DOCUMENTS: folder };
-  const paths = files.map((file) => join(built, `${builtPath(file, tests.indexOf(file))}.js`));
-  running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...paths], {
+  mkdirSync(timesOf(database));
+  const shared = {
+    SVC_TEST_TEMPLATE: migratedTemplate(built, environment),
+    SVC_TEST_DOCUMENTS: folder,
+    SVC_TEST_TIMES: timesOf(database),
+  };
+  running = spawn(process.execPath, [...flags, ...summary, ...limits, ...options, ...more, ...paths], {
     cwd: root,
     env: { ...environment, ...shared },
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -128,20 +165,19 @@ async function run(database: Database, files: string[], settings: Record<string,
   return code === 0;
 }
 
-/** Makes the database of which the test files take copies, and returns its URL. */
-function migratedTemplate(environment: NodeJS.ProcessEnv): string {
+/** Makes the database that the test files copy, and returns its URL. */
+function migratedTemplate(built: string, environment: NodeJS.ProcessEnv): string {
   const { href } = pathToFileURL(join(built, 'test/harness/template.js'));
   const script = `process.stdout.write(await (await import('${href}')).makeTemplate('${folder}'))`;
   const flags = ['--input-type=module', '--eval', script];
   return execFileSync(process.execPath, flags, { cwd: root, env: environment, encoding: 'utf8' });
 }
 
-function turnOf(file: string): number {
-  const at = longest.indexOf(file);
-  return at === -1 ? longest.length : at;
+function timesOf(database: Database): string {
+  return join(folder, `times-${database}`);
 }
 
-/** Without the settings of a server or database which the developer's shell happens to name. */
+/** Without the settings of a server or database that the developer's shell names. */
 function outerEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env);
   return Object.fromEntries(entries.filter(([name]) => /^SVC_TEST_/.test(name) || !/^(SVC_|PG)/.test(name)));

@@ -1,19 +1,19 @@
-import { whyUnwritable } from '#src/platform/system-errors.js';
-import { inWordsOf } from './api-words.js';
-import type { Call, Command, ParsedArgs } from './command.js';
-import type { CommandResult } from './command-result.js';
-import { explain } from './exit.js';
-import { refuseSecretsIn } from './input.js';
-import { Lines } from './lines.js';
-import { createNameCommands, type NameCommands } from './named-commands.js';
-import { createOutput, type Output } from './output.js';
-import { placeholdersOf } from './placeholders.js';
-import { parse, tasks } from './program.js';
-import { createPrompts } from './prompts.js';
+import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
+import { inWordsOf } from './line/api-words.js';
+import type { Command, CommandCall, ParsedArgs } from './line/command.js';
+import { refuseSecretsIn } from './line/input.js';
+import { placeholdersOf } from './line/placeholders.js';
+import { parse, tasks } from './line/program.js';
+import type { CommandResult } from './terminal/command-result.js';
+import { explain } from './terminal/exit.js';
+import { Lines } from './terminal/lines.js';
+import { createNameCommands, type NameCommands } from './terminal/named-commands.js';
+import { createOutput, type Output } from './terminal/output.js';
+import { createPrompts } from './terminal/prompts.js';
 
 /** Runs a command line. Sets the exit code and never rejects. */
 export async function main(argv: string[]): Promise<void> {
-  // Files that svc writes hold data of users or keys.
+  // Files written by svc contain user data or keys.
   process.umask(0o077);
   endQuietly();
   const named = createNameCommands(argv, Object.values(tasks).flat());
@@ -49,7 +49,7 @@ export async function main(argv: string[]): Promise<void> {
   }
 }
 
-/** A server is to start quickly and a completion to come quickly, so they do not load the other commands. */
+/** Loads only the needed command for `serve` and `ids`, because server start and shell completion must be fast. */
 async function commandsFor([first]: readonly string[]): Promise<readonly Command[]> {
   if (first === 'serve') return [(await import('./commands/serve.js')).serveCommand];
   if (first === 'ids') return [(await import('./commands/ids.js')).idsCommand];
@@ -57,14 +57,14 @@ async function commandsFor([first]: readonly string[]): Promise<readonly Command
   return commands;
 }
 
-/** What opens installations and databases is loaded where a command needs it. */
-async function run(command: Command, call: Call): Promise<CommandResult | undefined> {
+/** Code that opens installations and databases is loaded on demand. */
+async function run(command: Command, call: CommandCall): Promise<CommandResult | undefined> {
   if (command.needs === 'nothing') return command.run(call);
-  const { runCommand } = await import('./run-command.js');
+  const { runCommand } = await import('./installation/run-command.js');
   return runCommand(command, call);
 }
 
-function callOf(args: ParsedArgs, output: Output, commands: readonly Command[]): Call {
+function callOf(args: ParsedArgs, output: Output, commands: readonly Command[]): CommandCall {
   const possible = Boolean(process.stdin.isTTY && process.stderr.isTTY) && !output.json && !args.isSet('--no-input');
   if (!output.color) process.env.NO_COLOR = '1';
   return {
@@ -87,7 +87,7 @@ function outputFlags(args: ParsedArgs, named: NameCommands) {
   };
 }
 
-/** For errors of the command line itself, before it could be read. */
+/** Reads the output flags directly, for errors before the command line is parsed. */
 function readOutputFlags(argv: readonly string[], named: NameCommands) {
   const has = (flag: string) => argv.includes(flag);
   return {
@@ -103,7 +103,7 @@ function mayColor(): boolean {
   return (process.env.NO_COLOR ?? '') === '' && process.env.TERM !== 'dumb';
 }
 
-/** Where it happened, without the message, which may quote values. */
+/** The stack frames without the message, which may contain values. */
 function traceOf({ stack = '' }: Error): string {
   return stack
     .split('\n')
@@ -111,7 +111,7 @@ function traceOf({ stack = '' }: Error): string {
     .join('\n');
 }
 
-/** A reader of the output may close it early, as `head` does; that is not an error. A full disk is one. */
+/** Ends quietly if the reader closes the output early, like `head`. A full disk is an error. */
 function endQuietly(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);

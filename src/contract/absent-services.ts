@@ -1,21 +1,24 @@
 /**
- * What Appwrite's SDKs can call and the service does not have, by path below the base: `*` is any one segment, and what follows belongs to it.
- * A path that is served with the method of the request is served, whatever stands here.
+ * Paths of Appwrite's SDKs that the service does not support, below the base URL: `*` is any one segment, and deeper paths are included. A
+ * path with an operation for the method of the request is still served.
  */
 const absent: readonly (readonly [path: string, name: string])[] = [
   ['/account/consents', 'the consents of Account'],
   ['/account/recovery/otp', 'recoveries by a code'],
   ['/account/sessions/id-token', 'logins by an ID token'],
   ['/account/targets', 'the push targets of Account'],
-  ['/account/verifications/email/otp', 'verifications of e-mail addresses by a code'],
+  ['/account/verifications/email/otp', 'verifications of email addresses by a code'],
   ['/activities', 'Activities'],
   ['/apps', 'Apps'],
-  ['/avatars', 'Avatars'],
+  ['/avatars/favicon', 'icons of other sites'],
+  ['/avatars/image', 'images of other sites'],
+  ['/avatars/photo', 'photos of users'],
+  ['/avatars/screenshots', 'screenshots'],
   ['/backups', 'Backups'],
   ['/databases/*/collections/*/attributes', 'attributes of this type'],
   ['/documentsdb', 'DocumentsDB'],
   ['/functions', 'Functions'],
-  ['/locale', 'Locale'],
+  ['/health', 'this part of Health'],
   ['/messaging', 'Messaging'],
   ['/oauth2', 'Oauth2'],
   ['/organization', 'Organization'],
@@ -33,7 +36,7 @@ const absent: readonly (readonly [path: string, name: string])[] = [
   ['/vectorsdb', 'VectorsDB'],
 ];
 
-/** Paths that others share, whatever their method: an attribute of any name, or a session of any id, is read there. */
+/** POST paths that match routes with another method, because an attribute key or a session id may have any name. */
 const absentPosts = [
   /^\/account\/sessions\/id-token$/,
   /^\/databases\/[^/]+\/collections\/[^/]+\/attributes\/(?:point|line|polygon)$/,
@@ -45,12 +48,12 @@ const patterns = absent.map(([path, name]) => ({
   name,
 }));
 
-/** Whether a POST to a path, which has other methods, is to what the service does not have. */
+/** True for a POST to an unsupported path that has routes with other methods. */
 export function isAbsentPost(path: string): boolean {
   return absentPosts.some((pattern) => pattern.test(path));
 }
 
-/** The name of what a path below the base belongs to, where the service does not have it; else undefined. */
+/** The name of the unsupported service or feature at a path below the base URL; else undefined. */
 export function absentService(path: string): string | undefined {
   return patterns.find(({ pattern }) => pattern.test(path))?.name;
 }

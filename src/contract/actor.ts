@@ -2,7 +2,7 @@ import type { Session } from './session.js';
 import type { Instant } from './shapes.js';
 import type { UserRecord } from './user.js';
 
-/** What a server key may be allowed to do; docs/scopes.md lists them and a test compares. */
+/** Scopes of server keys; a test compares them with docs/scopes.md. */
 export const scopes = [
   'users.read',
   'users.write',
@@ -32,29 +32,32 @@ export const scopes = [
   'webhooks.write',
   'audit.read',
   'events.read',
+  'locale.read',
+  'avatars.read',
+  'health.read',
 ] as const;
 
 /** One permission of a server key. */
 export type Scope = (typeof scopes)[number];
 
-/** Nobody in particular. */
+/** A caller without credentials. */
 export interface Guest {
   readonly kind: 'guest';
-  /** Set where the caller sent a session that is not valid or has ended. */
+  /** Set if the caller sent a session that is invalid or has ended. */
   readonly endedSession?: true;
 }
 
-/** An end user, known by a session or by a JWT made from one. */
+/** An end user, authenticated by a session or by a JWT made from one. */
 export interface User {
   readonly kind: 'user';
   readonly id: string;
   readonly account: UserRecord;
   readonly session: Session;
-  /** How the credential travelled; a cookie needs the cross-site checks, and a JWT does not open everything. */
+  /** Source of the credential. A cookie requires cross-site checks, and some operations refuse a JWT. */
   readonly via: 'cookie' | 'header' | 'jwt';
-  /** The id of the server key that acts for the user, by a JWT that it has made. */
+  /** The id of the server key that acts for the user, with a JWT it has made. */
   readonly actingKey?: string;
-  /** When the JWT ends, in seconds since the Unix epoch. */
+  /** Expiry of the JWT, in seconds since the Unix epoch. */
   readonly expires?: number;
 }
 
@@ -67,12 +70,12 @@ export interface ServerKey {
   readonly expire: Instant | null;
 }
 
-/** Whether a server key has a scope; `all` stands for every one. */
+/** True if a server key has a scope; `all` includes every scope. */
 export function hasScope({ scopes: granted }: Pick<ServerKey, 'scopes'>, scope: Scope): boolean {
   return granted.includes(scope) || granted.includes('all');
 }
 
-/** Somebody with a shell on the machine. */
+/** A person with a shell on the machine. */
 export interface Operator {
   readonly kind: 'operator';
   readonly id: string;
@@ -81,5 +84,5 @@ export interface Operator {
 /** The caller of an operation. */
 export type Actor = Guest | User | ServerKey | Operator;
 
-/** The kinds of actor that reach operations over the wire. */
+/** The kinds of actor that call operations over HTTP. */
 export type WireActor = Guest | User | ServerKey;

@@ -1,29 +1,32 @@
-/** What ties a login that leads through another site to the browser that began it: a cookie, of which the service keeps a digest. */
+/** Binds a login through another site to the browser that started it: a cookie, stored by the service as a digest. */
 export interface Binding {
-  /** Names the cookie. */
+  /** Part of the cookie's name. */
   readonly id: string;
   readonly secret: string;
   readonly lifeSeconds: number;
-  /** Whether the way back is a form that the other site posts: browsers send no `SameSite=Lax` cookie with it. */
+  /** True if the other site returns the browser with a form POST, which carries no `SameSite=Lax` cookie. */
   readonly isPosted: boolean;
 }
 
-/** The browser behind a request that it makes by opening an address. */
+/** The browser of a request that opens an address. */
 export interface Browser {
-  /** Leads the errors of this request to a page of the application from now on; otherwise a page of the service shows them, or the envelope answers. */
+  /**
+   * Redirects further errors of this request to a page of the application. Otherwise a page of the service shows them, or the error
+   * envelope is returned.
+   */
   leadErrorsTo(page: URL): void;
-  /** Names the page of the application that the login ends at: pages of the service that come before it lead there. */
+  /** Sets the page of the application that the login ends at; earlier pages of the service link to it. */
   endAt(page: URL): void;
-  /** Gives the browser the cookie of a login that it begins. */
+  /** Sets the binding cookie of a login that starts. */
   bind(binding: Binding): void;
-  /** The secret in such a cookie, which is taken away; null where the browser has none. */
+  /** Returns the secret of a binding cookie and deletes the cookie; null if the browser has none. */
   takeBinding(id: string): string | null;
 }
 
-/** Stands for the browser where there is none, such as for commands. */
+/** For callers without a browser, such as commands. */
 export const noBrowser: Browser = { leadErrorsTo: () => {}, endAt: () => {}, bind: () => {}, takeBinding: () => null };
 
-/** An answer that sends the browser to another address (RFC 9110 §15.4.3). */
+/** A response that redirects the browser to another address (RFC 9110 §15.4.3). */
 export class Redirect {
   readonly location: string;
 

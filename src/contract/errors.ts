@@ -1,8 +1,10 @@
+import { printProblems, type RequestProblem } from './request-problems.js';
 import { tableErrors } from './table-errors.js';
+import { databaseTerms, type Wording } from './terms.js';
 
 /**
- * Every error a client can meet: type → HTTP status and public text. The table in docs/errors.md is compared with this one by a test.
- * A message never names internals; the private cause travels in `Failure.cause` and reaches the log only.
+ * Every error a client can get: type → HTTP status and public text. A test compares it with the table in docs/errors.md. Messages never
+ * name internals; the private cause is in `Failure.cause` and appears only in the log.
  */
 export const errorCatalog = {
   attribute_already_exists: { status: 409, message: 'The collection already has an attribute or index with this key.' },
@@ -80,7 +82,8 @@ export const errorCatalog = {
   general_unknown: { status: 500, message: 'Internal error' },
   general_unknown_origin: {
     status: 403,
-    message: 'This origin is not a platform of the project. Register its hostname as a platform.',
+    message:
+      'This origin is not a platform of the project. Register the hostname of the page, or the app, as a platform.',
   },
   general_upgrade_required: {
     status: 426,
@@ -91,7 +94,6 @@ export const errorCatalog = {
   graphql_no_query: { status: 400, message: 'The request has no GraphQL query.' },
   graphql_too_many_queries: { status: 400, message: 'A batch has at most 10 operations.' },
   index_already_exists: { status: 409, message: 'The collection already has an index with this key.' },
-  index_dependency: { status: 409, message: 'An index uses this attribute. Remove the index first.' },
   index_invalid: { status: 400, message: 'The index is not valid.' },
   index_limit_exceeded: { status: 400, message: 'The collection has reached its maximum number of indexes.' },
   index_not_found: { status: 404, message: 'There is no such index.' },
@@ -102,7 +104,7 @@ export const errorCatalog = {
   membership_downgrade_prohibited: { status: 400, message: 'The last owner cannot give up the role.' },
   membership_not_found: { status: 404, message: 'There is no such membership.' },
   password_policy_violation: { status: 400, message: 'The password does not satisfy the password policy.' },
-  platform_already_exists: { status: 409, message: 'The project already has a platform with this hostname.' },
+  platform_already_exists: { status: 409, message: 'The project already has this platform, or one with this id.' },
   platform_limit_exceeded: { status: 400, message: 'The project has reached its maximum number of platforms.' },
   platform_not_found: { status: 404, message: 'There is no such platform.' },
   project_already_exists: { status: 409, message: 'A project with this id already exists.' },
@@ -162,7 +164,7 @@ export const errorCatalog = {
   transaction_limit_exceeded: { status: 400, message: 'The transaction is larger than transactions may be.' },
   transaction_not_found: { status: 404, message: 'There is no such transaction.' },
   transaction_not_ready: { status: 400, message: 'The transaction is not open any more.' },
-  user_already_exists: { status: 409, message: 'A user with this id or e-mail address already exists.' },
+  user_already_exists: { status: 409, message: 'A user with this id or email address already exists.' },
   user_api_key_and_session_set: {
     status: 403,
     message: 'A server key cannot be combined with a session or a JWT. Send exactly one credential.',
@@ -178,12 +180,12 @@ export const errorCatalog = {
     status: 401,
     message: 'This operation requires a login or a challenge within the last 20 minutes.',
   },
-  user_email_already_exists: { status: 409, message: 'Another user has this e-mail address.' },
-  user_email_already_verified: { status: 409, message: 'The e-mail address is already verified.' },
-  user_email_not_found: { status: 400, message: 'The user has no e-mail address.' },
+  user_email_already_exists: { status: 409, message: 'Another user has this email address.' },
+  user_email_already_verified: { status: 409, message: 'The email address is already verified.' },
+  user_email_not_found: { status: 400, message: 'The user has no email address.' },
   user_identity_limit_exceeded: { status: 400, message: 'The user has reached the maximum number of identities.' },
   user_identity_not_found: { status: 404, message: 'There is no such identity.' },
-  user_email_not_verified: { status: 400, message: 'The e-mail address of the account is not verified.' },
+  user_email_not_verified: { status: 400, message: 'The email address of the account is not verified.' },
   user_invalid_credentials: { status: 401, message: 'The credentials are not valid.' },
   user_invalid_token: { status: 401, message: 'The secret is wrong, already used, or expired.' },
   user_jwt_and_cookie_set: {
@@ -227,61 +229,89 @@ export const errorCatalog = {
   ...tableErrors,
 } as const satisfies Record<string, { status: number; message: string }>;
 
-/** What the caller is told of a session that is unknown, expired, ended or deleted. */
+/** Message for a session that is unknown, expired, ended or deleted. */
 export const sessionInvalid = 'The session is not valid or has ended. Log in again.';
 
 /** The machine-readable name of an error: a key of the catalog. */
 export type ErrorType = keyof typeof errorCatalog;
 
-/** What a login that lacks its second factor is given instead of a session. */
+/** Returned instead of a session for a login without its second factor. */
 interface PendingSession {
   readonly userId: string;
   readonly secret: string;
-  /** As the wire prints it. */
+  /** In the format of the API. */
   readonly expire: string;
 }
 
-/** What may accompany a Failure. */
+/** Options of a Failure. */
 export interface FailureOptions {
-  /** Public text instead of the catalog's; must name no internals. */
-  readonly message?: string;
+  /** Public text instead of the catalog's; must name no internals. A function if it names parts of a collection. */
+  readonly message?: string | Wording;
+  /** Problems of the request, from which the message is printed. */
+  readonly problems?: readonly RequestProblem[];
   /** Seconds for `Retry-After`. */
   readonly retryAfter?: number;
-  /** Further headers of the answer. */
+  /** Further headers of the response. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Further members of the envelope. */
   readonly members?: Readonly<Record<string, unknown>>;
-  /** Handed to the refused caller as a member of the envelope and as the session cookie. */
+  /** Returned to the refused caller as a member of the envelope and as the session cookie. */
   readonly pendingSession?: PendingSession;
+  /** The permission that the caller lacks, for the log only. */
+  readonly missing?: string | undefined;
   /** The private reason, for the log only. */
   readonly cause?: unknown;
 }
 
-/** Whether an error is the service's own affair, such as 503: it says nothing of what the caller tried, which was never judged. */
+/** True if the service caused the error, such as 503: the caller's attempt was never checked. */
 export function isOurFault(error: unknown): boolean {
   return !(error instanceof Failure) || error.status >= 500;
 }
 
-/** After how many seconds a client may try again what is unavailable, where nothing says more. */
+/** Default `Retry-After` of `general_unavailable`, in seconds. */
 const unavailableSeconds = 5;
 
-/** The only thing thrown on purpose: an error of the catalog. A unit of work that commits before it fails throws one by `unit.refuse` (see `platform/db/unit.ts`). */
+/**
+ * The only error thrown on purpose: an entry of the catalog. A unit of work that commits before it fails throws one with `unit.refuse` (see
+ * `platform/db/unit.ts`).
+ */
 export class Failure extends Error {
   readonly type: ErrorType;
   readonly status: number;
   readonly retryAfter: number | undefined;
+  readonly problems: readonly RequestProblem[];
+  /** The message in other words; undefined if it names no parts of a collection. */
+  readonly wording: Wording | undefined;
   readonly members: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly pendingSession: PendingSession | undefined;
+  /** The permission that the caller lacks, for the log only. */
+  readonly missing: string | undefined;
 
   constructor(type: ErrorType, options: FailureOptions = {}) {
-    super(options.message ?? errorCatalog[type].message, { cause: options.cause });
+    const problems = options.problems ?? [];
+    const message = problems.length === 0 ? errorCatalog[type].message : printProblems(problems);
+    const own = typeof options.message === 'function' ? options.message(databaseTerms) : options.message;
+    super(own ?? message, { cause: options.cause });
     this.name = 'Failure';
     this.type = type;
     this.status = errorCatalog[type].status;
     this.retryAfter = options.retryAfter ?? (type === 'general_unavailable' ? unavailableSeconds : undefined);
+    this.problems = problems;
+    this.wording = typeof options.message === 'function' ? options.message : undefined;
     this.members = options.members ?? {};
     this.headers = options.headers ?? {};
     this.pendingSession = options.pendingSession;
+    this.missing = options.missing;
   }
+}
+
+/** Failure `general_argument_invalid` about a parameter: a predicate such as "must be a text", or a sentence. */
+export function invalidParam(name: string, problem: string): Failure {
+  return new Failure('general_argument_invalid', { problems: [{ kind: 'param', name, problem }] });
+}
+
+/** Failure `general_argument_invalid` about a parameter that is absent, and the reason why it is needed, as a sentence. */
+export function absentParam(name: string, reason?: string): Failure {
+  return new Failure('general_argument_invalid', { problems: [{ kind: 'absent', name, ...(reason && { reason }) }] });
 }

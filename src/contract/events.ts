@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { scopes } from './actor.js';
+import { platformTypes } from './platform.js';
 import { sessionMembers } from './session.js';
 import { signingAlgorithms } from './signing-key.js';
 
 interface EventDefinition {
   /** The payload; strict, so that nothing undeclared can leak into audit or webhooks. */
   readonly payload: z.ZodObject;
-  /** Whether it is an event too, which webhooks and the feed carry. */
+  /** True if it is also an event for webhooks and the feed. */
   readonly announced: boolean;
-  /** Payload members that are personal: the audit row keeps a salted commitment, the value stands apart and can be erased. */
+  /**
+   * Personal members of the payload: the audit row keeps a salted commitment, and the value is stored separately so that it can be erased.
+   */
   readonly personal: readonly string[];
-  /** Whether the audit row keeps the address and the user agent of the request too; they are personal. */
+  /** True if the audit row also keeps the address and the user agent of the request; both are personal. */
   readonly client: boolean;
 }
 
@@ -21,10 +24,10 @@ const define = <P extends z.ZodObject, const K extends keyof z.output<P> & strin
   { client = true } = {},
 ) => ({ payload, announced, personal, client }) as const satisfies EventDefinition;
 
-/** For what has them in its payload, or happens too often for them and is in no log of a user. */
+/** For changes whose payload includes them, or that are too frequent and appear in no log of a user. */
 const withoutClient = { client: false };
 
-/** A session as the wire shows it, never with its secret. */
+/** A session in the format of the API, without its secret. */
 const sessionPayload = z.strictObject({ ...sessionMembers, secret: z.literal('') });
 
 const sessionPersonal = [
@@ -37,12 +40,12 @@ const sessionPersonal = [
   'deviceName',
   'deviceModel',
 ] as const;
-/** What of a document the audit log keeps: which attributes, never their values. The event itself carries the document. */
+/** The audit record of a document: the names of its attributes, never their values. The event itself contains the document. */
 const document = z.strictObject({ attributes: z.array(z.string()), permissions: z.boolean() });
 const account = z.strictObject({ userId: z.string() });
 const target = account.extend({ providerType: z.string(), identifier: z.string() });
 
-/** What of a file the audit log keeps. */
+/** The audit record of a file. */
 const file = z.strictObject({ size: z.int(), mimeType: z.string() });
 const bucket = z.strictObject({ name: z.string() });
 
@@ -53,13 +56,15 @@ const team = z.strictObject({ name: z.string() });
 const membership = z.strictObject({ teamId: z.string(), userId: z.string(), roles: z.array(z.string()) });
 
 const webhook = z.strictObject({ name: z.string() });
+/** The hostname of an app is its id. */
+const platform = z.strictObject({ type: z.enum(platformTypes), hostname: z.string() });
 const signingKey = z.strictObject({ alg: z.enum(signingAlgorithms) });
-/** Of the address only the host: its path may be a secret of the receiver's. */
+/** Only the host of the address: its path may be a secret of the receiver. */
 const webhookTarget = webhook.extend({ host: z.string(), events: z.array(z.string()), enabled: z.boolean() });
 
 /**
- * Every change that is recorded. Each becomes an audit row; the announced ones become events too, under exactly these names.
- * docs/events.md lists them and a test compares.
+ * Every recorded change. Each becomes an audit row; the announced ones also become events with exactly these names. A test compares them
+ * with docs/events.md.
  */
 export const events = {
   sessionCreated: define(true, sessionPayload, sessionPersonal, withoutClient),
@@ -104,7 +109,11 @@ export const events = {
     z.strictObject({ method: z.string(), email: z.string(), ip: z.string(), reason: z.string() }),
     ['email', 'ip'],
   ),
-  requestsRefused: define(false, z.strictObject({ reason: z.string(), count: z.int(), ip: z.string() }), ['ip']),
+  requestsRefused: define(
+    false,
+    z.strictObject({ reason: z.string(), count: z.int(), ip: z.string(), origin: z.string().optional() }),
+    ['ip'],
+  ),
   proofFailed: define(false, z.strictObject({ purpose: z.string(), ip: z.string() }), ['ip']),
   loginPending: define(false, account.extend({ provider: z.string(), ip: z.string() }), ['ip']),
   challengeFailed: define(false, factor.extend({ ip: z.string() }), ['ip']),
@@ -144,12 +153,13 @@ export const events = {
   fileTokenCreated: define(false, z.strictObject({ expire: z.string() })),
   fileTokenUpdated: define(false, z.strictObject({ expire: z.string() })),
   fileTokenDeleted: define(false, z.strictObject({})),
+  backupRestored: define(false, z.strictObject({ createdAt: z.string(), version: z.string() })),
   projectCreated: define(false, z.strictObject({ name: z.string() })),
   projectUpdated: define(false, z.strictObject({ name: z.string(), settings: z.array(z.string()) })),
   projectDeleted: define(false, z.strictObject({ name: z.string() })),
-  platformAdded: define(false, z.strictObject({ hostname: z.string() })),
-  platformChanged: define(false, z.strictObject({ hostname: z.string() })),
-  platformRemoved: define(false, z.strictObject({ hostname: z.string() })),
+  platformAdded: define(false, platform),
+  platformChanged: define(false, platform),
+  platformRemoved: define(false, platform),
   providerCreated: define(false, provider.extend({ enabled: z.boolean() })),
   providerUpdated: define(false, provider.extend({ enabled: z.boolean() })),
   providerDeleted: define(false, provider),
@@ -173,10 +183,10 @@ export const events = {
 /** The name of a recorded change. */
 export type EventName = keyof typeof events;
 
-/** What is recorded with a change. */
+/** The payload of a recorded change. */
 export type EventPayload<E extends EventName> = z.input<(typeof events)[E]['payload']>;
 
-/** What a webhook may subscribe to besides `*`: the announced events. */
+/** The announced events, which a webhook may subscribe to besides `*`. */
 export const subscribableEvents = [
   'documentCreated',
   'documentUpdated',
@@ -187,7 +197,7 @@ export const subscribableEvents = [
   'sessionDeleted',
 ] as const;
 
-/** The word by which a webhook subscribes to every one of them. */
+/** Subscribes a webhook to every announced event. */
 export const everyEvent = '*';
 
 /** Events that only the feed, its stream and sockets carry. */
@@ -202,40 +212,44 @@ export const feedOnlyEvents = [
   'membershipDeleted',
 ] as const;
 
-/** The name of one of them. */
+/** The name of an event in `feedOnlyEvents`. */
 export type FeedOnlyEvent = (typeof feedOnlyEvents)[number];
 
-/** Every event that the feed carries. */
+/** Every event of the feed. */
 export const feedEvents = [...subscribableEvents, ...feedOnlyEvents] as const;
 
-/** The name of an event that the feed carries. */
+/** The name of an event of the feed. */
 export type FeedEvent = (typeof feedEvents)[number];
 
-/** What an event carries once the person whom it is about was erased: the ids by which readers know the resource, and no more. */
+/** The payload of an event after its subject was erased: only the ids that identify the resource to readers. */
 export const erasedPayload = z
   .object({
     $id: z.string(),
     userId: z.string().optional(),
     teamId: z.string().optional(),
     bucketId: z.string().optional(),
+    $databaseId: z.string().optional(),
+    $collectionId: z.string().optional(),
     erased: z.literal(true),
   })
   .meta({ id: 'ErasedPayload' });
 
-/** Of an event of a document the number of its collection; of one of a file its bucket, and the user who has made it. */
+/** For a document the number of its collection; for a file its bucket, and the user who created it. */
 export type ItemAudience = number | { readonly bucket?: string; readonly creator?: string };
 
 /**
- * The users who may read an event, apart from server keys, who may read all: those with one of the ids, or the members of a team, and of a
- * membership also the user whose it is. Events of documents and files have no such users: permissions decide. They name the collection or bucket by
- * what no later one of the same id has; those from before it was kept do not. Those of a user's files name the user, with whom they are erased.
+ * The users who may read an event; server keys may read all. Either a list of user ids, or the members of a team, and for a membership also
+ * its user. Events of documents and files list no users, because permissions decide. They identify the collection or bucket by a value that
+ * is never reused, which older events lack. Events of a user's files include the user and are erased together with the user. `changed`
+ * lists the changed parts of an account or team, such as `prefs`, for readers on sockets.
  */
 export type Audience =
-  | { readonly users: readonly string[] }
+  | { readonly users: readonly string[]; readonly changed?: readonly string[] }
   | ItemAudience
   | {
       readonly team: string;
+      readonly changed?: readonly string[];
       readonly user?: string;
-      /** What is shown to members who may see e-mail addresses and phone numbers, and to those who may not; the payload where absent. */
+      /** Payload for members who may see email addresses and phone numbers, and for other members; by default the event's own payload. */
       readonly shown?: { readonly contacts?: unknown; readonly withoutContacts: unknown };
     };

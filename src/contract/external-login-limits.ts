@@ -1,27 +1,28 @@
-/** Identity providers of a project, and what they may answer and hold; sizes in bytes, texts in characters, times in milliseconds. */
+/** Limits of identity providers; sizes in bytes, texts in characters, times in milliseconds. */
 export const providerLimits = {
   perProject: 50,
   /** All calls of a login together. */
   timeoutMs: 10_000,
   answerBytes: 262_144,
-  /** How long what a provider says of itself is kept. */
+  /** Cache time of a provider's metadata. */
   metadataMs: 600_000,
   clientId: 512,
   secret: 8192,
   url: 2048,
-  /** Scopes of a provider and of a login, and one of them. */
+  /** Scopes of a provider and of a login, and characters of one scope. */
   scopes: 100,
   scope: 4096,
-  /** Of what a browser brings back. */
+  claimName: 256,
+  /** Characters of an authorization code. */
   code: 8192,
 } as const;
 
 /**
- * Of what SAML identity providers send; sizes in bytes, times in milliseconds. Parsers and canonicalisers walk a document several times, so
- * all that they walk is bounded.
+ * Limits of SAML documents; sizes in bytes, times in milliseconds. Parsers and canonicalisers walk a document several times, so every
+ * dimension is limited.
  */
 export const samlLimits = {
-  /** Of a response. */
+  /** Bytes of a response. */
   bytes: 262_144,
   metadataBytes: 1_048_576,
   depth: 64,
@@ -29,14 +30,20 @@ export const samlLimits = {
   attributes: 4000,
   attributesOfElement: 64,
   namespacesInScope: 64,
-  /** Signing certificates of a provider: each may be tried for a signature. */
+  /** Responses queued for verification, those of one address, longest time of a verification, and memory of its thread. */
+  waiting: 32,
+  waitingOfAddress: 8,
+  verifyMs: 10_000,
+  retrySeconds: 2,
+  threadMiB: 64,
+  /** Signing certificates of a provider; a signature may be tried against each of them. */
   certificates: 8,
-  /** Characters of the name of an attribute, and domains whose addresses count as verified. */
+  /** Characters of an attribute name, and domains whose addresses count as verified. */
   attributeName: 512,
   emailDomains: 100,
-  /** By which the clock of a provider may differ. */
+  /** Largest difference of a provider's clock. */
   skewMs: 60_000,
 } as const;
 
-/** Identities of a user, and what of one is kept, in characters: a longer id is refused, longer tokens are not kept. */
+/** Identities of a user, and characters of an id and a token. A longer id is refused; a longer token is not stored. */
 export const identityLimits = { perUser: 50, uid: 255, token: 16_384 } as const;

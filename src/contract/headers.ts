@@ -4,32 +4,38 @@ const brand = 'Service';
 const roles = ['Project', 'Session', 'Key', 'JWT'] as const;
 type Role = Lowercase<(typeof roles)[number]>;
 
-/** Lower-case header names by role, the service's own name first, then one for each alias of `SVC_HEADER_ALIASES`. */
+/** Lower-case header names by role: the service's own name first, then one for each alias of `SVC_HEADER_ALIASES`. */
 export type CredentialHeaders = Readonly<Record<Role, readonly string[]>>;
 
-/** The names under which a project id and the three credentials are accepted. */
+/** The accepted header names for a project id and the three credentials. */
 export function credentialHeaders(aliases: readonly string[]): CredentialHeaders {
   const names = (role: string) => [brand, ...aliases].map((word) => `x-${word}-${role}`.toLowerCase());
   return { project: names('project'), session: names('session'), key: names('key'), jwt: names('jwt') };
 }
 
-/** The header that names the project of a request, as messages write it. */
+/** The header with the project of a request, as written in messages. */
 export const projectHeader = `X-${brand}-Project`;
 
-/** Names of the header by which SDKs ask for a language. */
+/** Names of the header in which SDKs request a language. */
 export function localeHeaders(aliases: readonly string[]): readonly string[] {
   return [brand, ...aliases].map((word) => `x-${word}-locale`.toLowerCase());
 }
 
-/** Names of the header that says to which file a further chunk belongs. */
+/** Names of the header with the file id of a further chunk. */
 export function uploadIdHeaders(aliases: readonly string[]): readonly string[] {
   return [brand, ...aliases].map((word) => `x-${word}-id`.toLowerCase());
 }
 
-/** In which an application's backend, known by its server key, hands on what the user's browser is. */
+/** Header in which an application's backend, authenticated by its server key, forwards the user agent of the user's browser. */
 export const forwardedUserAgent = 'X-Forwarded-User-Agent';
 
-/** Headers a browser may send across origins: ours, every alias's, and what the Appwrite SDKs add to each call. */
+/** Headers that tracing tools such as Sentry and OpenTelemetry add to the calls of a page. */
+const traceHeaders = ['Baggage', 'Sentry-Trace', 'Traceparent', 'Tracestate'];
+
+/**
+ * Headers that a browser may send across origins: the service's own, those of every alias, those the Appwrite SDKs add to each call, and those of
+ * tracing tools.
+ */
 export function corsRequestHeaders(aliases: readonly string[]): readonly string[] {
   const branded = ['Project', 'Session', 'Key', 'JWT', 'ID', 'Locale', 'Timestamp', 'Response-Format', 'Platform'];
   const sdk = ['Version', 'Name', 'Language', 'Platform', 'GraphQL', 'Profile'];
@@ -58,10 +64,11 @@ export function corsRequestHeaders(aliases: readonly string[]): readonly string[
       'Organization',
     ].flatMap((name) => aliases.map((word) => `X-${word}-${name}`)),
     ...sdk.map((name) => `X-SDK-${name}`),
+    ...traceHeaders,
   ];
 }
 
-/** Headers of an answer that hand a new session secret to a caller who sends it in one of them. */
+/** Response headers with a new session secret, for a caller who sends it in one of them. */
 export function sessionHeaders(aliases: readonly string[]): readonly string[] {
   return [brand, ...aliases].map((word) => `X-${word}-Session`);
 }
@@ -81,30 +88,30 @@ const readableHeaders = [
   'X-Request-Id',
 ] as const;
 
-/** Response headers a script of another origin may read. */
+/** Response headers that a script of another origin may read. */
 export function corsResponseHeaders(aliases: readonly string[]): readonly string[] {
   return [...readableHeaders, ...sessionHeaders(aliases)];
 }
 
-/** The session cookie of a project: the `__Host-` prefix wherever the public address is https (RFC 6265bis §4.1.3). */
+/** The session cookie of a project. Has the `__Host-` prefix if the public address is https (RFC 6265bis §4.1.3). */
 export function sessionCookieName(projectId: string, secure: boolean): string {
   return `${secure ? '__Host-' : ''}svc_${projectId}`;
 }
 
-/** The name under which an SDK's socket finds a session in `X-Fallback-Cookies`. */
+/** The name of a session in `X-Fallback-Cookies`, used by sockets of SDKs. */
 export function fallbackSessionName(projectId: string): string {
   return `a_session_${projectId}`;
 }
 
-/** The cookie that ties a login through another site to the browser that began it. */
+/** The cookie that binds a login through another site to the browser that started it. */
 export function bindingCookieName(id: string, secure: boolean): string {
   return `${secure ? '__Host-' : ''}svc_tx_${id}`;
 }
 
-/** What a request id may look like; anything else a client sends is replaced. */
+/** The accepted form of a request id; any other value from a client is replaced. */
 export const requestIdPattern = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** Our own headers of a webhook's delivery. */
+/** The service's own headers of a webhook delivery. */
 export const deliveryHeaders = {
   event: `X-${brand}-Event`,
   webhookId: `X-${brand}-Webhook-Id`,

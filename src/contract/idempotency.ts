@@ -1,17 +1,19 @@
-/** Carries a request with an `Idempotency-Key` out, or returns the answer that one of the same content was given before. */
+/** Executes a request with an `Idempotency-Key`, or returns the stored response to an earlier one with the same content. */
 export type CarryOutOnce = (
   content: unknown,
   run: (request: IdempotentRequest) => Promise<unknown>,
 ) => Promise<unknown>;
 
-/** A request that has an `Idempotency-Key` and is being carried out. */
+/** A running request with an `Idempotency-Key`. */
 export interface IdempotentRequest {
-  /** Of the key, the caller, the project and the operation. */
+  /** Hash of the key, the caller, the project and the operation. */
   readonly hash: string;
-  /** Names this attempt: another one that has taken the request over may be the only one to finish it. */
+  /** Identifies this attempt. If another attempt has taken over the request, only that one can finish it. */
   readonly claim: string;
-  /** Takes so many bytes for the answer; false where it is too large, or too many answers are kept. */
+  /** Reserves bytes for the stored response; false if it is too large, or too many responses are stored. */
   readonly takesBytes: (bytes: number) => boolean;
-  /** Whether the unit of work that does what is asked has kept the answer; otherwise it is kept afterwards. */
+  /** Seals a response that must not be stored as it is. */
+  readonly seal: (answer: string) => string;
+  /** True if the unit of work that made the change has stored the response; otherwise it is stored afterwards. */
   kept: boolean;
 }

@@ -8,19 +8,19 @@ export interface Rate {
 export interface LimitClass {
   /** Per address: IPv4, or the /64 of IPv6. */
   readonly address?: Rate;
-  /** Per account: the e-mail address or user id an operation names. */
+  /** Per account: the email address or user id of an operation. */
   readonly account?: Rate;
   /** Per session user and per server key; only the data plane. */
   readonly user?: Rate;
   readonly key?: Rate;
   /** Per project, all callers together. */
   readonly project?: Rate;
-  /** Of those of the project, what calls may use that anyone can make; the rest is left to those who have proved who they are. */
+  /** Part of the project quota open to unauthenticated calls. */
   readonly anyone?: Rate;
   readonly summary: string;
 }
 
-/** Every limit class; those of `countedInMemory` are counted per process, the others in the database for all processes at once. */
+/** Every limit class. Those of `countedInMemory` are counted per process, the others in the database for all processes together. */
 export const limitClasses = {
   data: {
     key: { count: 600, seconds: 60 },
@@ -72,52 +72,58 @@ export const limitClasses = {
   jwt: { account: { count: 60, seconds: 3600 }, summary: 'JWTs made from a session' },
 } as const satisfies Record<string, LimitClass>;
 
-/** Classes that each process counts for itself. */
+/** Classes that each process counts by itself. */
 export const countedInMemory: ReadonlySet<string> = new Set(['data', 'refused', 'operations']);
 
 /** The name of a limit class. */
 export type LimitName = keyof typeof limitClasses;
 
-/** Sizes of request bodies in bytes, by the kind of route. `SVC_BODY_MAX_BYTES` replaces the general one. */
+/** Sizes of request bodies in bytes, by the kind of route. `SVC_BODY_MAX_BYTES` is the bound of routes without one. */
 export const bodySizes = { account: 65_536, prefs: 81_920, saml: 524_288, documents: 4_194_304 } as const;
 
 /**
- * Bytes of bodies that are read or worked on at once, beyond what each has for itself: in a process, and for an address. Thousands of connections
- * may each send a large one, slowly.
+ * Memory of concurrent request bodies in bytes, beyond `own` of each: of a process, and of one address. Thousands of connections may each
+ * send a large body slowly. A member of JSON counts the bytes of the objects made from it.
  */
-export const bodyRoom = { own: 65_536, all: 134_217_728, perAddress: 33_554_432, retrySeconds: 5 } as const;
+export const bodyRoom = {
+  own: 65_536,
+  all: 134_217_728,
+  perAddress: 33_554_432,
+  member: 200,
+  retrySeconds: 5,
+} as const;
 
-/** Answers under way in a process; sizes in bytes. `SVC_ANSWER_MAX_BYTES` says how large one may be. */
+/** Limits of concurrent responses of a process; sizes in bytes. `SVC_ANSWER_MAX_BYTES` sets the largest response. */
 export const answerLimits = {
-  /** What a read of an answer may have at once while large answers take the rest, and for all such reads together. */
+  /** Bytes of a read while large responses use the other budget, and of all such reads together. */
   few: 131_072,
   fewAtOnce: 67_108_864,
-  /** Answers of the largest size that may be under way at once, and of these for one user, server key, or address of guests. */
+  /** Concurrent responses of the largest size, in total and for one user, server key, or address of guests. */
   manyAtOnce: 4,
   manyOfAccount: 2,
-  /** How long a read waits for room, how many wait, and when to come again. */
+  /** Longest wait of a read for memory, waiting reads, and `Retry-After`. */
   waitMs: 5000,
   waiting: 2048,
   retrySeconds: 2,
-  /** How often something that grows meanwhile is looked at. */
+  /** Attempts to read something that grows concurrently. */
   attempts: 4,
   /** A document up to this size is read together with others. */
   together: 65_536,
   documentsTogether: 128,
-  /** An answer larger than this is watched until it has left, and cut off where its reader takes nothing for so many milliseconds. */
+  /** A larger response is monitored until it is sent. Its connection is closed if the client receives nothing for `leaveMs`. */
   watched: 65_536,
   leaveMs: 120_000,
-  /** While others lack room, readers are cut off that took fewer bytes in so many milliseconds, or have taken longer in all; the slowest first. */
+  /** Pace of clients while others lack memory: bytes in `giveWayMs`, and the longest time in total. Slower ones are cut off. */
   giveWayMs: 10_000,
   giveWayBytes: 131_072,
   giveWayAfterMs: 120_000,
-  /** Such an answer is sent in parts, to see how far its reader is. */
+  /** Part size of such a response, which allows measuring the progress of its client. */
   partBytes: 131_072,
-  /** Rows of a list of the service's own things have at most so many bytes, unless the list says otherwise. */
+  /** Most bytes of a row in lists of the service's own objects, unless the list sets another limit. */
   rowBytes: 262_144,
 } as const;
 
-/** How deep JSON of a request may nest, and how many keys it may have in all. */
+/** Nesting depth and total number of keys in the JSON of a request. */
 export const jsonLimits = { depth: 64, keys: 10_000 } as const;
 
 /** Fields of a form. */
@@ -126,7 +132,7 @@ export const formFields = 100;
 /** Password length in Unicode code points and in bytes of UTF-8; the minimum is `SVC_PASSWORD_MIN_LENGTH`. */
 export const passwordSize = { codePoints: 256, bytes: 1024 } as const;
 
-/** What checking a password against an imported hash may cost, some 128 MiB and less than a second: a planted one must not hold the service up. */
+/** Highest cost of checking an imported hash, about 128 MiB and less than a second, so that none can block the service. */
 export const foreignHashCost = {
   bcrypt: 13,
   /** KiB, KiB times passes, lanes. */
@@ -141,7 +147,7 @@ export const foreignHashCost = {
   phpass: 16,
 } as const;
 
-/** What a server key may give a user; lengths in characters, times in seconds. */
+/** Limits of user data that a server key can set; lengths in characters, times in seconds. */
 export const userLimits = {
   labels: 1000,
   labelLength: 36,
@@ -154,7 +160,7 @@ export const userLimits = {
   tokenMaxSeconds: 31_536_000,
 } as const;
 
-/** Bounds of the queries of a list, `queries` and `values` of all of them together; `defaultLimit` is the page where no limit is given. */
+/** Limits of the queries of a list; `queries` and `values` count all of them together. `defaultLimit` is the default page size. */
 export const queryBounds = {
   queries: 100,
   characters: 4096,
@@ -164,146 +170,157 @@ export const queryBounds = {
   depth: 10,
   search: 256,
   searches: 10,
+  related: 20,
 } as const;
 
-/** Bounds of the schema of a collection; Postgres has at most 1600 columns in a table, counting dropped ones. */
+/** The smallest size of an encrypted attribute, as in Appwrite. */
+export const minEncryptedSize = 150;
+
+/** Limits of the schema of a collection; Postgres has at most 1600 columns in a table, counting dropped ones. */
 export const schemaLimits = {
-  /** Of a project. */
+  /** Per project. */
   databases: 100,
   collections: 1000,
-  /** Bytes of the attributes of all collections, up to which the description of the API names them. */
+  /** Total bytes of the attributes of all collections up to which the API description includes them. */
   describedBytes: 2_097_152,
-  /** Collections of a project, up to which the served description names them: each takes some 60 KB of it. */
+  /** Collections of a project up to which the served description includes them; each takes about 60 KB of it. */
   described: 200,
   /** Collections that one transaction deletes. */
   droppedAtOnce: 20,
   attributes: 500,
-  /** Attributes that are given with a new collection. */
+  /** Attributes passed when creating a collection. */
   attributesAtOnce: 100,
-  /** Relationships that a collection takes part in. */
+  /** Relationships of a collection. */
   relations: 50,
   indexes: 64,
   indexedAttributes: 16,
   indexedCharacters: 768,
   /** Fulltext indexes among the indexes. */
   fulltextIndexes: 10,
-  /** Of an enum, and characters of each. */
+  /** Elements of an enum, and characters of each. */
   elements: 100,
   element: 255,
-  /** Of the value of an array attribute. */
+  /** Elements in the value of an array attribute. */
   arrayElements: 10_000,
-  /** Attributes with their defaults and elements, and indexes, as JSON: every request that touches the collection reads them. */
+  /** Attributes with their defaults and elements, and indexes, as JSON. Every request to the collection reads them. */
   bytes: 1_048_576,
 } as const;
 
-/** Fulltext indexes: how many different words of a value they hold, and from which length on a word stands there as its digest. */
+/** Fulltext indexes: distinct words of a value, and the bytes of a word beyond which its digest is indexed. */
 export const wordLimits = { words: 20_000, bytes: 48 } as const;
 
-/** Lists of documents that no index serves: from when on they are kept, and how much of them. */
+/** Limits of the record of document lists that no index serves. */
 export const scanLimits = {
-  /** A list is kept from this time in the database on. */
+  /** Minimum time in the database for a list to be recorded. */
   slowMs: 50,
-  /** Shapes that a process keeps, and shapes of a collection in the database; the least recent go. */
+  /** Shapes recorded by a process, and shapes of a collection in the database; the least recent are dropped. */
   shapes: 200,
   shapesOfCollection: 50,
   /** Conditions and orders of a shape. */
   conditions: 24,
   orders: 16,
-  /** A shape is logged once in this time, and at most so many lines are written in it. */
+  /** A shape is logged at most once in this time, and at most `logLines` lines are written in it. */
   logSeconds: 3600,
   logLines: 200,
   retentionDays: 30,
 } as const;
 
-/** Entries of a list of permissions, of a document as of a collection. */
+/** Entries of a list of permissions, of a document or a collection. */
 export const permissionLimits = { entries: 100 } as const;
 
-/** Of a project. */
+/** Platforms and server keys of a project. */
 export const projectLimits = { platforms: 200, keys: 500 } as const;
 
 /** Preferences of a user, as JSON, in bytes. */
 export const prefsBytes = 65_535;
 
-/** Entries in a page of a user's log, at most and where the caller does not say, and how far its total counts. */
+/** Largest and default number of entries in a page of a user's log, and the limit of its total. */
 export const logPage = { max: 1000, defaultLimit: 25, counted: 100_000 } as const;
 
-/** How long a browser of a user is remembered, and through how many logins. */
+/** A user's browser is remembered for this many days and over this many logins. */
 export const deviceMemory = { days: 30, logins: 200 } as const;
 
-/** How old a login may be for operations that need a fresh one. */
+/** Oldest login accepted by operations that require a fresh one, in seconds. */
 export const freshLoginSeconds = 20 * 60;
 
-/** Wrong guesses after which a code is burned. */
+/** Wrong guesses after which a code becomes invalid. */
 export const codeTries = 5;
 
-/** Of these, those that are left to the id under which the code was handed out: the user's own id is known to others. */
+/** Guesses reserved for the id returned with the code; the user's own id is known to others. */
 export const codeTriesKept = 2;
 
-/** Seconds for which a login may lack its second factor, and a challenge may be answered. */
+/** Seconds that a login may wait for its second factor, and a challenge for its response. */
 export const pendingSeconds = { session: 600, challenge: 600 } as const;
 
 /** Recovery codes of a set. */
 export const recoveryCodeCount = 10;
 
-/** Passkeys of a user, characters of a name, seconds for which a ceremony may take, bytes of a credential id and of a part of a response. */
-export const passkeyLimits = {
-  perUser: 20,
-  name: 128,
-  ceremonySeconds: 300,
-  credentialIdBytes: 1023,
-  responseBytes: 16_384,
-} as const;
-
-/** Seconds for which one-time secrets are good. */
+/** Lifetimes of one-time secrets, in seconds. */
 export const secretLife = {
   code: 600,
   magicLink: 3600,
   verification: 86_400,
   recovery: 3600,
   serverToken: 900,
-  /** What the page of the application redeems after a login at an identity provider. */
+  /** The secret that a page of the application redeems after a login at an identity provider. */
   externalLogin: 60,
-  /** How long an invitation logs the invited user in; the membership stays open. */
+  /** Period during which an invitation logs the invited user in; the membership stays open. */
   invitationLogin: 604_800,
 } as const;
 
-/** JWTs: seconds for which they are good, bytes, and seconds by which clocks may differ. */
+/** JWTs: lifetime in seconds, bytes, and the tolerated difference of clocks in seconds. */
 export const jwtLimits = { seconds: 900, maxSeconds: 3600, bytes: 4096, toleranceSeconds: 5 } as const;
 
-/** The life of the keys that sign them, in seconds but for the first. */
+/** Lifetime of the keys that sign JWTs, in seconds except for `days`. */
 export const signingKeyLife = {
   days: 90,
-  /** For how long others may keep the published keys. */
+  /** Seconds for which others may cache the published keys. */
   cacheSeconds: 300,
-  /** A key is published for this long before it signs. */
+  /** Time that a key is published before it signs. */
   publishSeconds: 600,
-  /** And for this long after: the longest life of a token, the time for which others keep keys, and the same again. */
+  /** Time that a key stays published afterwards: the longest life of a token, plus twice the cache time. */
   overlapSeconds: 4200,
   maxOverlapSeconds: 2_592_000,
 } as const;
-/** Characters of a team's name and of a role, roles of a member, and teams a user can be in with the roles in all of them. */
+/** Characters of a team's name and of a role, roles of a member, and teams of a user and roles in all of them. */
 export const teamLimits = { name: 128, role: 81, roles: 100, perUser: 500, rolesPerUser: 1000 } as const;
+
+/** Pictures drawn by the service: pixels, characters, margin of a QR code in modules, cache seconds, and cache of a process. */
+export const drawingLimits = {
+  side: 2000,
+  standardSide: 100,
+  initialsSide: 500,
+  name: 128,
+  qrText: 512,
+  qrSide: 1000,
+  qrStandardSide: 400,
+  qrMargin: 10,
+  cacheSeconds: 2_592_000,
+  keptBytes: 8_388_608,
+  keptEntries: 1000,
+  keptLargest: 262_144,
+} as const;
 
 /** The largest logo of a project, in bytes. */
 export const logoBytes = 32_768;
 
-/** Seconds for which a login may be under way at an identity provider. */
+/** Longest duration of a login at an identity provider, in seconds. */
 export const externalLoginSeconds = 600;
 
-/** The longest life of a session, whatever the settings say. */
+/** The longest life of a session, whatever the settings are. */
 export const sessionMaxDays = 365;
 
-/** How exactly the last use of a session is recorded, and that of an account. */
+/** Precision of the recorded last use of a session and of an account. */
 export const accessGranularitySeconds = { session: 3600, account: 86_400 } as const;
 
-/** Bounds of a GraphQL document. */
+/** Limits of a GraphQL document. */
 export const graphqlLimits = {
   bytes: 102_400,
   tokens: 2000,
-  /** Brackets of any kind within each other, in values too; the parser calls itself for each. */
+  /** Nested brackets of any kind, in values too; the parser is recursive. */
   nesting: 100,
   depth: 10,
-  /** What the standard introspection query needs; such fields do not count towards the depth. */
+  /** Required by the standard introspection query; such fields do not count towards the depth. */
   introspectionDepth: 15,
   aliases: 30,
   rootFields: 20,
@@ -313,62 +330,66 @@ export const graphqlLimits = {
   batch: 10,
 } as const;
 
-/** Sizes in bytes and times in milliseconds of a connection, in the words of Node's HTTP server; Node's own defaults are far more generous. */
+/** Bytes and milliseconds of a connection, by the option names of Node's HTTP server, whose defaults are far higher. */
 export const connectionLimits = {
   maxHeaderSize: 16_384,
   headersTimeout: 15_000,
-  /** Of a request with a file; others have `bodyMs`. */
+  /** For a request with a file; others have `bodyMs`. */
   requestTimeout: 3_600_000,
   keepAliveTimeout: 5000,
   connectionsCheckingInterval: 5000,
 } as const;
 
-/** Milliseconds for which the body of a request without a file may arrive. */
+/** Time for receiving the body of a request without a file, in milliseconds. */
 export const bodyMs = 60_000;
 
-/** Connections at once, and what their requests may be. */
+/** Limits of connections and their requests. */
 export const serverLimits = {
   connections: 2048,
-  /** Of one request. */
+  /** Headers of one request. */
   headers: 100,
-  /** Requests of a connection that wait for the responses to those before them, and the bytes of all that wait: their heads, and 4 KiB for each. */
+  /** Requests of a connection queued behind earlier ones, and the bytes of all queued requests: their heads, plus 4 KiB each. */
   waitingOfConnection: 100,
   waitingBytes: 33_554_432,
 } as const;
 
 /**
- * Seconds by which the clocks of processes may differ. A stored time that lies further ahead than this, and than what it stands for can
- * last, was written before the clock was set back, and counts as none.
+ * Tolerated difference between the clocks of processes, in seconds. A stored time further ahead than this plus its longest duration was
+ * written before the clock was set back, and is ignored.
  */
 export const clockSkewSeconds = 900;
 
-/** Leases of jobs, what one step of a job takes, and how long a server that ends waits for its jobs. */
+/** Leases of jobs, rows of one step, and the time that a stopping server waits for its jobs. */
 export const jobLimits = { leaseSeconds: 60, renewSeconds: 20, batch: 200, endSeconds: 20 } as const;
 
-/** Lists of the audit log: entries of a page, entries that a page looks at, characters of a filter, and the largest entry. */
+/** Lists of the audit log: entries of a page, entries scanned for a page, characters of a filter, and bytes of the largest entry. */
 export const auditLimits = { page: 100, scanned: 10_000, word: 1024, entryBytes: 131_072 } as const;
 
-/** Refused requests in the audit log: an entry for each project and reason, so often and so many of them. */
-export const refusalLimits = { seconds: 60, kinds: 1000 } as const;
+/**
+ * Refused requests in the audit log: seconds between entries, and kinds by project and reason. Each unknown origin has its own entry, up to
+ * `origins`; those longer than `originCharacters` are counted without a name.
+ */
+export const refusalLimits = { seconds: 60, kinds: 1000, origins: 10, originCharacters: 300 } as const;
 
-/** How messages are sent. */
+/** Limits of sending messages. */
 export const courierLimits = {
-  /** How long a process keeps a message that it is sending. */
+  /** Lease of a message by a process that sends it. */
   leaseMs: 60_000,
-  /** For a mail all in all, from the connection on; for an SMS the gateway's answer. */
+  /** For a mail in total, from the connection on; for an SMS the gateway's response. */
   timeoutMs: 20_000,
-  /** Messages under way at once, by each channel, in a process. */
+  /** Concurrent messages of a process, per channel. */
   atOnce: 5,
-  /** Bytes of a gateway's answer that are read. */
+  /** Bytes of a gateway's response that are read. */
   answerBytes: 16_384,
   retentionDays: 30,
 } as const;
 
-/** Seconds between an attempt to send a message that failed and the next; after the last of them it has failed for good. */
+/** Seconds between a failed attempt to send a message and the next one; after the last of them the failure is final. */
 export const messageDelays = [30, 120, 600, 3600, 14_400, 43_200] as const;
 
 export { deliveryDelays, webhookLimits } from './delivery-limits.js';
 export { identityLimits, providerLimits, samlLimits } from './external-login-limits.js';
 export { fileLimits, previewLimits } from './file-limits.js';
+export { passkeyLimits } from './passkey-limits.js';
 export { feedLimits, realtimeLimits } from './stream-limits.js';
 export { bulkLimits, idempotencyLimits, relationLimits, transactionLimits } from './write-limits.js';

@@ -1,3 +1,4 @@
+import type { RequestProblem } from './request-problems.js';
 import './problems.js';
 import type { z } from 'zod';
 import {
@@ -11,6 +12,7 @@ import {
   type WireActor,
 } from './actor.js';
 import type { AnswerRoom } from './answer-room.js';
+import { asMeant, valueAt } from './as-meant.js';
 import type { Browser, Redirect } from './browser.js';
 import { type ErrorType, Failure, sessionInvalid } from './errors.js';
 import type { EventStream } from './event-stream.js';
@@ -24,8 +26,8 @@ import type { Upload } from './upload.js';
 import type { WithSession } from './with-session.js';
 
 /**
- * How an operation replies: with a JSON value or JSON text, with nothing at all, text of a given type, a page for people, an image, a file, or a redirect of the
- * browser that has opened it. Errors of the last lead to a page of the application, where the caller names one.
+ * Reply of an operation: a JSON value or JSON text, nothing, text of a given type, a page for people, an image, a file, or a redirect of
+ * the browser that opened it. Errors of a redirect lead to a page of the application if the caller provides one.
  */
 export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'json'; readonly schema: S; readonly raw?: true }
@@ -36,17 +38,17 @@ export type Reply<S extends z.ZodType = z.ZodType> =
   | { readonly kind: 'file' }
   | { readonly kind: 'redirect'; readonly otherwise?: { readonly status: number; readonly schema: S } };
 
-/** A JSON reply of this shape; the handler returns what goes into the schema. */
+/** A JSON reply of this shape; the handler returns the input of the schema. */
 export const json = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema }) as const;
 /** A JSON reply of this shape that the handler returns as text already, as `RawJson`. */
 export const rawJson = <S extends z.ZodType>(schema: S) => ({ kind: 'json', schema, raw: true }) as const;
 /** A reply without a body (204). */
 export const empty = { kind: 'empty' } as const;
 /** A text reply; the handler returns the text. */
-export const text = (contentType: string) => ({ kind: 'text', contentType }) as const;
-/** A page for people; the handler returns a `Page`. */
+export const textReply = (contentType: string) => ({ kind: 'text', contentType }) as const;
+/** A page for people; the handler returns an `HtmlPage`. */
 export const page = { kind: 'page' } as const;
-/** A page for people, or JSON of this shape for programs: `request.prefersPage()` says which. */
+/** A page for people, or JSON of this shape for programs, depending on `request.prefersPage()`. */
 export const pageOr = <S extends z.ZodType>(schema: S) => ({ kind: 'page', otherwise: schema }) as const;
 /** An image; the handler returns an `Image`. */
 export const image = { kind: 'image' } as const;
@@ -54,15 +56,15 @@ export const image = { kind: 'image' } as const;
 export const file = { kind: 'file' } as const;
 /** A redirect; the handler returns a `Redirect`. */
 export const redirect = { kind: 'redirect' } as const;
-/** A redirect, or JSON of this shape with this status where there is no page to lead to. */
+/** A redirect, or JSON of this shape with this status if there is no page to redirect to. */
 export const redirectOr = <S extends z.ZodType>(status: number, schema: S) =>
   ({ kind: 'redirect', otherwise: { status, schema } }) as const;
 
-/** A page as HTML, and the nonce without which its scripts and styles do not count. */
-export interface Page {
+/** A page as HTML, and the nonce required for its scripts and styles. */
+export interface HtmlPage {
   readonly html: string;
   readonly nonce: string;
-  /** Origins that its forms lead to besides the service; it has no forms where absent. */
+  /** Origins that its forms may be sent to besides the service; absent if it has no forms. */
   readonly formTargets?: readonly string[];
 }
 
@@ -75,8 +77,8 @@ export interface Image {
 type ActorKind = WireActor['kind'];
 
 /**
- * Everything that clients may know of an operation. From this one object come the route, validation, handler type, OpenAPI entry,
- * metrics label, rate-limit bucket and cookies.
+ * The public description of an operation. The route, validation, handler type, OpenAPI entry, metrics label, rate-limit bucket and cookies
+ * are derived from it.
  */
 export interface Declaration {
   /** `feature.verb`; the label of metrics, logs and limits. */
@@ -90,21 +92,21 @@ export interface Declaration {
   /** The first segment of the OpenAPI tag list. */
   readonly tag: string;
   /**
-   * False for operations of the installation, which take no project header; `path` where path or query name the project and anyone may read;
-   * `callback` where path or query name it and another site sends a browser back, so that neither its origin nor credentials count.
+   * False for operations of the installation, which need no project header. `path` if path or query contain the project and any caller may
+   * read. `callback` if path or query contain it and another site sends a browser back, so origin and credentials are ignored.
    */
   readonly project?: false | 'path' | 'callback';
   /** For operations without a project: pages of every platform may read the response. */
   readonly readableByPlatforms?: true;
-  /** Answer at the root too, not only below `/v1`. */
+  /** Served at the root too, not only below `/v1`. */
   readonly atRoot?: true;
-  /** Which kinds of actor may call. */
+  /** Kinds of actor that may call it. */
   readonly auth: readonly ActorKind[];
-  /** Sessions that lack their second factor may call it too. */
+  /** Sessions without their second factor may call it too. */
   readonly pending?: true;
   /** False refuses users who authenticate with a JWT. */
   readonly jwt?: false;
-  /** The way to log in that the operation is part of: a project that has switched it off refuses it to all but server keys. */
+  /** The login method of the operation. If a project has switched it off, only server keys may call the operation. */
   readonly login?: LoginSwitch;
   /** The scopes that a server key needs. */
   readonly scopes?: readonly Scope[];
@@ -116,36 +118,36 @@ export interface Declaration {
   readonly body?: z.ZodType;
   /** The body is a form (`application/x-www-form-urlencoded`), not JSON. */
   readonly form?: true;
-  /** The body is a form with a file (`multipart/form-data`), which the handler reads by `request.upload`; `body` describes its fields. */
+  /** The body is a form with a file (`multipart/form-data`), which the handler reads with `request.upload`; `body` describes its fields. */
   readonly upload?: true;
-  /** Largest accepted body in bytes; the installation's setting where absent. */
-  readonly bodyBytes?: number;
+  /** Largest accepted body in bytes, or the setting of the installation; by default the limit of routes without documents. */
+  readonly bodyBytes?: number | 'setting';
   readonly status: number;
   readonly reply: Reply;
   /**
-   * The bound of a reply that is a list: the room of the request, through which its rows are read, or the largest number of entries and their
-   * largest size. Every operation that replies with a list has one.
+   * The size limit of a reply with a list: the memory budget of the request, or the largest number of entries and their largest size.
+   * Required for every operation that replies with a list.
    */
   readonly bound?: 'room' | { readonly entries: number; readonly bytes: number };
-  /** A request with an `Idempotency-Key` is carried out once, and its duplicates get the same answer; where it is false, such a request is refused. */
+  /** True if a request with an `Idempotency-Key` runs once and its duplicates get the same response; false refuses such requests. */
   readonly idempotent?: boolean;
-  /** A media type of the JSON reply beside `application/json`, for clients that prefer it. */
+  /** A media type of the JSON reply besides `application/json`, for clients that prefer it. */
   readonly mediaType?: string;
-  /** Takes `If-Match`: nothing is changed where the resource has another entity tag. */
+  /** Supports `If-Match`: nothing is changed if the resource has another entity tag. */
   readonly conditional?: true;
   /** Clients that accept `text/event-stream` get an `EventStream` instead of the JSON reply. */
   readonly streams?: true;
-  /** The handler may return a `Page` instead of the JSON reply, for a browser that opens the address. */
+  /** The handler may return an `HtmlPage` instead of the JSON reply, for a browser that opens the address. */
   readonly orPage?: true;
   /** JSON replies of other statuses that are not the error envelope. */
   readonly alsoReplies?: Readonly<Record<number, z.ZodType>>;
-  /** Errors beyond those that auth, limit and validation imply. */
+  /** Errors beyond those implied by auth, limit and validation. */
   readonly errors: readonly ErrorType[];
-  /** The ids of operations that it carries out for the caller: their errors are its own. */
+  /** The ids of operations that it executes for the caller; it may return their errors. */
   readonly carriesOut?: readonly string[];
-  /** For how long caches may keep the response; not at all where absent. */
+  /** Cache lifetime of the response in seconds; not cached if absent. */
   readonly cacheSeconds?: number;
-  /** Whether the response sets or clears the session cookie; the result of one that `renews` may be `WithSession`. */
+  /** Effect of the response on the session cookie; an operation that `renews` may return `WithSession`. */
   readonly session?: 'opens' | 'closes' | 'renews';
 }
 
@@ -154,46 +156,46 @@ export function declare<const T extends Record<string, Declaration>>(table: T): 
   return table;
 }
 
-/** The time that a request may still wait for the database, over all its units of work. */
+/** The remaining time of a request to wait for the database, for all its units of work. */
 export interface Waits {
-  /** When waiting ends, on the clock of `performance`; set by the first unit. */
+  /** End of waiting, on the clock of `performance`; set by the first unit. */
   until?: number;
 }
 
 /** Facts of a request besides its content, from the transport. */
 export interface RequestFacts {
   readonly id: string;
-  /** Shared by all units of work of the request; absent where each has its own time. */
+  /** Shared by all units of work of the request; absent if each has its own time. */
   readonly waits?: Waits | undefined;
   readonly ip: string;
   readonly userAgent: string;
-  /** The session secret that the caller's browser holds, of any user; a login ends that session. */
+  /** The session secret of the caller's browser, of any user; a login ends that session. */
   readonly presentedSession: string | null;
   /** The requested language, as a BCP 47 tag. */
   readonly locale: string | null;
-  /** Whether the peer is on this machine and is no proxy. */
+  /** True if the peer is on this machine and is not a proxy. */
   readonly isLocal: boolean;
-  /** The share of the database in which the lists of the request are read, and until when. */
+  /** The database quota for lists of the request, and their waiter. */
   readonly reading: Reading;
-  /** Counts further calls within the same request, all or none. Throws Failure 429, and `tooMany` for more than there can ever be. */
+  /** Counts further calls within the same request, all or none. Throws Failure 429, or `tooMany` if the limit can never allow that many. */
   readonly charge: (calls: number, tooMany: ErrorType) => void;
-  /** Whether the caller prefers HTML to JSON, as browsers do that open an address (RFC 9110 §12.5.1). */
+  /** True if the caller prefers HTML to JSON, as browsers do when they open an address (RFC 9110 §12.5.1). */
   readonly prefersPage: () => boolean;
-  /** The media type of the JSON reply, where it is not `application/json`. */
+  /** The media type of the JSON reply, if not `application/json`. */
   readonly mediaType?: string | undefined;
-  /** Where the client accepts server-sent events: the id of the last one that it has. */
+  /** Set if the client accepts server-sent events: the id of the last event it received. */
   readonly eventStream?: { readonly lastEventId: string | null } | undefined;
   /** The value of `If-Match`. */
   readonly ifMatch?: string | undefined;
-  /** Where the request has an `Idempotency-Key`: what its answer is kept under. */
+  /** Set if the request has an `Idempotency-Key`: the key for storing its response. */
   readonly idempotent?: IdempotentRequest | undefined;
-  /** The same for an upload, whose content is known only when it has been read. */
+  /** The same for an upload, whose content is known only after it has been read. */
   readonly once?: CarryOutOnce | undefined;
-  /** The form with a file, for operations that take one. */
+  /** The form with a file, for operations that accept one. */
   readonly upload?: Upload | undefined;
-  /** The memory that the response may take. */
+  /** The memory budget of the response. */
   readonly answer: AnswerRoom;
-  /** The browser behind it; only operations that reply with a redirect need it. */
+  /** The caller's browser; only operations that reply with a redirect need it. */
   readonly browser: Browser;
 }
 
@@ -203,7 +205,7 @@ type ActorOf<K extends ActorKind> =
   | (K extends 'user' ? User : never)
   | (K extends 'key' ? ServerKey : never);
 
-/** A validated call as its handler receives it. */
+/** A validated call, the argument of its handler. */
 export interface Call<D extends Declaration = Declaration> {
   readonly project: D extends { readonly project: false } ? undefined : Project;
   readonly actor: ActorOf<D['auth'][number]>;
@@ -213,12 +215,11 @@ export interface Call<D extends Declaration = Declaration> {
   readonly request: RequestFacts;
 }
 
-/** What a handler returns for a declared reply. */
+type OrPage<D> = D extends { readonly orPage: true } ? HtmlPage : never;
+
+/** The result of a handler for a declared reply. */
 export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly raw: true }
-  ?
-      | RawJson
-      | (D extends { readonly streams: true } ? EventStream : never)
-      | (D extends { readonly orPage: true } ? Page : never)
+  ? RawJson | (D extends { readonly streams: true } ? EventStream : never) | OrPage<D>
   : D['reply'] extends { readonly kind: 'json'; readonly schema: infer S extends z.ZodType }
     ?
         | z.input<S>
@@ -227,9 +228,9 @@ export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly
     : D['reply'] extends { readonly kind: 'text' }
       ? string
       : D['reply'] extends { readonly kind: 'page'; readonly otherwise: infer S extends z.ZodType }
-        ? Page | z.input<S>
+        ? HtmlPage | z.input<S>
         : D['reply'] extends { readonly kind: 'page' }
-          ? Page
+          ? HtmlPage
           : D['reply'] extends { readonly kind: 'image' }
             ? Image
             : D['reply'] extends { readonly kind: 'file' }
@@ -240,20 +241,22 @@ export type HandlerResult<D extends Declaration> = D['reply'] extends { readonly
                   }
                 ? Redirect | z.input<S> | WithSession<Redirect | z.input<S>>
                 : D['reply'] extends { readonly kind: 'redirect' }
-                  ? Redirect | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
+                  ? Redirect | OrPage<D> | (D extends { readonly session: 'renews' } ? WithSession<Redirect> : never)
                   : // biome-ignore lint/suspicious/noConfusingVoidType: a handler returns it.
                     void;
 
-/** The code behind a declaration. */
+/** The code of a declaration. */
 type Handler<D extends Declaration> = (call: Call<D>) => Promise<HandlerResult<D>> | HandlerResult<D>;
 
 /** A declaration together with its code. */
 export interface Operation {
   readonly declaration: Declaration;
   readonly handle: (call: Call) => unknown;
-  /** The id of the operation that this one is under other names. */
+  /** Returns the response to a duplicate, from the stored one. Throws Failure if the caller has lost a right that the call needs. */
+  readonly repeat?: (call: Call, kept: () => RawJson | undefined) => Promise<RawJson | undefined>;
+  /** The id of the operation that this one is an alias of. */
   readonly sameAs?: string;
-  /** Turns what the handler returned into what is answered, where the operation is another one under other names. */
+  /** Converts the handler's result to the reply, if the operation is an alias. */
   readonly present?: (result: unknown) => unknown;
 }
 
@@ -264,7 +267,7 @@ export function implement<const T extends Record<string, Declaration>>(
 ): readonly Operation[] {
   return Object.entries(table).map(([name, declaration]) => ({
     declaration,
-    // Each handler was checked against its own declaration just above; a list of operations can only hold them widened.
+    // Each handler was checked against its own declaration just above; a list of operations can only contain them with a widened type.
     handle: handlers[name as keyof T] as unknown as Operation['handle'],
   }));
 }
@@ -283,7 +286,7 @@ export interface RawCall {
 export async function invoke(operation: Operation, call: RawCall): Promise<unknown> {
   const { declaration } = operation;
   authorise(declaration, call.actor);
-  if (declaration.login !== undefined) demandLogin(call, declaration.login);
+  if (declaration.login !== undefined) requireLogin(call, declaration.login);
   const valid = {
     project: call.project,
     actor: call.actor,
@@ -296,18 +299,18 @@ export async function invoke(operation: Operation, call: RawCall): Promise<unkno
   return operation.handle(valid as unknown as Call);
 }
 
-/** Throws Failure `user_auth_method_unsupported` where the project does not let users log in this way; what server keys do is their own affair. */
-export function demandLogin({ project, actor }: Pick<RawCall, 'project' | 'actor'>, login: LoginSwitch): void {
+/** Throws Failure `user_auth_method_unsupported` if the project has switched off this login method; server keys are exempt. */
+export function requireLogin({ project, actor }: Pick<RawCall, 'project' | 'actor'>, login: LoginSwitch): void {
   if (actor.kind !== 'key' && project?.settings[login] === false) throw new Failure('user_auth_method_unsupported');
 }
 
-/** The actor of a call to this operation: a session that lacks its second factor counts as a guest where guests are allowed. */
+/** The actor of a call to this operation: a session without its second factor counts as a guest if guests are allowed. */
 export function actingOn(declaration: Declaration, actor: WireActor): WireActor {
   const isLacking = actor.kind === 'user' && actor.session.pending && declaration.pending !== true;
   return isLacking && declaration.auth.includes('guest') ? { kind: 'guest' } : actor;
 }
 
-/** What a caller of a kind that the operation does not take should send instead. */
+/** Message for a kind of actor that the operation refuses, with the expected credential. */
 function insteadOf(actor: WireActor, { auth }: Declaration): string {
   if (!auth.includes('user')) return auth.includes('key') ? 'This operation is for server keys.' : noCredential;
   if (actor.kind === 'key') return 'This operation is for users. Send the session or JWT of a user, and no server key.';
@@ -338,33 +341,34 @@ function authorise(declaration: Declaration, actor: Actor | Operator): void {
   }
 }
 
-/** The fields of an upload, which are known when its file has been read. Throws Failure. */
+/** Validates the fields of an upload, which are known after its file has been read. Throws Failure. */
 export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.output<S> {
   return parse(schema, fields) as z.output<S>;
 }
 
+/** Attempts to repair a value: a repair can uncover a problem below it. */
+const repairs = 3;
+
 /** Validates a part of a request; one 400 lists every problem by its path. */
-function parse(schema: z.ZodType, value: unknown): unknown {
-  const result = schema.safeParse(value);
+function parse(schema: z.ZodType, given: unknown): unknown {
+  let value = given;
+  let result = schema.safeParse(value);
+  for (let left = repairs; !result.success && left > 0; left--) {
+    const meant = asMeant(value, result.error.issues);
+    if (meant === undefined) break;
+    value = meant;
+    result = schema.safeParse(value);
+  }
   if (result.success) return result.data;
-  const problems = result.error.issues.slice(0, 10).map((issue) => {
-    const path = issue.path.join('.');
-    if (path === '') return /^[a-z]/.test(issue.message) ? `The request ${issue.message}.` : issue.message;
-    const absent = valueAt(value, issue.path) === undefined;
-    return absent ? `Param "${path}" is not optional.` : `Invalid \`${path}\` param: ${issue.message}`;
+  const problems = result.error.issues.slice(0, 10).map(({ path, message }): RequestProblem => {
+    const name = path.join('.');
+    if (name === '') return { kind: 'request', sentence: /^[a-z]/.test(message) ? `The request ${message}.` : message };
+    return valueAt(value, path) === undefined ? { kind: 'absent', name } : { kind: 'param', name, problem: message };
   });
-  const sentences = problems.map((problem, at) => (at < problems.length - 1 ? problem.replace(/\.$/, '') : problem));
-  throw new Failure('general_argument_invalid', { message: sentences.join('; ') });
+  throw new Failure('general_argument_invalid', { problems });
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (at, key) => (at === null || at === undefined ? undefined : Reflect.get(Object(at), key)),
-    value,
-  );
-}
-
-/** The length to which user agents are cut. */
+/** Longer user agents are truncated to this length. */
 const userAgentCharacters = 512;
 
 /** The audit context of a call, for its units of work. */

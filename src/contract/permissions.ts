@@ -1,17 +1,19 @@
 import { z } from 'zod';
 import type { WireActor } from './actor.js';
-import { Failure } from './errors.js';
+import { Failure, invalidParam } from './errors.js';
 import { permissionLimits, teamLimits } from './limits.js';
+import { guessPermission } from './permission-guess.js';
 import type { UserRecord } from './user.js';
+import { controls } from './visible.js';
 
-/** What a permission allows. */
+/** Actions that a permission can allow. */
 export const permissionActions = ['read', 'create', 'update', 'delete'] as const;
-/** One thing a permission allows. */
+/** One action of a permission. */
 export type PermissionAction = (typeof permissionActions)[number];
 
-/** A role within a team, so that a permission can name it. */
-const teamRolePattern = `[^/"\\p{Cc}\\p{Cs}]{1,${teamLimits.role}}`;
-/** A role that a member has in a team: free text; `owner` is the only one with a meaning of its own. */
+/** Pattern of a team role that a permission can contain. */
+const teamRolePattern = `[^/"${controls}\\ud800-\\udfff]{1,${teamLimits.role}}`;
+/** A role of a member in a team: free text; only `owner` has a meaning of its own. */
 export const teamRole = z
   .string()
   .regex(new RegExp(`^${teamRolePattern}$`, 'u'), `must be 1 to ${teamLimits.role} characters without / and "`);
@@ -31,12 +33,21 @@ const permissionForm = new RegExp(`^(read|create|update|delete|write)\\("(${role
 
 /** A list of permission strings, such as `read("any")` or `write("user:ada")`. */
 export const permissionList = z
-  .array(z.string().regex(permissionForm, 'must be a permission such as read("any") or update("user:ID")'))
+  .array(z.string().regex(permissionForm, { error: ({ input }) => wrongPermission(String(input)) }))
   .max(permissionLimits.entries)
   .meta({
     description:
       'Permissions: read, create, update, delete or write of a role: any, guests, users, user:ID, team:ID, team:ID/ROLE, member:ID, label:NAME',
   });
+
+const wording = 'must be a permission such as read("any") or update("user:ID")';
+const roleList = 'any, guests, users, user:ID, team:ID, team:ID/ROLE, member:ID and label:NAME';
+
+function wrongPermission(text: string): string {
+  const guess = guessPermission(text);
+  const advice = guess !== undefined && permissionForm.test(guess) ? ` Did you mean ${guess}?` : '';
+  return `${wording}. Actions are ${permissionActions.join(', ')} and write; roles are ${roleList}.${advice}`;
+}
 
 /** Splits a permission string. */
 function parse(permission: string): { readonly action: string; readonly role: string } {
@@ -44,14 +55,12 @@ function parse(permission: string): { readonly action: string; readonly role: st
   return { action, role };
 }
 
-/** The stored form of a list: `write` spelled out, each entry once. Documents and files cannot grant `create`. */
+/** The stored form of a list: `write` expanded, without duplicates. Documents and files cannot grant `create`. */
 export function expandPermissions(permissions: readonly string[], target: 'container' | 'item'): string[] {
   const expanded = permissions.flatMap((permission) => {
     const { action, role } = parse(permission);
     if (action === 'create' && target === 'item') {
-      throw new Failure('general_argument_invalid', {
-        message: 'Invalid `permissions` param: create cannot be granted on a single document or file.',
-      });
+      throw invalidParam('permissions', 'create cannot be granted on a single document or file.');
     }
     const actions =
       action === 'write'
@@ -62,7 +71,7 @@ export function expandPermissions(permissions: readonly string[], target: 'conta
   return [...new Set(expanded)];
 }
 
-/** Of accounts that requests bring again and again. */
+/** Cached for accounts of recurring requests. */
 const rolesOfUsers = new WeakMap<UserRecord, readonly string[]>();
 const guestRoles = ['any', 'guests'] as const;
 
@@ -87,9 +96,19 @@ function rolesOfUser({ id: userId, emailVerification, phoneVerification, labels,
   return roles;
 }
 
-/** Whether a list in its stored form grants the action to one of the roles. */
+/** True if a list in its stored form grants the action to one of the roles. */
 export function allows(permissions: readonly string[], action: PermissionAction, roles: readonly string[]): boolean {
   return roles.some((role) => permissions.includes(`${action}("${role}")`));
+}
+
+/**
+ * Error for a caller without permission for the action on the container and on all of its items. The log names one permission that would
+ * allow it, for the narrowest role of the caller.
+ */
+export function unpermitted(action: PermissionAction, actor: WireActor, container: string, id?: string): Failure {
+  const [permission] = grantsOf(action, [actor.kind === 'user' ? `user:${actor.id}` : 'guests']);
+  const item = id === undefined ? '' : ` or its item ${id}`;
+  return new Failure('user_unauthorized', { missing: `${permission} on ${container}${item}` });
 }
 
 /** The entries of a stored list that would allow the action to one of the roles. */
@@ -97,8 +116,8 @@ export function grantsOf(action: PermissionAction, roles: readonly string[]): st
   return roles.map((role) => `${action}("${role}")`);
 }
 
-/** Throws Failure unless the caller holds every role it grants; server keys may grant any. */
-export function demandOwnRoles(permissions: readonly string[], actor: WireActor): void {
+/** Throws Failure unless the caller has every role that the permissions grant to; server keys may grant to any role. */
+export function requireOwnRoles(permissions: readonly string[], actor: WireActor): void {
   if (actor.kind === 'key') return;
   const roles = rolesOf(actor);
   const foreign = permissions.map(parse).find(({ role }) => !roles.includes(role));
@@ -109,7 +128,7 @@ export function demandOwnRoles(permissions: readonly string[], actor: WireActor)
   }
 }
 
-/** What an item gets when its creator names no permissions: the user's own, and none for server keys and guests. */
+/** The default permissions of an item: read, update and delete for its creator; none if created by server keys or guests. */
 export function defaultPermissions(actor: WireActor): string[] {
   return actor.kind === 'user' ? ['read', 'update', 'delete'].map((action) => `${action}("user:${actor.id}")`) : [];
 }

@@ -14,7 +14,7 @@ const kinds: Readonly<Record<string, string>> = {
   null: 'null',
 };
 const formats: Readonly<Record<string, string>> = {
-  email: 'an e-mail address',
+  email: 'an email address',
   url: 'a URL',
   datetime: 'a time such as 2030-01-31T12:00:00Z',
   ipv4: 'an IPv4 address',
@@ -22,7 +22,7 @@ const formats: Readonly<Record<string, string>> = {
 };
 const units: Readonly<Record<string, string>> = { string: 'characters', array: 'elements', set: 'elements' };
 
-/** What is wrong with a value, as the rest of a sentence of which the name of the value is the beginning. */
+/** The message of an issue, without the name of the value at the start of the sentence. */
 function problemOf(issue: Issue): string {
   switch (issue.code) {
     case 'too_big':
@@ -58,5 +58,5 @@ function formatProblem(format: string, pattern: string | undefined): string {
   return pattern === undefined ? 'is not valid' : `must match ${pattern}`;
 }
 
-// For every schema that has no words of its own; those of the package are about types of TypeScript.
+// The default for every schema without its own message; the package's messages are about TypeScript types.
 z.config({ localeError: problemOf });

@@ -1,18 +1,19 @@
 import { z } from 'zod';
+import type { App } from './platform.js';
 import { type Instant, required, visibleText } from './shapes.js';
 
 /** A sentence on a page. */
 const sentence = visibleText(300).nullable().default(null);
 
-/** An https address that a page links to; `{language}` in it stands for the language of the page. */
+/** An https address that a page links to; `{language}` is replaced with the language of the page. */
 const link = visibleText(500).refine(isWebAddress, 'must be an https URL').nullable().default(null);
 
-/** A way to log in that a project may switch off. */
+/** A login method that a project may switch off. */
 const loginSwitch = (way: string) => z.boolean().default(true).describe(`Let users log in ${way}`);
 
 /**
  * The settings of a project, with their defaults; `svc project update ID --set key=value` changes them and docs/settings.md lists them.
- * A value of null means "as the installation's configuration says".
+ * Null means the value from the installation's configuration.
  */
 export const projectSettings = z.object({
   'api.reference': z
@@ -48,7 +49,7 @@ export const projectSettings = z.object({
     .enum(['lax', 'none'])
     .default('lax')
     .describe('SameSite of the session cookie; none only over https, and then Origin is checked on every request'),
-  'login.password': loginSwitch('by e-mail address and password, and sign up with them'),
+  'login.password': loginSwitch('by email address and password, and sign up with them'),
   'login.anonymous': loginSwitch('without any name'),
   'login.magicUrl': loginSwitch('by a link that is mailed'),
   'login.emailOtp': loginSwitch('by a code that is mailed'),
@@ -105,26 +106,28 @@ export const projectSettings = z.object({
   'teams.hideMembers': z
     .boolean()
     .default(false)
-    .describe('Show the e-mail address, phone number and second factor of members to owners only'),
+    .describe('Show the email address, phone number and second factor of members to owners only'),
 });
 
 /** Settings of a project with every default filled in. */
 export type ProjectSettings = z.output<typeof projectSettings>;
 
-/** The settings that switch a way to log in. */
+/** The settings that switch a login method. */
 export type LoginSwitch = Extract<keyof ProjectSettings, `login.${string}`>;
 
-/** A tenant of the installation: its own users, keys, platforms and settings. */
+/** A tenant of the installation, with its own users, keys, platforms and settings. */
 export interface Project {
   readonly id: string;
   readonly name: string;
   readonly settings: ProjectSettings;
-  /** The project's data key, wrapped by the master key; see `platform/sealing.ts`. */
+  /** The project's data key, wrapped by the master key; see `platform/crypto/sealing.ts`. */
   readonly dataKey: string;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
-  /** Hostnames whose pages may call the service with cookies; `*.example.com` allowed. */
+  /** Hostnames whose pages may call the service with cookies; `*.example.com` is allowed. */
   readonly hostnames: readonly string[];
+  /** Apps that may call the service in the same way. */
+  readonly apps: readonly App[];
 }
 
 function isWebAddress(text: string): boolean {

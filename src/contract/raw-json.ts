@@ -1,11 +1,11 @@
-/** A JSON reply that is text already: what a database has printed is sent without being parsed and printed again. */
+/** A JSON reply that is text already: JSON printed by a database is sent without being parsed and printed again. */
 export class RawJson {
-  /** The text in pieces, as joining a long one with the text around it would copy it once more. */
+  /** The text in pieces, because joining a long one with the text around it would copy it again. */
   readonly parts: readonly string[];
   /** Instead of the declared status. */
   readonly status: number | undefined;
 
-  /** The entity tag of what it shows, if any. */
+  /** The entity tag of the content, if any. */
   readonly etag: string | undefined;
 
   /** Instead of `application/json`. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Instant, wireInstant, wireInstantOrEmpty } from './shapes.js';
 
-/** What a user agent string tells about the browser and its system, on the wire and in what is recorded; empty strings where it tells nothing. */
+/** Details of the browser and its system from a user agent string, in the API and in records; empty strings if unknown. */
 export const deviceMembers = {
   osCode: z.string(),
   osName: z.string(),
@@ -20,7 +20,7 @@ export const deviceMembers = {
 /** The same as values. */
 export type Device = Readonly<Record<keyof typeof deviceMembers, string>>;
 
-/** A session as the wire and its events show it; a secret is only in the response that creates the session. */
+/** A session in the API and its events; a secret is only in the response that creates the session. */
 export const sessionMembers = {
   $id: z.string(),
   $createdAt: wireInstant,
@@ -42,35 +42,37 @@ export const sessionMembers = {
   mfaUpdatedAt: wireInstantOrEmpty,
 } as const;
 
-/** What an identity provider lets the application do in the name of a user (OAuth2). Empty texts where there is nothing. */
+/** Tokens of an identity provider that let the application act for a user (OAuth2). Empty texts if there are none. */
 export interface ProviderTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
-  /** When the access token ends, where the provider says so. */
+  /** Expiry of the access token, if the provider returns it. */
   readonly expires: Instant | null;
 }
 
-/** Stands where a provider has issued nothing. */
+/** For a provider that has issued no tokens. */
 export const noTokens: ProviderTokens = { accessToken: '', refreshToken: '', expires: null };
 
-/** A login that lasts; its secret is stored as a digest only. */
+/** A persistent login; its secret is stored only as a digest. */
 export interface Session {
   readonly id: string;
   readonly userId: string;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
   readonly expire: Instant;
-  /** How the user came in: `email`, `anonymous`, `magic-url`, … */
+  /** Latest end allowed by the identity provider; null if it sets none. */
+  readonly endsBy: Instant | null;
+  /** Login method: `email`, `anonymous`, `magic-url`, … */
   readonly provider: string;
   readonly providerUid: string;
   readonly factors: readonly string[];
-  /** When a login or a challenge last proved who this is. */
+  /** Time of the last login or challenge that authenticated the user. */
   readonly authenticatedAt: Instant;
-  /** When a request last used it, to the hour. */
+  /** Time of the last request with the session, to the hour. */
   readonly accessedAt: Instant;
   readonly mfaUpdatedAt: Instant | null;
   readonly ip: string;
   readonly device: Device;
-  /** A login that lacks the second factor: good for giving it, and for nothing else. */
+  /** A login without its second factor: it can only be used to provide it. */
   readonly pending: boolean;
 }

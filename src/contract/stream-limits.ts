@@ -1,4 +1,4 @@
-/** Readers of the feed, in a process. */
+/** Limits of feed readers in a process. */
 export const feedLimits = {
   /** Events of a page. */
   page: 1000,
@@ -7,84 +7,103 @@ export const feedLimits = {
   /** Filters of a request, and characters of one. */
   types: 20,
   prefix: 512,
-  /** Requests that wait and streams that are open: in all, and of a user or server key. */
+  /** Waiting requests and open streams: in total, and of a user or server key. */
   readers: 1000,
   readersOfAccount: 50,
-  /** When somebody who found no place may come again. */
+  /** `Retry-After` for a reader beyond these limits. */
   retrySeconds: 5,
-  /** How often a stream that has nothing to send sends a comment, and checks that its reader may still read. */
+  /** Interval at which an idle stream sends a comment, and checks that its reader may still read. */
   heartbeatMs: 15_000,
-  /** What a stream sends before its reader has read on; one event may be larger. */
+  /** Most unread bytes of a stream; one event may be larger. */
   streamBytes: 131_072,
-  /** How long a reader may take nothing of what was sent, and the parts in which a long text is sent. */
+  /** Time after which a reader that receives nothing is cut off, and the part size of a long text. */
   stallMs: 30_000,
   partBytes: 65_536,
-  /** Large events that streams have in memory: so many of the largest size, of these for a user or server key, and how long a stream waits. */
+  /**
+   * Large events of streams in memory: events of the largest size in total, and of a user or server key, and the longest wait of a stream.
+   */
   manyAtOnce: 4,
   manyOfAccount: 1,
   waitMs: 60_000,
-  /** While others wait, streams are cut off that took fewer bytes of a large event in so many milliseconds, or have taken longer in all; the slowest first. */
+  /**
+   * While others wait, streams that received less than `giveWayBytes` of a large event in `giveWayMs`, or take longer than `giveWayAfterMs`
+   * in total, are cut off, slowest first.
+   */
   giveWayMs: 10_000,
   giveWayBytes: 131_072,
   giveWayAfterMs: 120_000,
 } as const;
 
-/** Sockets of clients; how many there may be are settings. */
+/** Limits of client sockets; their number is limited by settings. */
 export const realtimeLimits = {
-  /** Bytes of a message of a client, and messages of a socket in a time; further ones may wait for the one before. */
+  /** Bytes of a client's message, messages of a socket within `messagesSeconds`, and messages that wait for the one before. */
   frameBytes: 262_144,
-  /** Fragments of a message of a client. */
+  /** Members and list entries of a client's message. */
+  members: 5000,
+  /** Fragments of a client's message. */
   fragments: 64,
-  /** Bytes of a message that has not arrived whole, which each socket has for itself; what is beyond counts for its address, and for all. */
+  /**
+   * Bytes of an incomplete message that each socket has for itself; further bytes count towards the limits of its address, and of all
+   * sockets.
+   */
   unfinishedBytes: 4096,
   unfinishedBytesOfAddress: 16_777_216,
   unfinishedBytesTogether: 67_108_864,
   messages: 120,
   messagesSeconds: 10,
   waitingMessages: 64,
-  /** Of the sockets of an address, in the same time: a message counts once for each so many bytes that it begins. */
+  /**
+   * Messages of all sockets of an address, in the same time. A message counts once per `messageBytes` or part of it, and again per
+   * `messageMembers` members.
+   */
   messagesOfAddress: 6000,
   messageBytes: 4096,
-  /** Of a socket; all channels of its subscriptions together. */
+  messageMembers: 100,
+  /** Subscriptions of a socket, and channels of all its subscriptions together. */
   subscriptions: 100,
   channels: 500,
   /** Characters. */
   id: 64,
   channel: 256,
   secret: 256,
-  /** Conditions of a subscription with their values, and how deep they nest. */
+  /** Conditions of a subscription with their values, and their nesting depth. */
   conditions: 100,
   depth: 5,
-  /** The same of all subscriptions of a socket. */
+  /** The same for all subscriptions of a socket. */
   conditionsOfSocket: 500,
   /** Memory of subscriptions: of a socket, of the sockets of an address, and of all. */
   subscriptionBytes: 131_072,
   subscriptionBytesOfAddress: 16_777_216,
   subscriptionBytesTogether: 67_108_864,
-  /** What may wait to be read by a client, beside a long message that it is reading, before it is cut off. */
+  /** Most unread bytes of a client, not counting a long message that it is reading, before it is cut off. */
   bufferedBytes: 1_048_576,
-  /** What may wait for all of them together; beyond it those for which most waits are cut off. */
+  /** The same for all clients together; beyond it the clients with the most unread bytes are cut off. */
   bufferedTogether: 67_108_864,
   /** Events that are read together. */
   page: 200,
-  /** Pages of events in memory: so many of the largest size, of these for a project, how long one waits, and when a failed read comes again. */
+  /**
+   * Pages of events in memory: pages of the largest size in total, and of a project, the longest wait, and the delay before a failed read
+   * is retried.
+   */
   manyAtOnce: 2,
   manyOfAccount: 1,
   waitMs: 60_000,
   retryMs: 1000,
-  /** Steps of telling sockets of events before other requests are served: a channel or condition is one, a message so many. */
+  /**
+   * Steps of sending events to sockets before other requests are served: a channel or condition is one step, a message `stepsOfMessage`.
+   */
   stepsTogether: 200_000,
   stepsOfMessage: 100,
-  /** Bytes of one event's messages that are kept for further sockets with subscriptions of the same names. */
+  /** Bytes of one event's messages cached for further sockets with subscriptions of the same names. */
   printedBytes: 1_048_576,
-  /** How often credentials are checked beside events: those whose time may be over, and all; and how many in one query. */
+  /** Intervals of checking credentials besides events: those that may have expired, and all; and the number of credentials in one query. */
   sweepMs: 1000,
   overdueMs: 5000,
   recheckMs: 30_000,
   checkedTogether: 500,
-  /** How often a client is asked whether it is there, and how long a closed connection may take to end. */
+  /** Interval of pings, and the longest time for closing a connection. */
   pingMs: 30_000,
   closeMs: 1000,
-  /** The fragments in which a long message is sent, so that pings come between. */
+  /** Fragment size of a long message, so that pings can be sent in between. */
   fragmentBytes: 65_536,
 } as const;

@@ -1,12 +1,11 @@
 /**
- * Errors of databases under the names of `/tablesdb`, where a collection is a table, a document a row and an attribute a column. They are the
- * errors of the catalog of the same meaning; `http/tables.ts` turns one into the other.
+ * Errors of databases under the names of `/tablesdb`: a table is a collection, a row a document, a column an attribute. Each has an
+ * equivalent in the catalog; `http/tables.ts` converts between them.
  */
 export const tableErrors = {
   column_already_exists: { status: 409, message: 'The table already has a column or index with this key.' },
   column_default_unsupported: { status: 400, message: 'A required column or an array cannot have a default.' },
   column_index_already_exists: { status: 409, message: 'The table already has an index with this key.' },
-  column_index_dependency: { status: 409, message: 'An index uses this column. Remove the index first.' },
   column_index_invalid: { status: 400, message: 'The index is not valid.' },
   column_index_limit_exceeded: { status: 400, message: 'The table has reached its maximum number of indexes.' },
   column_index_not_found: { status: 404, message: 'There is no such index.' },

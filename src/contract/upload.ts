@@ -1,19 +1,19 @@
-/** The part of a file that a request carries, as `Content-Range` says it. */
+/** The part of a file in a request, from `Content-Range`. */
 export interface ChunkRange {
   readonly start: number;
   /** Included. */
   readonly end: number;
-  /** Of the whole file. */
+  /** Size of the whole file. */
   readonly size: number;
 }
 
 /** The file of a form, while it arrives. */
 export interface UploadedFile {
-  /** As the client calls it, without directories. */
+  /** The client's name for it, without directories. */
   readonly name: string;
-  /** The fields of the form that stand before it. */
+  /** The form fields before it. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Can be read once. Throws Failure where the rest does not arrive. */
+  /** Can be read once. Throws Failure if the rest does not arrive. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
@@ -23,8 +23,8 @@ export interface Upload {
   readonly chunk: ChunkRange | undefined;
   /** The id of the file that a further chunk belongs to. */
   readonly fileId: string | undefined;
-  /** What the body has at most, where the client says it: more than the file. */
+  /** Most bytes of the body, if the client declares its length; this is more than the file. */
   readonly bodyBytes: number | undefined;
-  /** Hands the file over as it arrives, then returns the fields of the form, which may stand before and after it. Throws Failure. */
+  /** Passes the file on as it arrives, then returns the fields of the form, which may be before and after it. Throws Failure. */
   read<T>(take: (file: UploadedFile) => Promise<T>): Promise<{ readonly fields: unknown; readonly file: T }>;
 }

@@ -1,13 +1,13 @@
 import type { Instant } from './shapes.js';
 
-/** An address under which a user can be reached. */
-export interface Target {
+/** An address for sending messages to a user. */
+export interface UserTarget {
   readonly id: string;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
   readonly providerType: 'email' | 'sms' | 'push';
   readonly identifier: string;
-  /** What a server key called it, and by which provider it reaches it. */
+  /** Name and provider set by a server key. */
   readonly name?: string;
   readonly providerId?: string;
 }
@@ -33,7 +33,7 @@ export interface UserRecord {
   readonly phone: string | null;
   readonly emailVerification: boolean;
   readonly phoneVerification: boolean;
-  /** Whether a server key, an operator or an import has set the address or number: then it is no claim of a stranger, proved or not. */
+  /** True if a server key, an operator or an import has set the address or number; it is then trusted even if it is not verified. */
   readonly emailVouched: boolean;
   readonly phoneVouched: boolean;
   readonly mfa: boolean;
@@ -42,9 +42,9 @@ export interface UserRecord {
   readonly passwordHash: string | null;
   readonly passwordUpdate: Instant | null;
   readonly accessedAt: Instant | null;
-  readonly targets: readonly Target[];
-  /** The language the user last asked for, as a BCP 47 tag. */
+  readonly targets: readonly UserTarget[];
+  /** The language of the user's last request, as a BCP 47 tag. */
   readonly locale: string | null;
-  /** Teams joined; kept with the user, so that no request needs a further query. */
+  /** Teams joined; stored with the user, so that no request needs a further query. */
   readonly memberships: readonly UserMembership[];
 }

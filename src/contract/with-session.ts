@@ -1,4 +1,4 @@
-/** An answer that brings its caller a session, or a new secret of it, besides; the transport hands it over, the body is the answer alone. */
+/** A result with a session for its caller, or a new secret of it. The transport sends the session; the body contains only the result. */
 export class WithSession<T = unknown> {
   readonly answer: T;
   readonly session: { readonly secret: string; readonly expire: string };

@@ -1,42 +1,45 @@
-/** Requests with an `Idempotency-Key`. */
+/** Limits of requests with an `Idempotency-Key`. */
 export const idempotencyLimits = {
-  /** How long an answer is kept. */
+  /** Storage time of a response. */
   hours: 24,
   /** Characters of a key. */
   key: 255,
-  /** How long a request may be carried out before a duplicate may take it over: longer than any request lasts. */
+  /** Time after which a duplicate may take over a running request; longer than any request lasts. */
   leaseSeconds: 120,
-  /** How long a duplicate waits for the first, how many of a process wait, and when one may come again. */
+  /** Longest wait of a duplicate for the first request, waiting duplicates of a process, and `Retry-After`. */
   waitSeconds: 10,
   waiting: 500,
   retrySeconds: 1,
-  /** Bytes of an answer that is kept. */
+  /** Bytes of a stored response. */
   answerBytes: 1_048_576,
-  /** Requests of a project: of all server keys, and as many of all users and guests; of these, those of one user or address. */
+  /** Requests of a project: of all server keys, and as many of all users and guests; and of one user or address. */
   requests: 100_000,
   requestsOfCaller: 2000,
-  /** Bytes of kept answers of a project; those up to which users and guests have theirs kept, and one user or address. Further ones are not kept. */
+  /**
+   * Limits for the bytes of stored responses. `bytes`: total of a project. `bytesForUsers`: total of a project above which responses to
+   * users and guests are not stored. `bytesOfCaller`: total of one user or address. Responses beyond a limit are not stored.
+   */
   bytes: 536_870_912,
   bytesForUsers: 268_435_456,
   bytesOfCaller: 8_388_608,
-  /** After how many seconds they are counted again, and when a request beyond those of a project may come again. */
+  /** Seconds until they are counted again, and `Retry-After` of a request beyond the limit of a project. */
   usageSeconds: 10,
   fullRetrySeconds: 600,
 } as const;
 
-/** Requests that change many documents. */
+/** Limits of requests that change many documents. */
 export const bulkLimits = {
-  /** Documents that a request gives. */
+  /** Documents in the body of a request. */
   given: 100,
   /** Documents that match the queries of a request. */
   matched: 1000,
-  /** Bytes of all documents that a request changes, as they are printed afterwards. */
+  /** Bytes of all documents that a request changes, in their new printed form. */
   bytes: 8_388_608,
-  /** Documents that are in the answer. */
+  /** Documents in the response. */
   echoed: 100,
 } as const;
 
-/** Documents that are related to others. */
+/** Limits of related documents. */
 export const relationLimits = {
   /** Levels of documents that a request reads or writes below its own. */
   levels: 3,
@@ -44,7 +47,7 @@ export const relationLimits = {
   nested: 100,
   /** Ids of one value. */
   linked: 1000,
-  /** Related documents that one value replaces, or that a deletion unlinks and that show it. */
+  /** Related documents replaced by one value, or unlinked by a deletion if they show the deleted document. */
   unlinked: 10_000,
   /** Documents that are deleted together. */
   deleted: 1000,
@@ -54,26 +57,29 @@ export const relationLimits = {
   read: 5000,
 } as const;
 
-/** Transactions of documents. */
+/** Limits of document transactions. */
 export const transactionLimits = {
-  /** Operations of a transaction, and bytes of what they say. */
+  /** Operations of a transaction, and bytes of their content. */
   operations: 100,
   bytes: 4_194_304,
-  /** Documents that a transaction changes, and bytes of them as they are printed afterwards: as many as one bulk request. */
+  /** Documents that a transaction changes, and bytes of their new printed form: the same as for one bulk request. */
   documents: bulkLimits.matched,
   documentBytes: bulkLimits.bytes,
-  /** Transactions that are open: of a caller, of a project, and bytes of all of a project. */
+  /** Open transactions of a caller and of a project, and bytes of all open ones of a project. */
   ofCaller: 100,
   ofProject: 1000,
   projectBytes: 268_435_456,
-  /** Operations, or documents that they change, that count as one more call of the rate limit: each call carries out all that were staged before. */
+  /**
+   * Operations, or documents that they change, that count as one more call of the rate limit: each call executes all that were staged
+   * before.
+   */
   changesPerCall: 10,
-  /** Seconds that a transaction is open. */
+  /** Lifetime of a transaction in seconds. */
   minSeconds: 60,
   maxSeconds: 3600,
   seconds: 300,
-  /** How long one that is over can be read. */
+  /** Time that an expired one can still be read. */
   keptHours: 1,
-  /** How often a request is tried again where other requests of the same transaction come between, or the schema changes. */
+  /** Attempts of a request if other requests of the same transaction interfere, or the schema changes. */
   attempts: 10,
 } as const;

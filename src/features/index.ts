@@ -1,5 +1,7 @@
 import type { Runtime } from '#src/platform/index.js';
 import { createLists } from '#src/platform/list-query/index.js';
+import { createAssets } from './assets/index.js';
+import type { FindUser } from './data/files/index.js';
 import { createData } from './data/index.js';
 import { createEventStreams, createEvents, sealedInEvents } from './events/index.js';
 import { createIdentity, sealedInIdentity } from './identity/index.js';
@@ -31,7 +33,7 @@ export { fileShape } from './data/files/index.js';
 export type { AuditEntry } from './events/audit/index.js';
 export { BrokenChainError, publicKeyOf, recordedOf, toAuditEntry, verifyExport } from './events/audit/index.js';
 export { eventShape, feedApi } from './events/feed/index.js';
-export { type Connection, closeCodes } from './events/realtime/index.js';
+export { type ClientConnection, closeCodes } from './events/realtime/index.js';
 export {
   type HeaderCheck,
   isSigningSecret,
@@ -52,10 +54,23 @@ export type { LimitCounter, LimitSelection, Limits } from './installation/limits
 export type { ProjectPlatform, Projects } from './installation/projects/index.js';
 export { toKey, toPlatform, toProject } from './installation/projects/index.js';
 
+export {
+  BackupError,
+  type BackupHead,
+  type BackupSummary,
+  backupEntries,
+  fingerprintOf,
+  type LoadedBackup,
+  readHead,
+  restoreBackup,
+  UnknownFormatError,
+  UnknownSchemaError,
+} from './operations/index.js';
+
 /** Every column that holds sealed values. */
 export const sealedColumns = [...sealedInIdentity, ...sealedInInstallation, ...sealedInEvents];
 
-/** Builds every wing after those it rests on, and last the jobs of all. */
+/** Builds every area after those it rests on, and last the jobs of all. */
 export function createFeatures(runtime: Runtime) {
   const lists = createLists(runtime);
   const installation = createInstallation(runtime);
@@ -67,7 +82,7 @@ export function createFeatures(runtime: Runtime) {
     activity: events.activity,
     recorded: events.recorded,
   });
-  const data = createData(runtime, { projects, idempotency, lists, takenIds: identity.takenIds });
+  const data = createData(runtime, { projects, idempotency, lists, ...ofUsers(identity) });
   identity.erasure.withFiles({
     erase: async (by, projectId, userId) => {
       await data.forgetUser(by, projectId, userId);
@@ -79,13 +94,14 @@ export function createFeatures(runtime: Runtime) {
     projects,
     serverKeys,
     feed: events.feed,
+    payloads: events.payloads,
     sources: { users: identity.eventReaders, documents: data.documentReaders, files: data.fileReaders },
     printUser: ({ account }) => toUser(account),
   });
-  const wings = [installation, events, identity, data];
+  const areas = [installation, events, identity, data, createAssets(runtime)];
   const { jobs } = createJobsFeature(
     runtime,
-    [...wings.flatMap((wing) => wing.jobs), installation.rebinding(sealedColumns)],
+    [...areas.flatMap((area) => area.jobs), installation.rebinding(sealedColumns)],
     [installation, events, identity].flatMap(({ settles }) => settles),
   );
   return {
@@ -110,7 +126,7 @@ export function createFeatures(runtime: Runtime) {
     checkFiles: data.checkFiles,
     workers: [...events.workers, courier.worker],
     jobs,
-    operations: [...wings, streams].flatMap(({ operations }) => operations),
+    operations: [...areas, streams].flatMap(({ operations }) => operations),
     /** Operations without routes, which GraphQL calls. */
     valueOperations: data.valueOperations,
   };
@@ -118,3 +134,12 @@ export function createFeatures(runtime: Runtime) {
 
 /** Every feature's services, and the operations of all of them. */
 export type Features = ReturnType<typeof createFeatures>;
+
+/** The functions of users that `data/` needs. */
+function ofUsers({ takenIds, eventReaders }: Pick<ReturnType<typeof createIdentity>, 'takenIds' | 'eventReaders'>) {
+  const findUser: FindUser = async (project, userId) => {
+    const credential = { userId, sessionId: '', jwt: undefined };
+    return (await eventReaders(project, [credential])).get(credential);
+  };
+  return { takenIds, findUser };
+}

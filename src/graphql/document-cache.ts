@@ -3,40 +3,43 @@ import {
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
-  OperationTypeNode,
+  type OperationTypeNode,
   parse,
   validate,
 } from 'graphql';
 import { graphqlLimits } from '#src/contract/limits.js';
-import { Lru } from '#src/platform/lru.js';
-import { countRootFields, demandFewTokens, demandWithinLimits, limitExceeded } from './limits.js';
+import { Lru } from '#src/platform/cache/lru.js';
+import { countRootFields, limitExceeded, requireFewTokens, requireWithinLimits } from './limits.js';
 import { createPlanner, type Plan } from './plan.js';
 import type { Resolvers } from './resolvers.js';
 import { fragmentsOf, hasNoDirectives } from './selection.js';
 
 const cacheBounds = { bytes: 25_165_824, entries: 2000, largest: 1_048_576 } as const;
-/** Memory that a cached document and its plans take for each token, as measured. */
+/** Measured memory per token of a cached document with its plans. */
 const tokenBytes = 500;
-/** Longer texts are not cached: most of such a text is comments, or values that belong into variables. */
+/** Longer texts are not cached: they consist mostly of comments, or of values that belong in variables. */
 const maxCachedCharacters = 16_384;
 
 /** An operation of a document, prepared for any caller. */
 export interface PreparedOperation {
-  readonly isMutation: boolean;
+  readonly type: OperationTypeNode;
   readonly rootFields: number;
-  /** Undefined where graphql-js has to execute it. */
+  /** Undefined if graphql-js must execute the operation. */
   readonly plan: Plan | undefined;
 }
 
-/** A document that is parsed and validated. */
+/** A parsed and validated document. */
 interface PreparedDocument {
   readonly document: DocumentNode;
-  /** The operation of that name, or the only one of the document. */
+  /** Returns the operation with this name or, without a name, the only one. */
   operation(name: string | undefined): PreparedOperation | undefined;
 }
 
-/** Parses, measures, validates and plans documents, and caches the result by their text. Throws GraphQLError. */
-export function createDocumentCache(schema: GraphQLSchema, resolvers: Resolvers): (query: string) => PreparedDocument {
+/** Prepares the document of a query text. Throws GraphQLError. */
+export type DocumentCache = (query: string) => PreparedDocument;
+
+/** Parses, measures, validates and plans documents. Caches the results by query text. */
+export function createDocumentCache(schema: GraphQLSchema, resolvers: Resolvers): DocumentCache {
   const planner = createPlanner(schema, resolvers);
   const cache = new Lru<PreparedDocument>(cacheBounds);
 
@@ -44,7 +47,7 @@ export function createDocumentCache(schema: GraphQLSchema, resolvers: Resolvers)
     const fragments = fragmentsOf(document);
     const isPlanned = hasNoDirectives(document);
     const prepared = (operation: OperationDefinitionNode): PreparedOperation => ({
-      isMutation: operation.operation === OperationTypeNode.MUTATION,
+      type: operation.operation,
       rootFields: countRootFields(operation, fragments),
       plan: isPlanned ? planner(operation, fragments) : undefined,
     });
@@ -60,9 +63,9 @@ export function createDocumentCache(schema: GraphQLSchema, resolvers: Resolvers)
     const cached = cache.get(query);
     if (cached !== undefined) return cached;
     if (Buffer.byteLength(query) > graphqlLimits.bytes) throw limitExceeded('bytes', graphqlLimits.bytes);
-    demandFewTokens(query);
+    requireFewTokens(query);
     const document = parse(query);
-    demandWithinLimits(document);
+    requireWithinLimits(document);
     const [error] = validate(schema, document, undefined, { maxErrors: graphqlLimits.errors });
     if (error !== undefined) throw error;
     const prepared = prepare(document);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { declare, implement, type Operation, type Page, rawJson } from '#src/contract/operation.js';
+import { declare, type HtmlPage, implement, type Operation, rawJson } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
-import { lazy } from '#src/platform/lazy.js';
+import { lazy } from '#src/platform/runtime/lazy.js';
 import type { Engine } from './engine.js';
 
 const response = z
@@ -19,6 +19,7 @@ const common = {
   auth: ['guest', 'user', 'key'],
   limit: 'data',
   charges: true,
+  bodyBytes: 'setting',
   status: 200,
   reply: rawJson(responses),
   bound: 'room',
@@ -71,11 +72,11 @@ const graphqlApi = declare({
   },
 });
 
-/** The GraphQL endpoint. Its engine is loaded at the first call, as many installations never have one. */
+/** The GraphQL endpoint. Its engine is loaded by the first call, because many installations never use it. */
 export function createGraphql(
   runtime: Pick<Runtime, 'log'>,
   operations: readonly Operation[],
-  pageOf: (project: Project) => Promise<Page>,
+  pageOf: (project: Project) => Promise<HtmlPage>,
 ): readonly Operation[] {
   const engine = lazy(async () => {
     const { createEngine } = await import('./engine.js');

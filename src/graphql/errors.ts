@@ -3,10 +3,10 @@ import { Failure } from '#src/contract/errors.js';
 import { auditContextOf } from '#src/contract/operation.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Caller } from './resolvers.js';
+import type { GraphqlCaller } from './resolvers.js';
 
-/** Formats an error for the client: errors of the catalog and of the query as they are; any other is masked and logged. */
-export function formatError(error: GraphQLError, caller: Caller, log: Runtime['log']) {
+/** Formats an error for the client. Errors from the catalog and from the query are passed on; all others are masked and logged. */
+export function formatError(error: GraphQLError, caller: GraphqlCaller, log: Runtime['log']) {
   const { originalError, locations, path } = error;
   const location = { ...(locations === undefined ? {} : { locations }), ...(path === undefined ? {} : { path }) };
   const format = (message: string, extensions: Readonly<Record<string, unknown>>) => ({
@@ -24,7 +24,7 @@ export function formatError(error: GraphQLError, caller: Caller, log: Runtime['l
     });
     return format('Internal error', { code: 500, type: 'general_unknown', requestId });
   }
-  // Suggestions would reveal the names of the schema to clients that guess.
+  // Suggestions would reveal names of the schema to clients that guess.
   const message = error.message.replace(/ Did you mean .*\?$/s, '');
   return format(message, { code: 400, type: 'general_argument_invalid', ...error.extensions });
 }

@@ -1,4 +1,4 @@
-// graphql-helix ships types that cannot be found under `module: nodenext`; these are the parts in use.
+// The types of graphql-helix cannot be resolved under `module: nodenext`; these are the parts in use.
 declare module 'graphql-helix' {
   import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 

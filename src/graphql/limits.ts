@@ -19,7 +19,7 @@ interface Size {
 
 const nothing: Size = { depth: 0, introspectionDepth: 0, aliases: 0, fields: 0 };
 
-/** The error of a request that exceeds a limit. */
+/** Creates the error for a request that exceeds a limit. */
 export function limitExceeded(what: string, max: number): GraphQLError {
   return new GraphQLError(`The request has more than ${max} ${what}.`, {
     extensions: { code: 400, type: 'graphql_limit_exceeded' },
@@ -29,8 +29,8 @@ export function limitExceeded(what: string, max: number): GraphQLError {
 const opening: readonly string[] = [TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L];
 const closing: readonly string[] = [TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R];
 
-/** Throws GraphQLError for a text with too many tokens, or with brackets nested too deep, before it is parsed. */
-export function demandFewTokens(query: string): void {
+/** Throws GraphQLError for a text with too many tokens or too deeply nested brackets, before it is parsed. */
+export function requireFewTokens(query: string): void {
   const lexer = new Lexer(new Source(query));
   let depth = 0;
   for (let count = 1; lexer.advance().kind !== TokenKind.EOF; count++) {
@@ -42,8 +42,8 @@ export function demandFewTokens(query: string): void {
   }
 }
 
-/** Throws GraphQLError for a document that exceeds a limit. Each fragment is measured once, which bounds the time of the check. */
-export function demandWithinLimits(document: DocumentNode): void {
+/** Throws GraphQLError for a document that exceeds a limit. Measures each fragment at most twice, which bounds the time of the check. */
+export function requireWithinLimits(document: DocumentNode): void {
   const fragments = new Map<string, FragmentDefinitionNode>();
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition);
@@ -115,7 +115,7 @@ function measureFragment(
   if (cached !== undefined) return cached;
   const fragment = fragments.get(name);
   if (fragment === undefined) return nothing;
-  // Validation refuses a fragment that contains itself; until then it counts as empty, so that the recursion ends.
+  // A fragment may contain itself until validation rejects it. Counting it as empty ends the recursion.
   measured.set(key, nothing);
   const size = measure(fragment.selectionSet, fragments, measured, inIntrospection);
   measured.set(key, size);
@@ -131,7 +131,7 @@ function countDirectives(node: unknown): number {
   );
 }
 
-/** Counts the root fields of an operation, with its fragments: each is one call for the rate limits. */
+/** Counts the root fields of an operation, including those in fragments. Each is one call for the rate limits. */
 export function countRootFields(
   operation: { readonly selectionSet: SelectionSetNode },
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,

@@ -10,42 +10,41 @@ import {
   OperationTypeNode,
 } from 'graphql';
 import type { GraphqlRequest } from './request.js';
-import type { Caller, Resolvers } from './resolvers.js';
-import { type Fragments, fieldsOf } from './selection.js';
+import type { GraphqlCaller, Resolvers } from './resolvers.js';
+import { type Fragments, selectedFields } from './selection.js';
 import { type Selected, writerOf } from './writer.js';
 
-/** Executes an operation; undefined, before any resolver runs, where its variables are not valid. */
-export type Plan = (input: GraphqlRequest['variables'], caller: Caller) => Promise<PlanResult | undefined>;
+/** Executes an operation. Returns undefined, before any resolver runs, if the variables are invalid. */
+export type Plan = (input: GraphqlRequest['variables'], caller: GraphqlCaller) => Promise<PlanResult | undefined>;
 
-/** The result of an operation, with its data as JSON text. */
+/** The result of an operation; `data` is JSON text. */
 interface PlanResult {
   readonly data: string;
   readonly errors: readonly GraphQLError[];
 }
 
-/** One run of a plan; errors are added as root fields fail. */
+/** One execution of a plan. Errors of root fields are appended. */
 interface Run {
   readonly variables: Readonly<Record<string, unknown>>;
-  readonly caller: Caller;
+  readonly caller: GraphqlCaller;
   readonly errors: GraphQLError[];
 }
 
-/** A root field: `"name":`, and the function that resolves its value as JSON text. */
+/** A root field: its label `"name":` and the function that resolves its value as JSON text. */
 interface RootField {
   readonly label: string;
   readonly resolve: (run: Run) => Promise<string> | string;
 }
 
 /**
- * Plans an operation of a validated document without directives. A plan answers byte for byte what graphql-js would, but copies the text that
- * the domain has printed; graphql-js needs parsed values, completes each by its type, and the result is printed again. Operations that only
- * graphql-js can execute, such as introspection, have no plan.
+ * Plans an operation of a validated document without directives; undefined if only graphql-js can run it, such as introspection. The response
+ * has the same bytes, but copies JSON that the domain has printed. graphql-js would parse, complete and reprint it.
  */
 export function createPlanner(schema: GraphQLSchema, resolvers: Resolvers) {
   return (operation: OperationDefinitionNode, fragments: Fragments): Plan | undefined => {
     const root = schema.getRootType(operation.operation);
     const fields: RootField[] = [];
-    for (const [name, nodes] of fieldsOf([operation.selectionSet], fragments)) {
+    for (const [name, nodes] of selectedFields([operation.selectionSet], fragments)) {
       const resolve = root && rootResolver(root, resolvers, { nodes, fragments, path: [name] });
       if (!resolve) return undefined;
       fields.push({ label: `"${name}":`, resolve });
@@ -71,7 +70,6 @@ function rootResolver(
   if (name === '__typename') return () => `"${root.name}"`;
   const field = root.getFields()[name];
   const resolve = resolvers[root.name as keyof Resolvers]?.[name];
-  // Root fields are nullable, so an error of one leaves the others as they are.
   const write = field !== undefined && isObjectType(field.type) ? writerOf(field.type, selected) : undefined;
   if (field === undefined || resolve === undefined || write === undefined) return undefined;
   return async ({ variables, caller, errors }) => {
@@ -80,6 +78,7 @@ function rootResolver(
       return write(source, caller.request.answer);
     } catch (error) {
       errors.push(locatedError(error, nodes, path));
+      // Root fields are nullable: the others keep their values.
       return 'null';
     }
   };

@@ -1,12 +1,12 @@
 import { type Collection, isToOne, type Relation, shownAttributes } from '#src/features/index.js';
 import { sdl } from './sdl.js';
 
-/** What is said of `Document.data` in the schema of every project. */
+/** The description of `Document.data` in the general schema. */
 const general = '  "The attributes of its collection, and the documents that populate names."\n';
 
 /**
- * The schema of the GraphQL endpoint as a project has it: what `Document.data` holds is said of each of its collections. Types and fields are the
- * same for all projects.
+ * The schema of the GraphQL endpoint for a project. Types and fields are the same for all projects; only the description of `Document.data`
+ * lists the attributes of the project's collections.
  */
 export function sdlOf(collections: readonly Collection[]): string {
   if (collections.length === 0) return sdl;

@@ -2,27 +2,30 @@ import { queryBounds } from '#src/contract/limits.js';
 import { type Declaration, type HandlerResult, invoke, type Operation, type RawCall } from '#src/contract/operation.js';
 import { databasesApi } from '#src/features/data/databases/index.js';
 import { type DocumentPage, documentValuesApi, type StoredDocument } from '#src/features/data/documents/index.js';
-import { printJson } from '#src/platform/json.js';
+import { printJson } from '#src/platform/text/json.js';
 
-/** What every resolver of a request shares: who calls, and what they may do. */
-export type Caller = Pick<RawCall, 'project' | 'actor' | 'request'>;
+/** The context shared by all resolvers of a request: project, actor and request. */
+export type GraphqlCaller = Pick<RawCall, 'project' | 'actor' | 'request'>;
 
 type Arguments = Readonly<Record<string, unknown>>;
 type Input = Pick<RawCall, 'params' | 'query' | 'body'>;
 
-/** The values of an object's fields by name. A value without fields of its own is JSON text, and so is a list of them. */
-export interface Source {
-  readonly [field: string]: string | Source | readonly Source[];
+/** The values of an object's fields by name. Scalars and lists of scalars are JSON text. */
+export interface ResolverSource {
+  readonly [field: string]: string | ResolverSource | readonly ResolverSource[];
 }
 
-/** A root field: the operation that it calls, the operation's input from its arguments, and the field's source from the operation's result. */
+/**
+ * A root field: the operation that it calls, the mapping from arguments to the operation's input, and the mapping from its result to the
+ * field's source.
+ */
 interface RootField<D extends Declaration = Declaration> {
   readonly declaration: D;
   readonly input: (args: Arguments) => Input;
-  readonly output: (result: HandlerResult<D>) => Source;
+  readonly output: (result: HandlerResult<D>) => ResolverSource;
 }
 
-/** Checks that a root field reads the result that its own operation has; a table of fields can only hold them widened. */
+/** Checks that `output` accepts the result of the field's own operation. The table of fields can only store the widened type. */
 function rootField<D extends Declaration>(field: RootField<D>): RootField {
   return field as unknown as RootField;
 }
@@ -30,7 +33,7 @@ function rootField<D extends Declaration>(field: RootField<D>): RootField {
 const collection = ({ databaseId, collectionId }: Arguments) => ({ databaseId, collectionId });
 const document = (args: Arguments) => ({ ...collection(args), documentId: args.documentId });
 
-/** The field takes no queries, so it asks for as many as a list can have. */
+/** The field has no `queries` argument, so it requests the maximum length of a list. */
 const maxLimit = JSON.stringify({ method: 'limit', values: [queryBounds.limit] });
 
 const queries = ({ queries: list, populate }: Arguments) => ({
@@ -38,7 +41,7 @@ const queries = ({ queries: list, populate }: Arguments) => ({
   populate: populate ?? undefined,
 });
 
-const toDocument = ({ id, data, permissions, createdAt, updatedAt }: StoredDocument): Source => ({
+const toDocument = ({ id, data, permissions, createdAt, updatedAt }: StoredDocument): ResolverSource => ({
   id: `"${id}"`,
   data: `{${data}}`,
   permissions: JSON.stringify(permissions),
@@ -46,12 +49,12 @@ const toDocument = ({ id, data, permissions, createdAt, updatedAt }: StoredDocum
   updatedAt: `"${updatedAt}"`,
 });
 
-const toPage = ({ total, documents }: DocumentPage): Source => ({
+const toPage = ({ total, documents }: DocumentPage): ResolverSource => ({
   total: String(total),
   documents: documents.map(toDocument),
 });
 
-function toCollections({ total, collections }: HandlerResult<typeof databasesApi.listCollections>): Source {
+function toCollections({ total, collections }: HandlerResult<typeof databasesApi.listCollections>): ResolverSource {
   return {
     total: String(total),
     collections: collections.map(({ $id, name, attributes }) => ({
@@ -108,13 +111,13 @@ const rootFields: Readonly<Record<'Query' | 'Mutation', Readonly<Record<string, 
   },
 };
 
-/** A resolver as graphql-js calls it. */
-export type Resolver = (source: unknown, args: Arguments, caller: Caller) => Promise<Source>;
+/** A resolver as called by graphql-js. */
+export type Resolver = (source: unknown, args: Arguments, caller: GraphqlCaller) => Promise<ResolverSource>;
 
 /** The resolvers of the root fields, by type and name. */
 export type Resolvers = Readonly<Record<'Query' | 'Mutation', Readonly<Record<string, Resolver>>>>;
 
-/** The resolvers of all root fields; each invokes the operation that REST invokes. */
+/** Creates the resolvers of all root fields. Each invokes the same operation as REST. */
 export function createResolvers(operations: readonly Operation[]): Resolvers {
   const bind = ({ declaration, input, output }: RootField): Resolver => {
     const operation = operations.find((each) => each.declaration === declaration);

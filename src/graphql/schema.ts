@@ -11,11 +11,11 @@ import {
   Kind,
   type ValueNode,
 } from 'graphql';
-import { parseJson } from '#src/platform/json.js';
-import type { Caller, Resolvers, Source } from './resolvers.js';
+import { parseJson } from '#src/platform/text/json.js';
+import type { GraphqlCaller, ResolverSource, Resolvers } from './resolvers.js';
 import { sdl } from './sdl.js';
 
-/** The executable schema: the SDL with the resolvers bound to its root fields. */
+/** Builds the executable schema: the SDL with resolvers for its root fields. */
 export function createSchema(resolvers: Resolvers): GraphQLSchema {
   const schema = buildSchema(sdl);
   for (const type of Object.values(schema.getTypeMap())) {
@@ -40,11 +40,11 @@ export function createSchema(resolvers: Resolvers): GraphQLSchema {
   return schema;
 }
 
-/** Parses scalar fields, which sources hold as JSON text. */
+/** Adds resolvers that parse scalar fields, because sources contain JSON text. */
 function parseLeaves(type: GraphQLObjectType): void {
   for (const field of Object.values(type.getFields())) {
     if (isLeafType(getNamedType(field.type)))
-      field.resolve = (source: Source, _args, { request }: Caller) => {
+      field.resolve = (source: ResolverSource, _args, { request }: GraphqlCaller) => {
         const text = String(source[field.name]);
         request.answer.write(text);
         return parseJson(text);
@@ -52,7 +52,7 @@ function parseLeaves(type: GraphQLObjectType): void {
   }
 }
 
-/** The value of a literal in a query; integers beyond 2^53 stay exact. */
+/** Evaluates a literal in a query. Integers beyond 2^53 stay exact. */
 function literal(node: ValueNode, variables?: Readonly<Record<string, unknown>> | null): unknown {
   switch (node.kind) {
     case Kind.INT:

@@ -54,5 +54,5 @@ const text = /* GraphQL */ `
   }
 `;
 
-/** The schema of the GraphQL endpoint; `resolvers.ts` has a row for each root field. */
+/** The schema of the GraphQL endpoint. Each root field has an entry in `resolvers.ts`. */
 export const sdl = text.replace(/^ {2}/gm, '').trim();

@@ -8,7 +8,7 @@ import {
   visit,
 } from 'graphql';
 
-/** Fields with the same response name; validation has checked that they ask for the same. */
+/** Fields with the same response name. Validation guarantees that they select the same data. */
 export type SameFields = readonly [FieldNode, ...FieldNode[]];
 
 /** The fragments of a document by name. */
@@ -23,7 +23,7 @@ export function fragmentsOf({ definitions }: DocumentNode): Fragments {
   );
 }
 
-/** Whether a document has no directives, by which variables could change what it selects. */
+/** True if a document has no directives. With directives, variables could change the selection. */
 export function hasNoDirectives(document: DocumentNode): boolean {
   let hasDirective = false;
   visit(document, {
@@ -39,7 +39,10 @@ export function hasNoDirectives(document: DocumentNode): boolean {
  * Collects the fields of selection sets by response name, in the order of the response (GraphQL specification, "Field Collection"). The
  * document is validated, has no directives, and selects from object types only.
  */
-export function fieldsOf(sets: readonly SelectionSetNode[], fragments: Fragments): ReadonlyMap<string, SameFields> {
+export function selectedFields(
+  sets: readonly SelectionSetNode[],
+  fragments: Fragments,
+): ReadonlyMap<string, SameFields> {
   const fields = new Map<string, [FieldNode, ...FieldNode[]]>();
   const spread = new Set<string>();
   const collect = ({ selections }: SelectionSetNode): void => {

@@ -10,28 +10,28 @@ import {
   locatedError,
 } from 'graphql';
 import type { AnswerRoom } from '#src/contract/answer-room.js';
-import type { Source } from './resolvers.js';
-import { type Fragments, fieldsOf, type SameFields } from './selection.js';
+import type { ResolverSource } from './resolvers.js';
+import { type Fragments, type SameFields, selectedFields } from './selection.js';
 
 /**
- * Writes the selected fields of a source as JSON text and counts its bytes, as aliases can repeat one long value many times. Throws
+ * Writes the selected fields of a source as JSON text. Counts the bytes, because aliases can repeat a long value many times. Throws
  * GraphQLError and Failure.
  */
-type Writer = (source: Source, room: AnswerRoom) => string;
+type Writer = (source: ResolverSource, room: AnswerRoom) => string;
 
-/** A selected field; several nodes may select it. */
+/** A selected field, possibly selected by several nodes. */
 export interface Selected {
   readonly nodes: SameFields;
   readonly fragments: Fragments;
-  /** Response names from the root; undefined below a list, where there are numbers between them. */
+  /** Response names from the root. Undefined below a list, because such a path contains indexes. */
   readonly path: readonly string[] | undefined;
 }
 
-/** The writer of an object field; undefined where a selected field is of a kind that only graphql-js can complete. */
+/** Creates the writer of an object field; undefined if only graphql-js can complete one of the selected fields. */
 export function writerOf(type: GraphQLObjectType, { nodes, fragments, path }: Selected): Writer | undefined {
   const members: { readonly label: string; readonly write: Writer }[] = [];
   const sets = nodes.flatMap(({ selectionSet }) => selectionSet ?? []);
-  for (const [name, same] of fieldsOf(sets, fragments)) {
+  for (const [name, same] of selectedFields(sets, fragments)) {
     const write = memberWriter(type, { nodes: same, fragments, path: path && [...path, name] });
     if (write === undefined) return undefined;
     members.push({ label: `${members.length === 0 ? '' : ','}"${name}":`, write });
@@ -56,22 +56,23 @@ function memberWriter(parent: GraphQLObjectType, selected: Selected): Writer | u
     };
   if (isObjectType(type)) {
     const write = writerOf(type, selected);
-    return write && ((source, room) => write(source[name] as Source, room));
+    return write && ((source, room) => write(source[name] as ResolverSource, room));
   }
   const item = isListType(type) ? nonNull(type.ofType) : undefined;
   if (!isObjectType(item)) return undefined;
   const write = writerOf(item, { ...selected, path: undefined });
   return (
-    write && ((source, room) => `[${(source[name] as readonly Source[]).map((each) => write(each, room)).join(',')}]`)
+    write &&
+    ((source, room) => `[${(source[name] as readonly ResolverSource[]).map((each) => write(each, room)).join(',')}]`)
   );
 }
 
-/** The type without its `!`; undefined for a nullable one, which only graphql-js can complete. */
+/** Unwraps a non-null type; undefined for a nullable type, which only graphql-js can complete. */
 function nonNull(type: GraphQLOutputType | undefined): GraphQLOutputType | undefined {
   return isNonNullType(type) ? type.ofType : undefined;
 }
 
-/** The writer of an Int, which has 32 bits at most; values of other scalar types are written as the source has them. */
+/** Creates the writer of an Int, which must fit into 32 bits. Other scalars are copied from the source unchanged. */
 function intWriter(name: string, { nodes, path }: Selected): Writer | undefined {
   return (
     path &&

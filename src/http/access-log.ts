@@ -2,12 +2,12 @@ import type { Runtime } from '#src/platform/index.js';
 import type { RequestContext } from './request-context.js';
 import { knownMethods } from './routes.js';
 
-/** What machines ask every few seconds. */
+/** Operations that monitoring calls every few seconds; logged at level debug. */
 const probes: ReadonlySet<string> = new Set(['operations.health', 'operations.ready', 'operations.metrics']);
 
-/** Counts an answered request in the metrics and writes its line to the log. */
+/** Counts a response in the metrics and writes its line to the log. */
 export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' | 'log' | 'metrics'>) {
-  return ({ ctx, requestId, ip, started, operation, project, actor, errorType }: RequestContext): void => {
+  return ({ ctx, requestId, ip, started, operation, project, actor, errorType, missing }: RequestContext): void => {
     const { status, method } = ctx;
     const seconds = (clock.monotonic() - started) / 1000;
     const route = operation?.declaration.id ?? 'none';
@@ -24,6 +24,7 @@ export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' |
       actor: actor === undefined || actor.kind === 'guest' ? actor?.kind : `${actor.kind}:${actor.id}`,
       ip,
       type: errorType,
+      missing,
     };
     if (isProbe) log.debug('probe', fields);
     else log.info('request', fields);

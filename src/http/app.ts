@@ -2,17 +2,18 @@ import Koa from 'koa';
 import type { Features } from '#src/features/index.js';
 import { createGraphql } from '#src/graphql/endpoint.js';
 import type { Runtime } from '#src/platform/index.js';
-import { createAuthentication } from './authenticate.js';
+import { createRequestAuthentication } from './authenticate.js';
 import { createCookies } from './cookies.js';
 import { createErrors } from './errors.js';
 import { createFileReply } from './file-reply.js';
+import { createHealth } from './health.js';
 import { createOnce } from './idempotency.js';
 import { createRequestLimit } from './limit.js';
 import { createOperationMiddleware } from './operation.js';
 import { createOps, type ServerState } from './ops.js';
-import { createOrigins } from './origins.js';
+import { createOriginChecks } from './origins.js';
 import { createReference } from './reference.js';
-import { createReply } from './reply.js';
+import { createReplyWriter } from './reply.js';
 import { type AppState, createRequestContext, type Middleware } from './request-context.js';
 import { createHeadRules } from './request-head.js';
 import { createRespond } from './respond.js';
@@ -20,12 +21,12 @@ import { createResultPages } from './result-pages.js';
 import { createRouting } from './routing.js';
 import { createStartPage } from './start-page.js';
 import { tablesOperations } from './tables.js';
-import { createUpgrade } from './upgrade.js';
+import { createSocketUpgrade } from './upgrade.js';
 
 /**
- * The HTTP side of the service: a Koa application, whose middleware stands here in the order in which a request passes it. Middleware of your
- * own belongs where `own` is: it runs for every request, its errors are answered, and it may answer by itself with `ctx.status` and `ctx.body`.
- * Headers that it sets with `ctx.set`, before or after `next`, replace those of the operation.
+ * The HTTP side of the service: a Koa application. Its middleware is listed here in the order in which it runs. Add custom middleware to
+ * `own`: it runs for every request, its errors are answered, and it may answer with `ctx.status` and `ctx.body`. Headers that it sets with
+ * `ctx.set`, before or after `next`, replace those of the operation.
  */
 export function createApp(runtime: Runtime, features: Features, own: readonly Middleware[] = []) {
   const { config } = runtime;
@@ -36,15 +37,16 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
     ...tablesOperations(features.operations),
     ...createGraphql(runtime, [...features.operations, ...features.valueOperations], reference.graphqlPage),
     ...createOps(runtime, features.databases, state),
+    ...createHealth(runtime),
     ...reference.operations,
     ...createStartPage(runtime, features.projects),
   ];
   const cookies = createCookies(config.baseUrl);
-  const origins = createOrigins(runtime, features.projects);
+  const origins = createOriginChecks(runtime, features.projects);
   const limit = createRequestLimit(runtime, features.limits);
-  const authentication = createAuthentication(features, { cookies, origins, limit }, config.headerAliases);
+  const authentication = createRequestAuthentication(features, { cookies, origins, limit }, config.headerAliases);
   const resultPages = createResultPages(config);
-  const reply = createReply(runtime, { cookies, resultPages });
+  const reply = createReplyWriter(runtime, { cookies, resultPages });
   const files = createFileReply();
 
   const app = new Koa<AppState>();
@@ -67,11 +69,19 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
     }),
   );
   app.on('error', (error: unknown, ctx: Koa.Context) => {
-    // Koa reports a connection that the client has broken as an error too.
+    // Koa also reports an error if the client closed the connection.
     if (error === ctx.req.socket.errored) return;
     runtime.log.error('request.unanswered', { error: error instanceof Error ? error.name : typeof error });
     if (ctx.headerSent) ctx.res.destroy();
   });
-  const upgrade = createUpgrade(runtime, features.streams, { app, state, authentication, limit, origins });
+  const { refusals } = features;
+  const upgrade = createSocketUpgrade(runtime, features.streams, {
+    app,
+    state,
+    authentication,
+    limit,
+    origins,
+    refusals,
+  });
   return { app, state, upgrade };
 }

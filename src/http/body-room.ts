@@ -1,38 +1,45 @@
 import { Failure } from '#src/contract/errors.js';
 import { bodyRoom } from '#src/contract/limits.js';
-import { addressKey } from '#src/platform/limiter.js';
-import { Tally } from '#src/platform/tally.js';
+import { addressKey } from '#src/platform/admission/limiter.js';
+import { Tally } from '#src/platform/admission/tally.js';
 
-/** The share of one body in the room for all bodies. */
+/** The part of the body memory budget that one request uses. */
 export interface BodyShare {
-  /** Takes room for a body that has grown to so many bytes. Throws Failure 503 where there is none. */
+  /** Reserves memory for a body that has grown to `bytes` in total. Throws Failure 503 if the budget is exhausted. */
   grow(bytes: number): void;
-  /** Gives the room back. */
+  /** Reserves memory for the parsed value of `members` members, before it is parsed. Throws Failure 503 if the budget is exhausted. */
+  weigh(members: number): void;
+  /** Releases the reservation. */
   release(): void;
 }
 
 /**
- * Bounds the bytes of the bodies that a process reads and works on: what is made of one while its change waits for the database takes several
- * times its bytes. Small bodies take no room, so that logins and small changes are always read; no address can take all of it.
+ * Bounds the memory for request bodies in this process. While a write waits for the database, the values parsed from its body take several
+ * times the bytes of the body. Small bodies need no reservation, so logins and small changes are always read. A limit per address keeps one
+ * client from using the whole budget.
  */
 export function createBodyRoom(): (ip: string) => BodyShare {
   const taken = new Tally();
   return (ip) => {
     const address = addressKey(ip);
     let mine = 0;
+    let size = 0;
     const add = (bytes: number): void => {
       taken.add(address, bytes);
       mine += bytes;
     };
     return {
-      grow: (bytes) => {
-        const more = Math.max(0, bytes - bodyRoom.own) - mine;
-        if (more <= 0) return;
-        const isFull = taken.all + more > bodyRoom.all || taken.of(address) + more > bodyRoom.perAddress;
-        if (isFull) throw new Failure('general_unavailable', { retryAfter: bodyRoom.retrySeconds });
-        add(more);
-      },
+      grow,
+      weigh: (members) => grow(size + members * bodyRoom.member),
       release: () => add(-mine),
     };
+    function grow(bytes: number): void {
+      size = bytes;
+      const more = Math.max(0, bytes - bodyRoom.own) - mine;
+      if (more <= 0) return;
+      const isFull = taken.all + more > bodyRoom.all || taken.of(address) + more > bodyRoom.perAddress;
+      if (isFull) throw new Failure('general_unavailable', { retryAfter: bodyRoom.retrySeconds });
+      add(more);
+    }
   };
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { bodyMs } from '#src/contract/limits.js';
 import { hasBody } from './body.js';
 
-/** What ends a request whose body is late, and its timer; the timer is absent while a reader bounds the time by itself. */
+/** The handler for a late body, and its timer. The timer is undefined while the reader enforces its own timeout. */
 interface Watch {
   readonly onLate: (request: IncomingMessage) => void;
   timer: NodeJS.Timeout | undefined;
@@ -10,8 +10,7 @@ interface Watch {
 const watches = new WeakMap<IncomingMessage, Watch>();
 
 /**
- * Bounds the time in which the body of a request arrives. Node's own bound holds for every request of a server, and a file may take longer
- * than everything else.
+ * Limits the time for receiving a request body. Node's own timeout applies to all requests of a server, but file uploads may take longer.
  */
 export function watchBodyTime(request: IncomingMessage, onLate: Watch['onLate']): void {
   if (!hasBody(request)) return;
@@ -21,12 +20,12 @@ export function watchBodyTime(request: IncomingMessage, onLate: Watch['onLate'])
   request.once('close', () => clearTimeout(watch.timer));
 }
 
-/** Leaves the time of what follows to its reader: a file that has begun. */
+/** Suspends the timeout while a file is read: its reader enforces a minimum rate instead. */
 export function ownBodyTime(request: IncomingMessage): void {
   clearTimeout(watches.get(request)?.timer);
 }
 
-/** Bounds the time again, for what follows the file. */
+/** Restarts the timeout for the rest of the body after the file. */
 export function endOwnBodyTime(request: IncomingMessage): void {
   const watch = watches.get(request);
   if (watch === undefined || request.complete || request.destroyed) return;

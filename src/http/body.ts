@@ -2,29 +2,35 @@ import type { IncomingMessage } from 'node:http';
 import { Failure } from '#src/contract/errors.js';
 import { formFields, jsonLimits } from '#src/contract/limits.js';
 import { refusedMembers } from '#src/contract/shapes.js';
-import { NumberTooLarge, parseJson } from '#src/platform/json.js';
+import { JsonTooLarge, NumberTooLarge, readJson } from '#src/platform/text/json.js';
 import type { BodyShare } from './body-room.js';
 
-/** Whether a request carries a body (RFC 9112 §6). */
+/** True if a request carries a body (RFC 9112 §6). */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': transfer } = headers;
   return (length !== undefined && length !== '0') || transfer !== undefined;
 }
 
-/** Whether a Content-Type is JSON in UTF-8. */
+/** True if a Content-Type is JSON in UTF-8. Parameters other than `charset` have no meaning (RFC 8259 §11). */
 export function isJson(contentType: string): boolean {
-  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType);
+  const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
+  const charsets = parameters.filter((parameter) => parameter.startsWith('charset'));
+  return type === 'application/json' && charsets.every((charset) => /^charset\s*=\s*"?utf-?8"?$/.test(charset));
+}
+
+/** True if a Content-Encoding leaves the bytes unchanged. */
+export function isPlain(contentEncoding: string | undefined): boolean {
+  return contentEncoding === undefined || contentEncoding === 'identity';
 }
 
 /** The media type of forms. */
 export const formType = 'application/x-www-form-urlencoded';
 
-/** Whether a Content-Type is that of a form. */
 function isForm(contentType: string): boolean {
   return contentType.split(';')[0]?.trim().toLowerCase() === formType;
 }
 
-/** Reads a body, JSON or a form, of at most `maxBytes`; undefined where there is none. Throws Failure. */
+/** Reads a JSON or form body of at most `maxBytes`; undefined if there is none. Throws Failure. */
 export async function readBody(
   request: IncomingMessage,
   { maxBytes, form }: { readonly maxBytes: number; readonly form: boolean },
@@ -32,14 +38,14 @@ export async function readBody(
 ): Promise<unknown> {
   const { 'content-length': length, 'content-type': type = '', 'content-encoding': encoding } = request.headers;
   if (!hasBody(request)) return undefined;
-  if (!(form ? isForm(type) : isJson(type)) || (encoding !== undefined && encoding !== 'identity'))
+  if (!(form ? isForm(type) : isJson(type)) || !isPlain(encoding))
     throw new Failure(
       'general_media_type_unsupported',
       form ? { message: `This route only accepts ${formType}.` } : {},
     );
   if (Number(length ?? 0) > maxBytes) throw new Failure('general_body_too_large');
   const bytes = await readBytes(request, maxBytes, share);
-  return form ? parseForm(bytes) : parseBody(bytes);
+  return form ? parseForm(bytes) : parseBody(bytes, share);
 }
 
 function readBytes(request: IncomingMessage, maxBytes: number, share: BodyShare): Promise<Buffer> {
@@ -76,71 +82,59 @@ function readBytes(request: IncomingMessage, maxBytes: number, share: BodyShare)
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-function parseBody(bytes: Buffer): unknown {
+function parseBody(bytes: Buffer, share: BodyShare): unknown {
   let text: string;
   let value: unknown;
   try {
     text = decoder.decode(bytes);
     if (text.trim() === '') return undefined;
-    value = parseJson(text);
+    value = readJson(text, { admit: (members) => share.weigh(members) });
   } catch (error) {
-    throw refused(
-      error instanceof NumberTooLarge
-        ? 'The body has a number that cannot be kept: at most 1000 digits, and not beyond the largest double.'
-        : 'The body is not valid JSON in UTF-8.',
-    );
+    throw error instanceof Failure ? error : refused(problemOf(error));
   }
-  // JSON and UTF-8 refuse NUL and lone surrogates unless they are escaped.
-  inspect(value, 1, { keys: 0, escapes: text.includes('\\u') });
+  // Unescaped NUL and lone surrogates are already rejected by the JSON parser and the UTF-8 decoder.
+  inspect(value, text.includes('\\u'));
   return value;
 }
 
-/** The fields of a form; one that stands twice is a list, which no schema takes for a text. */
+function problemOf(error: unknown): string {
+  if (error instanceof NumberTooLarge)
+    return 'The body has a number that cannot be kept: at most 1000 digits, and not beyond the largest double.';
+  if (!(error instanceof JsonTooLarge)) return 'The body is not valid JSON in UTF-8.';
+  return error.bound === 'keys'
+    ? `The body has more than ${jsonLimits.keys} members.`
+    : `The body nests deeper than ${jsonLimits.depth} levels.`;
+}
+
+/** Parses the fields of a form. A repeated field becomes a list, which every schema of a text rejects. */
 function parseForm(bytes: Buffer): unknown {
   const fields: Record<string, string | string[]> = {};
-  const sent = new URLSearchParams(bytes.toString('utf8'));
-  if (sent.size > formFields) throw refused(`The form has more than ${formFields} fields.`);
-  for (const [name, value] of sent) {
+  const text = bytes.toString('utf8');
+  if (text.split('&', formFields + 1).length > formFields)
+    throw refused(`The form has more than ${formFields} fields.`);
+  for (const [name, value] of new URLSearchParams(text)) {
     if (refusedMembers.has(name)) throw refused(`The body has a member that is not allowed: ${name}.`);
     fields[name] = Object.hasOwn(fields, name) ? [fields[name] ?? '', value].flat() : value;
   }
-  inspect(fields, 1, { keys: 0, escapes: true });
+  inspect(fields, true);
   return fields;
 }
 
-/** The number of members so far, and whether texts may hold escaped characters. */
-interface Seen {
-  keys: number;
-  readonly escapes: boolean;
-}
-
-/** Walks the whole value once and bounds its depth and number of keys; refuses keys that reach a prototype, and text that a database refuses. */
-function inspect(value: unknown, depth: number, seen: Seen): void {
-  if (typeof value === 'string') inspectText(value, seen);
-  if (typeof value !== 'object' || value === null) return;
-  if (depth > jsonLimits.depth) throw refused(`The body nests deeper than ${jsonLimits.depth} levels.`);
-  if (Array.isArray(value)) {
-    for (const inner of value) {
-      count(seen);
-      inspect(inner, depth + 1, seen);
+/** Walks a value of bounded size. Rejects keys that reach a prototype and, if the text has escapes, strings that a database rejects. */
+function inspect(value: unknown, escapes: boolean): void {
+  if (typeof value === 'string') {
+    if (escapes) requirePlainText(value);
+  } else if (Array.isArray(value)) for (const inner of value) inspect(inner, escapes);
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, inner] of Object.entries(value)) {
+      if (refusedMembers.has(key)) throw refused(`The body has a member that is not allowed: ${key}.`);
+      if (escapes) requirePlainText(key);
+      inspect(inner, escapes);
     }
-    return;
-  }
-  for (const key of Object.keys(value)) {
-    count(seen);
-    if (refusedMembers.has(key)) throw refused(`The body has a member that is not allowed: ${key}.`);
-    inspectText(key, seen);
-    inspect((value as Record<string, unknown>)[key], depth + 1, seen);
-  }
 }
 
-function count(seen: Seen): void {
-  seen.keys += 1;
-  if (seen.keys > jsonLimits.keys) throw refused(`The body has more than ${jsonLimits.keys} members.`);
-}
-
-function inspectText(value: string, { escapes }: Seen): void {
-  if (escapes && (value.includes('\0') || !value.isWellFormed()))
+function requirePlainText(value: string): void {
+  if (value.includes('\0') || !value.isWellFormed())
     throw refused('Text must not hold NUL characters or lone surrogates.');
 }
 

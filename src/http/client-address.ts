@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, SocketAddress } from 'node:net';
 
-/** An IPv4 address that is mapped into IPv6, as IPv4. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function plain(address: string): string {
   return address.startsWith('::') ? address.replace(/^::ffff:(?=\d+\.)/i, '') : address;
 }
 
-/** The address that an entry of `X-Forwarded-For` names, with or without a port, brackets and quotes; undefined where it names none. */
+/** Parses the address in an entry of `X-Forwarded-For`, with or without port, brackets and quotes; undefined if it is not an address. */
 function addressOf(entry: string): string | undefined {
   const text = entry.trim().replace(/^"(.*)"$/, '$1');
   const [, inBrackets, beforePort] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(text) ?? [];
@@ -17,8 +17,9 @@ function addressOf(entry: string): string | undefined {
 }
 
 /**
- * Finds a client's address: the peer's or, behind trusted proxies, the last one of `X-Forwarded-For` that is no trusted proxy. What stands
- * before an entry that names no address may come from the client, so the proxy that wrote such an entry is taken for the client.
+ * Finds the address of a client: the peer or, behind trusted proxies, the last entry of `X-Forwarded-For` that is not a trusted proxy. The
+ * search stops at an entry that is not an address: earlier entries may be forged by the client, so the proxy that wrote this entry counts
+ * as the client.
  */
 export function createClientAddress(trustedProxies: readonly string[]): (request: IncomingMessage) => string {
   const trusted = new BlockList();
@@ -45,7 +46,7 @@ export function createClientAddress(trustedProxies: readonly string[]): (request
 
 const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
 
-/** Whether a request comes from this machine and, as far as headers tell, not through a proxy on it. */
+/** True if a request comes from this machine and no header indicates a proxy. */
 export function isLocal({ socket, headers }: IncomingMessage): boolean {
   const peer = plain(socket.remoteAddress ?? '');
   return (peer === '::1' || peer.startsWith('127.')) && !forwarding.some((name) => headers[name] !== undefined);

@@ -1,100 +1,104 @@
 import { Failure } from '#src/contract/errors.js';
 import { linkTo } from '#src/features/index.js';
-import { millisecondsOf } from '#src/platform/clock.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import { isGone } from '#src/platform/db/lane.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
+import { bind } from '#src/platform/runtime/bind.js';
+import { millisecondsOf } from '#src/platform/runtime/clock.js';
 import type { Cookies } from './cookies.js';
 import type { RequestContext } from './request-context.js';
 import type { ResultPages } from './result-pages.js';
 
-/** The version in every error. */
+/** The version in every error response. */
 export const wireVersion = '1.0.0';
 
-/** In the log and the metrics, as in those of nginx: nobody is there whom an answer could reach. */
+/** nginx's status for a client that closed the connection. It appears in the log and the metrics only. */
 const clientGoneStatus = 499;
 
-/** Of redirects; a cache must not keep them, as it may a 301. */
+/** Status of redirects. Unlike a 301, caches must not store it. */
 const redirectStatus = 302;
 
-/** Formats errors for clients, and logs those that are defects of the service. */
-export function createEnvelope(
-  { log, metrics, clock }: Pick<Runtime, 'log' | 'metrics' | 'clock'>,
-  { cookies, resultPages }: { readonly cookies: Cookies; readonly resultPages: ResultPages },
-) {
-  const asFailure = (error: unknown, requestId: string): Failure => {
-    if (error instanceof Failure) return error;
-    const failure = unavailabilityOf(error);
-    if (failure !== undefined) {
-      log.warn('request.unavailable', {
-        requestId,
-        error: nameOf(error),
-        code: error instanceof DatabaseError || error instanceof FileStoreError ? error.code : undefined,
-      });
-      return failure;
-    }
-    // The message of an error may hold personal data; its class, the driver's code and the stack frames do not.
-    const frames =
-      error instanceof Error
-        ? (error.stack ?? '')
-            .split('\n')
-            .filter((line) => /^\s+at /.test(line))
-            .slice(0, 8)
-            .join('\n')
-        : '';
-    log.error('request.failed', {
-      requestId,
-      error: error instanceof DatabaseError ? error.message : nameOf(error),
-      stack: frames,
-    });
-    return new Failure('general_unknown', { cause: error });
-  };
-  return {
-    /** Answers with the error. That a client went away before its answer is none. */
-    write: (context: RequestContext, error: unknown): void => {
-      const { ctx, response } = context;
-      if (isGone(error)) {
-        ctx.status = clientGoneStatus;
-        response.body = [];
-        return;
-      }
-      const failure = asFailure(error, context.requestId);
-      context.errorType = failure.type;
-      metrics.failure(failure.type);
-      ctx.status = failure.status;
-      if (failure.retryAfter !== undefined) response.set('Retry-After', String(failure.retryAfter));
-      if (failure.type === 'general_body_too_large' || failure.type === 'general_request_timeout')
-        response.set('Connection', 'close');
-      const { message, type, status, pendingSession } = failure;
-      if (pendingSession !== undefined && context.project !== undefined) {
-        const life = Math.floor((millisecondsOf(pendingSession.expire) - clock.now()) / 1000);
-        cookies.open(context, context.project, pendingSession.secret, Math.max(0, life));
-      }
-      for (const [name, value] of Object.entries(failure.headers)) response.set(name, value);
-      const page = context.failurePage ?? resultPages.failed(context);
-      if (page !== undefined) {
-        // What the page learns is in its address, where a secret must not stand: the pending session is in the cookie alone.
-        ctx.status = redirectStatus;
-        const error = JSON.stringify({ message, type, code: status });
-        response.set('Location', linkTo(page, { error }));
-        response.body = [];
-        return;
-      }
-      const html = resultPages.unshown(context, failure);
-      if (html !== undefined) {
-        response.set('Content-Type', 'text/html; charset=utf-8');
-        response.body = [html];
-        return;
-      }
-      response.set('Content-Type', 'application/json; charset=utf-8');
-      const members = { ...failure.members, ...(pendingSession === undefined ? {} : { pendingSession }) };
-      response.body = [JSON.stringify({ message, code: status, type, version: wireVersion, ...members })];
-    },
-  };
+interface Given {
+  readonly cookies: Cookies;
+  readonly resultPages: ResultPages;
 }
 
-/** The answer for an error of the database or the file store; undefined where it is a defect of ours. */
+type Deps = Given & Pick<Runtime, 'log' | 'metrics' | 'clock'>;
+
+/** Formats errors for clients. Logs unexpected errors. */
+export function createEnvelope({ log, metrics, clock }: Pick<Runtime, 'log' | 'metrics' | 'clock'>, given: Given) {
+  const deps: Deps = { ...given, log, metrics, clock };
+  return bind(deps, { write });
+}
+
+/** Answers with the error. A client that closed the connection is not an error. */
+function write(deps: Deps, context: RequestContext, error: unknown): void {
+  const { metrics, clock, cookies, resultPages } = deps;
+  const { ctx, response } = context;
+  if (isGone(error)) {
+    ctx.status = clientGoneStatus;
+    response.body = [];
+    return;
+  }
+  const failure = asFailure(deps, error, context.requestId);
+  context.errorType = failure.type;
+  context.missing = failure.missing;
+  metrics.failure(failure.type);
+  ctx.status = failure.status;
+  if (failure.retryAfter !== undefined) response.set('Retry-After', String(failure.retryAfter));
+  if (failure.type === 'general_body_too_large' || failure.type === 'general_request_timeout')
+    response.set('Connection', 'close');
+  const { message, type, status, pendingSession } = failure;
+  if (pendingSession !== undefined && context.project !== undefined) {
+    const life = Math.floor((millisecondsOf(pendingSession.expire) - clock.now()) / 1000);
+    cookies.open(context, context.project, pendingSession.secret, Math.max(0, life));
+  }
+  for (const [name, value] of Object.entries(failure.headers)) response.set(name, value);
+  const page = context.failurePage ?? resultPages.failed(context);
+  if (page !== undefined) {
+    // The error is put into the URL of the page, which must not contain secrets. So the pending session is sent in the cookie only.
+    ctx.status = redirectStatus;
+    response.set('Location', linkTo(page, { error: JSON.stringify({ message, type, code: status }) }));
+    response.body = [];
+    return;
+  }
+  const html = resultPages.unshown(context, failure);
+  if (html !== undefined) {
+    response.set('Content-Type', 'text/html; charset=utf-8');
+    response.body = [html];
+    return;
+  }
+  response.set('Content-Type', 'application/json; charset=utf-8');
+  const members = { ...failure.members, ...(pendingSession === undefined ? {} : { pendingSession }) };
+  response.body = [JSON.stringify({ message, code: status, type, version: wireVersion, ...members })];
+}
+
+function asFailure({ log }: Deps, error: unknown, requestId: string): Failure {
+  if (error instanceof Failure) return error;
+  const failure = unavailabilityOf(error);
+  if (failure !== undefined) {
+    log.warn('request.unavailable', {
+      requestId,
+      error: nameOf(error),
+      code: error instanceof DatabaseError || error instanceof FileStoreError ? error.code : undefined,
+    });
+    return failure;
+  }
+  // Error messages may contain personal data. The class, the driver's code and the stack frames do not.
+  const lines = error instanceof Error ? (error.stack ?? '').split('\n') : [];
+  log.error('request.failed', {
+    requestId,
+    error: error instanceof DatabaseError ? error.message : nameOf(error),
+    stack: lines
+      .filter((line) => /^\s+at /.test(line))
+      .slice(0, 8)
+      .join('\n'),
+  });
+  return new Failure('general_unknown', { cause: error });
+}
+
+/** The Failure for an error of the database or the file store; undefined if the error is a bug. */
 function unavailabilityOf(error: unknown): Failure | undefined {
   if (error instanceof DatabaseError) return failureOf(error);
   if (!(error instanceof FileStoreError)) return undefined;

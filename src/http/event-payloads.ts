@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { erasedPayload, type FeedEvent } from '#src/contract/events.js';
 import { documentShape, fileShape, membershipShape, sessionShape, teamShape, userShape } from '#src/features/index.js';
 
-/** The resource, or what is left of it after `svc user erase`, which does not touch documents. */
+/** The resource, or the remainder that `svc user erase` leaves of it. Documents are never erased. */
 const orErased = (shape: z.ZodType) => z.union([shape, erasedPayload]);
 
-/** The payload of each event of the feed: the resource as REST prints it. */
+/** The payload of each event in the feed: the resource as REST returns it. */
 export const eventPayloads: Readonly<Record<FeedEvent, z.ZodType>> = {
   documentCreated: documentShape,
   documentUpdated: documentShape,

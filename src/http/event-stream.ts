@@ -4,15 +4,15 @@ import { feedLimits } from '#src/contract/limits.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { RequestContext } from './request-context.js';
 
-/** A comment, which keeps proxies and clients from giving the connection up. */
+/** An SSE comment that keeps proxies and clients from closing an idle connection. */
 const heartbeat = ': \n\n';
 
-/** Whether the client asks for server-sent events. */
+/** True if the client accepts server-sent events. */
 export function acceptsEventStream({ req }: RequestContext): boolean {
   return /(?:^|,)\s*text\/event-stream\s*(?:[;,]|$)/i.test(req.headers.accept ?? '');
 }
 
-/** The end of a response that a stream writes to. */
+/** Writes the text of a stream to a response. */
 class ResponseSink implements StreamSink {
   readonly signal: AbortSignal;
   readonly #response: ServerResponse;
@@ -44,14 +44,14 @@ class ResponseSink implements StreamSink {
     this.#response.destroy();
   }
 
-  /** Sends a comment where nothing was sent since the last time. */
+  /** Sends a comment if nothing was sent since the last call. */
   beat(): void {
     if (this.#isIdle && !this.#isWriting) this.#response.write(heartbeat);
     this.#isIdle = true;
   }
 }
 
-/** Writes streams of server-sent events. A client that reads nothing for some time is cut off; it goes on at the last id that it has. */
+/** Writes streams of server-sent events. Disconnects clients that stop reading; they resume with `Last-Event-ID`. */
 export function createEventStreamWriter({ log }: Pick<Runtime, 'log'>) {
   return (context: RequestContext, stream: EventStream): void => {
     const { ctx, requestId } = context;
@@ -74,7 +74,7 @@ export function createEventStreamWriter({ log }: Pick<Runtime, 'log'>) {
   };
 }
 
-/** A long text in parts, so that it is seen how far a slow client has read. */
+/** Splits a long text into chunks, so that progress of slow clients is visible. */
 function* partsOf(text: string): Generator<string | Buffer> {
   if (text.length <= feedLimits.partBytes) {
     yield text;
@@ -84,7 +84,7 @@ function* partsOf(text: string): Generator<string | Buffer> {
   for (let at = 0; at < bytes.length; at += feedLimits.partBytes) yield bytes.subarray(at, at + feedLimits.partBytes);
 }
 
-/** Resolves when the client has read on; cuts the connection where it does not in time. */
+/** Resolves after `drain` or if the stream is aborted. Destroys the connection after a timeout. */
 function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

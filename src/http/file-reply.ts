@@ -3,28 +3,48 @@ import { Failure } from '#src/contract/errors.js';
 import type { FileContent } from '#src/contract/file-content.js';
 import { answerLimits, fileLimits } from '#src/contract/limits.js';
 import type { RequestContext } from './request-context.js';
-import { createShares } from './shares.js';
+import { createCallerSemaphore } from './shares.js';
 
-/** Bytes that a response sends, both ends included. */
+/** A byte range to send; both ends are inclusive. */
 interface SentRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** What a browser must not do with a file of somebody else: run it, or take it for something else than it is said to be. */
+/** Prevents browsers from running uploaded files or embedding them in frames. */
 const filePolicy = "sandbox; default-src 'none'; frame-ancestors 'none'";
 
-/** Answers with files: whole, or the range that is asked for (RFC 9110 §14), or 304 where the client has it (§13). */
-export function createFileReply() {
-  const takePlace = createShares({ all: fileLimits.downloadsAtOnce, ofCaller: fileLimits.downloadsOfCaller });
+/**
+ * Exceptions by media type. An SVG in an <img> may use its own styles. The PDF viewers of browsers do not work in a sandbox; without one, a
+ * PDF still cannot run scripts.
+ */
+const policies: Readonly<Record<string, string>> = {
+  'image/svg+xml': `${filePolicy}; style-src 'unsafe-inline'; img-src data:; font-src data:`,
+  'application/pdf': "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+};
+
+/** Answers with files. */
+export interface FileReply {
+  /** Sets the status and the headers, and opens the file. Throws Failure. */
+  prepare(context: RequestContext, file: FileContent, caller: string): Promise<void>;
+  /** Writes the response. Disconnects a client that reads nothing for `answerLimits.leaveMs`. */
+  write(context: RequestContext, nullable: NonNullable<RequestContext['file']>): void;
+}
+
+/** Answers with a file: whole, as the requested range (RFC 9110 §14), or as 304 if the client has it (§13). */
+export function createFileReply(): FileReply {
+  const takePlace = createCallerSemaphore({ all: fileLimits.downloadsAtOnce, ofCaller: fileLimits.downloadsOfCaller });
   return {
-    /** Sets status and headers and opens the bytes. Throws Failure. */
-    prepare: async (context: RequestContext, file: FileContent, caller: string): Promise<void> => {
+    prepare: async (context, file, caller) => {
       const { ctx, req, response } = context;
       const etag = `"${file.etag}"`;
       response.set('ETag', etag);
-      response.set('Cache-Control', 'private, no-cache');
-      response.set('Content-Security-Policy', filePolicy);
+      const { cacheSeconds } = file;
+      response.set(
+        'Cache-Control',
+        cacheSeconds === undefined ? 'private, no-cache' : `public, max-age=${cacheSeconds}`,
+      );
+      response.set('Content-Security-Policy', policies[file.type] ?? filePolicy);
       response.set('Cross-Origin-Resource-Policy', 'cross-origin');
       if (isHeld(req.headers['if-none-match'], etag)) {
         ctx.status = 304;
@@ -32,7 +52,9 @@ export function createFileReply() {
         return;
       }
       const ifRange = req.headers['if-range'];
-      const range = ifRange === undefined || ifRange === etag ? rangeOf(req.headers.range, file.size) : undefined;
+      // RFC 9110 §14.2: ranges apply to GET only.
+      const isRanged = ctx.method === 'GET' && (ifRange === undefined || ifRange === etag);
+      const range = isRanged ? rangeOf(req.headers.range, file.size) : undefined;
       const { start, end } = range ?? { start: 0, end: file.size - 1 };
       const leave = takePlace(caller);
       try {
@@ -49,8 +71,7 @@ export function createFileReply() {
       response.set('Content-Length', String(end - start + 1));
       response.set('Content-Disposition', dispositionOf(file));
     },
-    /** Writes the response; one whose reader takes nothing for a while is cut off. */
-    write: ({ ctx, response }: RequestContext, { stream, leave }: NonNullable<RequestContext['file']>): void => {
+    write: ({ ctx, response }, { stream, leave }) => {
       const { res } = ctx;
       response.writeHeadOnly(ctx);
       if (stream === undefined) {
@@ -72,22 +93,19 @@ export function createFileReply() {
   };
 }
 
-/** Answers with files. */
-export type FileReply = ReturnType<typeof createFileReply>;
-
-/** Whether the client has these bytes (RFC 9110 §13.1.2). */
+/** True if the client already has this version (RFC 9110 §13.1.2). */
 function isHeld(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.split(',').some((entry) => ['*', etag].includes(entry.trim().replace(/^W\//, '')));
 }
 
 /**
- * The one range of a request; undefined for the whole file, which is also the answer to other units. Throws Failure
- * `storage_invalid_range`, also for several ranges.
+ * Parses the requested range; undefined for the whole file, also for units other than bytes. Throws Failure `storage_invalid_range`, also
+ * for multiple ranges.
  */
 function rangeOf(header: string | undefined, size: number): SentRange | undefined {
   if (header === undefined || !/^bytes\s*=/i.test(header)) return undefined;
-  // Numbers beyond those of JavaScript are beyond every file, too.
+  // Numbers too large for JavaScript are beyond the end of any file.
   const [match, first = '', last = ''] = /^bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(header) ?? [];
   const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
@@ -96,7 +114,7 @@ function rangeOf(header: string | undefined, size: number): SentRange | undefine
   return { start, end };
 }
 
-/** The name for clients that know ASCII only, and the whole name (RFC 6266). */
+/** Builds the header with an ASCII fallback and the full name (RFC 6266). */
 function dispositionOf({ name, isInline }: FileContent): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replace(

@@ -4,8 +4,8 @@ import { isOnLocalhost } from '#src/platform/config/localhost.js';
 const loopback = /^(([a-z0-9_-]+\.)*localhost\.?|127(\.\d{1,3}){3}|\[::1\])(:\d{0,5})?$/i;
 
 /**
- * Checks the `Host` of requests against DNS rebinding: a page whose name is made to resolve to this machine is not bound by CORS, and an
- * installation on localhost has the defaults of development, so it answers names of the loopback only. Browsers always send `Host`.
+ * Checks the `Host` header against DNS rebinding. CORS does not restrict a page whose domain resolves to this machine, and an installation
+ * on localhost has development defaults. So such an installation answers loopback names only. Browsers always send `Host`.
  */
 export function createHostRule(baseUrl: string): (host: string | undefined) => boolean {
   if (!isOnLocalhost(baseUrl)) return () => true;

@@ -2,16 +2,21 @@ import { Failure } from '#src/contract/errors.js';
 import { idempotencyLimits } from '#src/contract/limits.js';
 import { auditContextOf, type Operation } from '#src/contract/operation.js';
 import type { Features } from '#src/features/index.js';
-import { addressKey } from '#src/platform/limiter.js';
 import type { RequestContext } from './request-context.js';
 
-/** What an `Idempotency-Key` may look like. */
+/** The syntax of an `Idempotency-Key`. */
 const keyForm = new RegExp(`^[\\x21-\\x7e]{1,${idempotencyLimits.key}}$`);
 
-/** The operation of a request; one that declares it carries a request with an `Idempotency-Key` out once. */
-export function createOnce({ idempotency }: Pick<Features, 'idempotency'>) {
-  return (context: RequestContext, operation: Operation): Operation => {
-    const { declaration } = operation;
+/** Returns the operation that carries out a request with an `Idempotency-Key` once. */
+export type RunOnce = (context: RequestContext, operation: Operation) => Operation;
+
+/**
+ * Wraps operations that support `Idempotency-Key`, so that a request with a key runs once. Throws Failure if the key is malformed or the
+ * operation rejects keys.
+ */
+export function createOnce({ idempotency }: Pick<Features, 'idempotency'>): RunOnce {
+  return (context, operation) => {
+    const { declaration, repeat } = operation;
     const key = context.req.headers['idempotency-key'];
     if (key === undefined || declaration.idempotent === undefined) return operation;
     if (!declaration.idempotent)
@@ -22,15 +27,24 @@ export function createOnce({ idempotency }: Pick<Features, 'idempotency'>) {
       throw new Failure('general_argument_invalid', {
         message: `The header Idempotency-Key takes 1 to ${idempotencyLimits.key} visible ASCII characters.`,
       });
+    // Guests are not distinguishable by address, and must not get the responses of other guests.
+    const { actor: caller } = context;
+    if (caller === undefined || caller.kind === 'guest') return operation;
     return {
       ...operation,
       handle: (call) => {
-        const { actor, params, query, body, request } = call;
-        const projectId = context.project?.id ?? '';
-        const caller = actor.kind === 'guest' ? `guest:${addressKey(context.ip)}` : `${actor.kind}:${actor.id}`;
+        const { params, query, body, request } = call;
+        const { id: projectId = '', dataKey = '' } = context.project ?? {};
         const known = [params, query, body, request.ifMatch ?? null];
         const { id, status } = declaration;
-        const keyed = { projectId, caller, operation: operation.sameAs ?? id, key, status };
+        const keyed = {
+          projectId,
+          caller: `${caller.kind}:${caller.id}`,
+          operation: operation.sameAs ?? id,
+          key,
+          dataKey,
+          status,
+        };
         const by = auditContextOf(call);
         if (declaration.upload)
           return operation.handle({
@@ -40,8 +54,11 @@ export function createOnce({ idempotency }: Pick<Features, 'idempotency'>) {
               once: (content, run) => idempotency.once(by, { ...keyed, content: [known, content] }, run),
             },
           });
-        return idempotency.once(by, { ...keyed, content: known }, async (idempotent) =>
-          operation.handle({ ...call, request: { ...request, idempotent } }),
+        return idempotency.once(
+          by,
+          { ...keyed, content: known },
+          async (idempotent) => operation.handle({ ...call, request: { ...request, idempotent } }),
+          repeat && ((kept) => repeat(call, kept)),
         );
       },
     };

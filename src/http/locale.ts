@@ -5,8 +5,8 @@ import { localeHeaders } from '#src/contract/headers.js';
 /** A language tag (RFC 5646) of reasonable length; other values are ignored. */
 const tag = /^[a-z]{2,3}(-[a-z0-9]{1,8}){0,4}$/i;
 
-/** Reads the requested language: the SDKs' header first, then `Accept-Language` (RFC 9110 §12.5.4). */
-export function createLocale(aliases: readonly string[]): (request: IncomingMessage) => string | null {
+/** Reads the requested language: first the header of the SDKs, then `Accept-Language` (RFC 9110 §12.5.4). */
+export function createLocaleReader(aliases: readonly string[]): (request: IncomingMessage) => string | null {
   const names = localeHeaders(aliases);
   return ({ headers }) => {
     const name = names.find((each) => typeof headers[each] === 'string' && headers[each] !== '');

@@ -4,7 +4,10 @@ import { attributeTypes, isToOne, type Relation, shownAttributes } from '#src/fe
 type Json = Record<string, unknown>;
 type Attribute = Collection['attributes'][number];
 
-/** The two ways to the documents of a collection: paths, the words of the shapes, and the parameters that a path of its own does not need. */
+/**
+ * The two APIs for the documents of a collection: their paths, the names of their schemas, and the path parameters that collection-specific
+ * paths omit.
+ */
 const ways = [
   {
     path: '/databases/{databaseId}/collections/{collectionId}/documents',
@@ -25,16 +28,16 @@ const ways = [
 ] as const;
 type Way = (typeof ways)[number];
 
-/** Stand in a template for what is of one collection; ids and names of schemas hold nothing that JSON would escape. */
+/** Placeholders in a template for the path and the name of one collection. Neither contains characters that JSON escapes. */
 const marks = { path: '<path>', name: '<name>' } as const;
-/** By column: what a value is in JSON. */
+/** JSON types by column type. */
 const jsonTypes = { text: 'string', integer: 'integer', double: 'number', boolean: 'boolean' } as const;
-/** By the format of a type: the format of JSON Schema (draft 2020-12, validation vocabulary §7.3). */
+/** Formats of JSON Schema (draft 2020-12, validation vocabulary §7.3) by attribute format. */
 const jsonFormats: Readonly<Record<string, string>> = { datetime: 'date-time', email: 'email', url: 'uri' };
 
 /**
- * The description of an API with the collections of a project: for each, schemas of its documents, also as rows, and of what they are made from,
- * and the operations on documents and rows at its own paths. `generic` is the description without them, and is not changed.
+ * Adds the collections of a project to an API description. Each collection gets schemas of its documents, rows and payloads, and operations
+ * at its own paths. `generic` is the description without collections; it is not modified.
  */
 export function withCollections(generic: Json, collections: readonly Collection[]): Json {
   const components = generic.components as { readonly schemas: Json };
@@ -57,7 +60,7 @@ export function withCollections(generic: Json, collections: readonly Collection[
   return { ...generic, paths, components: { ...components, schemas } };
 }
 
-/** The names of the schemas of collections, by their numbers. Ids may contain dots, so two collections may come to one name. */
+/** Schema names by collection number. Ids may contain dots, so two collections could get the same name; duplicates get a suffix. */
 function namesOf(collections: readonly Collection[]): ReadonlyMap<number, string> {
   const taken = new Set<string>();
   const free = (name: string): string => (taken.has(name) ? free(`${name}-`) : name);
@@ -92,7 +95,7 @@ function documentSchema(
   };
 }
 
-/** What requests carry of a document: all that it is made from, what changes, and either of these inside of another document. */
+/** The schema of a request payload: a new document, an update, or either one nested in another document. */
 function payloadSchema(
   collection: Collection,
   form: (typeof payloads)[number],
@@ -122,7 +125,10 @@ const payloadWords = {
 } as const;
 const ownMembers: Json = { $id: { type: 'string' }, $permissions: { type: 'array', items: { type: 'string' } } };
 
-/** Schemas by key; a related document stands for its id where a request asks for it, and where it is written with the document. */
+/**
+ * Schemas by attribute key. A related document may replace its id: in a response if the request populates it, in a payload if both are
+ * written together.
+ */
 function valueSchemas(collection: Collection, member: (relation: Relation) => Json): Json {
   const schemaOf = (attribute: Attribute | Relation): Json =>
     'link' in attribute ? relationSchema(attribute, member(attribute)) : valueSchema(attribute, !attribute.required);
@@ -150,7 +156,10 @@ function valueSchema(attribute: Attribute, isNullable: boolean): Json {
   return isNullable && type !== undefined ? { anyOf: [value, { type: 'null' }] } : value;
 }
 
-/** The operations of one collection as JSON text, with marks where it stands: no ids of database and collection in the path, and its own schemas. */
+/**
+ * The operations of one collection as JSON text with placeholders: without the path parameters for database and collection, and with the
+ * collection's own schemas.
+ */
 function templateOf(paths: Json, way: Way): string {
   const general = Object.entries(paths).filter(([path]) => path.startsWith(way.path));
   return JSON.stringify(
@@ -169,7 +178,7 @@ function ownOperations(operations: Json, way: Way): Json {
     );
     const body = operation.requestBody as { content: Record<string, { schema: { properties?: Json } }> } | undefined;
     const properties = body?.content['application/json']?.schema.properties;
-    // Several documents at once are of the general operation, so that this one says what it answers.
+    // Bulk writes are documented at the generic operation only, so that this one has a single response type.
     if (properties?.[way.list] !== undefined && properties.data !== undefined) delete properties[way.list];
     if (properties?.data !== undefined)
       properties.data = { $ref: `#/components/schemas/${method === 'patch' ? 'Changes' : 'Data'}.${marks.name}` };
@@ -177,7 +186,10 @@ function ownOperations(operations: Json, way: Way): Json {
   return withOwnReplies(own, way);
 }
 
-/** Replies with one document or a list are with one: lists are asked for by GET. The list has a schema of its own for each collection. */
+/**
+ * Replaces the generic schemas in replies. A reply with one document or a list becomes one document, because lists are read by GET. Each
+ * collection has its own list schema.
+ */
 function withOwnReplies(operations: Json, { shape, list }: Way): Json {
   const [generic, one] = [shape, `${shape}.${marks.name}`].map((name) => ({ $ref: `#/components/schemas/${name}` }));
   const genericList = { $ref: `#/components/schemas/${shape}List` };

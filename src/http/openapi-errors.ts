@@ -27,7 +27,7 @@ export const errorShape = {
   },
 };
 
-/** What a status has besides the error envelope: JSON of another shape, which may have its own media type too, or a page. */
+/** Content of an error response other than the error envelope: a JSON schema, possibly with its own media type, or a page. */
 interface Beside {
   readonly json: Json | undefined;
   readonly mediaType: string | undefined;
@@ -52,14 +52,22 @@ function errorResponse(code: number, types: readonly ErrorType[], { json, mediaT
         schema: json === undefined ? envelope : { anyOf: [envelope, json] },
       },
       ...(json === undefined || mediaType === undefined ? {} : { [mediaType]: { schema: json } }),
-      // For browsers, which ask for it.
+      // For browsers, which prefer HTML.
       ...(isPage ? { 'text/html': { schema: { type: 'string' } } } : {}),
     },
   };
 }
 
-/** Describes the responses of operations to errors. Most operations share them, so each is among the components once and operations refer to it. */
-export function createErrorResponses() {
+/** Error responses shared by operations. */
+export interface ErrorResponses {
+  /** Responses by name, as in `components`. */
+  readonly responses: Json;
+  /** Returns a reference to the response with this status and one of these errors. */
+  refer(code: number, types: readonly ErrorType[], beside: Beside): Json;
+}
+
+/** Describes the error responses of operations. Most operations share them, so each is stored once in the components and referenced. */
+export function createErrorResponses(): ErrorResponses {
   const responses: Json = {};
   const known = new Map<string, string>();
   const freeName = (base: string): string => {
@@ -69,10 +77,8 @@ export function createErrorResponses() {
     return `${base}_${number}`;
   };
   return {
-    /** By name, as `components` has them. */
     responses,
-    /** A reference to the response of this status with one of these errors. */
-    refer: (code: number, types: readonly ErrorType[], beside: Beside): Json => {
+    refer: (code, types, beside) => {
       const response = errorResponse(code, types, beside);
       const text = JSON.stringify(response);
       const [type] = types;
@@ -83,6 +89,3 @@ export function createErrorResponses() {
     },
   };
 }
-
-/** Error responses that are shared by operations. */
-export type ErrorResponses = ReturnType<typeof createErrorResponses>;

@@ -6,8 +6,8 @@ import type { Declaration, Operation } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import { type Collection, eventShape } from '#src/features/index.js';
+import { Lru } from '#src/platform/cache/lru.js';
 import type { Config } from '#src/platform/config/schema.js';
-import { Lru } from '#src/platform/lru.js';
 import { formType } from './body.js';
 import { wireVersion } from './envelope.js';
 import { eventPayloads } from './event-payloads.js';
@@ -17,7 +17,7 @@ import { isList } from './query.js';
 
 type Json = Record<string, unknown>;
 
-/** The OpenAPI 3.1 description of every operation, made from the declarations alone. */
+/** Builds the OpenAPI 3.1 description of all operations from their declarations. */
 export function describeApi(
   operations: readonly Operation[],
   project: Project | undefined,
@@ -29,7 +29,7 @@ export function describeApi(
   const paths: Record<string, Json> = {};
   const byId = new Map(operations.map(({ declaration }) => [declaration.id, declaration]));
   for (const { declaration: given } of operations) {
-    const carriedOut = (given.carriesOut ?? []).map((id) => demand(byId.get(id), id));
+    const carriedOut = (given.carriesOut ?? []).map((id) => requireKnown(byId.get(id), id));
     const declaration = { ...given, errors: [given, ...carriedOut].flatMap(errorsOf) };
     for (const path of [declaration.path, ...(declaration.aliases ?? [])]) {
       const key = path.replace(/:([A-Za-z]+)/g, '{$1}');
@@ -71,7 +71,7 @@ export function describeApi(
   };
 }
 
-/** What deliveries of webhooks carry, and the feed with more events, as requests to a receiver. */
+/** Describes events as requests to a webhook receiver, including events that are only in the feed. */
 function describeEvents(schemas: Json): Json {
   return Object.fromEntries(
     Object.entries(eventPayloads).map(([event, payload]) => {
@@ -92,15 +92,15 @@ function describeEvents(schemas: Json): Json {
   );
 }
 
-/** The placeholder of the project's title. */
+/** Placeholder for the title of the project. */
 const titleMark = '<the title of the project>';
 
-/** Descriptions with the collections of projects; a large one takes as long to make as thousands of requests. */
+/** Cache bounds for descriptions with the collections of a project. Building a large one takes as long as thousands of requests. */
 const projectTexts = { bytes: 67_108_864, entries: 100, largest: 33_554_432 } as const;
 
 /**
- * The description as JSON text, with the collections that are given. What all projects share is cached: making it takes as long as hundreds of
- * requests.
+ * Returns the description as JSON text, including the given collections. Caches the part that all projects share: building it takes as long
+ * as hundreds of requests.
  */
 export function createApiText(
   operations: () => readonly Operation[],
@@ -135,7 +135,7 @@ function titleOf(project: Project | undefined): string {
   return project === undefined ? 'svc' : project.name;
 }
 
-/** Errors that follow from what an operation declares. */
+/** Errors implied by the declaration of an operation. */
 function impliedErrors(declaration: Declaration): ErrorType[] {
   return [
     'general_unknown',
@@ -143,7 +143,7 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
     'general_host_unknown',
     'general_query_timeout',
     ...('queries' in (declaration.query?.shape ?? {}) ? (['general_query_limit_exceeded'] as const) : []),
-    // Of any request: a head that is not plain.
+    // Any request may have a malformed head.
     'general_argument_invalid',
     'general_headers_too_large',
     ...(declaration.project === false ? [] : (['project_not_found'] as const)),
@@ -171,12 +171,12 @@ function impliedErrors(declaration: Declaration): ErrorType[] {
   ];
 }
 
-function demand(declaration: Declaration | undefined, id: string): Declaration {
+function requireKnown(declaration: Declaration | undefined, id: string): Declaration {
   if (declaration === undefined) throw new Error(`there is no operation ${id}`);
   return declaration;
 }
 
-/** Errors of what an operation does, whoever carries it out. */
+/** Errors of an operation itself, also if another operation executes it. */
 function errorsOf({ errors, login, session }: Declaration): ErrorType[] {
   return [
     ...errors,
@@ -222,6 +222,15 @@ function describe(declaration: Declaration, path: string, schemas: Json, errorRe
         ...contentOf(declaration, schemas),
       },
       ...(reply.kind === 'file' ? fileResponses : {}),
+      ...(reply.kind === 'redirect' && declaration.orPage === true
+        ? {
+            200: {
+              description: 'A page with a form that leads there by itself',
+              headers: headerRefs,
+              content: { 'text/html': { schema: { type: 'string' } } },
+            },
+          }
+        : {}),
       ...(reply.kind === 'redirect' && reply.otherwise !== undefined
         ? {
             [reply.otherwise.status]: {
@@ -250,7 +259,7 @@ function bodyTypeOf({ form, upload }: Declaration): string {
   return form ? formType : 'application/json';
 }
 
-/** An upload has the file beside its fields. */
+/** Adds the file of an upload to the fields of the form. */
 function bodyShapeOf({ upload }: Declaration, shape: Json): Json {
   if (!upload) return shape;
   const { properties, required } = shape as { properties?: Json; required?: string[] };
@@ -290,7 +299,7 @@ function contentOf({ reply, streams, orPage, mediaType }: Declaration, schemas: 
   }
 }
 
-/** The sets of credentials that an operation takes. */
+/** The combinations of credentials that an operation accepts. */
 function securityOf({ project, auth, jwt }: Declaration): Json[] {
   if (project !== undefined) return [{}];
   const sets = { guest: [{}], user: [{ session: [] }, ...(jwt === false ? [] : [{ jwt: [] }])], key: [{ key: [] }] };
@@ -313,7 +322,7 @@ function urlParameters(place: 'path' | 'query', schema: z.ZodObject | undefined,
     name,
     in: place,
     required: place === 'path' || (object.required ?? []).includes(name),
-    // Explicit although it is the default: the name is repeated for each element, and a single one is a list of one.
+    // Explicit although it is the default: the parameter is repeated for each element, and a single value is a list of one.
     ...(isList(schema.shape[name]) ? { style: 'form', explode: true } : {}),
     schema: shape,
   }));
@@ -333,14 +342,17 @@ function headerParameters({ conditional, idempotent }: Declaration): Json[] {
   ];
 }
 
-/** zod → JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named shapes move to the components; replies may get new members. */
+/**
+ * Converts zod to JSON Schema 2020-12, the dialect of OpenAPI 3.1. Named schemas move to the components. Replies may gain members later, so
+ * their schemas allow additional properties.
+ */
 function convert(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
   const converted = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-      // The format says the same in one word.
+      // The format already covers the pattern.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
     },
   }) as Json;
@@ -366,7 +378,7 @@ const locationHeader = {
     'Where the browser goes on; after an error the page named by failure, with `error` in its query',
   ),
 };
-/** What a file is answered with besides the whole of it. */
+/** Responses to a file request other than the whole file. */
 const fileResponses = {
   206: { description: 'The range that was asked for', headers: headerRefs, content: fileContent },
   304: { description: 'The client has these bytes', headers: headerRefs },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { hasScope } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
-import { declare, implement, json, type Operation, rawJson, text } from '#src/contract/operation.js';
+import { declare, implement, json, type Operation, rawJson, textReply } from '#src/contract/operation.js';
 import type { RawJson } from '#src/contract/raw-json.js';
 import type { Features } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -45,7 +45,7 @@ const opsApi = declare({
     path: '/metrics',
     summary: 'Measurements in the Prometheus exposition format.',
     project: false,
-    reply: text('text/plain; version=0.0.4; charset=utf-8'),
+    reply: textReply('text/plain; version=0.0.4; charset=utf-8'),
   },
   openapi: {
     ...common,
@@ -64,7 +64,7 @@ const opsApi = declare({
     summary: 'Answers Pong!',
     project: false,
     readableByPlatforms: true,
-    reply: text('text/plain; charset=utf-8'),
+    reply: textReply('text/plain; charset=utf-8'),
   },
 });
 

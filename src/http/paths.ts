@@ -1,5 +1,8 @@
-/** The path below which the interface answers. */
+/** The base path of the API. */
 export const basePath = '/v1';
 
-/** Where sockets are opened; no operation has this path. */
-export const realtimePath = `${basePath}/realtime`;
+/** The path for WebSocket connections. It is not a path of any operation. */
+const realtimePath = `${basePath}/realtime`;
+
+/** True for the realtime path, with or without a trailing slash. */
+export const isRealtime = (path: string): boolean => path === realtimePath || path === `${realtimePath}/`;

@@ -1,11 +1,17 @@
 import { unescape as decodePercent } from 'node:querystring';
 import { z } from 'zod';
-import { Failure } from '#src/contract/errors.js';
+import { invalidParam } from '#src/contract/errors.js';
 
-/** Reads the query of a request as its operation declares it. Throws Failure where a parameter has a NUL character, which Postgres does not store. */
+/**
+ * Parses the query string of a request as its operation declares it. Throws Failure if a parameter contains NUL, which Postgres cannot
+ * store.
+ */
 export type QueryReader = (search: string) => Record<string, string | string[]>;
 
-/** A parameter that is declared as a list and stands once is a list of one, as OpenAPI's `form` style with `explode` has it. */
+/**
+ * Creates the reader of an operation. A single value of a parameter declared as a list becomes a list of one, as in OpenAPI's `form` style
+ * with `explode`.
+ */
 export function createQueryReader(declared: z.ZodObject | undefined): QueryReader {
   const lists = Object.entries(declared?.shape ?? {}).flatMap(([name, schema]) => (isList(schema) ? [name] : []));
   return (search) => {
@@ -19,16 +25,22 @@ export function createQueryReader(declared: z.ZodObject | undefined): QueryReade
   };
 }
 
-/** Queries are left to their parser, whose error names the query; no project has such an id. */
+/**
+ * Returns the first value of a parameter, for use before the operation is known. Koa's `ctx.query` takes quadratic time for repeated names, which
+ * would let one URL block the process.
+ */
+export function firstParameter(search: string, name: string): string | undefined {
+  return new URLSearchParams(search).get(name) ?? undefined;
+}
+
+/** Skips `queries`, because their parser reports the query that is wrong, and `project`, because no project has such an id. */
 function refuseNul({ queries, project, ...query }: Readonly<Record<string, string | string[]>>): void {
   for (const [name, value] of Object.entries(query))
     if ([value].flat().some((text) => text.includes('\0')))
-      throw new Failure('general_argument_invalid', {
-        message: `Invalid \`${name.replaceAll('\0', '')}\` param: must not have NUL characters.`,
-      });
+      throw invalidParam(name.replaceAll('\0', ''), 'must not have NUL characters.');
 }
 
-/** Whether a schema is one of a list, with a default or without. */
+/** True if the schema is a list, possibly optional, nullable or with a default. */
 export function isList(schema: unknown): boolean {
   if (schema instanceof z.ZodArray) return true;
   const isWrapped =
@@ -36,7 +48,7 @@ export function isList(schema: unknown): boolean {
   return isWrapped && isList(schema.unwrap());
 }
 
-/** The parameters of a query string; `name[]=`, `name[0]=` and repeated names make lists, in the order they stand. */
+/** Parses a query string; `name[]=`, `name[0]=` and repeated names become lists, in order of appearance. */
 function parseQuery(search: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);
   for (const part of search.split('&')) {
@@ -54,7 +66,7 @@ function parseQuery(search: string): Record<string, string | string[]> {
   return query;
 }
 
-/** As forms encode it, where `+` is a space; bytes that are not UTF-8 become U+FFFD. */
+/** Decodes form encoding: `+` is a space, and invalid UTF-8 becomes U+FFFD. */
 function decode(text: string): string {
   return decodePercent(text.includes('+') ? text.replaceAll('+', ' ') : text);
 }

@@ -1,8 +1,8 @@
 import type { Reading, Waiter } from '#src/contract/reading.js';
-import { addressKey } from '#src/platform/limiter.js';
+import { addressKey } from '#src/platform/admission/limiter.js';
 import type { RequestContext } from './request-context.js';
 
-/** The client and the account that a request's lists are read for. It is made for every request, so it computes nothing before it is used. */
+/** The client and the account of the lists that a request reads. Created for every request, so it computes values lazily. */
 export class RequestReading implements Reading, Waiter {
   readonly #context: RequestContext;
   #account: string | undefined;
@@ -21,7 +21,7 @@ export class RequestReading implements Reading, Waiter {
     const { project, actor, ip } = this.#context;
     const name =
       actor === undefined || actor.kind === 'guest' ? `guest ${addressKey(ip)}` : `${actor.kind} ${actor.id}`;
-    // A guest is one account in all projects.
+    // A guest is the same account in all projects.
     return actor === undefined || actor.kind === 'guest' ? name : `${project?.id} ${name}`;
   }
 
@@ -39,7 +39,7 @@ export class RequestReading implements Reading, Waiter {
     return () => listeners.delete(listener);
   }
 
-  /** Adds one listener to the response for all listeners here: a GraphQL request reads many lists. */
+  /** Registers one listener on the response for all listeners here, because a GraphQL request reads many lists. */
   #listen(): Set<() => void> {
     const listeners = new Set<() => void>();
     this.#listeners = listeners;

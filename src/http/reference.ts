@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { credentialHeaders } from '#src/contract/headers.js';
-import { declare, implement, type Operation, type Page, page } from '#src/contract/operation.js';
+import { declare, type HtmlPage, implement, type Operation, page } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { Projects } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -26,12 +26,12 @@ const referenceApi = declare({
 const headings = { api: 'API reference', graphql: 'GraphQL' } as const;
 
 /**
- * Pages for developers, which are read and run in the browser: they call the service as any client does, and nothing but their own scripts runs
- * on them. A project that has not switched them on has none.
+ * Pages for developers to read the reference and run calls in the browser. They call the service like any client and run only their own
+ * scripts. A project must enable them in its settings.
  */
 export function createReference({ pages }: Pick<Runtime, 'pages'>, projects: Projects): Reference {
   const names = credentialHeaders([]);
-  const show = async (project: Project, name: keyof typeof headings): Promise<Page> => {
+  const show = async (project: Project, name: keyof typeof headings): Promise<HtmlPage> => {
     if (!project.settings['api.reference']) throw new Failure('general_route_not_found');
     const query = new URLSearchParams({ project: project.id });
     const other = name === 'api' ? 'graphql' : 'api';
@@ -54,9 +54,9 @@ export function createReference({ pages }: Pick<Runtime, 'pages'>, projects: Pro
   };
 }
 
-/** The pages for developers: that of the API as an operation, and that of GraphQL, which its endpoint answers browsers with. */
+/** The pages for developers. The API page is an operation; the GraphQL page is served to browsers by the GraphQL endpoint. */
 interface Reference {
   readonly operations: readonly Operation[];
-  /** Throws Failure where the project has not switched it on. */
-  graphqlPage(project: Project): Promise<Page>;
+  /** Throws Failure if the project has not enabled it. */
+  graphqlPage(project: Project): Promise<HtmlPage>;
 }

@@ -1,55 +1,60 @@
 import { Redirect } from '#src/contract/browser.js';
 import { EventStream } from '#src/contract/event-stream.js';
 import { credentialHeaders, sessionHeaders } from '#src/contract/headers.js';
-import type { Declaration, Image, Page } from '#src/contract/operation.js';
+import type { Declaration, HtmlPage, Image } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import type { RawJson } from '#src/contract/raw-json.js';
 import { WithSession } from '#src/contract/with-session.js';
-import { millisecondsOf } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
-import { printJson } from '#src/platform/json.js';
+import { millisecondsOf } from '#src/platform/runtime/clock.js';
+import { printJson } from '#src/platform/text/json.js';
 import type { Cookies } from './cookies.js';
 import type { RequestContext } from './request-context.js';
 import type { ResultPages } from './result-pages.js';
 import { pagePolicy } from './security-headers.js';
 
-/** Answers with the result of an operation. */
-export function createReply(
+/** Writes the results of operations. */
+export interface ReplyWriter {
+  write(context: RequestContext, declaration: Declaration, result: unknown): void;
+}
+
+/** Writes the result of an operation to the response. */
+export function createReplyWriter(
   { clock, config }: Pick<Runtime, 'clock' | 'config'>,
   { cookies, resultPages }: { readonly cookies: Cookies; readonly resultPages: ResultPages },
-) {
+): ReplyWriter {
   const sessionHeaderNames = sessionHeaders(config.headerAliases);
   const projectHeaders = credentialHeaders(config.headerAliases).project;
-  /** Lets caches keep the response; where a header names the project, one address has a response for each. */
+  /** Lets caches store the response. If a header selects the project, the response varies by it. */
   const allowCaching = ({ response }: RequestContext, { project }: Declaration, seconds: number) => {
     response.set('Cache-Control', `public, max-age=${seconds}`);
-    if (project === undefined) response.set('Vary', [response.get('Vary'), ...projectHeaders].join(', '));
+    if (project === undefined) response.vary(...projectHeaders);
   };
   const openSession = (context: RequestContext, project: Project, session: { secret: string; expire: string }) => {
     const life = Math.max(0, Math.floor((millisecondsOf(session.expire) - clock.now()) / 1000));
     cookies.open(context, project, session.secret, life);
   };
-  /** A caller that sent the old secret in a header finds the new one in the same header. */
+  /** Opens the renewed session. A caller that sent the old secret in a header gets the new one in the same header. */
   const renewSession = (context: RequestContext, project: Project, session: WithSession['session']) => {
     openSession(context, project, session);
     const { response, actor } = context;
     if (actor?.kind !== 'user' || actor.via !== 'header') return;
     for (const name of sessionHeaderNames) response.set(name, session.secret);
   };
-  /** Ending another session than the one of this request leaves the caller's cookie alone. */
+  /** True if the request ends its own session. Ending another session must not clear the caller's cookie. */
   const endsOwnSession = ({ params, actor }: RequestContext): boolean => {
     const { sessionId } = params;
     return (
       sessionId === undefined || sessionId === 'current' || (actor?.kind === 'user' && actor.session.id === sessionId)
     );
   };
-  /** A login that leads to no page of the application ends at one of the service, where a browser asks for a page. */
+  /** Redirects a login to a page of the service if it names no page of the application and the browser asks for HTML. */
   const shown = (context: RequestContext, answer: unknown): unknown => {
     const page = answer instanceof Redirect ? undefined : resultPages.done(context);
     return page === undefined ? answer : new Redirect(page);
   };
   return {
-    write: (context: RequestContext, declaration: Declaration, result: unknown): void => {
+    write: (context, declaration, result) => {
       const { ctx, project } = context;
       const value = result instanceof WithSession ? shown(context, result.answer) : result;
       ctx.status = declaration.status;
@@ -68,13 +73,12 @@ export function createReply(
   };
 }
 
-/** Answers with results of operations. */
-export type Reply = ReturnType<typeof createReply>;
-
-/** Writes the body that the declaration says; the types of `implement` have checked that the handler returns it. */
-function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, value: unknown): void {
+/** Writes the body as declared. The types of `implement` guarantee that the handler returns it. */
+function writeBody({ ctx, response }: RequestContext, { reply, method }: Declaration, value: unknown): void {
   switch (reply.kind) {
     case 'empty':
+      // Appwrite's Python SDK fails if this header is missing, and would parse a body declared as JSON.
+      response.set('Content-Type', 'text/plain; charset=utf-8');
       response.body = [];
       break;
     case 'text':
@@ -91,7 +95,7 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
     }
     case 'image': {
       const { type, content } = value as Image;
-      // Koa writes what is no text.
+      // Koa writes binary content.
       ctx.type = type;
       ctx.body = content;
       break;
@@ -100,6 +104,11 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
       if (value instanceof Redirect) {
         response.set('Location', value.location);
         response.body = [];
+        break;
+      }
+      if (isPage(value)) {
+        ctx.status = 200;
+        writePage(response, value);
         break;
       }
       ctx.status = reply.otherwise?.status ?? ctx.status;
@@ -118,15 +127,17 @@ function writeBody({ ctx, response }: RequestContext, { reply }: Declaration, va
       response.set('Content-Type', `${mediaType}; charset=utf-8`);
       if (etag !== undefined) response.set('ETag', etag);
       response.body = parts;
+      // Documents, the feed and OpenAPI descriptions contain neither input of the request nor secrets of the service.
+      response.isCompressible = method === 'GET';
       if (status !== undefined) ctx.status = status;
     }
   }
 }
 
-function writePage(response: RequestContext['response'], page: Page): void {
+function writePage(response: RequestContext['response'], page: HtmlPage): void {
   response.set('Content-Type', 'text/html; charset=utf-8');
   response.set('Content-Security-Policy', pagePolicy(page));
-  // Without a referrer a browser hides the origin of a form too, by which it is told from a foreign one.
+  // With `no-referrer` browsers also hide the origin of a form, which is needed to detect foreign forms.
   if (page.formTargets !== undefined) response.set('Referrer-Policy', 'same-origin');
   response.body = [page.html];
 }
@@ -136,6 +147,6 @@ function writeJson(response: RequestContext['response'], value: unknown): void {
   response.body = [printJson(value)];
 }
 
-function isPage(value: unknown): value is Page {
+function isPage(value: unknown): value is HtmlPage {
   return typeof value === 'object' && value !== null && 'html' in value;
 }

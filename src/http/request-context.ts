@@ -7,15 +7,15 @@ import type { EventStream } from '#src/contract/event-stream.js';
 import type { LimitName } from '#src/contract/limits.js';
 import type { Operation, Waits } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
-import type { OpenRoom } from '#src/platform/answers.js';
+import type { OpenRoom } from '#src/platform/admission/answers.js';
+import type { LimitState } from '#src/platform/admission/limiter.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { LimitState } from '#src/platform/limiter.js';
 import { createClientAddress } from './client-address.js';
 import { requestId } from './request-id.js';
 import { ResponseBuilder } from './response-builder.js';
 import { securityHeaders } from './security-headers.js';
 
-/** What `ctx.state` holds. */
+/** The type of `ctx.state`. */
 export interface AppState {
   context: RequestContext;
 }
@@ -26,43 +26,47 @@ export type Middleware = Koa.Middleware<AppState>;
 /** Koa's context of a request to this application. */
 export type AppContext = Koa.ParameterizedContext<AppState>;
 
-/** The state of one request; each middleware adds what it finds out. */
+/** The state of one request. Each middleware adds its results. */
 export class RequestContext {
   readonly ctx: AppContext;
   readonly req: IncomingMessage;
   readonly requestId: string;
-  /** Address of the client, behind trusted proxies too. */
+  /** The address of the client, resolved behind trusted proxies. */
   readonly ip: string;
   /** Monotonic milliseconds. */
   readonly started: number;
   readonly response: ResponseBuilder;
-  /** Of all units of work of the request. */
+  /** The deadline for waiting, shared by all units of work of the request. */
   readonly waits: Waits = {};
   operation: Operation | undefined;
-  /** Of the path. */
+  /** Path parameters. */
   params: Readonly<Record<string, string>> = {};
   project: Project | undefined;
   actor: WireActor | undefined;
-  /** The session secret that the caller holds. */
+  /** The session secret that the caller presented. */
   presentedSession: string | null = null;
-  /** The caller's state in the limit that was counted. */
+  /** The caller's state in the counted limit. */
   limit: { readonly name: string; readonly state: LimitState } | undefined;
-  /** The bytes that the response may have. */
+  /** The byte budget of the response. */
   room: OpenRoom | undefined;
-  /** The refusal of the first call of an operation that charges its calls itself; thrown unless it does. */
+  /** The deferred rate-limit refusal of an operation that charges its calls itself. Thrown unless the operation does so. */
   deferredRefusal: Failure | undefined;
-  /** The limit class that was counted in the database by the caller's address. */
+  /** The limit class counted in the database by client address. */
   countedInDatabase: LimitName | undefined;
-  /** The caller's origin, where it is another one and the project allows it. */
+  /** The origin of the caller, if cross-origin and allowed by the project. */
   allowedOrigin: string | undefined;
+  /** The origin of the caller, if refused by the project or, for a preflight, by all projects. */
+  refusedOrigin: string | undefined;
   errorType: string | undefined;
-  /** The reply, where it goes on. */
+  /** The permission that a refused caller lacks, for the log. */
+  missing: string | undefined;
+  /** The reply, if it is an event stream. */
   stream: EventStream | undefined;
-  /** The reply, where it is a file: its bytes, none for a request by HEAD, and what gives its place back. */
+  /** The reply, if it is a file. `stream` is undefined for HEAD; `leave` releases the download slot. */
   file: { readonly stream: Readable | undefined; readonly leave: () => void } | undefined;
-  /** The page of the application that errors lead to, if any. */
+  /** The page of the application that errors redirect to, if any. */
   failurePage: URL | undefined;
-  /** The page of the application that a login ends at, if any. */
+  /** The page of the application that a login redirects to, if any. */
   successPage: URL | undefined;
 
   constructor(ctx: AppContext, input: Pick<RequestContext, 'requestId' | 'ip' | 'started' | 'response'>) {
@@ -75,7 +79,7 @@ export class RequestContext {
   }
 }
 
-/** Gives each request its context: id, client address, start, and a response with the headers that every response has. */
+/** Creates the context of each request: id, client address, start time, and a response with the common headers. */
 export function createRequestContext({
   clock,
   config,

@@ -1,21 +1,24 @@
 import type { Runtime } from '#src/platform/index.js';
 import { createAccessLog } from './access-log.js';
+import { compress } from './compression.js';
 import { createEventStreamWriter } from './event-stream.js';
 import type { FileReply } from './file-reply.js';
 import type { RequestLimit } from './limit.js';
 import type { Middleware } from './request-context.js';
 
-/** Completes, reports and writes the response when all other middleware is done. */
+/** Compresses, logs and writes the response after all other middleware. */
 export function createRespond(
-  runtime: Pick<Runtime, 'clock' | 'log' | 'metrics'>,
+  runtime: Pick<Runtime, 'clock' | 'log' | 'metrics' | 'config'>,
   { limit, files }: { readonly limit: RequestLimit; readonly files: FileReply },
 ): Middleware {
+  const { compression } = runtime.config;
   const report = createAccessLog(runtime);
   const writeStream = createEventStreamWriter(runtime);
   return async (ctx, next) => {
     const { context } = ctx.state;
     try {
       await next();
+      if (compression && context.response.isCompressible) await compress(context);
       limit.setHeaders(context);
       report(context);
       if (context.file !== undefined) {

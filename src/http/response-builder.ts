@@ -1,50 +1,61 @@
 import type { ServerResponse } from 'node:http';
 import type { ParameterizedContext } from 'koa';
 import { answerLimits } from '#src/contract/limits.js';
-import type { OpenRoom } from '#src/platform/answers.js';
+import type { OpenRoom } from '#src/platform/admission/answers.js';
 
-/** Headers that are lists: a value of another middleware stands beside those of the builder. */
+/** List headers: values set by other middleware are kept in addition to those of the builder. */
 const listHeaders: ReadonlySet<string> = new Set(['Set-Cookie', 'Vary']);
 
 /**
- * Up to this length the parts of a body are joined, and Node joins them with the head: it takes one text for less than three, 9 % of the requests
- * per CPU-second on a document. Of longer ones each join is a copy, half of all memory that a list of 25 documents takes.
+ * Bodies of up to this many characters are joined into one string, which Node joins with the head. Writing one string instead of three
+ * gains 9 % of the requests per CPU-second on a document. Longer bodies are not joined: each join copies them, which costs half of the
+ * memory of a list of 25 documents.
  */
 const joinedCharacters = 4096;
 
 /**
- * Headers and body of the response to one request; its status is `ctx.status`. They bypass `ctx.set` and `ctx.body`, because Node takes all
- * headers at once for less: setting them one by one costs 6 to 8 % of the requests per CPU-second on `GET /v1/account` and of a document.
+ * Headers and body of a response; the status is `ctx.status`. They bypass `ctx.set` and `ctx.body`, because Node sets all headers at once
+ * for less. Setting them one by one costs 6 to 8 % of the requests per CPU-second for `GET /v1/account` and for a document.
  */
 export class ResponseBuilder {
-  /** In pieces that are sent together; empty for a response without a body, undefined until there is a response. */
-  body: readonly string[] | undefined;
-  /** Names and values in turn, as `writeHead` takes them. */
+  /** Parts that are sent together, or compressed bytes. Empty for a response without a body; undefined if there is no response yet. */
+  body: readonly string[] | Buffer | undefined;
+  /**
+   * True if the body does not combine secrets with text chosen by a caller: the length of a compressed body would leak the secret (BREACH).
+   */
+  isCompressible = false;
+  /** Alternating names and values, as in `writeHead`. */
   private readonly headers: string[];
 
   constructor(fixedHeaders: readonly string[], requestId: string) {
     this.headers = [...fixedHeaders, 'X-Request-Id', requestId];
   }
 
-  /** The value of a header, by its name as it was set. */
+  /** Returns the value of a header; the name is case-sensitive. */
   get(name: string): string | undefined {
     const index = this.indexOf(name);
     return index === -1 ? undefined : this.headers[index + 1];
   }
 
-  /** Sets a header, in place of one of the same name. */
+  /** Sets a header, replacing one of the same name. */
   set(name: string, value: string): void {
     const index = this.indexOf(name);
     if (index === -1) this.headers.push(name, value);
     else this.headers[index + 1] = value;
   }
 
-  /** Adds a header beside those of the same name. */
+  /** Adds a header in addition to those of the same name. */
   append(name: string, value: string): void {
     this.headers.push(name, value);
   }
 
-  /** Writes the response, unless a middleware has answered with `ctx.body` or `ctx.status` alone: Koa writes that, with the headers of here. */
+  /** Adds request headers to `Vary`. */
+  vary(...names: readonly string[]): void {
+    const before = this.get('Vary');
+    this.set('Vary', [...(before === undefined ? [] : [before]), ...names].join(', '));
+  }
+
+  /** Writes the response. If middleware answered with `ctx.body` or only `ctx.status`, Koa writes it with the headers set here. */
   write(ctx: ParameterizedContext, room?: OpenRoom): void {
     const { body } = this;
     if (body === undefined || ctx.body !== undefined) {
@@ -56,31 +67,26 @@ export class ResponseBuilder {
     this.writeBody(ctx.res, ctx.status, body, room);
   }
 
-  /** Writes the head of a response that goes on for as long as the connection lasts. */
+  /** Writes the head of an event stream, which ends with the connection. */
   writeStreamHead(ctx: ParameterizedContext): void {
     this.set('Content-Type', 'text/event-stream; charset=utf-8');
     this.set('Cache-Control', 'no-store');
-    // Proxies that collect a response before they pass it on leave this one alone.
+    // Prevents proxies from buffering the stream.
     this.set('X-Accel-Buffering', 'no');
     this.set('Connection', 'close');
     this.writeHeadOnly(ctx);
     ctx.res.flushHeaders();
   }
 
-  /** Writes the head of a response whose body another writes. */
+  /** Writes the head of a response whose body is written elsewhere. */
   writeHeadOnly(ctx: ParameterizedContext): void {
     ctx.respond = false;
     this.writeHead(ctx.res, ctx.status);
   }
 
-  /** A request by HEAD learns the length of the body only. */
-  private writeBody(response: ServerResponse, status: number, body: readonly string[], room?: OpenRoom): void {
-    let bytes = 0;
-    let characters = 0;
-    for (const part of body) {
-      bytes += Buffer.byteLength(part);
-      characters += part.length;
-    }
+  /** Writes head and body. HEAD requests get only the length of the body. */
+  private writeBody(response: ServerResponse, status: number, body: readonly string[] | Buffer, room?: OpenRoom): void {
+    const { bytes, characters } = Buffer.isBuffer(body) ? { bytes: body.length, characters: 0 } : sizeOf(body);
     const isLarge = bytes > answerLimits.watched;
     if (!isLarge) room?.close();
     if (body.length > 0) this.headers.push('Content-Length', String(bytes));
@@ -90,8 +96,13 @@ export class ResponseBuilder {
       response.end();
       return;
     }
-    // As many bytes as characters means ASCII, which Node copies without encoding it where it is told that it is Latin-1.
+    // Equal numbers of bytes and characters mean ASCII. Node copies it without encoding if it is declared as Latin-1.
     const encoding = bytes === characters ? 'latin1' : 'utf8';
+    if (Buffer.isBuffer(body)) {
+      if (isLarge) sendInParts(response, body, room);
+      else response.end(body);
+      return;
+    }
     if (characters <= joinedCharacters) {
       response.end(body.length === 1 ? body[0] : body.join(''), encoding);
       return;
@@ -100,7 +111,7 @@ export class ResponseBuilder {
       sendInParts(response, toBuffer(body, bytes, encoding), room);
       return;
     }
-    // Sent together, and joined by nobody.
+    // Sent together without joining.
     response.cork();
     response.flushHeaders();
     const last = body.length - 1;
@@ -117,7 +128,7 @@ export class ResponseBuilder {
     response.writeHead(status);
   }
 
-  /** Sets the headers on a response that may have some of another middleware, which stay. */
+  /** Copies the headers to a response. Headers already set by middleware are kept. */
   private copyHeaders(response: ServerResponse): void {
     const { headers } = this;
     const own = new Set(response.getHeaderNames());
@@ -134,6 +145,15 @@ export class ResponseBuilder {
   }
 }
 
+function sizeOf(body: readonly string[]): { readonly bytes: number; readonly characters: number } {
+  let [bytes, characters] = [0, 0];
+  for (const part of body) {
+    bytes += Buffer.byteLength(part);
+    characters += part.length;
+  }
+  return { bytes, characters };
+}
+
 function toBuffer(body: readonly string[], bytes: number, encoding: BufferEncoding): Buffer {
   const buffer = Buffer.allocUnsafe(bytes);
   let at = 0;
@@ -142,8 +162,8 @@ function toBuffer(body: readonly string[], bytes: number, encoding: BufferEncodi
 }
 
 /**
- * Sends a response that waits for its reader, and holds its room until it is sent or the reader takes nothing any more. The system takes a
- * small response at once.
+ * Sends a large response in chunks. Keeps its memory budget until the response is sent or the client stops reading. Small responses fit
+ * into the buffer of the operating system.
  */
 function sendInParts(response: ServerResponse, body: Buffer, room?: OpenRoom): void {
   if (response.destroyed) {
@@ -153,7 +173,7 @@ function sendInParts(response: ServerResponse, body: Buffer, room?: OpenRoom): v
   let taken = 0;
   const cut = () => response.destroy();
   const timer = setTimeout(cut, answerLimits.leaveMs).unref();
-  room?.settle(body.length);
+  room?.shrinkTo(body.length);
   room?.sendOver({ taken: () => taken, cut });
   response.once('close', () => {
     clearTimeout(timer);

@@ -1,8 +1,11 @@
-import type { Page } from '#src/contract/operation.js';
+import type { HtmlPage } from '#src/contract/operation.js';
 import type { Config } from '#src/platform/config/schema.js';
 
-/** The policy of pages: they may run what carries their nonce, show its images and call the service. A form is held to its targets through redirects too. */
-export function pagePolicy({ nonce, formTargets }: Page): string {
+/**
+ * The Content Security Policy of a page. Allows scripts and styles with the nonce, images of the service and calls to it. `form-action`
+ * also applies to redirects, so it lists all form targets.
+ */
+export function pagePolicy({ nonce, formTargets }: HtmlPage): string {
   const targets = formTargets === undefined ? "'none'" : ["'self'", ...formTargets].join(' ');
   const own = [
     `script-src 'nonce-${nonce}'`,
@@ -14,7 +17,7 @@ export function pagePolicy({ nonce, formTargets }: Page): string {
   return ["default-src 'none'", ...own, "frame-ancestors 'none'", "base-uri 'none'"].join('; ');
 }
 
-/** The headers of every response, which is not to be framed, cached or sniffed. */
+/** The headers of every response, which prevent framing, caching and content sniffing. */
 export function securityHeaders({ baseUrl }: Pick<Config, 'baseUrl'>): readonly (readonly [string, string])[] {
   return [
     ['X-Content-Type-Options', 'nosniff'],

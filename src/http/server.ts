@@ -18,28 +18,28 @@ import { createRequestOrder } from './request-order.js';
 import { securityHeaders } from './security-headers.js';
 import type { UpgradeHandler } from './upgrade.js';
 
-/** How long a connection without a request has left when the server drains. */
+/** Time that a connection without a request has left when the server drains. */
 const silentMs = 1000;
 
 /** A listening server. */
 export interface Listener {
   readonly port: number;
-  /** Stops accepting, lets running requests finish, and closes idle connections. */
+  /** Stops accepting connections, waits for running requests, and closes idle connections. */
   drain(): Promise<void>;
 }
 
 /**
- * Listens on the configured address, over https where a certificate is configured. `newId` makes ids for requests that Node's parser refuses,
- * and `upgrade` takes those that ask for another protocol.
+ * Listens on the configured address, over https if a certificate is configured. `newId` creates ids for requests rejected by Node's parser.
+ * `upgrade` handles requests for another protocol.
  */
 export async function listen(
   handler: RequestListener,
   config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'baseUrl'>,
   { newId, upgrade }: { newId: () => string; upgrade: UpgradeHandler },
 ): Promise<Listener> {
-  // Node would refuse a request without Host by itself, without a request id.
+  // Otherwise Node itself rejects requests without Host, without a request id.
   const options = { ...connectionLimits, requireHostHeader: false };
-  /** As Node does it for the bound of the server. */
+  /** Emits the same error as Node's own request timeout. */
   const refuseLate = ({ socket }: IncomingMessage): void => {
     const late = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
     server.emit('clientError', late, socket);
@@ -48,7 +48,7 @@ export async function listen(
     watchBodyTime(request, refuseLate);
     handler(request, response);
   });
-  /** Connections of which no request has come yet. Node does not count them as idle, and watches them no more once it drains. */
+  /** Connections that have not sent a request yet. Node does not count them as idle, and stops watching them while it drains. */
   const silent = new Set<Socket>();
   const listener: RequestListener = (request, response) => {
     silent.delete(request.socket);
@@ -61,7 +61,7 @@ export async function listen(
           listener,
         )
       : createHttpServer(options, listener);
-  // Node drops further headers silently; one more than allowed is read, so that `request-head.ts` can refuse the request.
+  // Node drops excess headers silently. Reading one more than allowed lets `request-head.ts` reject the request.
   server.maxHeadersCount = serverLimits.headers + 1;
   server.maxConnections = serverLimits.connections;
   server.on(config.tlsCert === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
@@ -71,20 +71,20 @@ export async function listen(
   const fixedHeaders = securityHeaders(config).map(([name, value]) => `${name}: ${value}\r\n`);
   const headers = () => `${fixedHeaders.join('')}X-Request-Id: ${newId()}\r\n`;
   server.on('clientError', (error, socket: Socket) => refuse(error, socket, headers(), requests.lastOfWhole(socket)));
-  // Node hands the connection over for it, and closes one that nobody takes without an answer. There are no tunnels here.
+  // CONNECT: Node passes on the connection, and closes it unanswered if there is no listener. Tunnels are not supported.
   server.on('connect', (_, socket: Socket) => {
     const type = 'general_method_unsupported';
-    // RFC 9110 §10.2.1: no method is allowed for an authority.
+    // RFC 9110 §10.2.1: an empty `Allow`, because no method is allowed for an authority.
     requests.endAfterAll(socket, () => close(socket, type, errorCatalog[type].message, `Allow: \r\n${headers()}`));
   });
-  // Expectations other than 100-continue are ignored; Node would answer them itself.
+  // Ignores expectations other than 100-continue, which Node would answer itself.
   server.on('checkExpectation', listener);
   server.on('upgrade', (request, socket: Socket, head) => {
     if (!requests.isUnderWay(socket)) {
       upgrade(server, request, socket, head);
       return;
     }
-    // The responses to the requests before it would be sent in the other protocol.
+    // Otherwise the responses to earlier requests would be sent in the new protocol.
     const message = 'Another protocol can be asked for once the requests before are answered.';
     requests.endAfterAll(socket, () => close(socket, 'general_bad_request', message, headers()));
   });
@@ -104,27 +104,27 @@ export async function listen(
         const endSilent = () => {
           for (const socket of silent) socket.destroy();
         };
-        // A request that is on its way gets a moment to arrive.
+        // Gives requests in transit a moment to arrive.
         setTimeout(endSilent, silentMs).unref();
-        // A connection that is kept alive becomes idle after its last answer only.
+        // A keep-alive connection only becomes idle after its last response.
         setInterval(() => server.closeIdleConnections(), 100).unref();
       }),
   };
 }
 
-/** Errors by the codes of Node's parser; any other code is a malformed request. */
+/** Errors by code of Node's parser. Any other code means a malformed request. */
 const parserErrors: Readonly<Record<string, ErrorType>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'general_request_timeout',
   HPE_HEADER_OVERFLOW: 'general_headers_too_large',
 };
 
-/** How long input of a refused client is discarded: a reset of the connection would discard the response. */
+/** Milliseconds for discarding input from a rejected client. Closing at once could reset the connection and lose the response. */
 const lingerMs = 1000;
 const refused = new WeakSet<Socket>();
 
 /**
- * Answers a request that Node's parser refused, for which there is no request object. The parser fails again at further input. Requests of
- * the connection that came whole before it are answered first (RFC 9112 §9.3.2); `before` is the response to the last of them.
+ * Answers a request that Node's parser rejected; such a request has no request object. Ignores repeated errors from further input. Complete
+ * requests before it are answered first (RFC 9112 §9.3.2); `before` is the response to the last of them.
  */
 function refuse(
   error: Error & { code?: string },
@@ -147,7 +147,7 @@ function refuse(
   else before.once('close', end);
 }
 
-/** Answers a client for which there is no response object, and closes the connection. */
+/** Answers a client without a response object and closes the connection. */
 function close(socket: Socket, type: ErrorType, message: string, headers: string): void {
   if (!socket.writable) return;
   const { status } = errorCatalog[type];

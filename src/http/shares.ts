@@ -1,9 +1,12 @@
 import { Failure } from '#src/contract/errors.js';
 import { fileLimits } from '#src/contract/limits.js';
-import { Tally } from '#src/platform/tally.js';
+import { Tally } from '#src/platform/admission/tally.js';
 
-/** Bounds what is under way at once in a process, and for one caller. Taking a place gives the function that gives it back. Throws Failure 503. */
-export function createShares({ all, ofCaller }: { readonly all: number; readonly ofCaller: number }) {
+/**
+ * A semaphore with a limit for the process and one per caller. Acquiring returns the release function. Throws Failure 503 if no slot is
+ * free.
+ */
+export function createCallerSemaphore({ all, ofCaller }: { readonly all: number; readonly ofCaller: number }) {
   const taken = new Tally();
   return (caller: string): (() => void) => {
     if (taken.all >= all || taken.of(caller) >= ofCaller)

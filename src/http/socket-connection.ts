@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws';
 import { realtimeLimits } from '#src/contract/limits.js';
-import type { Connection } from '#src/features/index.js';
+import type { ClientConnection } from '#src/features/index.js';
 
-type Message = Parameters<Connection['send']>[0];
+type Message = Parameters<ClientConnection['send']>[0];
 
 interface Fragment {
   readonly part: string | Buffer;
@@ -10,20 +10,20 @@ interface Fragment {
 }
 
 /**
- * Sends over a socket. A long message leaves in fragments (RFC 6455, section 5.4), each when the client has read on: pings come between, and
- * a client that reads slowly is told from one that does not read.
+ * Sends messages over a socket. Sends a long message in fragments (RFC 6455 §5.4), each after the client has read the previous one. This
+ * lets pings through and distinguishes slow clients from stalled ones.
  */
-export class SocketConnection implements Connection {
+export class SocketConnection implements ClientConnection {
   readonly #ws: WebSocket;
   readonly #onRead: () => void;
-  /** Messages that come after the one whose fragments are being sent. */
+  /** Messages queued behind the one that is being sent in fragments. */
   readonly #waiting: Message[] = [];
   #waitingBytes = 0;
   #fragments: Iterator<Fragment> | undefined;
-  /** What is left of that one. */
+  /** Unsent bytes of the message that is being sent. */
   #leftBytes = 0;
 
-  /** `onRead` is called when the client has read part of a long message. */
+  /** Calls `onRead` when the client has read a fragment. */
   constructor(ws: WebSocket, onRead: () => void) {
     this.#ws = ws;
     this.#onRead = onRead;
@@ -52,7 +52,7 @@ export class SocketConnection implements Connection {
 
   close(code: number, reason: string): void {
     this.#ws.close(code, reason.slice(0, 100));
-    // A client that answers nothing, or reads nothing, is cut off.
+    // Disconnects a client that does not answer or read.
     setTimeout(() => this.#ws.terminate(), realtimeLimits.closeMs).unref();
   }
 
@@ -65,7 +65,7 @@ export class SocketConnection implements Connection {
     if (fragment === undefined) return;
     this.#leftBytes -= Buffer.byteLength(fragment.part);
     this.#ws.send(fragment.part, { binary: false, fin: fragment.isLast }, (error) => {
-      // Whatever comes after it can not be sent either.
+      // Later messages cannot be sent either.
       if (error) return;
       this.#onRead();
       this.#sendNext();

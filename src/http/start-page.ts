@@ -3,7 +3,7 @@ import { Failure } from '#src/contract/errors.js';
 import { declare, implement, type Operation, pageOr } from '#src/contract/operation.js';
 import type { Projects } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
-import { version } from '#src/platform/version.js';
+import { version } from '#src/platform/runtime/version.js';
 
 const startApi = declare({
   start: {
@@ -29,7 +29,7 @@ const startApi = declare({
   },
 });
 
-/** What is served at the address of the service itself: that it runs, and which commands come next. Nothing on it is private. */
+/** Serves the root of the service: shows that it runs, and the next commands. Contains no private data. */
 export function createStartPage(
   { config, db, pages }: Pick<Runtime, 'config' | 'db' | 'pages'>,
   projects: Projects,
@@ -38,7 +38,7 @@ export function createStartPage(
   const endpoint = config.baseUrl.replace(/\/$/, '');
   return implement(startApi, {
     start: async ({ request }) => {
-      if (config.startPage === 'off') throw new Failure('general_route_not_found');
+      if (!config.startPage) throw new Failure('general_route_not_found');
       const hasProject = await projects.any(db);
       if (!request.prefersPage()) return { name: 'svc' as const, version: ourVersion, endpoint, hasProject };
       const [some, none] = hasProject ? ['yes', ''] : ['', 'yes'];

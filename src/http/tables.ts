@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { type ErrorType, errorCatalog, Failure } from '#src/contract/errors.js';
 import type { Call, Declaration, Operation, Reply } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
+import { tableTerms } from '#src/contract/terms.js';
 
-/** The names of what databases hold in paths, bodies and answers, and what `/tablesdb` says instead. */
+/** Names in paths, bodies and replies of `/databases`, with their equivalents in `/tablesdb`. */
 const renames: Readonly<Record<string, string>> = {
   collections: 'tables',
   documents: 'rows',
@@ -17,7 +18,7 @@ const renames: Readonly<Record<string, string>> = {
   relatedCollectionId: 'relatedTableId',
 };
 
-/** Words of the ids of operations and shapes, and of types of errors. */
+/** Words in operation ids, schema names and error types. */
 const words: readonly (readonly [RegExp, string])[] = [
   [/^databases\b/, 'tablesdb'],
   [/^documents\b/, 'rows'],
@@ -40,32 +41,35 @@ const inSummaries: readonly (readonly [RegExp, string])[] = [
 const renamed = (name: string): string => renames[name] ?? name;
 const reworded = (text: string, table = words): string =>
   table.reduce((result, [word, instead]) => result.replace(word, instead), text);
-const inNewWords = (text: string): string => reworded(text, inSummaries);
 
-/** The operations on databases once more, below `/tablesdb`, with the names that the newer SDKs use. */
+/** Duplicates the operations on databases below `/tablesdb`, with the names used by newer SDKs. */
 export function tablesOperations(operations: readonly Operation[]): Operation[] {
   const schemaOf = createRenaming();
   return operations
     .filter(({ declaration }) => declaration.path.startsWith('/databases'))
-    .map((operation) => ({
-      declaration: declarationOf(operation.declaration, schemaOf),
-      sameAs: operation.declaration.id,
-      handle: async (call) => {
-        try {
-          return await operation.handle({
-            ...call,
-            params: withOldNames(operation.declaration.params, call.params),
-            body: withOldNames(operation.declaration.body, call.body),
-          } as Call);
-        } catch (error) {
-          throw failureOf(error);
-        }
-      },
+    .map(({ declaration, handle, repeat }) => ({
+      declaration: declarationOf(declaration, schemaOf),
+      sameAs: declaration.id,
+      handle: async (call) => inNewNames(() => handle(inOldNames(declaration, call))),
+      ...(repeat && { repeat: async (call, kept) => inNewNames(() => repeat(inOldNames(declaration, call), kept)) }),
       present: (result) => (result instanceof RawJson ? renamedText(result) : renamedValue(result)),
     }));
 }
 
-type Renaming = ReturnType<typeof createRenaming>;
+/** Returns a schema with the new names of its members. */
+type Renaming = (schema: z.ZodType) => z.ZodType;
+
+function inOldNames({ params, body }: Declaration, call: Call): Call {
+  return { ...call, params: withOldNames(params, call.params), body: withOldNames(body, call.body) } as Call;
+}
+
+async function inNewNames<T>(act: () => T | Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw failureOf(error);
+  }
+}
 
 function declarationOf(declaration: Declaration, schemaOf: Renaming): Declaration {
   const { id, path, aliases, tag: _, summary, params, body, reply, errors, ...rest } = declaration;
@@ -84,8 +88,8 @@ function declarationOf(declaration: Declaration, schemaOf: Renaming): Declaratio
   };
 }
 
-/** Renames the members of schemas; a schema that is used twice stays one, so that it has one name in the description. */
-function createRenaming() {
+/** Renames the members of schemas. Caches the results, so that a shared schema keeps one name in the API description. */
+function createRenaming(): Renaming {
   const cache = new Map<z.ZodType, z.ZodType>();
   const rename = (schema: z.ZodType): z.ZodType => {
     const known = cache.get(schema);
@@ -115,7 +119,7 @@ function newMeta({ id, ...meta }: z.GlobalMeta): z.GlobalMeta {
   return id === undefined ? meta : { ...meta, id: reworded(id) === id ? `Tables${id}` : reworded(id) };
 }
 
-/** What was validated under the new names, under those that the schema has. */
+/** Converts a value validated under the new names to the names in the original schema. */
 function withOldNames(schema: z.ZodType | undefined, value: unknown): unknown {
   if (schema instanceof z.ZodArray && Array.isArray(value))
     return value.map((one) => withOldNames(schema.element as z.ZodType, one));
@@ -136,8 +140,8 @@ function renamedValue(value: unknown): unknown {
 }
 
 /**
- * Printed documents are not taken apart. A quotation mark within a JSON text has a backslash before it, so these texts are names of members, and
- * no attribute has a name that begins with $.
+ * Renames members in printed documents without parsing them. Quotation marks within JSON strings are escaped, so the matched text is always
+ * a member name. Attribute names cannot begin with $.
  */
 function renamedText({ parts, status, etag }: RawJson): RawJson {
   const [first = '', ...rest] = parts;
@@ -154,30 +158,21 @@ function errorOf(type: ErrorType): ErrorType {
   return name in errorCatalog ? (name as ErrorType) : type;
 }
 
-/** Where a message says a name of the wire: whole in backticks, or as a parameter. Names of columns stand in quotation marks only. */
-const namesInMessages = /(?<=`)[$\w]+(?=`)|(?<=^Param ")[$\w]+(?=")/g;
-
-/** How messages begin that hold nothing of a caller's before their first quotation mark: names of columns, values and ids come after it. */
-const ownWords =
-  /^(?:Invalid document structure|Invalid relationship|There is no attribute|You do not have the permission|Only a server key can|A collection with|The (?:attributes|documents|deletion|deleted)|More than \d+ documents match|A transaction changes)[^"`]*/;
-
-/** The same failure under the new names; a message of its own stays but for the names of members and the words before what is a caller's. */
+/** Converts a failure to the new names. */
 function failureOf(error: unknown): unknown {
   if (!(error instanceof Failure)) return error;
-  const { retryAfter, headers, members, cause } = error;
+  const type = errorOf(error.type);
+  const { retryAfter, headers, members, cause, problems, wording } = error;
+  const more = { headers, members, cause, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  if (problems.length > 0)
+    return new Failure(type, {
+      ...more,
+      problems: problems.map((problem) =>
+        problem.kind === 'request' ? problem : { ...problem, name: renamed(problem.name) },
+      ),
+    });
+  if (wording !== undefined) return new Failure(type, { ...more, message: wording(tableTerms) });
+  if (type === error.type) return error;
   const isCatalogs = error.message === errorCatalog[error.type].message;
-  // What is said of a query names attributes as the caller wrote them, without quotation marks.
-  const message =
-    isCatalogs || error.message.startsWith('Invalid query')
-      ? error.message
-      : error.message.replace(namesInMessages, renamed).replace(ownWords, inNewWords);
-  if (errorOf(error.type) === error.type && message === error.message) return error;
-  const own = isCatalogs ? {} : { message };
-  return new Failure(errorOf(error.type), {
-    ...own,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-    headers,
-    members,
-    cause,
-  });
+  return new Failure(type, isCatalogs ? more : { ...more, message: error.message });
 }

@@ -1,23 +1,23 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { realtimeLimits } from '#src/contract/limits.js';
-import { addressKey } from '#src/platform/limiter.js';
-import { Tally } from '#src/platform/tally.js';
+import { addressKey } from '#src/platform/admission/limiter.js';
+import { Tally } from '#src/platform/admission/tally.js';
 
-/** Bytes of a frame of a client, whose header has a mask (RFC 6455, section 5.2). */
+/** Bytes of a client's frame, including its masked header (RFC 6455 §5.2). */
 const frameBytes = (payload: number) => payload + (payload < 126 ? 6 : payload < 65_536 ? 8 : 14);
 
-/** A fragment keeps the whole part of the stream in memory that it came with, also what pings take of it, unless the part is as small as this. */
+/** A fragment retains the whole chunk it arrived in, including pings, unless the chunk is at most this long. */
 const smallPart = 1024;
 
 /**
- * Bounds what sockets hold of messages that have not arrived whole: a client may begin one on every socket, and end none. Each socket has some
- * bytes for itself; what is beyond counts for its address and for all.
+ * Bounds the memory for incomplete messages: a client could start one on each socket and never finish. Each socket has its own quota. Bytes
+ * above it count against quotas of the address and of the process.
  */
 export class UnfinishedMessages {
   readonly #held = new Tally();
 
-  /** Counts what arrives for a socket from now on, and calls `refuse` once where its address or the process holds too much. */
+  /** Counts incoming bytes of a socket. Calls `refuse` once if the address or the process exceeds its quota. */
   watch(ws: WebSocket, socket: Duplex, address: string, refuse: () => void): void {
     const name = addressKey(address);
     let part = 0;
@@ -30,7 +30,7 @@ export class UnfinishedMessages {
       this.#held.add(name, beyond - counted);
       counted = beyond;
     };
-    // Before the messages in the part are read, and after.
+    // The first listener runs before the messages in the chunk are parsed, the second after.
     socket.prependListener('data', ({ length }: Buffer) => {
       part = length;
       hold(own + length);
@@ -40,7 +40,7 @@ export class UnfinishedMessages {
       isRefused = true;
       refuse();
     });
-    // What is left after the end of a message came with the same part.
+    // Bytes after the end of a message are part of the same chunk.
     ws.on('message', ({ length }: Buffer) => hold(Math.min(own - frameBytes(length), part)));
     const onSign = ({ length }: Buffer) => {
       if (part <= smallPart) hold(own - frameBytes(length));

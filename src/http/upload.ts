@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Failure } from '#src/contract/errors.js';
@@ -5,23 +6,24 @@ import { uploadIdHeaders } from '#src/contract/headers.js';
 import { fileLimits } from '#src/contract/limits.js';
 import { refusedMembers } from '#src/contract/shapes.js';
 import type { ChunkRange, Upload, UploadedFile } from '#src/contract/upload.js';
-import { lazy } from '#src/platform/lazy.js';
+import { lazy } from '#src/platform/runtime/lazy.js';
+import { isPlain } from './body.js';
 import { endOwnBodyTime, ownBodyTime } from './body-time.js';
-import { createShares } from './shares.js';
+import { createCallerSemaphore } from './shares.js';
 
 const parser = lazy(async () => (await import('@fastify/busboy')).default.Busboy);
-/** The name of the file in the form. */
+/** The name of the form field with the file. */
 const fileField = 'file';
 
-/** Makes what operations read a form with a file by. */
-export function createUploads(aliases: readonly string[]) {
+/** Creates readers for forms with a file. */
+export function createUploadReader(aliases: readonly string[]) {
   const idHeaders = uploadIdHeaders(aliases);
-  const takePlace = createShares({ all: fileLimits.uploadsAtOnce, ofCaller: fileLimits.uploadsOfCaller });
+  const takePlace = createCallerSemaphore({ all: fileLimits.uploadsAtOnce, ofCaller: fileLimits.uploadsOfCaller });
   return (request: IncomingMessage, caller: () => string): Upload =>
     new FormUpload(request, idHeaders, () => takePlace(caller()));
 }
 
-/** A request whose body is a form with a file. What its headers say is read when it is needed, and may be wrong. */
+/** A request whose body is a form with a file. Its headers are parsed on demand, because they may be invalid. */
 class FormUpload implements Upload {
   readonly #request: IncomingMessage;
   readonly #idHeaders: readonly string[];
@@ -58,24 +60,25 @@ class FormUpload implements Upload {
   }
 }
 
-/** Throws Failure `storage_invalid_content_range`. */
+/** Parses `Content-Range`. Throws Failure `storage_invalid_content_range`. */
 function chunkOf(header: string | undefined): ChunkRange | undefined {
   if (header === undefined) return undefined;
   const [, start, end, size] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(header.trim()) ?? [];
-  const chunk = { start: Number(start), end: Number(end), size: Number(size) };
+  // In Appwrite's web SDKs up to version 10, the last chunk ends at the size instead of one byte before it.
+  const chunk = { start: Number(start), end: Number(end) - (end === size ? 1 : 0), size: Number(size) };
   if (size === undefined || chunk.start > chunk.end || chunk.end >= chunk.size)
     throw new Failure('storage_invalid_content_range');
   return chunk;
 }
 
-/** Reads the form of a request and hands its file on, never faster than it is taken. */
+/** Reads the form of a request and streams its file with backpressure. */
 async function readForm<T>(
   request: IncomingMessage,
   take: (file: UploadedFile) => Promise<T>,
 ): Promise<{ fields: unknown; file: T }> {
   const Busboy = await parser.get();
   const type = request.headers['content-type'] ?? '';
-  if (!/^multipart\/form-data\s*;/i.test(type) || request.headers['content-encoding'] !== undefined)
+  if (!/^multipart\/form-data\s*;/i.test(type) || !isPlain(request.headers['content-encoding']))
     throw new Failure('general_media_type_unsupported', { message: 'This route only accepts multipart/form-data.' });
   const form = createForm(Busboy, type);
   const fields: Record<string, string | string[]> = {};
@@ -89,7 +92,7 @@ async function readForm<T>(
       request.off('close', onClosed);
       current?.stream.destroy(error);
       request.resume();
-      // The file is given up first, so that nothing of it is left when the refusal is answered. Why it was refused is told by who took it.
+      // Waits until the consumer has cleaned up the file before the request is refused. A Failure of the consumer takes precedence.
       Promise.resolve(current?.taken).then(
         () => reject(error),
         (reason: unknown) => reject(reason instanceof Failure ? reason : error),
@@ -105,15 +108,15 @@ async function readForm<T>(
       else fail(badForm(problem));
     });
     form.on('file', (name: string, stream: Readable, fileName: string | undefined) => {
-      // A file that ends too early is told by its own stream only.
+      // A truncated file only emits an error on its own stream.
       stream.on('error', (error) => fail(error instanceof Failure ? error : brokenForm(error)));
-      // What the parser has at hand still comes after a refusal.
+      // The parser still emits buffered parts after a refusal.
       if (isRefused) return;
       if (name !== fileField) {
         fail(badForm(`the file must be in the field ${fileField}`));
         return;
       }
-      // Its pace is watched while it is read; the fields before and after it have the time of any body.
+      // While the file is read, a minimum rate applies. The fields before and after it use the normal body timeout.
       ownBodyTime(request);
       stream.once('close', () => endOwnBodyTime(request));
       const taken = take({ name: fileName ?? '', fields: { ...fields }, bytes: paced(stream) });
@@ -133,16 +136,32 @@ async function readForm<T>(
   });
 }
 
-/** What is wrong with a field. */
+/** Describes the problem with a field; undefined if there is none. */
 function problemOf(name: string, value: string): string | undefined {
   if (refusedMembers.has(name)) return `a field must not be called ${name}`;
   return value.isWellFormed() && !value.includes('\0') ? undefined : 'a field must not hold NUL characters';
 }
 
+/** A `filename` parameter that is followed by `filename*`. */
+const approximateName = /;\s*filename\s*=\s*(?:"(?:[^"\\]|\\.)*"|[^;"]*)(?=;\s*filename\*\s*=)/i;
+
+/**
+ * Drops `filename` if `filename*` follows, which has precedence (RFC 6266 §4.3) but which Busboy then ignores, without an option to change that.
+ * PowerShell, Spring and Apache's client send both, the first as `=?utf-8?B?…?=` or with question marks.
+ */
+function preferExactNames(form: object): void {
+  const { _parser } = form as { readonly _parser: { readonly parser: EventEmitter } };
+  _parser.parser.prependListener('part', (part: EventEmitter) => {
+    part.prependListener('header', (header: Record<string, string[] | undefined>) => {
+      header['content-disposition'] = header['content-disposition']?.map((text) => text.replace(approximateName, ''));
+    });
+  });
+}
+
 function createForm(Busboy: Awaited<ReturnType<typeof parser.get>>, type: string) {
   const { fields, fieldBytes, partHeaders, partHeaderBytes } = fileLimits;
   try {
-    return new Busboy({
+    const form = new Busboy({
       headers: { 'content-type': type },
       limits: {
         fieldNameSize: 100,
@@ -154,12 +173,14 @@ function createForm(Busboy: Awaited<ReturnType<typeof parser.get>>, type: string
         headerSize: partHeaderBytes,
       },
     });
+    preferExactNames(form);
+    return form;
   } catch (error) {
     throw brokenForm(error);
   }
 }
 
-/** `name[]` and repeated names make lists. */
+/** Adds a field. `name[]` and repeated names become lists. */
 function add(fields: Record<string, string | string[]>, name: string, value: string): void {
   const [, list] = /^([^[\]]+)\[\d*\]$/.exec(name) ?? [];
   const key = list ?? name;
@@ -168,7 +189,7 @@ function add(fields: Record<string, string | string[]>, name: string, value: str
   else fields[key] = [before, value].flat();
 }
 
-/** The bytes of a file; ends with a refusal where a client that is waited for sends next to nothing. */
+/** Yields the bytes of a file. Throws Failure `general_request_timeout` if the client sends too slowly while the consumer waits. */
 async function* paced(stream: Readable): AsyncIterable<Uint8Array> {
   let bytes = 0;
   let isAwaited = true;

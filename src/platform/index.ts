@@ -1,25 +1,26 @@
 import { availableParallelism } from 'node:os';
-import { Answers } from './answers.js';
-import { type Clock, systemClock } from './clock.js';
+import { Answers } from './admission/answers.js';
 import type { Config } from './config/schema.js';
+import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './crypto/hashing.js';
+import { createJwt, type Jwt } from './crypto/jwt.js';
+import { createRandom, type Random } from './crypto/random.js';
+import { createSealing, type Sealing } from './crypto/sealing.js';
 import { conditionOf } from './db/conditions.js';
-import { type OpenDatabase, openDatabase } from './db/index.js';
-import { createEgress, type Egress } from './egress.js';
+import type { Driver } from './db/driver.js';
+import { type DatabaseDeps, type OpenDatabase, openDatabase } from './db/index.js';
 import { type FileStore, openFileStore } from './file-store/index.js';
-import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './hashing.js';
 import { createImages, type Images } from './images/index.js';
-import { createJwt, type Jwt } from './jwt.js';
-import { createLog, type Log, mostWaitingBytes } from './log.js';
-import { createMailer, type Mailer } from './mailer.js';
-import { createMetrics, type Metrics } from './metrics.js';
-import { createPages, type Pages } from './pages.js';
-import { createRandom, type Random } from './random.js';
-import { createScheduler, type Scheduler } from './scheduler.js';
-import { createSealing, type Sealing } from './sealing.js';
-import { createSms, type Sms } from './sms.js';
-import { createTemplates, type Templates } from './templates.js';
+import { createScheduler, type Scheduler } from './jobs/scheduler.js';
+import { createEgress, type Egress } from './outbound/egress.js';
+import { createMailer, type Mailer } from './outbound/mailer.js';
+import { createSms, type Sms } from './outbound/sms.js';
+import { type Clock, systemClock } from './runtime/clock.js';
+import { createLog, type Log, mostWaitingBytes } from './runtime/log.js';
+import { createMetrics, type Metrics } from './runtime/metrics.js';
+import { createPages, type Pages } from './templates/pages.js';
+import { createTemplates, type Templates } from './templates/templates.js';
 
-/** Every machine the features may use. */
+/** The platform services available to features. */
 export interface Runtime extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'migrator' | 'writability' | 'outbox'> {
   readonly config: Config;
   readonly clock: Clock;
@@ -41,33 +42,26 @@ export interface Runtime extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'm
   close(): Promise<void>;
 }
 
-/** What tests put in place of the real world. */
+/** Test doubles for parts of the platform. */
 export interface Replacements {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly hashParameters?: HashParameters;
   readonly scheduler?: Scheduler;
   readonly writeLog?: (lines: string) => void;
-  /** The log says nothing about the state of the database: the error of a command says it. */
+  /** Wraps the driver of the database. */
+  readonly wrapDriver?: (driver: Driver) => Driver;
+  /** Omits the database state from the log; the error of a command reports it. */
   readonly silentDatabase?: boolean;
-  /** Longest time an outbound call may take, in milliseconds. */
+  /** Time limit of outbound calls, in milliseconds. */
   readonly longestCallMs?: number;
 }
 
-/** Builds the machines from the configuration. Throws DatabaseError where the database cannot be reached. */
+/** Builds the platform from the configuration. Throws DatabaseError if the database is unreachable. */
 export async function createRuntime(config: Config, replacements: Replacements = {}): Promise<Runtime> {
   const clock = replacements.clock ?? systemClock;
   const random = replacements.random ?? createRandom(clock);
-  const log = createLog({
-    level: config.logLevel,
-    format: config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'),
-    // Node.js looks at NO_COLOR and TERM.
-    color: process.stderr.isTTY && process.stderr.hasColors(),
-    now: () => clock.now(),
-    write: replacements.writeLog ?? ((lines) => process.stderr.write(lines)),
-    // A file or a terminal waits for each write, and has no such length.
-    isBehind: () => process.stderr.writableLength > mostWaitingBytes,
-  });
+  const log = openLog(config, clock, replacements.writeLog);
   const metrics = createMetrics();
   metrics.databaseUp(true);
   metrics.databaseWritable(true);
@@ -85,18 +79,8 @@ export async function createRuntime(config: Config, replacements: Replacements =
   const database = await openDatabase(config, {
     clock,
     metrics,
-    onChange: (up, code) => {
-      metrics.databaseUp(up);
-      if (replacements.silentDatabase) return;
-      if (up) log.info('database.back');
-      else log.error('database.away', { code });
-    },
-    onWritable: (isWritable, code) => {
-      metrics.databaseWritable(isWritable);
-      if (replacements.silentDatabase) return;
-      if (isWritable) log.info('database.writable');
-      else log.error('database.not-writable', { code, next: conditionOf(code)?.next });
-    },
+    wrapDriver: replacements.wrapDriver,
+    ...databaseReports(metrics, replacements.silentDatabase ? undefined : log),
   });
   const files = openFileStore(config, { log });
   const images = createImages(availableParallelism());
@@ -126,6 +110,38 @@ export async function createRuntime(config: Config, replacements: Replacements =
       await files.close();
       await database.driver.close();
       log.flush();
+    },
+  };
+}
+
+/** Opens the log, which is written to stderr. */
+function openLog({ logLevel, logFormat }: Config, clock: Clock, writeLog: Replacements['writeLog']): Log {
+  return createLog({
+    level: logLevel,
+    format: logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    // Node.js checks NO_COLOR and TERM.
+    color: process.stderr.isTTY && process.stderr.hasColors(),
+    now: () => clock.now(),
+    write: writeLog ?? ((lines) => process.stderr.write(lines)),
+    // Writes to a file or a terminal are synchronous, so nothing is buffered.
+    isBehind: () => process.stderr.writableLength > mostWaitingBytes,
+  });
+}
+
+/** Reports changes of the database state to the metrics and, if given, to the log. */
+function databaseReports(metrics: Metrics, log: Log | undefined): Pick<DatabaseDeps, 'onChange' | 'onWritable'> {
+  return {
+    onChange: (up, code) => {
+      metrics.databaseUp(up);
+      if (log === undefined) return;
+      if (up) log.info('database.back');
+      else log.error('database.away', { code });
+    },
+    onWritable: (isWritable, code) => {
+      metrics.databaseWritable(isWritable);
+      if (log === undefined) return;
+      if (isWritable) log.info('database.writable');
+      else log.error('database.not-writable', { code, next: conditionOf(code)?.next });
     },
   };
 }

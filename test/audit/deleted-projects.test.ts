@@ -61,7 +61,7 @@ test('projects that an earlier version deleted are known by the log', async () =
   await assert.rejects(create(target, 'again'), isTaken);
 });
 
-test('nobody gets the id while another process deletes the project', async () => {
+test('no caller gets the id while another process deletes the project', async () => {
   const first = await startAppliance();
   const second = await first.startSibling();
   for (let round = 0; round < 10; round++) {

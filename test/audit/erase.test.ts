@@ -191,7 +191,7 @@ test('events keep to the schemas of the description, also after the erasure of t
     assert.ok(erased.includes(type), `${type} is not in ${erased}`);
 });
 
-test('what a receiver responds while a person is erased is erased too', async () => {
+test('erases the response that a receiver sends during the erasure of a person', async () => {
   const target = await startOpen();
   const key = (await aServerKey(target)).client;
   const receiver = await anEcho();
@@ -240,7 +240,7 @@ test('an address that is another user by now stays with that user', async () => 
   await logIn(target, second);
 });
 
-test('who is deleted can still be erased, and who never was cannot', async () => {
+test('a deleted user can still be erased, an unknown id cannot', async () => {
   const target = await startOpen();
   const user = await aLoggedInUser(target);
   (await user.client.delete('/account')).expect(204);

@@ -72,7 +72,7 @@ test('entries are found by actor, action, resource and time', async () => {
   assert.equal(nameOf((await list(`actor=${user.id}`))[0]), null);
 });
 
-test('a page looks at so many entries and says where to go on', async () => {
+test('a page reads a limited number of entries and says where to go on', async () => {
   const target = await startAppliance();
   const key = (await aServerKey(target)).client;
   const { db } = target.appliance.runtime;
@@ -180,7 +180,7 @@ test('old entries are removed after a statement, from the beginning, and the res
   assert.equal((await audit.verify()).findings[0], undefined);
 });
 
-test('nothing is removed where an old entry is bad', async () => {
+test('removes nothing if an old entry is bad', async () => {
   const target = await startSealed({ SVC_AUDIT_DAYS: '30' });
   await tamper(target, `update audit_entries set resource = 'x' where seq = 3`);
   const before = (await rowsOf(target, 'audit_entries')).length;
@@ -190,7 +190,7 @@ test('nothing is removed where an old entry is bad', async () => {
   assert.match(target.log(), /audit.prune.refused/);
 });
 
-test('the signed head is told to the log', async () => {
+test('writes the signed head to the log', async () => {
   const target = await startSealed();
   const { audit, jobs } = target.appliance.features;
   await jobs.run('audit.head');

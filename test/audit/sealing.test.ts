@@ -19,7 +19,7 @@ async function assertSealed(target: TestAppliance): Promise<number> {
   return numbers.length;
 }
 
-test('a server seals within a second what was recorded', async () => {
+test('a server seals new entries within a second', async () => {
   const target = await startAppliance({ ticking: true });
   await aLoggedInUser(target);
   const until = performance.now() + 10_000;

@@ -169,7 +169,7 @@ test('entries that were cut off with an older head in place are found by a head 
   assert.deepEqual([finding?.seq, /noted/.test(finding?.problem ?? '')], [Number(old?.seq) + 1, true]);
 });
 
-test('a log whose head was taken back to the beginning is not sealed anew', async () => {
+test('does not seal a log again after its head was reset to the beginning', async () => {
   const target = await startSealed();
   await tamper(
     target,
@@ -186,7 +186,7 @@ test('a log without its head is not continued', async () => {
   await assert.rejects(target.appliance.features.audit.seal(), { name: 'BrokenChainError', code: 'head-missing' });
 });
 
-test('a head that somebody else has signed is not continued', async () => {
+test('does not continue a head that has a foreign signature', async () => {
   const target = await startSealed();
   await tamper(target, "update audit_heads set signature = 'AAAA'");
   await aLoggedInUser(target);
@@ -201,14 +201,14 @@ test('values that were erased are counted, and are no finding', async () => {
   assert.deepEqual([verdict.findings[0], verdict.erased], [undefined, Number(count?.n)]);
 });
 
-test('an entry that does not carry the HMAC of this installation is told to the log as it is sealed', async () => {
+test('reports an entry without the HMAC of this installation when it seals it', async () => {
   const target = await startSealed();
   await runSql(target, copyOf(2, 'added', 'null, null, null'));
   await target.appliance.features.audit.seal();
   assert.match(target.log(), /"audit.forged".*"added"|added.*audit.forged/);
 });
 
-test('the database refuses what the log does not do', async () => {
+test('the database refuses changes that the log never makes', async () => {
   const target = await startSealed();
   const last = await sealed(target);
   for (const statement of [

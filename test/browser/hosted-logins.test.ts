@@ -47,7 +47,7 @@ test('who confirms an address in the browser of the login keeps session and pass
     (await client.post('/account/verifications/email', { url: `${endpoint}/auth/verify` })).expect(201);
     await page.goto((await linkOf(service, user.email, 'email-verification')).href);
     await page.click('button.main');
-    assert.equal(await page.textContent('h1'), 'E-mail address confirmed');
+    assert.equal(await page.textContent('h1'), 'Email address confirmed');
     const account = await accountOf(service, browser);
     assert.deepEqual([account.$id, account.emailVerification], [user.id, true]);
     const { email, password } = user;

@@ -10,7 +10,7 @@ import { blockNoted } from '../harness/readme.js';
 import { freePort } from '../harness/terminal.js';
 import { hostedScene } from './hosted.js';
 
-test('the application of docs/pages.md signs somebody up, in, and out, without scripts in the browser', (t) =>
+test('the application of docs/pages.md signs a user up, in, and out, without scripts in the browser', (t) =>
   hostedScene(t, async ({ service, endpoint, fresh }) => {
     const { text } = blockNoted('docs/pages.md', 'saved as app.mjs, run by test/browser');
     const port = String(await freePort());

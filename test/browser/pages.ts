@@ -21,6 +21,7 @@ export const hostedPages: readonly { readonly name: string; readonly path: strin
   { name: 'recovery', path: 'recovery?project=main' },
   { name: 'reset', path: `reset?project=main${link}` },
   { name: 'verify', path: `verify?project=main${link}` },
+  { name: 'remove-address', path: `remove-address?project=main${link}` },
   { name: 'verified', path: 'verified?project=main' },
   { name: 'invitation', path: `invitation?project=main&teamId=team&membershipId=place${link}` },
   { name: 'failed', path: `failed?project=main${error('user_oauth2_unauthorized')}` },

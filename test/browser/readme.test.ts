@@ -7,7 +7,7 @@ import { blockNoted } from '../harness/readme.js';
 import { webSdk } from './page.js';
 import { scene } from './scene.js';
 
-test('the page of the README signs somebody up, logs in and reads the account', (t) =>
+test('the page of the README signs a user up, logs in and reads the account', (t) =>
   scene(t, 'localhost', async ({ service, browser, endpoint }) => {
     const { text } = blockNoted('README.md', 'run by test/browser');
     const content = text.replace('http://localhost:8080/v1', endpoint).replace("'shop'", `'${service.project.id}'`);

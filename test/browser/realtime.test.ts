@@ -27,7 +27,7 @@ const subscribe = (page: Page, channel: string) =>
   );
 const told = async (page: Page) => (await page.evaluate('told')) as number[];
 
-test('each of two users is told exactly what it may read, and a revoked session is cut off', (t) =>
+test('each of two users gets exactly the events it may read, and a revoked session is cut off', (t) =>
   scene(t, 'localhost', async ({ service, browser, open }) => {
     const sibling = await service.startSibling();
     const site = await servePage(`${sibling.origin.replace('127.0.0.1', 'localhost')}/v1`, service.project.id);

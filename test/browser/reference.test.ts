@@ -70,7 +70,7 @@ test('the API reference shows operations, schemas and, to a key, the collections
     );
   }));
 
-test('the page of GraphQL runs queries with variables, exactly, and lists what there is', (t) =>
+test('the GraphQL page runs queries with variables, exactly, and lists the schema', (t) =>
   hostedScene(t, async ({ service, endpoint, fresh }) => {
     await changeSettings(service, { 'api.reference': true });
     const { client, secret } = await aServerKey(service);

@@ -54,5 +54,5 @@ export const answered = (
 /** Registers a host name as a platform of the project. */
 export const register = ({ appliance, project }: TestAppliance, hostname: string) =>
   appliance.runtime.db.work({ projectId: project.id, actor: { kind: 'operator', id: 'test' }, requestId: '' }, (unit) =>
-    appliance.features.projects.addPlatform(unit, project.id, { id: 'unique()', name: '', hostname }),
+    appliance.features.projects.addPlatform(unit, project.id, { id: 'unique()', name: '', type: 'web', hostname }),
   );

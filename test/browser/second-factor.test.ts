@@ -66,7 +66,7 @@ test('a login by challenge with the cookie', (t) =>
     assert.equal((await read(page)).error?.type, 'general_unauthorized_scope');
   }));
 
-test('where the browser drops the cookie, the page takes the secret of the refusal', (t) =>
+test('the page reads the secret from the refusal if the browser drops the cookie', (t) =>
   scene(t, 'localhost', async ({ service, browser, open }) => {
     const page = await open('127.0.0.1');
     const app = await enrol(page, service);

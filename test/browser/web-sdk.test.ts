@@ -146,7 +146,7 @@ test('a page reads what went wrong before its project was known, pings, and logs
     assert.deepEqual(await browser.cookies(), []);
   }));
 
-test('where the browser drops the cookie as cross-site, the SDK keeps the session itself', (t) =>
+test('the SDK keeps the session itself if the browser drops the cookie as cross-site', (t) =>
   scene(t, 'localhost', async ({ service, browser, open }) => {
     const page = await open('127.0.0.1');
     await signUp(page);

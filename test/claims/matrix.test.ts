@@ -1,4 +1,4 @@
-// The first proof of a contact, by every way that proves one: whose the account is afterwards, and who can still enter it.
+// The first proof of a contact by a login, a recovery or an invitation: whose the account is afterwards, and who can still enter it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
@@ -7,7 +7,7 @@ import { type Answer, type Client, createClient } from '../harness/client.js';
 import { runSql } from '../harness/database.js';
 import { lastMessageTo, messagesTo } from '../harness/messages.js';
 import { aContact, askAndRead, redeemPath, sentLogins, withSms } from '../logins/setup.js';
-import { lastMessage, page, proofOf, recoveryProof } from '../proofs/proofs.js';
+import { recoveryProof } from '../proofs/proofs.js';
 import { accept, aTeam, invite } from '../teams/setup.js';
 import { aSquat, assertConfirmed, assertReleased, assertTaken, holderOf, type Other, type Squat } from './squatters.js';
 
@@ -22,8 +22,8 @@ type Prove = (client: Client, otp?: string) => Promise<Answer>;
 interface Path {
   readonly name: string;
   readonly contact: 'email' | 'phone';
-  /** What the prover gets: a session, nothing but the verification, or a new password. */
-  readonly gives: 'a session' | 'nothing' | 'a password';
+  /** What the prover gets: a session or a new password. */
+  readonly gives: 'a session' | 'a password';
   /** Takes what proves the contact from the message. */
   readonly prepare: (squat: Squat) => Promise<Prove>;
 }
@@ -43,22 +43,6 @@ const paths: readonly Path[] = [
     prepare: async ({ value }) => {
       const proof = await recoveryProof(target, { email: value });
       return (client) => client.put('/account/recovery', { ...proof, password });
-    },
-  },
-  {
-    ...{ name: 'verification of the address', contact: 'email', gives: 'nothing' },
-    prepare: async ({ client: stranger, value }) => {
-      (await stranger.post('/account/verifications/email', { url: page })).expect(201);
-      const proof = await proofOf(target, value, 'email-verification');
-      return (client) => client.put('/account/verifications/email', proof);
-    },
-  },
-  {
-    ...{ name: 'verification of the number', contact: 'phone', gives: 'nothing' },
-    prepare: async ({ client: stranger, value, id }) => {
-      (await stranger.post('/account/verifications/phone')).expect(201);
-      const secret = String((await lastMessage(target, value, 'phone-verification')).locals.code);
-      return (client) => client.put('/account/verifications/phone', { userId: id, secret });
     },
   },
   {
@@ -83,7 +67,7 @@ const others: Readonly<Record<'email' | 'phone', readonly Other[]>> = {
   email: ['nothing', 'an unproved one', 'a proved one'],
   phone: ['nothing', 'an unproved one', 'a proved one'],
 };
-/** A number on an account with an e-mail address is never a way to take it, proved or not. */
+/** A number on an account with an email address is never a way to take it, proved or not. */
 const falls = (contact: 'email' | 'phone', other: Other) =>
   contact === 'phone' ? other !== 'nothing' : other === 'a proved one';
 const templatesTo = async (to: string) => (await messagesTo(target, to)).map(({ template }) => template);
@@ -119,24 +103,18 @@ for (const path of paths) {
           const told = path.contact === 'email' ? 'email-removed' : 'phone-removed';
           assert.equal((await lastMessageTo(target, squat.other)).template, told);
           const holder = await holderOf(target, squat);
-          if (path.gives === 'nothing') {
-            answer.refused(401, 'user_invalid_token');
-            assert.equal(holder, undefined);
-            return;
-          }
           assert.notEqual(holder?.id, squat.id);
           assert.equal(Number(holder?.[`${path.contact}_verification`]), 1);
           assert.equal(await entered(path, squat, answer), holder?.id);
           return;
         }
-        if (path.gives === 'nothing') answer.expect(200);
-        else assert.equal(await entered(path, squat, answer), squat.id);
+        assert.equal(await entered(path, squat, answer), squat.id);
         await assertTaken(target, squat);
         const told = path.contact === 'email' ? 'account-claimed' : 'phone-claimed';
         assert.ok((await templatesTo(squat.value)).includes(told));
       });
     }
-    test(`${path.name} by whoever is logged in to the account, the other contact is ${other}: it is confirmed`, async () => {
+    test(`${path.name} by the account's logged-in user, the other contact is ${other}: it is confirmed`, async () => {
       const squat = await aSquat(target, path.contact, other);
       const prove = await path.prepare(squat);
       (await prove(squat.client, squat.app.nextCode())).expect(
@@ -150,7 +128,7 @@ for (const path of paths) {
     });
   }
 
-  test(`${path.name}: what a server key has set is only marked as verified`, async () => {
+  test(`${path.name}: a contact set by a server key is only marked as verified`, async () => {
     const squat = await aSquat(target, path.contact, 'an unproved one');
     const change = path.contact === 'email' ? { email: squat.value } : { number: squat.value };
     const same = path.contact === 'email' ? { email: `x${squat.value}` } : { number: '+14155559999' };
@@ -164,7 +142,7 @@ for (const path of paths) {
   });
 }
 
-test('a JWT that a server key made ends with a takeover, also where the account had no password', async () => {
+test('a JWT made by a server key ends with a takeover, even if the account had no password', async () => {
   const phone = aContact('phone');
   const { secret: session } = (await guest.post('/account/sessions/anonymous', {})).expect(201).body;
   const stranger = createClient(target, { session: String(session) });
@@ -177,7 +155,7 @@ test('a JWT that a server key made ends with a takeover, also where the account 
   (await byJwt.get('/account')).refused(401, 'user_jwt_invalid');
 });
 
-test('an account that nobody has ever entered is entered without a mail about it', async () => {
+test('logging in to an account for the first time sends no notification mail', async () => {
   const team = await aTeam(target);
   const link = await invite(target, team, 'never.entered@mail.example');
   (await accept(guest, link)).expect(200);

@@ -15,7 +15,7 @@ const [magicLink, emailCode, phoneCode] = sentLogins;
 assert.ok(magicLink && emailCode && phoneCode);
 const rounds = 8;
 
-test('proofs of one address at once, at two servers: nobody fails otherwise, and the stranger is out', async () => {
+test('two servers verify one address at once: no unexpected error, and the stranger is logged out', async () => {
   for (let round = 0; round < rounds; round++) {
     const squat = await aSquat(target, 'email', 'nothing');
     const link = await askAndRead(target, magicLink, squat.value);

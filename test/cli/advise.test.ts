@@ -87,7 +87,7 @@ test('show prints how many documents a collection has, and the bytes of its tabl
   assert.ok(more > count * 5 && more < count * 100, `an index of ${more} bytes`);
 });
 
-test('what is asked for has to be there', async () => {
+test('the arguments must name existing things', async () => {
   const table: [number, string, string[]][] = [
     [2, 'usage_invalid', ['--database', 'blog']],
     [2, 'usage_invalid', ['posts', '--project', 'shop']],

@@ -56,7 +56,7 @@ test('what commands do is sealed and listed without a server', async () => {
   );
 });
 
-test('what a server key does for a user is listed with both', async () => {
+test('an action of a server key on a user is listed with both', async () => {
   const scopes = ['apikey', 'create', '--project', 'shop', '--name', 'support', '--scopes', 'users.write'];
   const key = await place.json<{ $id: string; secret: string }>(scopes);
   const server = await place.serve();
@@ -101,7 +101,7 @@ test('a change by SQL is exit code 1 and the number of the entry', async () => {
   assert.equal((await verify()).ok, true);
 });
 
-test('an export is verified where there is no installation', async () => {
+test('an export is verified without an installation', async () => {
   const { out } = await place.svc(['audit', 'export']);
   const elsewhere = mkdtempSync(join(tmpdir(), 'svc-elsewhere-'));
   after(() => rmSync(elsewhere, { recursive: true }));
@@ -168,7 +168,7 @@ test('an export is verified where there is no installation', async () => {
   assert.deepEqual(readdirSync(elsewhere), ['audit.ndjson']);
 });
 
-test('tail prints what comes', async () => {
+test('tail prints new entries', async () => {
   const child = spawn('svc', ['audit', 'tail', '--lines', '1', '--json'], { cwd: place.dir, env: place.env });
   after(() => child.kill());
   let text = '';

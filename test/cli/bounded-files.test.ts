@@ -75,7 +75,7 @@ test('a pipe is read to its end', async () => {
   writer.kill();
 });
 
-test('audit verify --file says what is no export', async () => {
+test('audit verify --file rejects a file that is not an export', async () => {
   const directory = await place.svc(['audit', 'verify', '--file', place.dir]);
   assert.equal(directory.code, 2, directory.err);
   assert.match(directory.err, /is a directory\.\nnext: /);

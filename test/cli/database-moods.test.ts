@@ -117,7 +117,7 @@ test('SQLite: doctor and config check know that the file may not be written, and
   await own.dispose();
 });
 
-test('Postgres: what the server says to a newcomer', { skip: isSqlite && 'another database' }, async () => {
+test('Postgres: messages of the server that a newcomer meets', { skip: isSqlite && 'another database' }, async () => {
   const table: [string, string, RegExp][] = [
     [otherUrl((at) => (at.pathname = '/nowhere')), 'database_missing', /no such database/],
     [otherUrl((at) => (at.password = 'wrong')), 'database_login_refused', /user or the password/],

@@ -114,7 +114,7 @@ test('documents come back as they went out, as NDJSON and as CSV', async () => {
   assert.equal(entries.length, 12);
 });
 
-test('a line that cannot be written is told with its number, and the others are written', async () => {
+test('reports a line that cannot be written by its number, and writes the others', async () => {
   const report = async (input: string, more: readonly string[] = []) => {
     const { counts } = await imported(['-', '--report', 'report.ndjson', ...more, ...of('bulk')], input);
     const told = read('report.ndjson').trimEnd().split('\n').filter(Boolean);
@@ -464,4 +464,13 @@ test('an import takes texts as they are, also those that look like operators', a
   assert.deepEqual(outcomes, [{ ...none, created: 1, unchanged: 0 }, none, none]);
   const { out } = await place.svc(['document', 'export', ...of('third')]);
   assert.ok(out.includes(JSON.stringify(JSON.parse(file).text)), out);
+});
+
+test('a line break of any kind is in quotes in CSV, as other programs end a line at it', async () => {
+  await aCollection('breaks');
+  const texts = ['a\rb', 'a\nb', 'a\r\nb'];
+  writeFileSync(fileAt('breaks.ndjson'), lines(texts.map((text, at) => ({ $id: `${at}`, text }))));
+  assert.equal((await imported(['breaks.ndjson', ...of('breaks')])).counts.created, texts.length);
+  await place.json(['document', 'export', 'breaks.csv', '--format', 'csv', ...of('breaks')]);
+  for (const text of texts) assert.ok(read('breaks.csv').includes(`,"${text}",`), JSON.stringify(text));
 });

@@ -58,7 +58,7 @@ test('files move copies to S3, switches the settings, and goes on after the rest
   assert.match((await place.svc(['config', 'show'])).out, /SVC_FILES_SECRET +\*{3}\n/);
 });
 
-test('what root copies belongs to whom the data directory does', {
+test('files copied by root belong to the owner of the data directory', {
   skip: process.getuid?.() !== 0 && 'needs root',
 }, async () => {
   const other = await install();

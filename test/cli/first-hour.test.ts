@@ -22,7 +22,7 @@ after(() => place.dispose());
 const attribute = (...more: string[]) => ['collection', 'add-attribute', 'posts', ...more, ...blog];
 const help = (path: string) => `svc ${path} --help shows its arguments and flags`;
 
-test('a wrong value is told by its flag or argument, with what it got and what it takes', async () => {
+test('an invalid value is reported with its flag or argument, the value, and the accepted values', async () => {
   const toPosts = ['--type', 'relationship', '--relation', 'manyToOne', '--related'];
   const index = (list: string) => ['collection', 'add-index', 'posts', 'one', ...blog, '--attributes', list];
   const table: readonly (readonly [string[], number, string, string])[] = [
@@ -131,7 +131,20 @@ test('a wrong value is told by its flag or argument, with what it got and what i
       '--password-stdin: standard input was empty.',
       'pipe it into the command',
     ],
-    [['backup'], 2, "unknown command 'backup'", 'docs/operations.md, "Backup", says how it is done without one'],
+    [['dump'], 2, "unknown command 'dump'", 'svc backup create'],
+    [
+      ['upgrade'],
+      2,
+      "unknown command 'upgrade'",
+      'install the new version, then svc migrate: docs/upgrade.md has the commands',
+    ],
+    [['revoke', 'backend'], 2, "unknown command 'revoke'", 'svc apikey revoke KEY --project ID'],
+    [
+      ['apikey', 'revoke', 'backend'],
+      3,
+      'There is no server key with the id backend.',
+      'if that is its name, name the project too: svc apikey revoke backend --project ID',
+    ],
     [
       ['webhook', 'replay', 'w', ...shop, '--all'],
       2,
@@ -165,7 +178,7 @@ test('a value from stdin or a file is not repeated', async () => {
   assert.doesNotMatch(err, /secret/);
 });
 
-test('settings that are a directory, and a file without a signing secret, are told at once', async () => {
+test('a directory as settings file, and a file without a signing secret, are reported at once', async () => {
   const directory = await place.svc(['--config', 'empty', 'project', 'list']);
   assert.equal(directory.code, 7);
   assert.match(directory.err, /empty is a directory\.\nnext: name the file itself by --config/);
@@ -190,7 +203,7 @@ test('a list that is empty because of a filter says so', async () => {
   assert.equal(found.err, '');
 });
 
-test('a list says what it knows: days, switches, origins, who was never seen', async () => {
+test('lists show days, switches, origins, and users who were never seen', async () => {
   await place.json(['apikey', 'create', ...shop, '--name', 'used', '--scopes', 'all']);
   await place.sql(`update api_keys set accessed_at = '2026-01-31T05:41:42.123Z'`);
   assert.match((await place.svc(['apikey', 'list', ...shop])).out, /used.* 2026-01-31$/m);
@@ -238,7 +251,7 @@ test('an import tells refused lines in their order, and takes a slip of a name f
   assert.match((await place.svc(load)).err, /^next: svc collection add-attribute posts published /m);
 });
 
-test('a new password is typed twice, and asked for again where it is too short or not the same', async () => {
+test('a new password is typed twice, and asked for again if it is too short or differs', async () => {
   const create = ['user', 'create', ...shop, '--email'];
   await Promise.all(
     widths.map(async (columns) => {
@@ -260,7 +273,7 @@ test('a new password is typed twice, and asked for again where it is too short o
   );
 });
 
-test('init tries a server at once, and asks for another one where it refuses', async () => {
+test('init tries to connect at once, and asks for another server if it is refused', async () => {
   const fresh = await install({ init: false });
   after(() => fresh.dispose());
   const { SVC_DATABASE_URL: _, ...env } = fresh.env;

@@ -41,6 +41,7 @@ before(async () => {
     ['user', 'create', '--id', 'bob', '--email', 'bob@example.com', ...secret, ...inShop],
     ['provider', 'add', 'oauth2', '--key', 'google', '--client-id', 'id', ...secret, ...inShop],
     ['keys', 'rotate', ...inShop],
+    ['backup', 'create', 'svc.tar'],
   ];
   const commands = made.map((args) => ({ args }));
   for (const { code, screen } of await commandsAtTerminal(place, commands, 80)) assert.equal(code, 0, screen);
@@ -67,8 +68,9 @@ const questions = (): readonly (readonly [args: readonly string[], question: str
     ['migrate', 'down'],
     `permanently deletes the data it holds. Is the server stopped? Type ${place.database} to confirm:`,
   ],
+  [['backup', 'restore', 'svc.tar'], `in the database ${place.database}. Type ${place.database} to confirm:`],
   [['keys', 'revoke', kid], 'and with it every JWT that it has signed? (y/N)'],
-  [['provider', 'remove', 'google', ...inShop], 'by which nobody logs in? (y/N)'],
+  [['provider', 'remove', 'google', ...inShop], 'No user signs in with it. Remove provider google? (y/N)'],
   [['webhook', 'remove', 'orders', ...inShop], 'Remove the webhook Orders (orders) with its deliveries? (y/N)'],
   [['team', 'delete', 'drivers', ...inShop], 'Delete the team drivers (Drivers)? (y/N)'],
   [['apikey', 'revoke', 'ci', ...inShop], 'of shop? (y/N)'],
@@ -87,7 +89,7 @@ test('every place that asks stands in the table, or is one of init', () => {
       ),
     ].map(() => name),
   );
-  const ofInit = ['first-settings.ts', 'commands/init.ts'];
+  const ofInit = ['installation/first-settings.ts', 'commands/init.ts'];
   assert.equal(places.filter((name) => !ofInit.includes(name)).length, questions().length, places.join(' '));
 });
 

@@ -112,7 +112,7 @@ test('a revoked key is refused by the running server within a second, and its su
   }
 });
 
-test('no command prints what is secret', async () => {
+test('no command prints a secret', async () => {
   for (const args of [
     ['keys', 'status'],
     ['keys', 'status', ...shop, '--json'],

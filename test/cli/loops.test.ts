@@ -1,5 +1,5 @@
 // Commands beside a server under load: nobody's request fails, and nobody waits long.
-// SVC_TEST_SECONDS says how long the commands run; the load alone is measured for a third of it, and for ten seconds at least.
+// SVC_TEST_SECONDS says how long the commands run; the load alone is measured for a third of it, and for five seconds at least.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,8 +7,8 @@ import { type Installation, install } from '../harness/cli.js';
 import { startReceiver } from '../harness/receiver.js';
 import { prepareLoad } from './load.js';
 
-const seconds = Number(process.env.SVC_TEST_SECONDS ?? 20);
-const aloneSeconds = Math.max(10, seconds / 3);
+const seconds = Number(process.env.SVC_TEST_SECONDS ?? 8);
+const aloneSeconds = Math.max(5, seconds / 3);
 /** The machine of the test has other work too: what is faster than this is not told apart. */
 const leastP99 = 5;
 const shop = ['--project', 'shop'];
@@ -49,7 +49,7 @@ async function loop(place: Installation, commandsOf: (turn: number) => (readonly
   for (let turns = 0; ; turns++) {
     if (performance.now() > until) return turns;
     for (const args of commandsOf(turns)) {
-      const { code, err } = await place.svc(args, { input: 'correct horse battery\n' });
+      const { code, err } = await place.svc(args, { input: 'correct horse battery\n', fresh: true });
       assert.equal(code, 0, `svc ${args.join(' ')}: ${err}`);
     }
   }

@@ -45,7 +45,7 @@ async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
   throw new Error('it did not come to pass');
 }
 
-test('without a mail server mails are kept where the operator reads them', async () => {
+test('without a mail server, mails are kept in a directory that the operator can read', async () => {
   assert.deepEqual(await place.json(['mail', 'list']), { mails: [] });
   const none = await place.svc(['mail', 'show', '--last', '--json']);
   assert.deepEqual([none.code, JSON.parse(none.err).error.type], [3, 'mail_not_found']);
@@ -71,7 +71,7 @@ test('without a mail server mails are kept where the operator reads them', async
   await server.ended;
 });
 
-test('the link of a mail that nobody sends works when the operator passes it on', async () => {
+test('the link of an unsent mail works when the operator passes it on', async () => {
   const server = await place.serve();
   const email = 'eve@example.com';
   await call(server, 'POST', '/account', { userId: 'eve', email, password: 'correct horse', name: 'Eve' });
@@ -120,7 +120,7 @@ test('a mail that a killed server was sending goes out by the next one', async (
   assert.equal(mailServer.mails.length, 1);
 });
 
-test('what a command leaves is sent by cron run, too', async () => {
+test('cron run also sends the messages that a command queued', async () => {
   const from = mailServer.mails.length;
   await place.sql(
     `update messages set state = 'pending', due_at = created_at where state = 'kept' and user_id = 'ada'`,
@@ -133,7 +133,7 @@ test('what a command leaves is sent by cron run, too', async () => {
   );
 });
 
-test('a test mail really goes, and failures are told in the words of the server', async () => {
+test('a test mail really goes out, and failures quote the server', async () => {
   const send = (env: Record<string, string>, ...more: string[]) =>
     place.svc(['mail', 'test', '--to', 'ops@example.com', '--json', ...more], { env });
   const from = mailServer.mails.length;
@@ -161,7 +161,7 @@ test('a test mail really goes, and failures are told in the words of the server'
   assert.deepEqual([unset.code, JSON.parse(unset.err).error.type], [7, 'mail_not_configured']);
 });
 
-test('a test SMS really goes, and failures are told in the words of the gateway', async () => {
+test('a test SMS really goes out, and failures quote the gateway', async () => {
   const gateway = await startReceiver();
   const env = {
     SVC_SMS_URL: `http://shop:secret@${new URL(gateway.origin).host}/`,

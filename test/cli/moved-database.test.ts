@@ -51,7 +51,9 @@ async function allRefuse(place: Installation, file: string): Promise<void> {
   assert.equal(existsSync(join(place.dir, 'other.env')), false);
 }
 
-test('no command makes a database where a log lies, nor touches it while the server runs', { skip }, async (t) => {
+test('no command creates a database beside an existing log, nor changes it while the server runs', {
+  skip,
+}, async (t) => {
   const { place, server, file, away } = await written(t);
   renameSync(file, away);
   const [before, files] = [digest(`${file}-wal`), readdirSync(join(place.dir, 'data'))];
@@ -87,7 +89,7 @@ test('nor when the server has ended; the file and its log together have every wr
   assert.equal((await place.json<{ projects: unknown[] }>(['project', 'list'])).projects.length, 1);
 });
 
-test('nor where an empty file or a link that leads nowhere is in its place', { skip }, async (t) => {
+test('nor if an empty file or a dangling link is in its place', { skip }, async (t) => {
   const { place, server, file, away } = await written(t);
   server.signal('SIGKILL');
   await server.ended;

@@ -24,7 +24,7 @@ const fixOf = async (code: string, env: Record<string, string>): Promise<[messag
   return [message, fix];
 };
 
-test('without a master key doctor, config check and serve say how to set it, or what is wrong with its file', async () => {
+test('without a master key, doctor, config check and serve say how to set it or how its file is wrong', async () => {
   const whole = readFileSync(settingsFile, 'utf8');
   writeFileSync(settingsFile, whole.replace(/^SVC_MASTER_KEY=.*$/m, ''));
   const loop = join(place.dir, 'loop');
@@ -61,7 +61,7 @@ test('without a master key doctor, config check and serve say how to set it, or 
   writeFileSync(settingsFile, whole);
 });
 
-test('a file or a directory that cannot be used is told in words, whatever command meets it', async () => {
+test('every command explains an unusable file or directory in words', async () => {
   const [loop, plain, long] = [join(place.dir, 'loop'), join(place.dir, 'plain'), join(place.dir, 'n'.repeat(300))];
   writeFileSync(plain, '');
   const table: [string[], Record<string, string>, RegExp][] = [
@@ -104,7 +104,7 @@ test('config check knows another master key, and a data directory that is a file
   const { error } = JSON.parse(other.err);
   assert.deepEqual([other.code, error.type, other.out], [7, 'master_key_wrong', '']);
   assert.match(error.message, /was set up with another master key/);
-  assert.match(error.fix, /^bring back the svc\.env of this database/);
+  assert.match(error.fix, /^restore the svc\.env of this database/);
   writeFileSync(join(place.dir, 'file'), '');
   const both = await place.svc(['config', 'check'], { env: { ...key, SVC_TEMPLATES_DIR: 'none' } });
   assert.equal(both.code, 7);
@@ -146,7 +146,7 @@ test('doctor tells a directory of files that is not there from files that are lo
   await place.sql(`delete from file_objects where key = 'p/one'`);
 });
 
-test('a setting that the file has twice is told by config check and at the start, with its lines', async () => {
+test('config check and the start report a duplicate setting with its lines', async () => {
   const whole = readFileSync(settingsFile, 'utf8');
   const lines = whole.trimEnd().split('\n').length;
   writeFileSync(settingsFile, `${whole.trimEnd()}\nSVC_SESSION_DAYS=7\n\nSVC_SESSION_DAYS=8\n`);
@@ -203,7 +203,7 @@ test('a webhook or a provider at an address that is not let out: https, or the s
   assert.equal(allowed.code, 0, allowed.err);
 });
 
-test('CSV without --format, a list in a cell of CSV, and a name that ends like no form are told with what to give', async () => {
+test('CSV without --format, a list in a CSV cell, and an unknown file ending are refused with a suggestion', async () => {
   const at = ['--project', 'shop', '--database', 'blog'];
   const of = [...at, '--collection', 'posts'];
   await place.json(['database', 'create', 'Blog', '--id', 'blog', '--project', 'shop']);
@@ -217,7 +217,7 @@ test('CSV without --format, a list in a cell of CSV, and a name that ends like n
     const { code, err } = await imported(input);
     assert.deepEqual(
       [code, err],
-      [2, 'error: The file is CSV, and was read as JSON objects, one a line.\nnext: add --format csv\n'],
+      [2, 'error: The file is CSV, but was read as one JSON object per line.\nnext: add --format csv\n'],
     );
   }
   // What is no header is a line among others.

@@ -1,7 +1,17 @@
 // Commands and servers among files of other users: what they may not look at is told in words, with what mends it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { root } from '../harness/checkout.js';
@@ -43,7 +53,7 @@ test('a current directory that may not be searched has no settings', { skip: nee
   assert.equal(fromEnvironment.code, 0, fromEnvironment.err);
 });
 
-test('files that may not be looked at are told as such', { skip: needsAnother }, async (t) => {
+test('reports files without read permission as such', { skip: needsAnother }, async (t) => {
   const { dir, json, run } = await shared(t);
   await json(['project', 'create', 'Shop', '--id', 'shop']);
   await json(['database', 'create', 'Blog', '--id', 'blog', '--project', 'shop']);
@@ -72,13 +82,17 @@ test('a server that may not read its settings is not advised to run as root, nor
   const unit = readFileSync(join(root, 'templates/systemd/svc.service'), 'utf8');
   const ends = /^RestartPreventExitStatus=(.*)$/m.exec(unit)?.[1]?.split(' ') ?? [];
   assert.ok(ends.includes(String(code)), `the unit starts a server again that ended with ${code}`);
+  const said = /The unit does not restart the server after exit codes (.*)\./.exec(
+    readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8'),
+  );
+  assert.deepEqual(said?.[1]?.split(/, | and /), ends);
   // The advice is enough.
   chownSync(file, 0, other);
   chmodSync(file, 0o640);
   assert.match((await run('svc serve')).err, /SVC_MASTER_KEY is set neither/);
 });
 
-test('a database of another user is told with its file, both users and what mends it', {
+test('reports a database of another user with its file, both users and the remedy', {
   skip: needsAnother || (!isSqlite && 'about the file of SQLite'),
 }, async (t) => {
   const { dir, json, run } = await shared(t);
@@ -106,4 +120,67 @@ test('a database of another user is told with its file, both users and what mend
   }
   chownSync(file, other, other);
   assert.equal((await run('svc project list')).code, 0);
+});
+
+test('root does not obey settings that another user could have put into the current directory', {
+  skip: process.getuid?.() !== 0 && 'needs root',
+}, async (t) => {
+  const { dir, env, shell, dispose } = await install();
+  t.after(dispose);
+  const file = join(dir, 'svc.env');
+  const run = (more = '') => shell(`cd ${dir} && exec env ${more} svc project list`);
+  const reset = () => {
+    chownSync(file, 0, 0);
+    chownSync(dir, 0, 0);
+    chmodSync(file, 0o600);
+    chmodSync(dir, 0o700);
+  };
+  assert.equal(env.SVC_CONFIG, undefined);
+  assert.equal((await run()).code, 0);
+  const foreign: readonly (readonly [() => void, RegExp])[] = [
+    [() => chownSync(file, other, other), /svc\.env belongs to/],
+    [() => chmodSync(file, 0o646), /other users may write to .*svc\.env/],
+    [() => chownSync(dir, other, other), /belongs to/],
+    [() => chmodSync(dir, 0o777), /other users may write to/],
+  ];
+  for (const [hand, why] of foreign) {
+    hand();
+    const { code, err } = await run();
+    assert.equal(code, 4, err);
+    assert.match(err, why);
+    assert.ok(err.includes(`next: svc --config ${file} project list`), err);
+    reset();
+  }
+  // A link counts like the file that it leads to, and belongs to the user who made it.
+  const target = join(dir, 'target.env');
+  renameSync(file, target);
+  symlinkSync(target, file);
+  assert.equal((await run()).code, 0);
+  for (const linked of [() => chownSync(target, other, other), () => lchownSync(file, other, other)]) {
+    linked();
+    const { code, err } = await run();
+    assert.equal(code, 4, err);
+    assert.match(err, /(svc|target)\.env belongs to/);
+    chownSync(target, 0, 0);
+  }
+  rmSync(file);
+  renameSync(target, file);
+  chownSync(file, other, other);
+  assert.equal((await shell(`svc --config ${file} project list`)).code, 0);
+  assert.equal((await run(`SVC_CONFIG=${file}`)).code, 0);
+  // Other users remove only their own files from a directory like /tmp.
+  chmodSync(dir, 0o1777);
+  assert.equal((await run(`SUDO_UID=${other}`)).code, 0);
+  reset();
+  if (!isSqlite) return;
+  const data = join(dir, 'data');
+  chownSync(data, other, other);
+  assert.equal((await run()).code, 0, 'the user of the service owns it');
+  renameSync(join(data, 'svc.db'), join(dir, 'moved.db'));
+  symlinkSync(join(dir, 'moved.db'), join(data, 'svc.db'));
+  const linked = await run();
+  assert.equal(linked.code, 4, linked.err);
+  assert.match(linked.err, /is a symbolic link, which root does not follow/);
+  chownSync(data, 0, 0);
+  assert.equal((await run()).code, 0);
 });

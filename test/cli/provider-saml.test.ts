@@ -61,8 +61,8 @@ const tested = async (key: string): Promise<Tested & { code: number | null }> =>
 const codesOf = ({ findings }: Tested) => findings.map(({ code, level }) => `${level} ${code}`).sort();
 const addSaml = (key: string, ...flags: string[]) => ['provider', 'add', 'saml', ...shop, '--key', key, ...flags];
 
-test('what is no SAML provider is refused with what to do, and nothing is stored', async () => {
-  writeFileSync(join(place.dir, 'post.xml'), metadataOf().replaceAll('HTTP-Redirect', 'HTTP-POST'));
+test('refuses metadata that is not of a SAML provider, with advice, and stores nothing', async () => {
+  writeFileSync(join(place.dir, 'post.xml'), metadataOf().replaceAll(/HTTP-(Redirect|POST)/g, 'SOAP'));
   writeFileSync(join(place.dir, 'bomb.xml'), `<!DOCTYPE x [<!ENTITY a "b">]>${metadataOf()}`);
   writeFileSync(
     join(place.dir, 'two.xml'),
@@ -81,7 +81,7 @@ test('what is no SAML provider is refused with what to do, and nothing is stored
     [['--metadata-file', 'none.xml'], 3, /none\.xml/],
     [['--metadata-file', 'bomb.xml'], 2, /doctype/],
     [['--metadata-file', 'two.xml'], 2, /not that of one/],
-    [['--metadata-file', 'post.xml'], 2, /address for logins by HTTP-Redirect of the provider is missing/],
+    [['--metadata-file', 'post.xml'], 2, /address for logins by HTTP-Redirect or HTTP-POST of the provider is missing/],
     [['--metadata-file', 'bomb.xml', '--metadata-url', idp.origin], 2, /exclude each other/],
     [[...described, '--cert-file', 'weak.pem'], 2, /2048 bits/],
     [[...described, '--cert-file', 'bomb.xml'], 2, /no certificate/],
@@ -175,6 +175,7 @@ test('test: metadata, login page and clock of a SAML provider', async () => {
     [{ '/metadata': text('<html/>'), '/sso': sso }, ['error metadata_invalid']],
     [{ '/metadata': text(metadataOf(), 500), '/sso': sso }, ['error metadata_invalid']],
     [{ '/metadata': text(metadataOf()), '/sso': text('', 503) }, ['error login_page_fails']],
+    [{ '/metadata': text(metadataOf()), '/sso': text('', 500) }, ['warning login_page_fails']],
     [{ '/metadata': late, '/sso': sso }, ['error clock_differs']],
   ];
   for (const [given, expected] of cases) {

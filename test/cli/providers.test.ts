@@ -45,6 +45,18 @@ test('a provider is added, shown without its secret, changed and removed', async
   );
   const changed = await place.json<Provider>(['provider', 'update', 'corp', ...shop, '--enabled', 'off']);
   assert.deepEqual([changed.name, changed.enabled], ['Corp', false]);
+  const claims = async (...given: string[]) => {
+    const { emailClaim, nameClaim } = await place.json<Record<string, unknown>>([
+      'provider',
+      'update',
+      'corp',
+      ...shop,
+      ...given,
+    ]);
+    return [emailClaim, nameClaim];
+  };
+  assert.deepEqual(await claims('--email-claim', 'upn', '--name-claim', 'displayName'), ['upn', 'displayName']);
+  assert.deepEqual(await claims('--email-claim', ''), [undefined, 'displayName']);
   await place.json(['provider', 'remove', 'corp', ...shop, '--yes']);
   assert.equal((await place.svc(['provider', 'show', 'corp', ...shop])).code, 3);
 });

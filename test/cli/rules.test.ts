@@ -177,7 +177,7 @@ function read(file: string): string {
   }
 }
 
-test('limits show lists the classes, and the counters of a project where one is given', async () => {
+test('limits show lists the classes, and the counters of a given project', async () => {
   const { classes, ...rest } = await place.json<{ classes: { class: string }[] }>(['limits', 'show']);
   assert.deepEqual(rest, {});
   const documented = readTable('docs/limits.md', 'class').map(([name]) => code(name));

@@ -109,7 +109,7 @@ test('a running server follows the command line', async () => {
   assert.equal(await server.ended, 0);
 });
 
-test('what the command line changed stands in the audit log', async () => {
+test('changes made on the command line are in the audit log', async () => {
   const rows = await place.sql(
     `select action, actor_kind, actor_id, project_id, request_id from audit_entries where project_id = 'shop'`,
   );

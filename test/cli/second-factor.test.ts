@@ -33,7 +33,7 @@ test('it takes authenticator and codes, and the next login needs the password al
 
   const reset = ['user', 'reset-mfa', 'ada@example.com', '--project', 'shop'];
   assert.match((await place.svc(['user', 'show', 'ada', '--project', 'shop'])).out, /second factor +on/);
-  assert.match((await place.svc(['user', 'show', 'ada', '--project', 'shop'])).out, /e-mail +\S+ \(not verified\)/);
+  assert.match((await place.svc(['user', 'show', 'ada', '--project', 'shop'])).out, /email +\S+ \(not verified\)/);
   assert.match((await place.svc(['user', 'list', '--project', 'shop'])).out, /VERIFIED.*\nada +\S+ +no /);
   assert.match((await place.svc(['--help'])).out, /document +Exports and imports the documents/);
   assert.equal((await place.svc(reset)).code, 4);

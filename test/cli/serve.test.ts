@@ -43,7 +43,7 @@ async function startRequest(url: string): Promise<{ finish(): Promise<string>; s
   };
 }
 
-test('one line with the URL when it is ready; the log tells what runs and what is not for production', async () => {
+test('prints one line with the URL when ready; the log shows the version and settings unfit for production', async () => {
   const place = await fresh();
   const pidfile = join(place.dir, 'svc.pid');
   const before = join(place.dir, 'before.pid');
@@ -92,7 +92,7 @@ test('a process id is removed by the process that wrote it, and a device stays',
   assert.ok(existsSync(device));
 });
 
-test('who lets anybody have secrets away from localhost is warned at the start', async () => {
+test('warns at the start if any caller gets secrets and the server is not on localhost', async () => {
   const place = await fresh();
   const away = 'https://api.example.com/v1';
   const table: [Record<string, string>, string[]][] = [
@@ -114,7 +114,7 @@ test('who lets anybody have secrets away from localhost is warned at the start',
   }
 });
 
-test('an address on localhost with another port than that of the server is told at the start, unless the port is chosen freely', async () => {
+test("the start reports a localhost URL with another port than the server's, unless the system chooses the port", async () => {
   const place = await fresh();
   const base = { SVC_BASE_URL: 'http://localhost:1/v1' };
   const port = await freePort();
@@ -181,7 +181,7 @@ test('a connection that has sent nothing delays the end by a second, and a reque
   assert.ok(seconds < 10, `the end took ${seconds} s`);
 });
 
-test('signals by which other programs open their logs anew do nothing', async () => {
+test('ignores signals that make other programs reopen their logs', async () => {
   const place = await fresh();
   const server = await place.serve();
   for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
@@ -219,7 +219,7 @@ test('an old schema is refused or brought up to date, a newer one is refused', a
   }
 });
 
-test('what cannot be listened on, reached or read is told by the exit code', async () => {
+test('the exit code says that an address, server or file is unavailable', async () => {
   const place = await fresh();
   const server = await place.serve();
   const { port } = new URL(server.url);
@@ -288,7 +288,7 @@ test('a damaged SQLite file is not served', async () => {
   assert.equal((await place.svc(['serve'])).code, 7);
 });
 
-test('a log that nobody reads takes a bounded part of the memory, and says what it left out', async () => {
+test('an unread log uses bounded memory and reports how much it left out', async () => {
   const place = await fresh();
   const child = spawn('svc', ['serve', '--json'], { cwd: place.dir, env: { ...place.env, SVC_RATE_LIMIT: 'off' } });
   let out = '';

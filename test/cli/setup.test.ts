@@ -1,6 +1,7 @@
 // Setting up: init, settings, and the schema.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -13,7 +14,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { settings } from '#src/platform/config/schema.js';
@@ -121,9 +122,10 @@ test('init refuses what cannot be used before it writes anything', async () => {
 
 test('a taken port is refused, with one that is free and an address that is right', async () => {
   const { svc, dir, serve } = await fresh({ init: false });
-  const taken = createServer().listen(0, '127.0.0.1').unref();
+  // Below the ports that the system gives out, so that no other test takes the next one.
+  const port = String(randomInt(20_000, 30_000));
+  const taken = createServer().listen(Number(port), '127.0.0.1').unref();
   await once(taken, 'listening');
-  const port = String((taken.address() as AddressInfo).port);
   for (const [args, env, next] of [
     [['--port', port], {}, /^next: choose another port: --port (\d+), or end that process$/m],
     [[], { SVC_PORT: port }, /^next: set SVC_PORT=(\d+), or end that process$/m],
@@ -187,20 +189,20 @@ test('init keeps secrets of the environment out of the file', async () => {
   }
 });
 
-test('a settings file that was lost is not made anew: the key in it is that of the database', async () => {
+test('init does not replace a lost settings file, because the database needs its key', async () => {
   const place = await fresh();
   const file = join(place.dir, 'svc.env');
   const kept = readFileSync(file, 'utf8');
   rmSync(file);
   const { code, err } = await place.svc(['init', '--yes']);
   assert.equal(code, 7, err);
-  assert.match(err, /another master key.*\nnext: bring back the svc\.env of this database/s);
+  assert.match(err, /another master key.*\nnext: restore the svc\.env of this database/s);
   assert.ok(!existsSync(file));
   writeFileSync(file, kept);
   assert.equal((await place.svc(['project', 'list'])).code, 0);
 });
 
-test('init says where it cannot write, and writes where --config and SVC_CONFIG say', async () => {
+test('init reports a directory that it cannot write, and follows --config and SVC_CONFIG', async () => {
   const { dir, svc } = await fresh({ init: false });
   assert.equal((await svc(['init', '--yes', '--config', join(dir, 'none/svc.env')])).code, 3);
   mkdirSync(join(dir, 'etc'));
@@ -286,7 +288,7 @@ test('the schema is planned, applied, taken back and applied again', async () =>
   assert.match(mistyped.err, /SVC_UNLIKE_ALL_OTHERS_THERE_ARE in the configuration file is not a setting($|[^;])/m);
 });
 
-test('config check says what the database says, warns of names that are no settings, and wants the texts it is told of', async () => {
+test('config check reports the state of the database, warns of unknown settings, and requires the texts that settings name', async () => {
   const { svc, serve } = await fresh();
   const check = (env: Record<string, string>, ...flags: string[]) => svc(['config', 'check', ...flags], { env });
   const fine = await check({ SVC_TEST_ANYTHING: '1', SVC_CONFIG: '' });
@@ -294,8 +296,8 @@ test('config check says what the database says, warns of names that are no setti
   const mistyped = { SVC_PRT: '1', SVC_UNLIKE_ALL_OTHERS_THERE_ARE: '1' };
   const warned = await check(mistyped);
   assert.equal(warned.code, 0);
-  assert.match(warned.err, /SVC_PRT \(did you mean SVC_PORT\?\), which is no setting/);
-  assert.match(warned.err, /SVC_UNLIKE_ALL_OTHERS_THERE_ARE, which is no setting/);
+  assert.match(warned.err, /SVC_PRT \(did you mean SVC_PORT\?\), which is not a setting/);
+  assert.match(warned.err, /SVC_UNLIKE_ALL_OTHERS_THERE_ARE, which is not a setting/);
   assert.equal(JSON.parse((await check(mistyped, '--json')).out).warnings.length, 2);
   const server = await serve([], mistyped);
   server.signal('SIGTERM');
@@ -337,7 +339,7 @@ test('settings that cannot be read, and a database that may not be looked at, ar
   }
 });
 
-test('settings of another user are told with who may read them, and the command to run as that user', async (t) => {
+test('settings of another user are reported with their readers and the command to run as that user', async (t) => {
   if (process.getuid?.() !== 0 || spawnSync('setpriv', ['--version']).status !== 0)
     return t.skip('needs root and setpriv');
   const { dir, shell } = await fresh({ init: false });

@@ -134,7 +134,7 @@ test('a team that has lost its owner is named by the list, with what gives it an
   assert.ok(!(await ofList()).includes('lost'));
 });
 
-test('removing somebody who is invited by id and by address withdraws both', async () => {
+test('removing a person who is invited by id and by address withdraws both', async () => {
   const send = async (path: string, body: object, session = ''): Promise<Json> => {
     const headers = { 'X-Service-Project': 'shop', 'Content-Type': 'application/json', 'X-Service-Session': session };
     const answer = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -161,7 +161,7 @@ test('removing somebody who is invited by id and by address withdraws both', asy
   assert.deepEqual(await users(), [['ada', true]]);
 });
 
-test('a user who is deleted by command leaves the teams, which the feed says', async () => {
+test('a user who is deleted by command leaves the teams, and the feed reports it', async () => {
   await place.json(['team', 'create', 'Left', ...scope, '--id', 'left']);
   const { $id } = await place.json<Json>(['team', 'add', 'left', 'bob', ...scope]);
   await place.json(['user', 'delete', 'bob', ...scope, '--yes']);

@@ -5,9 +5,9 @@ import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { count } from '#src/cli/count.js';
-import { relativeTime } from '#src/cli/relative-time.js';
-import { cutToWidth, widthOf } from '#src/cli/text-width.js';
+import { count } from '#src/cli/terminal/count.js';
+import { relativeTime } from '#src/cli/terminal/relative-time.js';
+import { cutToWidth, widthOf } from '#src/cli/terminal/text-width.js';
 import { type Installation, install } from '../harness/cli.js';
 import { atTerminal, commandsAtTerminal, flat, widths } from '../harness/pty.js';
 
@@ -114,7 +114,7 @@ test('in a narrow terminal the jobs and the limits can be read', async () => {
   );
 });
 
-test('at 80 columns the names that one copies are whole, and what has no room is left out or below its heading', async () => {
+test('at 80 columns, ids stay whole; columns that do not fit are left out or moved below', async () => {
   await place.json(['webhook', 'update', 'orders', '--project', 'shop', '--enabled', 'off']);
   const shown = [
     ['cron', 'list'],
@@ -214,7 +214,7 @@ test('creating a project prints a few lines, and the next step can be pasted', a
   assert.ok((await place.svc(['project', 'show', 'my-app'])).out.includes('session.limit'));
 });
 
-test('the next step of an error names what the command was given', async () => {
+test('the next step of an error repeats the arguments of the command', async () => {
   for (const [args, next] of [
     [['user', 'show', 'nobody', '--project', 'shop'], 'svc user list --project shop'],
     [['webhook', 'show', 'none', '--project', 'shop'], 'svc webhook list --project shop'],
@@ -344,7 +344,7 @@ for (const [shell, complete] of shells)
     assert.ok(!(await offered('user', 'show', '--project', 'none', '')).includes('ada'));
   });
 
-test('ids has those of the lists, names what is missing, and prints nothing else', async () => {
+test('ids prints the ids of the lists, names missing arguments, and prints nothing else', async () => {
   await place.svc(['platform', 'add', '--project', 'shop', '--hostname', 'shop.example.com']);
   for (const noun of [
     'project',

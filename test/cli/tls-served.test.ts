@@ -67,7 +67,7 @@ for (const scheme of ['http', 'https'])
     assert.equal(await server.ended, 0);
   });
 
-test('a certificate that has expired or expires soon is told at the start, once a day, and by config check', async () => {
+test('the start, a daily line and config check report a certificate that has expired or expires soon', async () => {
   const day = 86_400_000;
   const files = { SVC_TLS_CERT: join(place.dir, 'old.pem'), SVC_TLS_KEY: join(place.dir, 'old-key.pem') };
   const table: [string | undefined, number][] = [

@@ -102,7 +102,7 @@ test('the id of a deleted user is said to be one, and is not given again', async
   const message = 'A deleted user had this id, and ids are never given again.';
   assert.deepEqual([code, err], [5, `error: ${message}\nnext: choose another --id\n`]);
   const taken = await place.svc([...again, '--id', 'eve'], { input: 'tall-green-bicycle' });
-  assert.match(taken.err, /^error: A user with this id or e-mail address already exists\./);
+  assert.match(taken.err, /^error: A user with this id or email address already exists\./);
   await place.json(['team', 'create', 'Gone', '--project', 'shop', '--id', 'gone']);
   await place.json(['team', 'delete', 'gone', '--project', 'shop', '--yes']);
   const team = await place.svc(['team', 'create', 'Gone', '--project', 'shop', '--id', 'gone']);

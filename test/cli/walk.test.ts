@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commands } from '#src/cli/commands/index.js';
-import { explain } from '#src/cli/exit.js';
-import { parse } from '#src/cli/program.js';
+import { parse } from '#src/cli/line/program.js';
+import { explain } from '#src/cli/terminal/exit.js';
 import { root } from '../harness/checkout.js';
 import { type Installation, install, type Run } from '../harness/cli.js';
 import { pidIn } from '../harness/pid-file.js';
@@ -40,7 +40,7 @@ async function runExample(example: string): Promise<Run> {
   return running;
 }
 
-test('every command explains itself and refuses what it does not know', async () => {
+test('every command has help and refuses unknown arguments', async () => {
   for (const { path, summary } of commands) {
     const words = path.split(' ');
     const help = await parse([...words, '--help'], commands);
@@ -83,7 +83,8 @@ test('the examples of every command run in the order of the help', async () => {
   for (const { path, examples } of commands) {
     for (const example of examples) {
       const { code, out, err } = await runExample(example);
-      assert.equal(code, 0, `${example}: ${err}`);
+      // A dry run says with 5 that there is something to do.
+      assert.ok(code === 0 || (code === 5 && example.includes('--dry-run')), `${example}: ${code} ${err}`);
       assert.doesNotMatch(out, ansi, example);
       // `ids` says nothing where the database takes too long for a completion.
       assert.ok(example.includes('>') || out !== '' || path === 'ids', `${path} says something`);
@@ -162,7 +163,7 @@ test('completion knows every command, and bash can read it', async () => {
   assert.equal((await complete('project create Shop --i', 4)).out, '--id\n');
 });
 
-test('what is printed for a file is what the file should hold', async () => {
+test('output meant for a file is exactly the content of the file', async () => {
   const { out } = await place.svc(['openapi', '--project', 'shop']);
   assert.equal(JSON.parse(out).openapi, '3.1.0');
   assert.ok(out.split('\n').length > 100, 'it has lines');

@@ -41,7 +41,7 @@ test('a session from before a step back goes on; one that ends later than any ca
   (await read(target, wrong.secret)).expect(200);
 });
 
-test('sessions that lie ahead are ended first where there are too many', async () => {
+test('ends sessions with future times first if a user has too many', async () => {
   const target = await startAppliance();
   await changeSettings(target, { 'session.limit': 3 });
   const user = await aUser(target);
@@ -145,7 +145,7 @@ test('a JWT that was issued ahead is refused until the clock has caught up; a ne
   (await user.bearer.get('/account')).refused(401, 'user_jwt_invalid');
 });
 
-test('an invitation that lies ahead logs nobody in, and lets in who is logged in', async () => {
+test('an invitation with a future time logs no user in, and admits a user who is logged in', async () => {
   const target = await startAppliance();
   const team = await aTeam(target);
   target.clock.step(30 * day);
@@ -157,7 +157,7 @@ test('an invitation that lies ahead logs nobody in, and lets in who is logged in
   (await accept(createClient(target), again)).expect(200);
 });
 
-test('a rotation of keys that lies ahead is set anew: a key signs for its time and not until the clock has caught up', async () => {
+test('a key rotation with a future time is rescheduled: a key signs for its period, not until the clock has caught up', async () => {
   const target = await startAppliance();
   const { signingKeys, jobs } = target.appliance.features;
   const bearer = await aBearer(target, { alg: 'RS256' });

@@ -53,7 +53,7 @@ for (const [name, step] of [
   });
 }
 
-test('what is not used is put right by the job, shown as full as it was, and pruned in time', async () => {
+test('the job corrects unused counters, which count as full as before, and prunes them in time', async () => {
   const target = await startAppliance(shipped);
   const { limits } = target.appliance.features;
   const client = createClient(target);
@@ -74,7 +74,7 @@ test('what is not used is put right by the job, shown as full as it was, and pru
   assert.deepEqual(await rowsOf(target, 'limit_counters'), []);
 });
 
-test('a clock that is ahead frees what was used up, as time does', async () => {
+test('a clock that is ahead frees used-up limits, as time does', async () => {
   const target = await startAppliance(shipped);
   const user = await aUser(target);
   await exhaust(createClient(target), user.email);

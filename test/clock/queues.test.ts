@@ -79,6 +79,12 @@ test('a webhook that failed before the machine slept for a month is not disabled
   assert.equal(Number((await stored())?.enabled), 1);
   assert.ok(Date.parse(String((await stored())?.failing_since)) > target.clock.now() - hour);
 
+  // Nor for two failures within a day after the machine slept for days.
+  await step(4.5 * day);
+  await step(0.6 * day);
+  assert.equal(Number((await stored())?.enabled), 1);
+  assert.ok(Date.parse(String((await stored())?.failing_since)) > target.clock.now() - hour);
+
   // The other way round the five days begin anew, too.
   await step(-60 * day);
   assert.ok(Date.parse(String((await stored())?.failing_since)) <= target.clock.now());

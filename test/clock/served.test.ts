@@ -171,7 +171,7 @@ after(async () => {
 });
 
 for (const [name, step] of steps) {
-  test(`the clock is set ${name}, and then to what it was`, async () => {
+  test(`the clock is set ${name}, and then back`, async () => {
     const known = await aPerson();
     const wrong = { email: known.email, password: 'a wrong one' };
     for (let tries = 0; tries < 3; tries++) await demand(401, 'POST', '/account/sessions/email', {}, wrong);
@@ -202,7 +202,7 @@ for (const [name, step] of steps) {
     await aDelivery();
     await jobsGoOn(since);
     for (const { longest, failed } of [during, load.take()]) {
-      assert.ok(longest < 1000, `healthz took ${longest} ms`);
+      assert.ok(longest < 3000, `healthz took ${longest} ms`);
       assert.deepEqual(failed, []);
     }
   });

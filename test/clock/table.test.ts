@@ -1,4 +1,4 @@
-// The table of docs/operations.md about a clock that is set has a row for every stored time.
+// The table of docs/decisions/clock.md has a row for every stored time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codes, readTable } from '../harness/markdown.js';
@@ -9,7 +9,7 @@ import { describedTables } from '../harness/tables.js';
 const timeName =
   /(^|_)(at|until|from|since|slot|step|expire|expires|invited|joined|arrival|deadline|due)$|^password_update$/;
 
-const rows = readTable('docs/operations.md', 'stored time');
+const rows = readTable('docs/decisions/clock.md', 'stored time');
 const documented = new Set(rows.flatMap(([times]) => codes(times)));
 const isDocumented = (table: string, column: string) =>
   documented.has(`${table}.${column}`) || documented.has(`*.${column}`);
@@ -42,5 +42,5 @@ test('every time in a table of the code is described as one', async () => {
     }
   }
   assert.deepEqual(undescribed, [], 'use the codecs `instant` and `epoch` of platform/db/table.ts');
-  assert.deepEqual(lacking, [], 'say in docs/operations.md what comes of it where the clock is set');
+  assert.deepEqual(lacking, [], 'describe the effect of clock changes in docs/decisions/clock.md');
 });

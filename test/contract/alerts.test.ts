@@ -1,4 +1,4 @@
-// templates/grafana against docs/operations.md: metrics and labels that exist, and each alert explained.
+// templates/grafana against docs/monitoring.md: metrics and labels that exist, and each alert explained.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const dashboard = JSON.parse(readFileSync(join(root, 'templates/grafana/dashboar
 
 /** Labels of our metrics, by their names, as the page lists them. */
 const metrics = new Map(
-  readTable('docs/operations.md', 'metric').map(([name, , labels = '']) => [code(name), codes(labels)]),
+  readTable('docs/monitoring.md', 'metric').map(([name, , labels = '']) => [code(name), codes(labels)]),
 );
 /** Labels that Prometheus adds. */
 const added = ['instance', 'job', 'le'];
@@ -68,7 +68,7 @@ test('every metric of the page stands in a panel or an alert', () => {
 test('the page explains every alert', () => {
   const alerts = [...rules.matchAll(/^ {6}- alert: (\w+)$/gm)].map(([, name]) => name);
   assert.deepEqual(
-    readTable('docs/operations.md', 'alert').map(([name]) => code(name)),
+    readTable('docs/monitoring.md', 'alert').map(([name]) => code(name)),
     alerts,
   );
 });

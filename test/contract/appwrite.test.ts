@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Query } from 'node-appwrite';
 import { createApp } from '#src/http/app.js';
-import { pathsOf } from '#src/http/routes.js';
+import { routePathsOf } from '#src/http/routes.js';
 import { startAppliance } from '../harness/appliance.js';
 import { root } from '../harness/checkout.js';
 import { code, codes, readTable } from '../harness/markdown.js';
@@ -15,7 +15,7 @@ const target = await startAppliance();
 const { runtime, features } = target.appliance;
 const routes = new Set(
   createApp(runtime, features).state.operations.flatMap(({ declaration }) =>
-    pathsOf(declaration).map((path) => `${declaration.method} ${path.replace('/v1', '').replace(/:\w+/g, '{}')}`),
+    routePathsOf(declaration).map((path) => `${declaration.method} ${path.replace('/v1', '').replace(/:\w+/g, '{}')}`),
   ),
 );
 /** The methods of each service of an SDK with their routes, from the text of its classes. */
@@ -57,6 +57,15 @@ test('the page names the versions of the SDKs that are installed', () => {
     const { version } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8'));
     assert.ok(text.includes(`\`${name}\` ${version}`), `${name} ${version}`);
   }
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const installed = Object.entries<string>(devDependencies).flatMap(([name, version]) => {
+    const [, client = name, of = version] = /^npm:(.+)@(.+)$/.exec(version) ?? [];
+    return ['appwrite', 'node-appwrite'].includes(client) ? [[client, of] as const] : [];
+  });
+  const named = readTable(page, 'client').flatMap(([client, versions = '']) =>
+    versions.split(', ').map((version) => [code(client), version] as const),
+  );
+  assert.deepEqual(named.map(String).sort(), installed.map(String).sort());
 });
 
 for (const [name, sdk] of Object.entries(sdks)) {
@@ -101,7 +110,7 @@ test('the methods that work stand in the table, each once, since a version that 
   assert.deepEqual(lines(documented), lines(served));
 });
 
-test('a call of what the service has not says what it is, and a page of an application may read it', async () => {
+test("a call of an unsupported feature says so, and an application's page may read the answer", async () => {
   const served = [...routes].map((route) => new RegExp(`^\\S+ ${route.split(' ')[1]?.replaceAll('{}', '[^/]+')}$`));
   const called = Object.values(sdks).flatMap((sdk) => [...sdk.values()].flatMap((methods) => [...methods.values()]));
   // A path that is served, also one that looks like it with an id, is answered by what is served there.

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { commands } from '#src/cli/commands/index.js';
-import { tasks } from '#src/cli/program.js';
+import { tasks } from '#src/cli/line/program.js';
 import { root } from '../harness/checkout.js';
 
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)].filter((path) =>

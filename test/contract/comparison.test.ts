@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createApp } from '#src/http/app.js';
-import { pathsOf } from '#src/http/routes.js';
+import { routePathsOf } from '#src/http/routes.js';
 import { startAppliance } from '../harness/appliance.js';
 import { root } from '../harness/checkout.js';
 import { createClient } from '../harness/client.js';
@@ -15,7 +15,7 @@ const page = 'README.md';
 const target = await startAppliance();
 const { runtime, features } = target.appliance;
 const routes = createApp(runtime, features).state.operations.flatMap(({ declaration }) =>
-  pathsOf(declaration).map((path) => `${declaration.method} ${path.replace(/:\w+/g, '{}')}`),
+  routePathsOf(declaration).map((path) => `${declaration.method} ${path.replace(/:\w+/g, '{}')}`),
 );
 
 /** What shows a row: the column as it stands, tests, routes that are there, and paths of which the service says that it has no such thing. */
@@ -24,7 +24,7 @@ const proofs: Record<string, Proof> = {
   'runs as': { says: 'one process of Node.js', tests: ['repo/readme', 'repo/release', 'cli/running'] },
   database: { says: 'SQLite or Postgres', tests: ['db/schema', 'repo/readme'] },
   'web console': { says: 'no; the command `svc`', tests: ['cli/walk'] },
-  'e-mail and password, OAuth2, mailed codes, second factor': {
+  'email and password, OAuth2, mailed codes, second factor': {
     says: 'yes',
     tests: ['features/login', 'oauth2/flows', 'logins/redeeming', 'second-factor/login'],
     routes: [
@@ -71,7 +71,7 @@ const proofs: Record<string, Proof> = {
   },
 };
 
-test('the table has the rows that have a proof, and says of this service what is proved', () => {
+test('the table has the proved rows, and only proved claims about this service', () => {
   const own = readTable(page, '').map(([label, column]) => [label, column]);
   const expected = Object.entries(proofs).map(([label, { says }]) => [label, says]);
   assert.deepEqual(own, expected);
@@ -84,7 +84,7 @@ test('each test that a row rests on is there', () => {
   assert.deepEqual(missing, []);
 });
 
-test('the service has the routes of what it claims, and says so of what it has not', async () => {
+test('the service has the routes that it claims, and admits the missing ones', async () => {
   const claimed = Object.values(proofs).flatMap((proof) => proof.routes ?? []);
   assert.deepEqual(
     claimed.filter((route) => !routes.includes(route)),

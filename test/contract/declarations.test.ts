@@ -37,7 +37,14 @@ type Shape = {
 test('what server keys may call asks for a scope, but for what guests may call just so', () => {
   // They say nothing of anybody, or ask for the scopes of the operations within.
   const open = [
-    ...['graphql.get', 'graphql.mutation', 'graphql.post', 'operations.discovery', 'operations.health'],
+    ...[
+      'graphql.get',
+      'graphql.mutation',
+      'graphql.post',
+      'health.version',
+      'operations.discovery',
+      'operations.health',
+    ],
     ...['operations.keys', 'operations.metrics', 'operations.openapi', 'operations.ping', 'operations.ready'],
     ...['projects.discovery', 'projects.keys'],
   ];
@@ -92,10 +99,17 @@ test('what opens a session refuses a foreign page, with a body and without', asy
   }
 });
 
-test('every operation is counted, but for what belongs to nobody', () => {
+test('every operation is counted, except those without an owner', () => {
   const free = declarations.filter(({ limit }) => limit === 'none');
   const known = [
-    ...['operations.discovery', 'operations.health', 'operations.keys', 'operations.metrics', 'operations.ping'],
+    ...[
+      'health.version',
+      'operations.discovery',
+      'operations.health',
+      'operations.keys',
+      'operations.metrics',
+      'operations.ping',
+    ],
     ...[
       'operations.ready',
       'operations.reference',
@@ -105,16 +119,18 @@ test('every operation is counted, but for what belongs to nobody', () => {
       'account.getSamlMetadata',
     ],
     ...['pages.code', 'pages.done', 'pages.email', 'pages.link', 'pages.magicURL', 'pages.recovery', 'pages.reset'],
-    ...['pages.failed', 'pages.invitation', 'pages.logo', 'pages.phone', 'pages.signOut'],
+    ...['pages.failed', 'pages.invitation', 'pages.logo', 'pages.phone', 'pages.removeAddress', 'pages.signOut'],
     ...['pages.secondFactor', 'pages.signIn', 'pages.signUp', 'pages.verified', 'pages.verify'],
   ];
   assert.deepEqual(named(free), known.sort());
   for (const { id, limit } of declarations) assert.ok(limit === 'none' || limit in limits.limitClasses, id);
 });
 
-test('bodies have a size of the table, or that of the installation', () => {
+test('bodies have a size from the table, or follow the setting if they hold documents', () => {
   const sizes: readonly number[] = Object.values(limits.bodySizes);
-  for (const { id, bodyBytes } of declarations) assert.ok(bodyBytes === undefined || sizes.includes(bodyBytes), id);
+  for (const { id, tag, bodyBytes } of declarations)
+    if (bodyBytes === 'setting') assert.ok(['databases', 'tablesdb', 'graphql'].includes(tag), id);
+    else assert.ok(bodyBytes === undefined || sizes.includes(bodyBytes), id);
 });
 
 /** Lists within a shape, by their place. */
@@ -151,12 +167,19 @@ const boundedBy: Readonly<Record<string, string>> = {
   'account.listPasskeys': 'passkeyLimits.perUser',
   'users.listPasskeys': 'passkeyLimits.perUser',
   'platforms.list': 'projectLimits.platforms',
+  'health.getDB': 'one database',
   'documents.updateAll': 'bulkLimits.echoed',
   'documents.upsertAll': 'bulkLimits.echoed',
   'documents.deleteAll': 'bulkLimits.echoed',
   'rows.updateAll': 'bulkLimits.echoed',
   'rows.upsertAll': 'bulkLimits.echoed',
   'rows.deleteAll': 'bulkLimits.echoed',
+  ...Object.fromEntries(
+    ['Codes', 'Continents', 'Countries', 'CountriesEU', 'CountriesPhones', 'Currencies', 'Languages'].map((what) => [
+      `locale.list${what}`,
+      'facts of a package',
+    ]),
+  ),
 };
 
 const lists = declarations.filter(({ reply, id }) => {

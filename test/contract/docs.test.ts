@@ -6,28 +6,28 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAppliance } from '#src/appliance.js';
 import { findingLevels } from '#src/cli/doctor/finding.js';
-import { exitCodes } from '#src/cli/exit.js';
+import { exitCodes } from '#src/cli/terminal/exit.js';
 import { scopes } from '#src/contract/actor.js';
 import { errorCatalog } from '#src/contract/errors.js';
 import { events } from '#src/contract/events.js';
 import * as limits from '#src/contract/limits.js';
 import { projectSettings } from '#src/contract/project.js';
-import { attributeTypes } from '#src/features/data/databases/attribute-types.js';
+import { attributeTypes } from '#src/features/data/databases/model/attribute-types.js';
 import { createScanMetrics } from '#src/features/data/documents/scans/metrics.js';
 import { createAuditMetrics } from '#src/features/events/audit/sealing/metrics.js';
-import { createReaderGauge } from '#src/features/events/feed/streams/metrics.js';
+import { createReaderGauge } from '#src/features/events/feed/metrics.js';
 import { createRealtimeMetrics } from '#src/features/events/realtime/sockets/metrics.js';
 import { createDeliveryMetrics } from '#src/features/events/webhooks/deliveries/metrics.js';
 import { createKeyAge } from '#src/features/identity/signing-keys/jobs.js';
 import { createCertificateExpiry } from '#src/features/installation/certificate/index.js';
 import { createMessageMetrics } from '#src/features/installation/courier/sending/metrics.js';
-import { createJobMetrics } from '#src/features/installation/jobs/running/metrics.js';
+import { createJobMetrics } from '#src/features/installation/jobs/metrics.js';
 import { loadConfig } from '#src/platform/config/load.js';
 import { type Setting, settings } from '#src/platform/config/schema.js';
 import { conditions } from '#src/platform/db/conditions.js';
-import { createMetrics } from '#src/platform/metrics.js';
+import { createMetrics } from '#src/platform/runtime/metrics.js';
 import { root } from '../harness/checkout.js';
-import { code, codes, readTable } from '../harness/markdown.js';
+import { code, codes, readTable, readTables } from '../harness/markdown.js';
 
 const bySorting = (rows: unknown[][]) => rows.map((row) => JSON.stringify(row)).sort();
 const same = (documented: unknown[][], actual: unknown[][]) =>
@@ -114,14 +114,14 @@ async function anAppliance() {
   return { appliance, dispose };
 }
 
-test('operations.md lists the jobs', async () => {
+test('jobs.md lists the jobs', async () => {
   const { appliance, dispose } = await anAppliance();
   await appliance.runtime.migrator.up();
   const jobs = await appliance.features.jobs.list();
   await dispose();
   const runners = { process: 'every process', database: 'one process' };
   same(
-    readTable('docs/operations.md', 'job').map(([name, schedule, runBy]) => [code(name), code(schedule), runBy]),
+    readTable('docs/jobs.md', 'job').map(([name, schedule, runBy]) => [code(name), code(schedule), runBy]),
     jobs.map(({ name, schedule, lease }) => [name, schedule, runners[lease]]),
   );
 });
@@ -130,7 +130,7 @@ test('scopes.md lists the scopes and what each opens', async () => {
   const { appliance, dispose } = await anAppliance();
   await appliance.runtime.migrator.up();
   const time = '2026-01-01T00:00:00.000Z';
-  const project = { id: 'p', name: 'P', dataKey: '', createdAt: time, updatedAt: time, hostnames: [] };
+  const project = { id: 'p', name: 'P', dataKey: '', createdAt: time, updatedAt: time, hostnames: [], apps: [] };
   const { paths } = (await appliance.describe({ ...project, settings: projectSettings.parse({}) })) as {
     paths: Record<string, Record<string, { 'x-scopes'?: string[] }>>;
   };
@@ -170,10 +170,10 @@ test('limits.md lists the rates of every class', () => {
   );
 });
 
-test('limits.md lists every size and time', () => {
+test('sizes.md lists every size and time', () => {
   const { limitClasses: _, ...others } = limits;
   same(
-    readTable('docs/limits.md', 'name').map(([name, number]) => [code(name), Number(number)]),
+    readTables('docs/sizes.md', 'name').map(([name, number]) => [code(name), Number(number)]),
     Object.entries(others).flatMap(([name, value]) =>
       typeof value === 'number' ? [[name, value]] : Object.entries(value).map(([part, n]) => [`${name}.${part}`, n]),
     ),
@@ -193,8 +193,8 @@ const multiplied = [
 /** These bound nothing by themselves. */
 const single = ['bodyRoom.retrySeconds'];
 
-test('limits.md bounds every product of sizes, by limits and settings there are and tests that show it', () => {
-  const rows = readTable('docs/limits.md', 'product');
+test('decisions/bounds.md bounds every product of sizes by existing limits, settings and tests', () => {
+  const rows = readTable('docs/decisions/bounds.md', 'product');
   const parts = (group: string) => Object.keys(Object.entries(limits).find(([name]) => name === group)?.[1] ?? {});
   const isLimit = (name: string) => {
     const [group = '', part = ''] = name.split('.');
@@ -289,7 +289,7 @@ test('names, types and help texts of the metrics stay as they are', async () => 
   assert.deepEqual(actual.sort(), [...published].sort());
 });
 
-test('operations.md lists the metrics with their labels', async () => {
+test('monitoring.md lists the metrics with their labels', async () => {
   const lines = (await renderSamples()).split('\n');
   const actual = lines.flatMap((line) => {
     const [, name = '', type] = /^# TYPE (svc_\S+) (\S+)$/.exec(line) ?? [];
@@ -299,7 +299,7 @@ test('operations.md lists the metrics with their labels', async () => {
     return [[name, type, ...labels.sort()]];
   });
   same(
-    readTable('docs/operations.md', 'metric').map(([name, type, labels]) => [
+    readTable('docs/monitoring.md', 'metric').map(([name, type, labels]) => [
       code(name),
       type,
       ...codes(labels).sort(),
@@ -308,22 +308,22 @@ test('operations.md lists the metrics with their labels', async () => {
   );
 });
 
-test('operations.md lists the exit codes', () => {
+test('troubleshooting.md lists the exit codes', () => {
   same(
-    readTable('docs/operations.md', 'code').map(([number]) => [Number(number)]),
+    readTable('docs/troubleshooting.md', 'code').map(([number]) => [Number(number)]),
     Object.values(exitCodes).map((number) => [number]),
   );
 });
 
-test('cli.md lists what a database may say', () => {
+test('cli.md lists the states that a database may report', () => {
   assert.deepEqual(
     readTable('docs/cli.md', 'database error').map(([type, codes, message]) => [code(type), codes, message]),
     conditions.map(({ type, codes, message }) => [type, codes.map((one) => `\`${one}\``).join(', '), message]),
   );
 });
 
-test('operations.md lists what doctor finds', () => {
-  const rows = readTable('docs/operations.md', 'finding');
+test('troubleshooting.md lists what doctor finds', () => {
+  const rows = readTable('docs/troubleshooting.md', 'finding');
   same(
     rows.map(([name, level]) => [code(name), level]),
     Object.entries(findingLevels),
@@ -331,7 +331,7 @@ test('operations.md lists what doctor finds', () => {
   for (const [name, , meaning, fix] of rows) assert.ok(meaning && fix, name);
 });
 
-test('operations.md lists what the log may say', () => {
+test('monitoring.md lists the events of the log', () => {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
     path.endsWith('.ts'),
   );
@@ -343,7 +343,7 @@ test('operations.md lists what the log may say', () => {
     ]);
   });
   same(
-    readTable('docs/operations.md', 'event').map(([event, level]) => [code(event), level]),
+    readTable('docs/monitoring.md', 'event').map(([event, level]) => [code(event), level]),
     said,
   );
 });
@@ -354,7 +354,7 @@ test('decisions/README.md lists every decision', () => {
   assert.deepEqual(listed.sort(), there.sort());
 });
 
-test('performance.md names tuned constants that there are, where they are', () => {
+test('performance.md names existing tuned constants in their right files', () => {
   const rows = readTable('docs/performance.md', 'constant');
   assert.ok(rows.length > 20);
   for (const [constants, , files] of rows) {

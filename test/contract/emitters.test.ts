@@ -50,7 +50,7 @@ const paths: readonly (readonly [string, readonly string[], string, string])[] =
   ['users.delete', ended, emitters, "'a user deleted by a server key'"],
   ['the bound of sessions of a user', [...created, ...ended], emitters, "'one session too many'"],
   ['a block by an operator', ended, emitters, "'a block'"],
-  ['the time of sessions', ended, emitters, 'sessions whose time is over'],
+  ['the time of sessions', ended, emitters, 'expired sessions'],
   ['documents.create', ['documentCreated'], events, each],
   ['several documents in one request', ['documentCreated'], bulk, together],
   ['documents.update', ['documentUpdated'], events, each],

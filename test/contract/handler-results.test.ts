@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { declare, empty, implement, json, page, rawJson, text } from '#src/contract/operation.js';
+import { declare, empty, implement, json, page, rawJson, textReply } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
 
 const common = { method: 'GET', tag: 'test', auth: ['guest'], limit: 'none', status: 200, errors: [] } as const;
@@ -11,7 +11,7 @@ const api = declare({
   value: { ...common, id: 'test.value', path: '/value', summary: 'A value.', reply: json(shape) },
   raw: { ...common, id: 'test.raw', path: '/raw', summary: 'JSON text.', reply: rawJson(shape) },
   empty: { ...common, id: 'test.empty', path: '/empty', summary: 'Nothing.', reply: empty },
-  text: { ...common, id: 'test.text', path: '/text', summary: 'Text.', reply: text('text/plain') },
+  text: { ...common, id: 'test.text', path: '/text', summary: 'Text.', reply: textReply('text/plain') },
   page: { ...common, id: 'test.page', path: '/page', summary: 'A page.', reply: page },
 });
 const right = {

@@ -33,7 +33,7 @@ test('every operation that takes a key names its scopes, but for the listed ones
   assert.deepEqual(scopeless.map(({ operationId }) => operationId).sort(), [...withoutScopes].sort());
 });
 
-test('a key without users.write neither recovers nor verifies, and is told no secret', async () => {
+test('a key without users.write can neither recover nor verify, and gets no secret', async () => {
   const user = await aLoggedInUser(target);
   const password = 'the password of a thief';
   const recovery = await recoveryProof(target, user);

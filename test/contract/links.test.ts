@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createApp } from '#src/http/app.js';
-import { pathsOf } from '#src/http/routes.js';
+import { routePathsOf } from '#src/http/routes.js';
 import { startAppliance } from '../harness/appliance.js';
 import { root } from '../harness/checkout.js';
 
@@ -23,7 +23,7 @@ const sockets = { method: 'GET', path: '/v1/realtime' };
 const routes = [
   sockets,
   ...operations.flatMap(({ declaration }) =>
-    pathsOf(declaration).map((path) => ({ method: declaration.method, path })),
+    routePathsOf(declaration).map((path) => ({ method: declaration.method, path })),
   ),
 ].map(({ method, path }) => ({ method, pattern: new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}/?$`) }));
 const exists = (path: string, method?: string) =>
@@ -75,7 +75,7 @@ function pathsIn(text: string) {
   }));
 }
 
-test('what is wrong with an address is found', () => {
+test('finds faulty links', () => {
   const found = [
     'https://',
     'http://appwrite.io/',

@@ -1,4 +1,4 @@
-// src/README.md against the folders: no room is missing, and no path in it leads nowhere.
+// src/README.md against the folders: no folder is missing, and every path exists.
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,47 +13,49 @@ const entries = (folder: string) =>
     entry.isDirectory() ? `${entry.name}/` : entry.name,
   );
 
-test('the floors are what stands in src', () => {
+test('the layers on the page are the folders of src', () => {
   assert.deepEqual(
-    firstCells('floor').sort(),
+    firstCells('layer').sort(),
     entries('src')
       .filter((name) => name !== 'README.md')
       .sort(),
   );
 });
 
-test('the features are what stands in the wings, in the order in which each wing is built', () => {
-  const wings = entries('src/features').filter((name) => name !== 'index.ts');
-  assert.deepEqual(firstCells('wing').sort(), wings.map((wing) => `features/${wing}`).sort());
-  const standing = wings.flatMap((wing) =>
-    entries(`src/features/${wing}`)
+test('the features on the page are the folders of the areas, in the order of their construction', () => {
+  const areas = entries('src/features').filter((name) => name !== 'index.ts');
+  assert.deepEqual(firstCells('area').sort(), areas.map((area) => `features/${area}`).sort());
+  const existing = areas.flatMap((area) =>
+    entries(`src/features/${area}`)
       .filter((name) => name !== 'index.ts')
-      .map((name) => wing + name),
+      .map((name) => area + name),
   );
-  assert.deepEqual(firstCells('feature').sort(), standing.sort());
-  for (const wing of wings) {
-    const built = builtIn(readFileSync(join(root, `src/features/${wing}index.ts`), 'utf8'));
-    const ofWing = firstCells('feature').filter((name) => name?.startsWith(wing));
+  assert.deepEqual(firstCells('feature').sort(), existing.sort());
+  for (const area of areas) {
+    const built = builtIn(readFileSync(join(root, `src/features/${area}index.ts`), 'utf8'));
+    const ofArea = firstCells('feature').filter((name) => name?.startsWith(area));
     assert.deepEqual(
-      ofWing,
-      built.map((folder) => wing + folder),
-      wing,
+      ofArea,
+      built.map((folder) => area + folder),
+      area,
     );
   }
 });
 
-/** The folders whose factories the door of a wing calls, in the order of the calls. One that is built in several steps stands where its first step stands. */
-function builtIn(door: string): string[] {
+/** The folders that the index of an area names, in the order of the first call of a factory of each; those without factories last. */
+function builtIn(index: string): string[] {
   const called = (name: string) => {
-    const at = door.indexOf(` ${name}(`);
+    const at = index.indexOf(` ${name}(`);
     return at === -1 ? Number.POSITIVE_INFINITY : at;
   };
   const firstCalls = new Map<string, number>();
   const named = /^(?:im|ex)port \{\s*([^}]*\bcreate\w+[^}]*)\s\} from '\.\/([\w-]+)\/index\.js'/gm;
-  for (const [, names = '', folder] of door.matchAll(named)) {
+  for (const [, names = '', folder] of index.matchAll(named)) {
     const calls = [...names.matchAll(/\bcreate\w+/g)].map(([name]) => called(name));
     firstCalls.set(`${folder}/`, Math.min(...calls, firstCalls.get(`${folder}/`) ?? Number.POSITIVE_INFINITY));
   }
+  for (const [, folder] of index.matchAll(/ from '\.\/([\w-]+)\/index\.js'/g))
+    if (!firstCalls.has(`${folder}/`)) firstCalls.set(`${folder}/`, Number.POSITIVE_INFINITY);
   return [...firstCalls].sort(([, a], [, b]) => a - b).map(([folder]) => folder);
 }
 
@@ -62,7 +64,7 @@ test('every path in it exists', () => {
   const named = [...new Set(codes(text).filter((one) => one.includes('/') && !one.startsWith('@')))];
   assert.ok(named.length > 10);
   for (const path of named) {
-    const real = path.replace('<wing>', 'identity').replace('<feature>', 'sessions');
+    const real = path.replace('<area>', 'identity').replace('<feature>', 'sessions');
     const places = [
       'src',
       'src/features',

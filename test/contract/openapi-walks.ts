@@ -3,7 +3,15 @@ import { aLoggedInUser, aPerson, aServerKey } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import type { Client } from '../harness/client.js';
 import { lastMessageTo } from '../harness/messages.js';
-import { aNumber, aUserWithPhone, emailProof, page, phoneProof, recoveryProof } from '../proofs/proofs.js';
+import {
+  aNumber,
+  aUserWithPhone,
+  emailProof,
+  page,
+  phoneProof,
+  recoveryProof,
+  removalProof,
+} from '../proofs/proofs.js';
 
 /** [operation, method, path, body, who calls where that is not settled by the walk] */
 export type Step = [string, string, string, unknown?, Client?];
@@ -265,7 +273,9 @@ export async function proofWalk(target: TestAppliance): Promise<Step[]> {
   const email = '/account/verifications/email';
   const phone = '/account/verifications/phone';
   const { client, password } = await aLoggedInUser(target);
+  const removal = await removalProof(target, await aLoggedInUser(target));
   return [
+    ['account_deleteEmailVerification', 'DELETE', email, removal],
     ['account_updateEmailVerification', 'PUT', email, await emailProof(target, user)],
     [
       'account_updateEmailVerification__account_verification',

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { pathsOf } from '#src/http/routes.js';
+import { routePathsOf } from '#src/http/routes.js';
 import { fileWalk } from '../files/walk.js';
 import { aLoggedInUser, aPerson, aServerKey, aUser, signUpBody } from '../harness/actors.js';
 import { createJudge, type RecordedAnswer } from '../harness/answers.js';
@@ -55,6 +55,18 @@ test('the document is valid OpenAPI 3.1', async () => {
   assert.match(document.openapi, /^3\.1\./);
   const { valid, errors } = await validate(JSON.stringify(document));
   assert.ok(valid, JSON.stringify(errors, null, 1));
+});
+
+test('no pattern has a class such as \\p{Cc}, which Python does not know', () => {
+  const patterns = Array.from(
+    JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g),
+    ([, text = '']) => text,
+  );
+  assert.ok(patterns.length > 20);
+  assert.deepEqual(
+    patterns.filter((text) => /\\p\{/i.test(text)),
+    [],
+  );
 });
 
 test('the validator would have found a mistake', async () => {
@@ -137,7 +149,7 @@ test('every described operation is mounted, and nothing else is', async () => {
     }
   }
   const declared = target.appliance.features.operations.flatMap(({ declaration }) =>
-    pathsOf(declaration)
+    routePathsOf(declaration)
       .filter((path) => path.startsWith('/v1/'))
       .map((path) => `${declaration.method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`),
   );
@@ -155,6 +167,12 @@ test('every operation succeeds as described', async () => {
   const fresh = async () => (await aLoggedInUser(target)).client;
   await changeSettings(target, { 'api.reference': true });
   const platform = { platformId: 'web-1', name: 'Web', hostname: 'app.example.com' };
+  const apps = [
+    ['Android', 'applicationId'],
+    ['Apple', 'bundleIdentifier'],
+    ['Linux', 'packageName'],
+    ['Windows', 'packageIdentifierName'],
+  ] as const;
   const walk: [string, string, string, unknown?, typeof guest?][] = [
     ['operations_health', 'GET', '/healthz'],
     ['operations_ready', 'GET', '/readyz'],
@@ -163,6 +181,23 @@ test('every operation succeeds as described', async () => {
     ['operations_ping', 'GET', '/ping'],
     ['operations_start', 'GET', '/'],
     ['operations_reference', 'GET', '/docs?project=main'],
+    ['locale_get', 'GET', '/locale'],
+    ['locale_listCodes', 'GET', '/locale/codes'],
+    ['locale_listContinents', 'GET', '/locale/continents'],
+    ['locale_listCountries', 'GET', '/locale/countries'],
+    ['locale_listCountriesEU', 'GET', '/locale/countries/eu'],
+    ['locale_listCountriesPhones', 'GET', '/locale/countries/phones'],
+    ['locale_listCurrencies', 'GET', '/locale/currencies'],
+    ['locale_listLanguages', 'GET', '/locale/languages'],
+    ['health_get', 'GET', '/health', undefined, key],
+    ['health_getDB', 'GET', '/health/db', undefined, key],
+    ['health_getTime', 'GET', '/health/time', undefined, key],
+    ['health_version', 'GET', '/health/version'],
+    ['avatars_getBrowser', 'GET', '/avatars/browsers/ff'],
+    ['avatars_getCreditCard', 'GET', '/avatars/credit-cards/visa'],
+    ['avatars_getFlag', 'GET', '/avatars/flags/de'],
+    ['avatars_getInitials', 'GET', '/avatars/initials?name=Ada'],
+    ['avatars_getQR', 'GET', '/avatars/qr?text=x'],
     ['account_create', 'POST', '/account', signUpBody(aPerson())],
     ['account_get', 'GET', '/account', undefined, client],
     ['account_updateName', 'PATCH', '/account/name', { name: 'New' }, client],
@@ -197,6 +232,14 @@ test('every operation succeeds as described', async () => {
     ['platforms_get', 'GET', '/project/platforms/web-1', undefined, key],
     ['platforms_update', 'PUT', '/project/platforms/web/web-1', { name: 'W', hostname: 'www.example.com' }, key],
     ['platforms_delete', 'DELETE', '/project/platforms/web-1', undefined, key],
+    ...apps.flatMap(([name, member]): typeof walk => {
+      const path = `/project/platforms/${name.toLowerCase()}`;
+      const app = { name, [member]: 'com.example.app' };
+      return [
+        [`platforms_create${name}`, 'POST', path, { ...app, platformId: name }, key],
+        [`platforms_update${name}`, 'PUT', `${path}/${name}`, app, key],
+      ];
+    }),
     ['audit_list', 'GET', '/audit?limit=5&action=keyCreated', undefined, key],
     ...(await secondFactorWalk(target)),
     ...(await passkeyWalk(target)),

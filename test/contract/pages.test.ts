@@ -49,7 +49,7 @@ test('every page can be reached from the README', () => {
   );
 });
 
-test('each page begins with whom it is for', () => {
+test('each page begins with its audience', () => {
   for (const name of docs.filter((one) => !['CHANGELOG.md', 'CONTRIBUTING.md'].includes(one)))
     assert.match(read(`docs/${name}`), /^# .+\n\nFor [^:\n]+[:.] \S/, name);
 });

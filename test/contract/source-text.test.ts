@@ -10,7 +10,61 @@ type Rule = { name: string; where: RegExp; pattern: RegExp; planted: string[]; p
 /** A platform machine or a command may touch the world; everything between them is handed what it needs. */
 const betweenPlatformAndCli = /^(?!platform\/|cli\/)/;
 
+/** Files that parse what the service has printed itself, or what a provider has answered within a bound of bytes; never what a caller sent. */
+const parsesOwnText = [
+  'features/data/documents/access/access',
+  'features/data/documents/relations/operated',
+  'features/data/documents/access/rows',
+  'features/data/documents/reads/places',
+  'features/data/documents/store/readers',
+  'features/data/documents/reads/reads',
+  'features/data/documents/relations/related',
+  'features/data/documents/relations/writes',
+  'features/data/documents/model/row',
+  'features/data/documents/scans/index',
+  'features/data/documents/model/view',
+  'features/data/documents/reads/within',
+  'features/data/files/readers',
+  'features/operations/backup/load',
+  'platform/archive/reader',
+  'features/data/files/reads',
+  'features/events/audit/chain/entry',
+  'features/events/audit/chain/export-file',
+  'features/events/readers/index',
+  'features/events/realtime/sockets/slices',
+  'features/events/realtime/subscriptions/queries',
+  'features/events/webhooks/deliveries/erasure',
+  'features/events/webhooks/deliveries/fan-out',
+  'features/identity/external-logins/service',
+  'features/identity/identities/service',
+  'features/identity/login/oauth2/client/transport',
+  'features/identity/login/oauth2/provider-test',
+  'features/identity/login/saml/own-keys/index',
+  'features/identity/providers/service',
+  'features/identity/user-management/targets/index',
+  'features/installation/courier/model/content',
+  'graphql/schema',
+  'http/openapi-collections',
+  'http/openapi',
+  'platform/db/table',
+  'platform/crypto/foreign-hashes/hash',
+  'platform/images/converter',
+  'platform/images/process',
+  'platform/runtime/version',
+];
+
 const rules: Rule[] = [
+  {
+    name: 'JSON of a request is parsed by readJson, which bounds it first',
+    where: new RegExp(`^(?!cli/|platform/text/json\\.ts$|(?:${parsesOwnText.join('|')})\\.ts$)`),
+    pattern: /\bJSON\.parse\b|\bparseJson\b|\blossless-json\b/,
+    planted: [
+      'JSON.parse(text)',
+      "import { parseJson } from '#src/platform/text/json.js';",
+      "import { parse } from 'lossless-json';",
+    ],
+    permitted: ['readJson(text)', 'JSON.stringify(value)'],
+  },
   {
     name: 'time comes from the clock',
     where: betweenPlatformAndCli,
@@ -98,5 +152,5 @@ test('the rules about the world leave platform and cli alone, and nothing else',
     'platforms.ts',
   ];
   for (const path of bound) assert.match(path, betweenPlatformAndCli);
-  for (const path of ['platform/clock.ts', 'cli/main.ts']) assert.doesNotMatch(path, betweenPlatformAndCli);
+  for (const path of ['platform/runtime/clock.ts', 'cli/main.ts']) assert.doesNotMatch(path, betweenPlatformAndCli);
 });

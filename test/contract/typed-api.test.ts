@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import createTypedClient from 'openapi-fetch';
 import openapiTypescript, { astToString } from 'openapi-typescript';
-import { typesOf } from '#src/cli/typescript.js';
+import { typesOf } from '#src/cli/document-records/typescript.js';
 import { aBackend } from '../documents/setup.js';
 import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
@@ -65,7 +65,7 @@ test('an attribute is in the document at once, and only for keys that may read c
     assert.equal(schema((await client.get('/openapi.json')).expect(200).text), undefined);
 });
 
-test('a client that is generated from the served document reads back what it wrote', async () => {
+test('a client generated from the served document reads back the data it wrote', async () => {
   const { secret } = await aServerKey(target);
   const client = createTypedClient({
     baseUrl: `${target.origin}/v1`,

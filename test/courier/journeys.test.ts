@@ -53,7 +53,7 @@ const queryIn = (text: string): Record<string, string> => {
 };
 const issued = async (path: string, body: object): Promise<Answer> => (await guest.post(path, body)).expect(201);
 
-test('a magic link logs in whoever follows it', async () => {
+test('following a magic link logs in', async () => {
   const email = 'magic@mail.example';
   const text = await mailTo(email, () => issued('/account/tokens/magic-url', { userId: 'magic', email, url }));
   const { userId, secret } = queryIn(text);

@@ -1,7 +1,7 @@
 // What arrives: through a real mail server, in the language of its reader, and nothing in it that its sender did not write.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { messageNames, messages, sampleVariables } from '#src/features/installation/courier/messages.js';
+import { messageNames, messages, sampleVariables } from '#src/features/installation/courier/model/messages.js';
 import { factorName } from '#src/features/installation/courier/texts/factor-names.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { recordedBy, runSql } from '../harness/database.js';
@@ -24,7 +24,7 @@ const changedPassword = [
   { locale: 'fr', subject: 'Your password was changed', words: /^Hello Ada,/ },
 ];
 for (const { locale, subject, words } of changedPassword) {
-  test(`a changed password is told to a user of ${locale ?? 'no language'}`, async () => {
+  test(`the mail about a changed password is in ${locale ?? 'no language'}`, async () => {
     const user = await aLoggedInUser(target, { name: 'Ada' });
     await runSql(target, 'update users set locale = ? where id = ?', [locale, user.id]);
     const count = mailServer.mails.length;
@@ -51,7 +51,7 @@ for (const { locale, subject, words } of changedPassword) {
   });
 }
 
-test('every mail says what it is about, in each language, as text and as HTML', async () => {
+test('every mail states its subject in each language, as text and as HTML', async () => {
   for (const message of messageNames.filter((name) => messages[name].channel === 'email')) {
     for (const locale of ['en', 'de', 'es']) {
       const { variables } = messages[message];
@@ -83,7 +83,7 @@ test('an absent phrase leaves no trace', async () => {
   assert.doesNotMatch(`${mail.text}${mail.html}`, /phrase/i);
 });
 
-test('whoever chooses a name cannot write mails with it', async () => {
+test('a user-chosen name cannot inject mail content', async () => {
   const evil = 'Ada\r\nBcc: all@example.com\r\n\r\n<script>alert(1)</script> https://evil.example/win now';
   const count = mailServer.mails.length;
   const variables = { team: evil, inviter: '"><a href=//evil.example>', link: 'https://app.example.com/?a=1&b="2"' };
@@ -107,7 +107,7 @@ test('an address that is none is refused here, at once', async () => {
   assert.equal(mailServer.attempts, count);
 });
 
-test('what a rolled-back unit wanted to say is never sent', async () => {
+test('messages of a unit that was rolled back are never sent', async () => {
   const { runtime, features } = target.appliance;
   const count = mailServer.mails.length;
   const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };

@@ -23,7 +23,7 @@ test('a mail that was accepted while the database was locked goes once', { timeo
   assert.deepEqual([Number(row.attempt), mailServer.mails.length], [1, 1]);
 });
 
-test('a server that is to stop meanwhile waits for the database no longer than some seconds', {
+test('a server that shuts down waits only seconds for the database', {
   timeout: 60_000,
 }, async () => {
   const mailServer = await startMailServer();

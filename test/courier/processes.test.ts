@@ -72,7 +72,7 @@ test('when one is lost the other sends as soon as the lease is over, and the lat
   for (const worker of workers) worker.start();
 });
 
-test('what expires while somebody hangs on to it stays expired', async () => {
+test('an expired message stays expired even if a process still holds it', async () => {
   const held: (() => void)[] = [];
   mailServer.onMail = () => new Promise((resolve) => held.push(() => resolve({ status: 451, words: 'later' })));
   await workers[0]?.stop();
@@ -89,7 +89,7 @@ test('what expires while somebody hangs on to it stays expired', async () => {
   for (const worker of workers) worker.start();
 });
 
-test('what was left while no server ran goes out when one starts', async () => {
+test('messages left while no server ran go out when one starts', async () => {
   await Promise.all(workers.map((worker) => worker.stop()));
   const count = mailServer.mails.length;
   const id = await send(first);
@@ -100,7 +100,7 @@ test('what was left while no server ran goes out when one starts', async () => {
   workers[0]?.start();
 });
 
-test('a server that ends finishes what it is sending', async () => {
+test('a server that ends completes the message that it is sending', async () => {
   mailServer.onMail = () => sleep(300).then(() => undefined);
   const count = mailServer.mails.length;
   const attempts = mailServer.attempts;

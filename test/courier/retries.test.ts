@@ -101,7 +101,7 @@ test('what could be tried again only after its life is given up at once', async 
   mailServer.onMail = () => undefined;
 });
 
-test('the log names messages and reasons, but nobody and no secret', async () => {
+test('the log names messages and reasons, but no person and no secret', async () => {
   const lines = target
     .log()
     .split('\n')
@@ -129,7 +129,7 @@ test('the log names messages and reasons, but nobody and no secret', async () =>
   assert.doesNotMatch(target.log(), /@example\.com|314159|app\.example\.com\/r/);
 });
 
-test('what waits, and what became of the rest, is measured', async () => {
+test('waiting messages and the outcome of the others are measured', async () => {
   const sent = () => sample(target, 'svc_messages_total{channel="email",outcome="sent"}');
   const backlog = () => sample(target, 'svc_messages_backlog{channel="email"}');
   const before = await sent();

@@ -48,7 +48,7 @@ for (const { status, state, more = '' } of answers) {
   });
 }
 
-test('Twilio gets a form, and the same SMS again where it was away', async () => {
+test('Twilio gets a form, and the same SMS again after an outage', async () => {
   const api = encodeURIComponent(`${receiver.origin}/`);
   const settings = { ...insecure, SVC_SMS_URL: `twilio://AC123:tok%3Aen@/?from=+15005550006&api=${api}` };
   const target = await startAppliance({ settings });
@@ -84,7 +84,7 @@ test('a messaging service of Twilio stands for its numbers', async () => {
   assert.deepEqual([form.get('MessagingServiceSid'), form.get('From')], ['MG42', null]);
 });
 
-test('a gateway inside of the network is not called unless the guard is told so', async () => {
+test('a gateway in the internal network is not called unless the guard allows it', async () => {
   const target = await startAppliance({ settings: { SVC_SMS_URL: `https://shop:secret@127.0.0.1:${receiver.port}/` } });
   const before = receiver.connections();
   const row = await standing(target, await send(target, code), 'retrying');

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
 import { secondFactors } from '#src/features/identity/factors/index.js';
 import { createTexts, lintTexts, messageNames } from '#src/features/installation/courier/index.js';
-import { messages, sampleVariables } from '#src/features/installation/courier/messages.js';
-import { createTemplates, type Fault } from '#src/platform/templates.js';
+import { messages, sampleVariables } from '#src/features/installation/courier/model/messages.js';
+import { createTemplates, type Fault } from '#src/platform/templates/templates.js';
 import { root } from '../harness/checkout.js';
 import { startMailServer } from '../harness/mail-server.js';
 import { arrived, send, startSending } from './setup.js';
@@ -60,7 +60,7 @@ test('a file of the installation replaces one of svc, and only that one', async 
 });
 
 for (const [locale, label, words] of [
-  ['en', 'Factor', ['authenticator app', 'code by e-mail', 'code by text message', 'recovery codes', 'passkey']],
+  ['en', 'Factor', ['authenticator app', 'code by email', 'code by text message', 'recovery codes', 'passkey']],
   ['de-AT', 'Faktor', ['Authenticator-App', 'Code per E-Mail', 'Code per SMS', 'Wiederherstellungscodes', 'Passkey']],
   [
     'es',

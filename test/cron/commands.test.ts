@@ -80,7 +80,7 @@ test('a job that fails is exit 1 and stands in the list; the others go on', asyn
   assert.equal((await state('limits.prune'))?.lastError, null);
 });
 
-test('a server runs what a killed one has left, when the lease of that is over', async () => {
+test('a server runs the jobs of a killed one after the lease has expired', async () => {
   const until = new Date(Date.now() + 6000).toISOString();
   await place.sql(
     `update cron_jobs set owner = 'killed:1', lease_until = '${until}', last_slot = '2026-01-01T00:00:00.000Z' where name = 'limits.prune'`,

@@ -27,7 +27,7 @@ const failures: [string, () => unknown, RegExp][] = [
 ];
 
 for (const [what, thrown, words] of failures) {
-  test(`${what} is told in words, and the others go on`, async () => {
+  test(`${what} is reported in words, and the other jobs go on`, async () => {
     const name = `test.${what.replaceAll(' ', '-')}`;
     let failing = true;
     let others = 0;

@@ -1,8 +1,8 @@
 // Processes that run jobs of a test over one database.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createJobsFeature } from '#src/features/installation/jobs/index.js';
-import { createMetrics } from '#src/platform/metrics.js';
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import { createMetrics } from '#src/platform/runtime/metrics.js';
 import type { TestAppliance } from '../harness/appliance.js';
 
 /** A job due once a day, that tests move to by the clock. */

@@ -85,7 +85,7 @@ test('the lease of a long run is renewed', async () => {
   assert.deepEqual([(await rowOf(job.name))?.owner, (await rowOf(job.name))?.lease_until], [null, null]);
 });
 
-test('who has lost the lease is told to end, and its result is dropped', async () => {
+test('a process that lost the lease is stopped and its result is dropped', async () => {
   const told: boolean[] = [];
   const slow = aJob('test.lost', async (signal) => {
     first.clock.advance(30_000);
@@ -133,7 +133,7 @@ test('slots that passed while nothing ran are made up for once, and a new job ha
   assert.equal(runs, 1);
 });
 
-test('what the end of a process interrupts is run by the next one at once', async () => {
+test('the next process at once reruns a job interrupted by the end of another', async () => {
   const polite = aJob('test.interrupted', async (signal) => {
     await until(() => signal.aborted);
     signal.throwIfAborted();

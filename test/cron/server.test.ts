@@ -31,7 +31,7 @@ async function holdSessions({ appliance }: TestAppliance): Promise<() => Promise
   };
 }
 
-test('a server runs what is due by itself', async () => {
+test('a server runs due jobs by itself', async () => {
   const target = await startAppliance({ ticking: true });
   await aLoggedInUser(target);
   target.clock.advance(30 * day + minute);
@@ -70,7 +70,7 @@ test('a server that drains waits for the job it runs, and leaves nothing half do
   assert.deepEqual(events.sort(), ['sessionCreated', 'sessionDeleted']);
 });
 
-test('the metrics of every process tell of the jobs of all', async () => {
+test('the metrics of every process cover the jobs of all', async () => {
   const target = await startAppliance();
   const sibling = await target.startSibling();
   const sample = async (from: TestAppliance, name: string) => {

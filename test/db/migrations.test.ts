@@ -39,6 +39,22 @@ test('one step at a time ends in the same schema', async () => {
   assert.deepEqual(await schemaOf(runtime), await schemaOf(atOnce));
 });
 
+test('what is planned up to a step is what that and those before it do', async () => {
+  const { runtime } = await startRuntime();
+  const { migrator } = runtime;
+  const [first, second] = migrator.migrations;
+  const planned = async (to: string | undefined) => (await migrator.planUp(to)).map(({ sql }) => sql);
+  const whole = await planned(undefined);
+  const statements = (await planned(first?.name)).length;
+  assert.deepEqual(
+    await planned(first?.name),
+    first?.up([]).map(({ sql }) => sql),
+  );
+  assert.deepEqual(await planned(second?.name), whole.slice(0, statements + (second?.up([]).length ?? 0)));
+  await migrator.up(first?.name);
+  assert.deepEqual(await planned(first?.name), []);
+});
+
 test('down and up on a database in use', async () => {
   const target = await startAppliance();
   await aLoggedInUser(target);
@@ -78,7 +94,7 @@ test('processes that start together migrate once', async () => {
   );
 });
 
-test('what a newer version applied is called unknown', async () => {
+test('a migration applied by a newer version is called unknown', async () => {
   const { runtime } = await startRuntime();
   await runtime.migrator.up();
   const row = ['9999_of_the_future', '2030-01-01T00:00:00.000Z'];

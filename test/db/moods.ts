@@ -17,12 +17,12 @@ export async function asOwner(databaseUrl: string, ...statements: readonly strin
 
 const nameOf = (databaseUrl: string) => pg.escapeIdentifier(decodeURIComponent(new URL(databaseUrl).pathname.slice(1)));
 
-/** Cuts the connections there are; new ones come to a server that is read-only, and stay so, as those to a former primary do. */
+/** Cuts the connections there are, and waits until they are gone; new ones come to a server that is read-only, and stay so, as those to a former primary do. */
 export async function failOver(databaseUrl: string): Promise<void> {
   await asOwner(
     databaseUrl,
     `alter database ${nameOf(databaseUrl)} set default_transaction_read_only = on`,
-    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    'select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   );
 }
 

@@ -42,13 +42,15 @@ test('two slow probes in a row cut: 503 at once, until it answers', { skip }, as
   assert.ok(waited > 1500 && waited < 5000, `503 after ${waited} ms`);
   const again = performance.now();
   assert.equal((await client.get('/account')).status, 503);
-  assert.ok(performance.now() - again < 1000);
+  assert.ok(performance.now() - again < waited);
   network.resume();
   await holds(async () => (await client.get('/account')).status === 200, 10_000);
   assert.match(target.log(), /"event":"database\.away"[\s\S]*"event":"database\.back"/);
 });
 
-test('the end of the probe alone, and a server that takes no more connections, cut nobody', { skip }, async () => {
+test('neither the end of the probe alone nor a server without free connections cuts clients off', {
+  skip,
+}, async () => {
   const databaseUrl = await freshDatabase('');
   const target = await startAppliance({ databaseUrl });
   const { client } = await aLoggedInUser(target);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '#src/contract/errors.js';
 import { createEventOutbox } from '#src/features/events/outbox/index.js';
-import { createMessageStore } from '#src/features/installation/courier/store.js';
+import { createMessageStore } from '#src/features/installation/courier/model/store.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { databaseUnderTest } from '../harness/appliance.js';
@@ -57,7 +57,7 @@ async function leftBy(id: string): Promise<number[]> {
   ];
 }
 
-test('what a unit does and records is there when it is resolved', async () => {
+test('all writes and records of a unit are there when it resolves', async () => {
   const value = await db.work(by, async (unit) => {
     await insert(unit, 'plain');
     unit.record('projectCreated', { resource: 'probe/plain', payload: { name: 'plain' } });
@@ -82,7 +82,7 @@ test('a unit that throws leaves nothing, whatever it throws', async () => {
   }
 });
 
-test('a unit that refuses keeps what it did, wherever in it the refusal is thrown', async () => {
+test('a unit that refuses keeps its writes, wherever in it the refusal is thrown', async () => {
   const seen: string[] = [];
   const count = async (unit: Unit) => {
     await insert(unit, 'kept');
@@ -156,7 +156,7 @@ test('a unit that runs again after a conflict knows nothing of the refusal befor
   assert.deepEqual([value, tries, ...(await leftBy('refused before'))], ['done', 4, 1, 0]);
 });
 
-test('what follows a commit follows no rollback', async () => {
+test('work scheduled for after a commit is not run after a rollback', async () => {
   const seen: string[] = [];
   await db.work(by, async (unit) => unit.afterCommit(() => seen.push('committed')));
   const thrown = db.work(by, async (unit) => {
@@ -234,7 +234,7 @@ test('of many units at once each stands or falls alone', async () => {
   }
 });
 
-test('of a unit that runs again what was left for after the commit is done once', async () => {
+test('a unit that runs again runs its after-commit work once', async () => {
   const told: string[] = [];
   const units = Array.from({ length: 6 }, (_, index) => `told-${index}`);
   await Promise.allSettled(
@@ -252,7 +252,7 @@ test('of a unit that runs again what was left for after the commit is done once'
   );
 });
 
-test('where the commit itself fails, nobody is told of a success that is none', async () => {
+test('if the commit itself fails, no caller gets a false success', async () => {
   const units = Array.from({ length: 12 }, (_, index) => `commit-${index}`);
   const outcomes = await Promise.allSettled(
     units.map((id, index) =>
@@ -270,7 +270,7 @@ test('where the commit itself fails, nobody is told of a success that is none', 
   assert.deepEqual(await leftBy('after a failed commit'), [1, 0]);
 });
 
-test('of many units at once only that one fails whose row refers to what is not there', async () => {
+test('of many concurrent units, only the one with a dangling reference fails', async () => {
   const numbers = { table: 'event_sequences', columns: ['project_id', 'last'], numbers: new Set(['last']) };
   const units = Array.from({ length: 12 }, (_, index) => `append-${index}`);
   const outcomes = await Promise.allSettled(
@@ -285,6 +285,21 @@ test('of many units at once only that one fails whose row refers to what is not 
     assert.equal(outcomes[index]?.status, index === 5 ? 'rejected' : 'fulfilled', id);
     assert.deepEqual(await leftBy(id), index === 5 ? [0, 0] : [1, 0], id);
   }
+});
+
+test('a unit finds the rows that units of the same commit have left before it', async () => {
+  if (databaseUnderTest === 'postgres') return;
+  const ids = Array.from({ length: 12 }, (_, index) => `left-before-${index}`);
+  const changed = await Promise.all(
+    ids.flatMap((id) => [
+      db.work(by, async ({ append }) => append({ table: 'probe', columns: ['id', 'n'] }, [id, 0])),
+      db.work(by, (unit) => unit.run(statement(runtime, 'update probe set n = 1 where id = ?', [id]))),
+    ]),
+  );
+  assert.deepEqual(
+    changed,
+    ids.flatMap(() => [undefined, 1]),
+  );
 });
 
 test('a snapshot sees one state, however long it looks', async () => {

@@ -69,7 +69,7 @@ for (const text of texts) {
   });
 }
 
-test('a unique violation is told as one, without the values', async () => {
+test('a unique violation is reported as one, without the values', async () => {
   const text = 'insert into installation (name, value) values (?, ?)';
   const insert = () => db.work(by, (unit) => unit.run(statement(runtime, text, ['twice', 'unmistakable'])));
   await insert();

@@ -11,7 +11,7 @@ const boundMs = 14_000;
 /** More than one statement takes, so that the second run waits for the first. */
 const creates = 150;
 
-test('large creates that wait hold the room of their bodies: the next are told to come back, and small ones wait with them', async () => {
+test('waiting large creates hold memory for their bodies: further ones are sent away, and small ones wait with them', async () => {
   const target = await startAppliance();
   const { key, collection } = await aBackend(target);
   const { documents } = await collection({ attributes: { text: { type: 'string', size: 5_000_000 } } });

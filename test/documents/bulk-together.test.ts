@@ -92,7 +92,7 @@ test('changes of what matches, in opposite orders, beside upserts and deletions'
   });
 });
 
-test('changes of the next documents that match, of which others delete some meanwhile', async () => {
+test('changing the next matching documents while others delete some', async () => {
   const { documents } = await collection({ attributes });
   const some = (at: number, limit: number) => [
     query(at % 2 === 0 ? 'orderAsc' : 'orderDesc', at < 4 ? 'place' : '$id'),
@@ -153,7 +153,7 @@ test('transactions of changes of what matches, in opposite orders', async () => 
   for (const { n } of (await key.get(made.documents)).list('documents')) assert.equal(n, 4 * rounds);
 });
 
-test('transactions of changes of the next documents that match, of which others delete some meanwhile', async () => {
+test('transactions that change the next matching documents while others delete some', async () => {
   const made = await collection({ attributes });
   const fill = (at: number) =>
     clientOf(at).put(made.documents, {

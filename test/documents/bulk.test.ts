@@ -90,7 +90,7 @@ test('documents are created, upserted, updated and deleted together, each with i
   assert.equal((await remove(documents, [query('equal', 'n', 99)])).expect(200).body.total, 0);
 });
 
-test('what is refused changes nothing', async () => {
+test('a refused request changes nothing', async () => {
   const { documents } = await aPlace();
   (await key.post(documents, { documents: [...many(3, 'a'), { $id: 'u', u: 1 }] })).expect(201);
   const before = await rowsOf(target, 'events');
@@ -124,7 +124,7 @@ test('what is refused changes nothing', async () => {
   assert.equal((await rowsOf(target, 'events')).length, before.length);
 });
 
-test('a request changes so many documents and bytes', async () => {
+test('a request changes a limited number of documents and bytes', async () => {
   const { documents } = await aPlace();
   for (let at = 0; at <= bulkLimits.matched; at += bulkLimits.given)
     (await key.post(documents, { documents: many(bulkLimits.given, `m${at}`) })).expect(201);

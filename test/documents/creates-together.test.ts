@@ -13,7 +13,7 @@ const { documents, indexes } = await collection({
 
 const rounds = 30;
 
-test('of two creates of one id, of which a unique index refuses one, the other is the one that is answered 201', async () => {
+test('if a unique index refuses one of two creates of the same id, the other gets 201', async () => {
   for (let round = 0; round < 60; round++) {
     const id = `pair-${round}`;
     const taken = `taken-${round}`;
@@ -26,7 +26,7 @@ test('of two creates of one id, of which a unique index refuses one, the other i
   }
 });
 
-test('64 creates at once, with equal ids and taken values among them: what is stored is what was answered', async () => {
+test('64 concurrent creates with duplicate ids and taken values: the answers match the stored documents', async () => {
   for (let round = 0; round < rounds; round++) {
     const creates = Array.from({ length: 64 }, (_, at) => ({
       // Three share an id, and two of other ids share a value.

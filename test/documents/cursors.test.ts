@@ -95,7 +95,7 @@ test('more orders at once than share statements, and more cursors than one state
   );
 });
 
-test('a cursor is known by what it is, not by its spelling, and the first one holds', async () => {
+test('a cursor is recognized by its meaning, not its spelling, and the first one counts', async () => {
   const search = (texts: readonly string[]) =>
     texts.map((text, at) => `queries[${at}]=${encodeURIComponent(text)}`).join('&');
   const after = (id: string) => JSON.stringify({ method: 'cursorAfter', values: [id] });

@@ -36,6 +36,17 @@ async function sdlOf(client: Client): Promise<string> {
   return printSchema(buildClientSchema(data as unknown as IntrospectionQuery));
 }
 
+test('only a server key that may read collections is told of them', async () => {
+  const books = await collection({ attributes: { title: { type: 'string', size: 9 } } });
+  const name = `Row.${databaseId}.${books.id}`;
+  const { client: reader } = await aServerKey(target, { scopes: ['collections.read'] });
+  assert.deepEqual(await described(reader, name), ['title']);
+  const { client: other } = await aServerKey(target, {
+    scopes: ['databases.read', 'documents.read', 'documents.write'],
+  });
+  for (const client of [other, createClient(target)]) assert.equal(await described(client, name), null);
+});
+
 test('a relationship is described as soon as it is there, and not any more when it is gone', async () => {
   const books = await collection({ attributes: { title: { type: 'string', size: 9 } } });
   const people = await collection({ attributes: { name: { type: 'string', size: 9 } } });

@@ -105,7 +105,16 @@ export function createEvaluator(
       const found = rules.hasWords(wordsOf(String(value ?? '')), wordsOf(String(values[0])));
       return found === (method === 'search');
     }
+    if (method === 'exists' || method === 'notExists')
+      return values.every((name) => ((row[String(name)] ?? null) === null) === (method === 'notExists'));
     if (value === null) return method === 'notEqual' && rules.nullDiffers;
+    if (method === 'notBetween' || /^not(Contains|StartsWith|EndsWith)$/.test(method)) {
+      const opposite = `${method.charAt(3).toLowerCase()}${method.slice(4)}`;
+      return !matches(row, { method: opposite, attribute, values });
+    }
+    if (method === 'containsAll')
+      return values.every((one) => matches(row, { method: 'contains', attribute, values: [one] }));
+    if (method === 'containsAny') return matches(row, { method: 'contains', attribute, values });
     const given = values.map((one) => typed(attribute, one));
     if (typeof value === 'object') {
       const list = value.map((one) => typed(attribute, one));

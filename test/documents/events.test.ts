@@ -118,7 +118,7 @@ test('an event carries the document as the answer shows it; an audit row only wh
     assert.doesNotMatch(JSON.stringify(await rowsOf(target, table)), /hush|other words/, table);
 });
 
-test('what is refused or fails leaves nothing', async () => {
+test('refused and failed requests leave nothing', async () => {
   const collection = await uniqueCollection();
   const { documents } = collection;
   for (const [documentId, n] of Object.entries({ one: 1, two: 2 }))
@@ -178,6 +178,14 @@ test('of many writes at once those that fail leave nothing and the others everyt
     String(resource).startsWith(documents.slice(1)),
   );
   assert.equal(audit.length, created + 2);
+});
+
+test('an index that goes with its attribute leaves an audit row of its own', async () => {
+  const { attributes, indexes } = await aCollection({ attributes: { n: { type: 'integer' }, m: { type: 'integer' } } });
+  for (const [name, of] of Object.entries({ alone: ['n'], both: ['m', 'n'], other: ['m'] }))
+    (await key.post(indexes, { key: name, type: 'key', attributes: of })).expect(202);
+  const { recorded } = await recordedBy(target, async () => (await key.delete(`${attributes}/n`)).expect(204));
+  assert.deepEqual(recorded, { ...nothing, audit: ['attributeDeleted', 'indexDeleted', 'indexDeleted'] });
 });
 
 test('a change of a schema is audited and not announced', async () => {

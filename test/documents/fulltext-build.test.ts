@@ -73,7 +73,7 @@ test('an index over many documents is built while documents are written, and a s
   assert.ok(found * 3 < scanned, `${found} ms, ${scanned} ms`);
 });
 
-test('a build goes on where the server was killed', async () => {
+test('a build resumes after the server was killed', async () => {
   const place = await install({ init: false });
   after(() => place.dispose());
   const { project, apiKey } = await place.json<{ project: { $id: string }; apiKey: { secret: string } }>([

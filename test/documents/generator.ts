@@ -8,6 +8,7 @@ const arrays = keys.filter((key) => 'array' in attributes[key]);
 const scalars = keys.filter((key) => !arrays.includes(key));
 const texts = ['title', 'word', 'mail', 'site', 'address', 'kind', 'name', 'body', 'story', 'scroll'] as const;
 const system = ['$id', '$sequence', '$createdAt', '$updatedAt'] as const;
+const containing = ['contains', 'containsAny', 'containsAll', 'notContains'] as const;
 const comparisons = ['notEqual', 'lessThan', 'lessThanEqual', 'greaterThan', 'greaterThanEqual'];
 
 /** What a list is asked. */
@@ -80,18 +81,25 @@ export function createGenerator(random: Random, rows: readonly Row[]) {
     if (random.chance(0.1)) return related();
     if (random.chance(0.12)) return search();
     const kind = random.below(10);
+    if (kind === 0 && random.chance(0.3))
+      return { method: random.pick(['exists', 'notExists']), values: some(2, () => random.pick(keys)) };
     if (kind === 0) return { method: random.pick(['isNull', 'isNotNull']), attribute: random.pick(keys) };
     if (kind <= 2)
       return { method: 'equal', attribute, values: some(random.chance(0.5) ? 1 : 4, () => value(attribute)) };
     if (kind <= 4) return { method: random.pick(comparisons), attribute, values: [value(attribute)] };
-    if (kind === 5) return { method: 'between', attribute, values: [value(attribute), value(attribute)] };
+    if (kind === 5) {
+      const method = random.pick(['between', 'notBetween']);
+      return { method, attribute, values: [value(attribute), value(attribute)] };
+    }
     if (kind === 6) {
       const list = random.pick(arrays);
-      return { method: 'contains', attribute: list, values: some(3, () => value(list)) };
+      const method = random.pick(containing);
+      return { method, attribute: list, values: some(3, () => value(list)) };
     }
     const text = random.chance(0.1) ? '$id' : random.chance(0.5) ? 'title' : random.pick(texts);
-    const method = random.pick(['startsWith', 'endsWith', 'contains']);
-    return { method, attribute: text, values: method === 'contains' ? some(2, () => part(text)) : [part(text)] };
+    const method = random.pick(['startsWith', 'endsWith', 'notStartsWith', 'notEndsWith', ...containing]);
+    const isContaining = containing.some((one) => one === method);
+    return { method, attribute: text, values: isContaining ? some(2, () => part(text)) : [part(text)] };
   };
 
   const order = (): WireQuery => ({

@@ -60,7 +60,7 @@ test('a server key sets the times of documents in every kind of write', async ()
   assert.deepEqual(answer.body.data, { documentUpdate: { createdAt: year(1984), updatedAt: year(1985) } });
 });
 
-test('a change of nothing but times is one; the same times are none; what is not given is as ever', async () => {
+test('changing only the times is a change; the same times are none; without times all is as usual', async () => {
   const { documents } = await aCollection({ attributes });
   const one = `${documents}/one`;
   (await key.post(documents, { documentId: 'one', data: given(2000, 2001) })).expect(201);
@@ -83,7 +83,7 @@ test('a change of nothing but times is one; the same times are none; what is not
   assert.equal(later.$createdAt, year(1999));
 });
 
-test('what is no time is refused; times of users are dropped', async () => {
+test('refuses an invalid time; ignores times given by users', async () => {
   const { documents } = await aCollection({ permissions: open, attributes });
   for (const time of ['never', 7, '2023-02-29', '', {}, '9999-12-31T23:59:59-05:00'])
     for (const name of ['$createdAt', '$updatedAt']) {

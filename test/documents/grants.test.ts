@@ -19,7 +19,7 @@ const permissionsOf = async ({ documents }: TestCollection, id: string) =>
   (await key.get(`${documents}/${id}`)).expect(200).body.$permissions;
 const own = (id: string) => ['read', 'update', 'delete'].map((action) => `${action}("user:${id}")`);
 
-test('without permissions a document belongs to the user who makes it, and to nobody else', async () => {
+test('without permissions, a document belongs to its creator only', async () => {
   const collection = await openCollection();
   for (const calls of [restCalls(collection), graphqlCalls(collection)]) {
     for (const { client, name } of [ada, guest, callers.key]) {
@@ -33,7 +33,7 @@ test('without permissions a document belongs to the user who makes it, and to no
   }
 });
 
-test('write is spelled out, doubles are dropped, and what is no permission is refused', async () => {
+test('write is expanded, duplicates are dropped, and an invalid permission is refused', async () => {
   const collection = await openCollection();
   const create = (permissions: unknown) =>
     key.post(collection.documents, { documentId: 'unique()', data: {}, permissions });
@@ -169,7 +169,7 @@ test('a disabled database or collection exists for server keys only', async () =
 const systemOf = (body: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(body).filter(([name]) => name.startsWith('$')));
 
-test('who may change a document but not read it is shown none of its attributes', async () => {
+test('a caller who may change a document but not read it gets none of its attributes', async () => {
   const secret = { n: 7 };
   for (const [documentSecurity, permissions, own] of [
     [false, ['update("any")', 'delete("any")'], []],
@@ -204,7 +204,7 @@ test('who may change a document but not read it is shown none of its attributes'
   }
 });
 
-test('what is announced of a change holds the attributes all the same', async () => {
+test('the event of such a change still holds the attributes', async () => {
   const collection = await aCollection({ permissions: ['update("any")', 'delete("any")'], attributes });
   (await key.post(collection.documents, { documentId: 'told', data: { n: 7 } })).expect(201);
   (await ada.client.patch(`${collection.documents}/told`, { data: {} })).expect(200);
@@ -216,7 +216,7 @@ test('what is announced of a change holds the attributes all the same', async ()
   );
 });
 
-test('for who may read, an update that changes nothing leaves no trace', async () => {
+test('for a reader, an update that changes nothing leaves no trace', async () => {
   const collection = await aCollection({ permissions: ['update("any")', 'read("any")'], attributes });
   const path = `${collection.documents}/one`;
   const made = (await key.post(collection.documents, { documentId: 'one', data: { n: 7 } })).expect(201).body;
@@ -224,7 +224,7 @@ test('for who may read, an update that changes nothing leaves no trace', async (
     for (const client of [ada.client, key]) assert.deepEqual((await client.patch(path, same)).expect(200).body, made);
 });
 
-test('whoever may not change a document learns nothing of the attributes by trying', async () => {
+test('a caller without the right to change a document learns nothing of its attributes by trying', async () => {
   const collection = await aCollection({ permissions: [], documentSecurity: true, attributes });
   const path = `${collection.documents}/one`;
   (await key.post(collection.documents, { documentId: 'one', data: { n: 7 } })).expect(201);

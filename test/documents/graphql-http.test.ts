@@ -40,7 +40,7 @@ test('the media type is the one that the client prefers, for a batch and the bod
     }
 });
 
-test('what is beyond a limit or no request of GraphQL is 400, whatever the client accepts', async () => {
+test('a request beyond a limit or not of GraphQL is 400, whatever the client accepts', async () => {
   const many = `{ ${Array.from({ length: 21 }, (_, at) => `a${at}: __typename`).join(' ')} }`;
   for (const Accept of ['application/json', letter]) {
     assert.equal((await guest.post('/graphql', { query: many }, { Accept })).status, 400);
@@ -54,6 +54,49 @@ test('what is beyond a limit or no request of GraphQL is 400, whatever the clien
     byGet.refused(405, 'graphql_method_unsupported');
     assert.equal(byGet.headers.get('allow'), 'POST');
   }
+});
+
+test('an empty operation name is none, and extensions may stand in the address', async () => {
+  const query = '{ __typename }';
+  (await guest.post('/graphql', { query, operationName: '', extensions: {} })).expect(200);
+  for (const extensions of ['', '{}', '{"a":1}']) {
+    const answer = await guest.get(`/graphql?${new URLSearchParams({ query, operationName: '', extensions })}`);
+    assert.deepEqual(answer.expect(200).body, { data: { __typename: 'Query' } }, extensions);
+  }
+  for (const extensions of ['[]', '1', '{'])
+    (await guest.get(`/graphql?${new URLSearchParams({ query, extensions })}`)).refused(
+      400,
+      'general_argument_invalid',
+    );
+});
+
+test('subscriptions are refused with an error of GraphQL', async () => {
+  const query = 'subscription S { documents } query Q { __typename }';
+  for (const [Accept, status] of [
+    ['application/json', 200],
+    [letter, 400],
+  ] as const) {
+    const one = (await guest.post('/graphql', { query: 'subscription { documents }' }, { Accept })).expect(status);
+    assert.match(one.text, /^\{"errors":\[\{"message":"GraphQL subscriptions are not supported/);
+    const search = new URLSearchParams({ query: 'subscription { documents }' });
+    assert.equal((await guest.get(`/graphql?${search}`, { Accept })).expect(status).text, one.text);
+    (await guest.post('/graphql', { query, operationName: 'Q' }, { Accept })).expect(200);
+  }
+});
+
+test('a persisted query is refused with the error that makes clients send the whole query', async () => {
+  const extensions = { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } };
+  const search = new URLSearchParams({ extensions: JSON.stringify(extensions) });
+  for (const answer of [
+    await guest.post('/graphql', { extensions, variables: {} }),
+    await guest.post('/graphql', { documentId: 'sha256:a' }),
+    await guest.get(`/graphql?${search}`),
+  ]) {
+    const [error] = answer.refused(400, 'graphql_no_query').list('errors');
+    const code = 'PERSISTED_QUERY_NOT_SUPPORTED';
+    assert.deepEqual(error, { message: 'PersistedQueryNotSupported', extensions: { code } });
+  }
+  (await guest.post('/graphql', { query: '{ __typename }', extensions })).expect(200);
 });
 
 test('an Idempotency-Key is refused, as nothing could keep the promise', async () => {

@@ -40,7 +40,7 @@ const limits: Record<string, (beyond: 0 | 1) => string> = {
 };
 
 for (const [name, make] of Object.entries(limits)) {
-  test(`a request may have so many ${name} and no more`, async () => {
+  test(`a request may have a limited number of ${name}`, async () => {
     const within = graphqlAnswer(await guest.post('/graphql', { query: make(0) }));
     assert.ok(!within.http.text.includes('graphql_limit_exceeded'), within.http.text);
     const { http, errors } = graphqlAnswer(await guest.post('/graphql', { query: make(1) }));
@@ -81,11 +81,11 @@ test('a query of 20 000 levels is refused at once', async () => {
     const began = performance.now();
     const { http, errors } = graphqlAnswer(await guest.post('/graphql', { query }));
     assert.deepEqual([http.status, errors[0]?.type], [400, 'graphql_limit_exceeded']);
-    assert.ok(performance.now() - began < 1000);
+    assert.ok(performance.now() - began < 3000);
   }
 });
 
-test('at most so many mistakes are looked for', async () => {
+test('the number of validation errors is limited', async () => {
   const query = `{ ${list(many(200, (at) => `unknown${at}`))} }`;
   const { http, errors } = graphqlAnswer(await guest.post('/graphql', { query }));
   assert.equal(http.status, 200);
@@ -200,6 +200,7 @@ test('each root field costs one call', async () => {
   const refused = (await client.post('/graphql', twenty)).refused(429, 'general_rate_limit_exceeded');
   assert.ok(Number(refused.headers.get('retry-after')) >= 1);
   assert.equal(refused.headers.get('x-ratelimit-remaining'), '0');
+  assert.equal(await left('POST', '/graphql', { query: '{ __typename }' }), 11, 'the refused ones took none');
 });
 
 test('a query that finds too few calls left takes none of them, and finds enough when Retry-After has passed', async () => {

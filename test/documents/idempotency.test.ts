@@ -87,7 +87,89 @@ test('what fails is not kept, and a kept answer is no way around a permission', 
   (await createClient(target).post(documents, body, named('mine'))).refused(401, 'user_unauthorized');
 });
 
-test('a duplicate waits for the first, and takes over what nobody carries out any more', async () => {
+test('a caller that has lost a right gets no kept answer, also from another process', async () => {
+  const all = ['create("users")', 'read("users")', 'update("users")', 'delete("users")'];
+  const own = await aCollection({ permissions: all, attributes });
+  const { client, secret: session } = await aLoggedInUser(target);
+  const elsewhere = createClient(sibling, { session });
+  const granted = async (...permissions: string[]) =>
+    (await key.put(own.path, { name: 'Test', permissions })).expect(200);
+  const rows = `/tablesdb/${own.databaseId}/tables/${own.id}/rows`;
+  const { documents: path } = own;
+  const requests = {
+    create: ['POST', path, { documentId: 'lost', data: { title: 'Mine' } }],
+    update: ['PATCH', `${path}/lost`, { data: { n: 1 } }],
+    upsert: ['PUT', `${path}/lost`, { data: { n: 1 } }],
+    increment: ['PATCH', `${path}/lost/n/increment`, {}],
+    row: ['PATCH', `${rows}/lost`, { data: { n: 5 } }],
+  } as const;
+  const send = (from: Client, name: keyof typeof requests) => {
+    const [method, where, given] = requests[name];
+    return from.request(method, where, given, named(`lost-${name}`));
+  };
+  const names = Object.keys(requests) as (keyof typeof requests)[];
+  const first = new Map<string, Answer>();
+  for (const name of names) first.set(name, await send(client, name));
+  for (const name of names) assert.equal((await send(elsewhere, name)).text, first.get(name)?.text, name);
+
+  await granted('create("users")', 'update("users")', 'delete("users")');
+  for (const name of names) {
+    const answer = await send(elsewhere, name);
+    const isCreate = name === 'create';
+    assert.equal(answer.status, isCreate ? 201 : 200, name);
+    assert.equal(answer.body.title, isCreate ? 'Mine' : undefined, name);
+    assert.equal(answer.body.n, isCreate ? null : undefined, name);
+    if (!isCreate) assert.equal(answer.body.$id, 'lost');
+    if (name === 'row') assert.equal(answer.body.$tableId, own.id);
+    if (!isCreate) assert.notEqual(answer.headers.get('etag'), first.get(name)?.headers.get('etag') ?? '');
+  }
+  await granted('read("users")');
+  for (const name of names) (await send(elsewhere, name)).refused(401, 'user_unauthorized');
+  await granted(...all);
+  for (const name of names) assert.equal((await send(elsewhere, name)).text, first.get(name)?.text, name);
+
+  (await key.put(own.path, { name: 'Test', permissions: all, enabled: false })).expect(200);
+  const rowNames: readonly string[] = ['row'];
+  for (const name of names)
+    (await send(elsewhere, name)).refused(404, rowNames.includes(name) ? 'table_not_found' : 'collection_not_found');
+  assert.equal((await key.get(`${path}/lost`)).expect(200).body.n, 5, 'each was carried out once');
+});
+
+test('the permissions of the document itself count for a duplicate', async () => {
+  const { documents: path } = await aCollection({ permissions: [], documentSecurity: true, attributes });
+  const { id, client } = await aLoggedInUser(target);
+  const granted = (...actions: string[]) => actions.map((action) => `${action}("user:${id}")`);
+  const body = { documentId: 'own', data: { n: 1 }, permissions: granted('read', 'update', 'delete') };
+  (await key.post(path, body)).expect(201);
+  const change = () => client.patch(`${path}/own`, { data: { n: 2 } }, named('own-change'));
+  const first = (await change()).expect(200);
+  assert.equal((await change()).text, first.text);
+  const permit = async (...actions: string[]) =>
+    (await key.patch(`${path}/own`, { permissions: granted(...actions) })).expect(200);
+  await permit('update');
+  assert.equal((await change()).expect(200).body.n, undefined);
+  await permit('read');
+  (await change()).refused(401, 'user_unauthorized');
+  await permit();
+  (await change()).refused(404, 'document_not_found');
+  await permit('read', 'update', 'delete');
+  assert.equal((await change()).text, first.text);
+
+  // Documents that are not there any more, or not yet, cannot be asked for a right.
+  const remove = () => client.delete(`${path}/own`, named('own-delete'));
+  (await remove()).expect(204);
+  (await remove()).expect(204);
+  (await change()).refused(404, 'document_not_found');
+  const open = await aCollection({ permissions: ['create("users")'], documentSecurity: true, attributes });
+  const transactionId = (await client.post('/databases/transactions', {})).expect(201).string('$id');
+  (await client.post(open.documents, { documentId: 'staged', data: {}, transactionId })).expect(201);
+  const stage = () => client.patch(`${open.documents}/staged`, { data: { n: 3 }, transactionId }, named('own-staged'));
+  const staged = (await stage()).expect(200);
+  assert.equal(staged.body.n, 3);
+  assert.equal((await stage()).expect(200).text, staged.text);
+});
+
+test('a duplicate waits for the first request, and takes over if its process is gone', async () => {
   const wanted = { ...body, documentId: 'waits' };
   (await here.post(documents, wanted, named('waits'))).expect(201);
   const rows = async () => (await rowsOf(target, 'idempotent_requests')).map(({ hash }) => String(hash));
@@ -154,7 +236,7 @@ test('a change takes If-Match', async () => {
   );
 });
 
-test('who has no right to a change learns nothing of the state of the document', async () => {
+test('a caller without the right to a change learns nothing of the state of the document', async () => {
   const permissions = { read: ['read("users")'], update: ['update("users")'], none: [] };
   const user = await aLoggedInUser(target);
   const { client } = user;
@@ -199,7 +281,7 @@ test('of many changes for one state one is made', async () => {
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 15 }, () => 412)]);
 });
 
-test('what a user was answered goes when the person is erased', async () => {
+test("a user's stored answers go when the person is erased", async () => {
   const user = await aLoggedInUser(target);
   const { documents: own } = await aCollection({ permissions: ['create("users")', 'read("users")'], attributes: {} });
   const headers = { 'Idempotency-Key': 'of-a-person' };
@@ -225,7 +307,7 @@ async function madeBefore(count: number, callers: readonly string[]): Promise<vo
     );
 }
 
-test('of the answers to one caller so many bytes are kept; further requests are carried out once all the same', async () => {
+test('stored answers of a caller have a byte limit; further requests are still carried out once', async () => {
   const [eve, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
   const large = { type: 'string', size: 1_000_000 };
   const { documents: own } = await aCollection({ permissions: open, attributes: { ...attributes, large } });
@@ -256,7 +338,7 @@ test('of the answers to one caller so many bytes are kept; further requests are 
   (await bob.client.post(own, wanted, named('late'))).refused(400, 'general_answer_too_large');
 });
 
-test('a caller with too many requests is told when the first of them counts no more; others are not held up', async () => {
+test('a caller with too many requests learns when the first one expires; other callers go on', async () => {
   const [eve, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
   await madeBefore(idempotencyLimits.requestsOfCaller, [`user:${eve.id}`]);
   const post = (client: Client, name: string) => client.post(documents, { ...body, documentId: name }, named(name));

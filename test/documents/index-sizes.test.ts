@@ -74,7 +74,7 @@ test('an index over values that do not fit is refused with the attributes, and t
   await eventually(async () => (await make()).expect(202));
 });
 
-test('a number beyond what is stored is refused with the name of the attribute', async () => {
+test('a number out of range is refused with the name of the attribute', async () => {
   const { documents } = await aCollection({ attributes: without });
   (await key.post(documents, { documentId: 'one', data: { x: 1e308 } })).expect(201);
   const operator = JSON.stringify({ method: 'multiply', values: [1e300] });

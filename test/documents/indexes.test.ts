@@ -8,7 +8,7 @@ import { aBackend, queryString } from './setup.js';
 const target = await startAppliance();
 const { key, collection: aCollection } = await aBackend(target);
 
-test('an index is read, listed and removed; what it cannot be made of is refused', async () => {
+test('an index is read, listed and removed; invalid definitions are refused', async () => {
   const { indexes } = await aCollection({
     attributes: {
       a: { type: 'string', size: 500 },
@@ -23,6 +23,9 @@ test('an index is read, listed and removed; what it cannot be made of is refused
   assert.deepEqual((await key.get(`${indexes}/by`)).expect(200).body, made);
   assert.deepEqual((await key.get(indexes)).expect(200).body, { total: 1, indexes: [made] });
   (await create({})).refused(409, 'index_already_exists');
+  const plain = (await create({ key: 'plain', lengths: [0, 9] })).expect(202).body;
+  assert.deepEqual([plain.orders, plain.lengths], [[], [0, 9]]);
+  (await key.delete(`${indexes}/plain`)).expect(204);
   (await create({ key: 'x', attributes: ['no'] })).refused(400, 'attribute_unknown');
   for (const wrong of [
     { attributes: ['n', 'n'] },

@@ -12,7 +12,8 @@ const shop = ['--project', 'shop'];
 const here = [...shop, '--database', 'main'];
 const path = '/databases/main/collections/large/documents';
 const most = 16_777_216;
-const documents = 150;
+/** Their list is ten times as large as an answer may be. */
+const documents = 40;
 
 let place: Installation;
 let server: Server;
@@ -71,10 +72,10 @@ const tooLarge = (answer: { status: number; text: string }) => {
 const titles = { method: 'select', values: ['title'] };
 const isAlive = async () => assert.equal((await send('GET', list(limit(1), titles))).status, 200);
 
-test('a list of 150 documents of 4 MB is refused, and says what to do', async () => {
+test(`a list of ${documents} documents of 4 MB is refused, and says what to do`, async () => {
   for (const more of [[], [{ method: 'orderDesc', attribute: 'title' }], [{ method: 'cursorAfter', values: ['d0'] }]])
-    tooLarge(await send('GET', list(limit(150), ...more)));
-  const titles = await send('GET', list(limit(150), { method: 'select', values: ['title'] }));
+    tooLarge(await send('GET', list(limit(documents), ...more)));
+  const titles = await send('GET', list(limit(documents), { method: 'select', values: ['title'] }));
   assert.equal(titles.status, 200);
   const three = await send('GET', list(limit(3)));
   assert.ok(three.status === 200 && three.bytes > 12_000_000 && three.bytes < most);
@@ -107,9 +108,9 @@ test('twenty aliases over four such documents share one answer', async () => {
 
 test('many callers at once are answered one after the other, or told to come again', async () => {
   const asks = [
-    ...Array.from({ length: 64 }, (_, at) => `${path}/d${at}`),
+    ...Array.from({ length: 64 }, (_, at) => `${path}/d${at % documents}`),
     ...Array.from({ length: 32 }, () => list(limit(3))),
-    ...Array.from({ length: 16 }, () => list(limit(150))),
+    ...Array.from({ length: 16 }, () => list(limit(documents))),
   ];
   const answers = await Promise.all(asks.map((to) => send('GET', to)));
   const statuses = new Set(answers.map(({ status }) => status));
@@ -148,7 +149,7 @@ test('readers who do not read hold neither memory nor others up', async () => {
   assert.equal((await send('GET', list(limit(3)))).status, 200);
 });
 
-test('who reads a large response steadily is not cut off for others', async () => {
+test('a steady reader of a large response is not cut off for others', async () => {
   const { host } = new URL(server.url);
   const [slow, other] = [await aKey(), await aKey()];
   const head = Object.entries({ ...slow, Host: host }).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -179,7 +180,7 @@ test('who reads a large response steadily is not cut off for others', async () =
   await others;
 });
 
-test('a document cannot grow beyond what can be answered', async () => {
+test('a document cannot grow beyond the largest answer', async () => {
   const title = async () =>
     JSON.parse(
       (await send('GET', `${path}/small?queries[]=${encodeURIComponent('{"method":"select","values":["title"]}')}`))
@@ -205,13 +206,13 @@ test('a document cannot grow beyond what can be answered', async () => {
   assert.deepEqual(statuses, [200, 200, 200, 200, 400]);
   assert.equal((await title()).title, 'small');
   // Documents from before the new attributes are printed anew when they are read.
-  tooLarge(await send('GET', list(limit(150))));
+  tooLarge(await send('GET', list(limit(documents))));
   assert.equal((await send('GET', `${path}/d7`)).status, 200);
   assert.equal((await send('DELETE', `${path}/small`)).status, 204);
   await isAlive();
 });
 
-test('changes whose answers nobody reads take a share of the memory, and no reads from others', async () => {
+test('changes with unread answers use a bounded part of the memory, and do not block reads of others', async () => {
   const [other, bystander] = [await aKey(), await aKey()];
   assert.equal((await send('POST', path, { documentId: 'wide', data: { title: 'wide' } })).status, 201);
   for (let at = 0; at < 4; at++)
@@ -238,7 +239,7 @@ test('changes whose answers nobody reads take a share of the memory, and no read
     const started = performance.now();
     assert.equal((await fetch(`${server.url}${path}/small`, { headers: bystander })).status, 404);
     assert.equal((await fetch(server.url + list(limit(1), titles), { headers: bystander })).status, 200);
-    assert.ok(performance.now() - started < 2000);
+    assert.ok(performance.now() - started < 5000);
   }
   for (const socket of sockets) socket.destroy();
 });

@@ -134,7 +134,7 @@ test('collections of the version before are brought along while they are read an
   assert.equal((await reader.get(empty.documents)).expect(200).body.total, 0);
 });
 
-test('a collection is brought along once, wherever the job was interrupted', async () => {
+test('a collection is upgraded once, wherever the job was interrupted', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-test-layout-'));
   after(() => rmSync(directory, { recursive: true, force: true }));
   const databaseUrl = await freshDatabase(directory);

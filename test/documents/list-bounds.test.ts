@@ -1,7 +1,7 @@
 // What one list may ask in all, and value lists as one bound value: the same answers as value by value, and indexes that are used.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createCompiler } from '#src/features/data/documents/query/compile.js';
+import { createDocumentCompiler } from '#src/features/data/documents/query/compile.js';
 import type { Field } from '#src/features/data/documents/query/parse.js';
 import { attributeColumn } from '#src/platform/db/collection-ddl.js';
 import { startAppliance } from '../harness/appliance.js';
@@ -183,7 +183,7 @@ test('an index serves a list of values as it serves one, in a text that does not
     `insert into d_${number} (id, created_at, updated_at, permissions, printed, shape, ${columns}) select 'i' || i, '', '', '[]', '', '', 'v' || i, i, i from ${numbers}`,
   );
   await runSql(target, `analyze d_${number}`);
-  const compile = createCompiler(sql);
+  const compile = createDocumentCompiler(sql);
   const types = { text: 'string', whole: 'integer', ratio: 'double' } as const;
   for (const [at, [name, type]] of Object.entries(types).entries()) {
     const field = { kind: 'attribute', attribute: { number: at + 1, key: name, type } } as unknown as Field;

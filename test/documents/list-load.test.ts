@@ -121,7 +121,7 @@ test('a sign-in and GET /account do not wait for lists of guests', { timeout: 12
   await Promise.all(lists);
   accounts.sort((a, b) => a - b);
   const p99 = accounts[Math.floor(accounts.length * 0.99)] ?? 0;
-  assert.ok(p99 < 1000, `p99 of GET /account is ${p99} ms`);
+  assert.ok(p99 < 3000, `p99 of GET /account is ${p99} ms`);
   // Most of it is the hash, for which there are the same few cores; a sign-in that waits for a list takes ten seconds more.
   const most = 4 * Math.max(...usual) + 1000;
   assert.ok(Math.max(...signIns) < most, `sign-ins took ${signIns} ms, and ${usual} ms without the lists`);

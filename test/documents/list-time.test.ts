@@ -97,14 +97,14 @@ test('a list that is ended leaves its connection as it was, with a cursor and it
   for (const answer of answers) assert.equal(answer.expect(200).body.total, 2);
 });
 
-test('work ends when its client has gone, and what waits of it never starts', async () => {
+test('work ends when its client has gone, and its waiting parts never start', async () => {
   const hangUp = new AbortController();
   const lists = Array.from({ length: 12 }, () => aSlowList(patient, {}, hangUp.signal).catch(() => undefined));
   await sleep(700);
   hangUp.abort();
   await Promise.all(lists);
   const ms = await msOf(async () => (await patient.guest.get(patient.collection.documents + fastQueries)).expect(200));
-  assert.ok(ms < 1500, `the next list of the same caller took ${ms} ms`);
+  assert.ok(ms < 3000, `the next list of the same caller took ${ms} ms`);
   await sleep(500);
   assert.equal(await working(patient.target), 0);
 });
@@ -121,7 +121,7 @@ test('an account that lists much leaves room for others, and credentials are loo
   const document = await msOf(async () => (await user.client.get(`${collection.documents}/d1`)).expect(200));
   hangUp.abort();
   await Promise.all(lists);
-  for (const [name, ms] of Object.entries({ list, account, document })) assert.ok(ms < 1500, `${name} took ${ms} ms`);
+  for (const [name, ms] of Object.entries({ list, account, document })) assert.ok(ms < 3000, `${name} took ${ms} ms`);
 });
 
 test('more lists than may wait are refused for a moment', async () => {

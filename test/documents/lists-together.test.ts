@@ -1,7 +1,7 @@
 // Lists that are asked for at the same moment and differ in their values only: each gets its own answer, of the state and the schema of its time.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseJson } from '#src/platform/json.js';
+import { parseJson } from '#src/platform/text/json.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import type { Client } from '../harness/client.js';
@@ -97,7 +97,7 @@ for (const [name, { asks, gets }] of Object.entries(shapes)) {
   });
 }
 
-test('each caller sees what the caller may read', async () => {
+test('each caller gets exactly the documents it may read', async () => {
   const shared = await aCollection({ documentSecurity: true, attributes: { n: { type: 'integer' } } });
   const users = await Promise.all(Array.from({ length: 6 }, () => aLoggedInUser(target)));
   for (const { id } of users) {
@@ -127,7 +127,7 @@ test('the same texts again are answered from the rows and the schema of that mom
   assert.equal(refused.body.type, 'general_query_invalid');
 });
 
-test('texts are told apart from those that read the same when they stand in a row', async () => {
+test('texts that sort alike in one row are distinguished', async () => {
   const queries = [
     { method: 'limit', values: [1] },
     { method: 'offset', values: [1] },

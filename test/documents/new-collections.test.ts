@@ -63,6 +63,7 @@ test('they are as if each had been created by its own call, and answered', async
     type: 'key' as never,
     attributes: attributesOfIndex,
     orders: ['DESC'] as never,
+    lengths: [0, 10],
   });
   await databases.createIndex({ ...of, key: 'words', type: 'fulltext' as never, attributes: ['body'] });
   const steps = await databases.getCollection(of);
@@ -103,14 +104,20 @@ test('tables take columns, and indexes that say columns or attributes', async ()
   await refused(tables.createRow({ ...row, rowId: 'two' }), 409, 'row_unique_constraint_violation');
 });
 
-test('where one is refused, it is named, and nothing is there', async () => {
+test('if one attribute is refused, it is named, and nothing is created', async () => {
   const title = { key: 'title', type: 'string', size: 9 };
   const index = { key: 'by', type: 'key', attributes: ['title'] };
   const cases: [object, number, Parameters<Answer['refused']>[1], RegExp][] = [
     [{ attributes: [title, { key: 'n', type: 'string' }] }, 400, 'general_argument_invalid', /^Attribute n: .*size/],
     [{ attributes: [{ key: 'n', type: 'point' }] }, 400, 'general_argument_invalid', /^Attribute n: .*one of string,/],
     [{ attributes: [{ key: 'n', type: 'relationship' }] }, 400, 'general_feature_unsupported', /^Attribute n: /],
-    [{ attributes: [{ ...title, encrypt: true }] }, 400, 'general_feature_unsupported', /^Attribute title: /],
+    [{ attributes: [{ ...title, encrypt: true }] }, 400, 'general_bad_request', /"title".*150/],
+    [
+      { attributes: [{ key: 'n', type: 'integer', signed: false }] },
+      400,
+      'general_feature_unsupported',
+      /^Attribute n: /,
+    ],
     [{ attributes: [{ key: '$id', type: 'boolean' }] }, 400, 'general_argument_invalid', /^Attribute \$id: /],
     [{ attributes: [title, title] }, 409, 'attribute_already_exists', /"title"/],
     [{ attributes: [{ ...title, default: 'longer than nine' }] }, 400, 'attribute_value_invalid', /"title"/],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Condition, Operator } from 'node-appwrite';
 import { bulkLimits, schemaLimits } from '#src/contract/limits.js';
-import { printJson } from '#src/platform/json.js';
+import { printJson } from '#src/platform/text/json.js';
 import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -102,7 +102,7 @@ const changes: readonly (readonly [keyof typeof attributes, unknown, string, unk
   ['times', ['2024-01-01'], Operator.arrayRemove('2024-01-01T01:00:00+01:00'), []],
 ];
 
-test('each operator makes of a value what it says', async () => {
+test('each operator computes the documented value', async () => {
   for (const [attribute, before, operation, after] of changes) {
     const path = await aDocument({ [attribute]: before });
     const changed = (await key.patch(path, { data: { [attribute]: operation } })).expect(200);
@@ -112,7 +112,7 @@ test('each operator makes of a value what it says', async () => {
   }
 });
 
-test('what an operator cannot do is refused, and nothing is changed', async () => {
+test('an invalid operator is refused, and nothing is changed', async () => {
   const structure = 'document_invalid_structure';
   const limit = 'attribute_limit_exceeded';
   const value = { n: largest, small: 8, ratio: 1e308, flag: true, at: '9999-12-31', title: 'x'.repeat(19) };
@@ -193,7 +193,7 @@ test('an increment makes no document that is longer than a response', async () =
   assert.equal((await key.get(path)).body.n, 9);
 });
 
-test('only what the SDKs print is an operator; a create stores every text as it is', async () => {
+test('only the form printed by the SDKs is an operator; a create stores every text as it is', async () => {
   const texts = [
     '{"method":"increment"',
     '{"method":"drop","values":[1]}',
@@ -331,7 +331,7 @@ test('a repeated request changes once, a stale entity tag changes nothing, Graph
   assert.equal(data.documentUpdate.data.n, 3);
 });
 
-test('who may not read a document cannot use operators on it', async () => {
+test('a caller without the right to read a document cannot use operators on it', async () => {
   const { documents: closed } = await aCollection({ documentSecurity: true, attributes });
   const permissions = [`update("user:${ada.name}")`];
   (await key.post(closed, { documentId: 'hidden', data: { n: 7 }, permissions })).expect(201);

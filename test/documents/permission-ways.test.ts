@@ -28,7 +28,7 @@ const places: readonly Place[] = [
 
 const ways = { tables: tableCalls, batch: batchCalls, transaction: stagedCalls, operations: operationCalls };
 for (const [way, calls] of Object.entries(ways)) {
-  test(`what is granted holds by ${way}`, async () => {
+  test(`grants hold by ${way}`, async () => {
     for (const place of places) await checkPlace(backend, everybody, place, (made) => ({ [way]: calls(made) }));
   });
 }
@@ -45,7 +45,7 @@ async function aPlace({ collection: permissions, documentSecurity, ...place }: P
   return made;
 }
 
-test('what is granted holds for selections', async () => {
+test('grants hold for selections', async () => {
   for (const place of places) {
     const { documents } = await aPlace(place);
     for (const caller of everybody) {
@@ -136,7 +136,7 @@ async function* readings({ client }: Caller, { documents, id }: TestCollection):
   }
 }
 
-test('what is granted holds for related documents, read and written', async () => {
+test('grants hold for related documents, read and written', async () => {
   for (const place of places) {
     const { parents, made } = await related(place);
     for (const caller of everybody) {

@@ -26,7 +26,7 @@ const check = (place: Place) =>
   }));
 
 for (const role of roles) {
-  test(`what is granted to ${role}`, async () => {
+  test(`grants to ${role}`, async () => {
     await check({ collection: all(role), documentSecurity: false, document: [] });
     await check({ collection: [], documentSecurity: true, document: all(role, onDocument) });
     await check({ collection: [], documentSecurity: false, document: all(role, onDocument) });

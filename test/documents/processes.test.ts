@@ -86,7 +86,7 @@ test('changes of the documents that match reach all of them at the next request'
     }
 });
 
-test('what a transaction changes is changed once, however often the collection changes while it is committed', async () => {
+test('a transaction changes each document once, however often the collection changes during its commit', async () => {
   const { path, documents, id: collectionId } = await known();
   const backend = createClient(there, { key: (await aServerKey(here)).secret });
   const others = Array.from({ length: 60 }, (_, at) => ({ $id: `d${at}`, n: 1000 * at }));

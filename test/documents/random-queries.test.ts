@@ -2,7 +2,7 @@
 // seed, so what agrees with the evaluator on each agrees between them.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { parseJson, printJson } from '#src/platform/json.js';
+import { parseJson, printJson } from '#src/platform/text/json.js';
 import { startAppliance } from '../harness/appliance.js';
 import { runSql } from '../harness/database.js';
 import { createEvaluator, decided, type Evaluation, findsText, type Row, type Rules, type Value } from './evaluator.js';
@@ -12,7 +12,7 @@ import { aDocument, attributes, authors, searched } from './rows.js';
 import { aBackend, inParallel, queryString } from './setup.js';
 
 const connections = 12;
-const randomLists = 5000;
+const randomLists = 2500;
 const totalLimit = 40;
 const target = await startAppliance({ settings: { SVC_TOTAL_LIMIT: String(totalLimit) } });
 const backend = await aBackend(target);

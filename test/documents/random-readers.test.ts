@@ -64,7 +64,7 @@ test(`lists of everybody, seed ${seed}`, async () => {
   assert.ok(new Set(counts).size >= 4, counts.join());
 });
 
-test('and of a member who has lost a role, and then the team', async () => {
+test('and for a member who has lost a role, and then the team', async () => {
   const { mia, bob } = callers;
   const membership = mia.roles?.find((role) => role.startsWith('member:'))?.slice('member:'.length);
   const path = `/teams/${crew}/memberships/${membership}`;

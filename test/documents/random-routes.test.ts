@@ -134,7 +134,7 @@ test(`${lists} lists of everybody, seed ${seed}`, async () => {
   await Promise.all(everybody.map((caller) => compare(caller, each / 2)));
 });
 
-test('a server key is told exactly how many documents there are', async () => {
+test('a server key gets the exact number of documents', async () => {
   assert.equal(
     (await key.get(`${collection.documents}?queries[0]=${JSON.stringify({ method: 'limit', values: [1] })}`)).body
       .total,

@@ -37,7 +37,7 @@ async function relate(count: number): Promise<void> {
 
 const parent = `${parents.documents}/i0`;
 
-test('a read returns so many related documents of a relationship and level, and says how many are too many', async () => {
+test('a read returns a limited number of related documents for each relationship and level, and reports how many are too many', async () => {
   await relate(relationLimits.read);
   const { body } = (await key.get(`${parent}?populate[0]=kids`)).expect(200);
   assert.equal((body.kids as unknown[]).length, relationLimits.read);
@@ -50,7 +50,7 @@ test('a read returns so many related documents of a relationship and level, and 
   assert.equal((await key.get(parent)).expect(200).body.$id, 'i0');
 });
 
-test('a value or a deletion lets so many related documents go, and beyond it they are changed from their side', async () => {
+test('a value or a deletion unlinks a limited number of related documents; beyond it they are changed from their side', async () => {
   await relate(relationLimits.unlinked + 1);
   const value = (await key.patch(parent, { data: { kids: [] } })).refused(400, 'relationship_value_invalid');
   assert.match(String(value.body.message), /"kids" has too many documents to replace them/);

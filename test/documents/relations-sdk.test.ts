@@ -33,7 +33,11 @@ test('both services make, write, read and delete relationships', async () => {
 
   const data: Any = { name: 'One', author: { $id: 'ann', name: 'Ann' } };
   const book = (await tables.createRow({ ...ofBooks, rowId: 'one', data: data as never })) as unknown as Any;
-  assert.equal(book.author, 'ann');
+  const author = book.author as Any;
+  assert.deepEqual([author.$id, author.name, author.$tableId], ['ann', 'Ann', 'authors']);
+  const linked = await tables.createRow({ ...ofBooks, rowId: 'two', data: { author: 'ann' } as never });
+  assert.equal((linked as unknown as Any).author, 'ann');
+  await tables.deleteRow({ ...ofBooks, rowId: 'two' });
   const queries = [Query.select(['*', 'author.*'])];
   const row = (await tables.getRow({ ...ofBooks, rowId: 'one', queries })) as unknown as { author: Any };
   assert.deepEqual([row.author.name, row.author.$tableId], ['Ann', 'authors']);

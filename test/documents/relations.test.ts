@@ -39,7 +39,7 @@ const has = async (of: TestCollection, id: string, name: string): Promise<unknow
   return Array.isArray(value) ? value.map(idOf) : value === null ? null : idOf(value);
 };
 
-test('a relationship is an attribute of Appwrite’s form, on both sides where it has two ways', async () => {
+test('a relationship is an attribute in Appwrite’s form, on both sides if it is two-way', async () => {
   const { parents, children } = await related('oneToMany', { onDelete: 'cascade' });
   const [, one] = (await key.get(parents.path)).expect(200).body.attributes as Record<string, unknown>[];
   const common = { type: 'relationship', status: 'available', error: '', required: false, array: false, default: null };
@@ -73,7 +73,7 @@ test('a relationship is an attribute of Appwrite’s form, on both sides where i
   (await key.get(`${children.attributes}/mother`)).refused(404, 'attribute_not_found');
 });
 
-test('what a relationship cannot be', async () => {
+test('invalid relationships are refused', async () => {
   const { parents, children } = await related('oneToOne');
   const add = (body: object) =>
     key.post(`${parents.attributes}/relationship`, { relatedCollectionId: children.id, type: 'oneToOne', ...body });
@@ -183,7 +183,7 @@ test('nested documents are created and changed, each with its event and its audi
   (await key.get(`${parents.documents}/q`)).refused(404, 'document_not_found');
 });
 
-test('an operator in a nested document that is named begins with the default where it is not there, also in a transaction', async () => {
+test('an operator in a named nested document starts from the default if the document is new, also in a transaction', async () => {
   const attributes = { name: text, n: { type: 'integer', default: 5 } };
   const parents = await backend.collection({ attributes });
   const children = await backend.collection({ attributes });
@@ -326,7 +326,7 @@ test('a cascade ends in cycles, and is refused beyond a thousand documents', asy
   assert.equal((await key.get(people.documents)).expect(200).body.total, 1);
 });
 
-test('changes of many documents at once are refused where there are relationships', async () => {
+test('changes of many documents at once are refused if there are relationships', async () => {
   const { parents, children } = await related('oneToMany', { twoWay: false });
   for (const { documents } of [parents, children]) {
     (await key.post(documents, { documents: [{ name: 'x' }] })).refused(400, 'general_bad_request');
@@ -357,7 +357,7 @@ test('Idempotency-Key and If-Match hold for nested writes', async () => {
   assert.equal((await key.get(children.documents)).expect(200).body.total, 1);
 });
 
-test('parallel writes leave one-to-one and one-to-many what they are', async () => {
+test('parallel writes keep one-to-one and one-to-many intact', async () => {
   for (const type of ['oneToOne', 'oneToMany']) {
     const { parents, children } = await related(type);
     await create(children, 'c');
@@ -377,7 +377,7 @@ test('parallel writes leave one-to-one and one-to-many what they are', async () 
   }
 });
 
-test('what a collection is related to goes with it', async () => {
+test('relationships of a collection are removed with it', async () => {
   const { parents, children } = await related('manyToOne');
   await create(children, 'c');
   await create(parents, 'p', { kids: 'c' });

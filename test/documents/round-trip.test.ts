@@ -1,7 +1,7 @@
 // Values at the ends of what there is come back as they were sent, by every way that writes them, and have one order on both databases.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { printJson } from '#src/platform/json.js';
+import { printJson } from '#src/platform/text/json.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type AttributeGiven, aBackend, queryString } from './setup.js';
 
@@ -40,7 +40,7 @@ const ordered: readonly (readonly [AttributeGiven, readonly unknown[]])[] = [
   ],
 ];
 
-test('values of each type come back as they were and sort by what they are, with an index and without', async () => {
+test('values of each type come back unchanged and sort by their type, with and without an index', async () => {
   for (const [attribute, values] of ordered) {
     const { documents, indexes } = await aCollection({ attributes: { v: attribute } });
     // Neither in their order nor in its opposite.
@@ -107,7 +107,7 @@ test('a text of a million characters survives every way of writing, to the last'
   );
 });
 
-test('empty arrays are no nulls, and arrays keep their order and what is equal in them', async () => {
+test('empty arrays are not null, and arrays keep their order and equal elements', async () => {
   const lists: Record<string, readonly unknown[]> = {
     string: ['b', 'a', 'b', '', 'e\u0301', 'é'],
     bigint: [largest, smallest, 0, largest],

@@ -12,7 +12,7 @@ import { startRuntime } from '../harness/platform.js';
 const time = (second: number) => `2026-01-01T00:00:${String(second % 60).padStart(2, '0')}.000Z`;
 const by = { projectId: null, actor: { kind: 'job', id: 'test' }, requestId: '' };
 
-test('a process keeps so many shapes; the least recent go, also when counts come back that could not be written', () => {
+test('a process keeps a limited number of shapes; the oldest go, also when failed counts come back', () => {
   const counts = new ScanCounts();
   for (let at = 0; at < scanLimits.shapes; at++) counts.add(1, `shape ${at}`, 60.4, time(0));
   counts.add(1, 'shape 0', 99.6, time(1));
@@ -38,7 +38,7 @@ test('a process keeps so many shapes; the least recent go, also when counts come
   );
 });
 
-test('the database adds up what processes write at once, and keeps so many shapes of a collection', async () => {
+test('the database adds up the counts of all processes, and keeps a limited number of shapes per collection', async () => {
   const { runtime, another } = await startRuntime();
   await runtime.migrator.up();
   const other = await another();
@@ -76,7 +76,7 @@ test('the database adds up what processes write at once, and keeps so many shape
   assert.ok(recent.every(({ longestMs }) => longestMs === 90));
 });
 
-test('the log has so many lines of scans an hour, whatever shapes callers make up', () => {
+test('the log has a limited number of scan lines an hour, whatever shapes callers make up', () => {
   const clock = createTestClock();
   const lines: unknown[] = [];
   const none = () => {};

@@ -6,7 +6,7 @@ import { parseQueries } from '#src/features/data/documents/query/parse.js';
 import { adviceOf, isCurrent } from '#src/features/data/documents/scans/advice.js';
 import { type Shape, shapeOf } from '#src/features/data/documents/scans/shape.js';
 import { addIndexCommand, describeShape } from '#src/features/data/documents/scans/text.js';
-import { printJson } from '#src/platform/json.js';
+import { printJson } from '#src/platform/text/json.js';
 import { createRandom, seed } from './random.js';
 
 const time = '2026-01-01T00:00:00.000Z';

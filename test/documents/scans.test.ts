@@ -128,7 +128,7 @@ test('advice follows the schema: keys that change, attributes and collections th
   );
 });
 
-test('what does not come again for 30 days goes, and so does what is left of deleted collections', async () => {
+test('shapes unused for 30 days are removed, and so are those of deleted collections', async () => {
   (await list([byViews, equal('state', 'state1')])).expect(200);
   await runJob(target, 'scans.save');
   assert.notDeepEqual(await advise(), []);

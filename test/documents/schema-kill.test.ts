@@ -7,7 +7,7 @@ import { install, type Server } from '../harness/cli.js';
 import { createRandom, seed } from './random.js';
 import { verifyTables } from './tables.js';
 
-const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 4);
+const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 2);
 const place = await install({ init: false });
 after(() => place.dispose());
 const { project, apiKey } = await place.json<{ project: { $id: string }; apiKey: { secret: string } }>([

@@ -111,7 +111,7 @@ test('relationships are added beside writers and readers, and deleted from both 
 });
 
 if (databaseUnderTest === 'postgres')
-  test('a deletion that waits for who reads for long does not hold up the others', async () => {
+  test('a deletion that waits for a long read does not hold up the others', async () => {
     const place = await aPlace();
     const [row] = await runSql(here, 'select number from collections where id = ?', [place.first.id]);
     await under(place, async (written) => {

@@ -10,7 +10,7 @@ const largest = 2n ** 63n - 1n;
 const list = { databaseId: 'blog', collectionId: 'numbers' };
 await server.create({ databaseId: 'blog', name: 'Blog' });
 
-test('queries of the SDK find what they name', async () => {
+test('queries of the SDK find the named documents', async () => {
   await server.createCollection({ ...list, name: 'Numbers', permissions: [Permission.read(Role.any())] });
   await server.createIntegerAttribute({ ...list, key: 'n', required: false });
   await server.createStringAttribute({ ...list, key: 'word', required: false, size: 20 });
@@ -30,6 +30,19 @@ test('queries of the SDK find what they name', async () => {
     ['comparisons', '23', Query.greaterThan('n', 1), Query.lessThanEqual('n', 3)],
     ['comparisons of 64 bits', '5', Query.greaterThan('n', largest - 1n)],
     ['between', '123', Query.between('n', 1, 3)],
+    ['notBetween', '045', Query.notBetween('n', 1, 3)],
+    ['notBetween, null', '345', Query.notBetween('word', 'alpha', 'beta')],
+    ['notContains, null', '24', Query.notContains('word', ['lph', 'lt'])],
+    ['notContains in a list', '0245', Query.notContains('marks', ['m1', 'm3'])],
+    ['notStartsWith, null', '245', Query.notStartsWith('word', 'alpha')],
+    ['notEndsWith, null', '1235', Query.notEndsWith('word', '100%')],
+    ['containsAny', '13', Query.containsAny('marks', ['m1', 'm3'])],
+    ['containsAny in a text', '135', Query.containsAny('word', ['lph', 'lt'])],
+    ['containsAll', '1', Query.containsAll('marks', ['m1', 'odd', 'odd'])],
+    ['containsAll in a text', '3', Query.containsAll('word', ['alph', 'BET'])],
+    ['exists', '12345', Query.exists(['word', 'n'])],
+    ['notExists', '0', Query.notExists(['word'])],
+    ['negated within or', '045', Query.or([Query.isNull('word'), Query.notBetween('n', 0, 3)])],
     ['isNull', '0', Query.isNull('word')],
     ['isNotNull', '12345', Query.isNotNull('word')],
     ['startsWith', '13', Query.startsWith('word', 'alpha')],
@@ -56,13 +69,70 @@ test('queries of the SDK find what they name', async () => {
   assert.equal((await guests.listDocuments({ ...list, total: false })).total, 0);
   const selected = await guests.getDocument({ ...list, documentId: 'd5', queries: [Query.select(['n'])] });
   assert.deepEqual([selected.n, selected.word], [largest, undefined]);
-  for (const bad of [Query.equal('none', 1), Query.regex('word', '^a'), Query.equal('n', 'one'), '{', Query.limit(0)])
+  for (const bad of [Query.equal('none', 1), Query.exists(['none']), Query.equal('n', 'one'), '{', Query.limit(0)])
     await refused(guests.listDocuments({ ...list, queries: [bad] }), 400, 'general_query_invalid');
+  for (const [reason, ...queries] of [
+    [/no regular expressions/, Query.regex('word', '^a')],
+    [/arrays hold no objects/, Query.elemMatch('marks', [Query.equal('a', 1), Query.equal('b', 2)])],
+    [/random order has no cursor/, Query.orderRandom(), Query.cursorAfter('d1')],
+    [/text and arrays only/, Query.notContains('n', '1')],
+  ] as const)
+    await assert.rejects(guests.listDocuments({ ...list, queries: [...queries] }), reason);
+  const shuffles = await Promise.all(
+    Array.from({ length: 12 }, () => found(Query.orderRandom(), Query.notEqual('n', 4), Query.limit(5))),
+  );
+  assert.deepEqual(new Set(shuffles.map((ids) => [...ids].sort().join(''))), new Set(['01235']));
+  assert.ok(new Set(shuffles).size > 1, 'twelve random orders are not all the same');
+  assert.match(await found(Query.orderDesc('n'), Query.orderRandom()), /^543210$/);
   await refused(
     guests.listDocuments({ ...list, queries: [Query.cursorAfter('none')] }),
     400,
     'general_cursor_not_found',
   );
+});
+
+test('queries in the form of SDKs before 2024 find the named documents, unless their meaning is not certain', async () => {
+  const found = async (...queries: string[]) =>
+    (await guests.listDocuments({ ...list, queries })).documents.map(({ $id }) => $id.slice(1)).join('');
+  const cases: [string, string, ...string[]][] = [
+    ['equal', '4', 'equal("n", [4])'],
+    ['equal of many', '14', 'equal("word", ["alpha","gamma 100%"])'],
+    ['equal of 64 bits', '5', `equal("n", [${largest}])`],
+    ['notEqual', '01234', `notEqual("n", [${largest}])`],
+    ['comparisons', '23', 'greaterThan("n", [1])', 'lessThanEqual("n", [3])'],
+    ['between', '123', 'between("n", 1, 3)'],
+    ['isNull', '0', 'isNull("word")'],
+    ['isNotNull', '12345', 'isNotNull("word")'],
+    ['startsWith', '13', 'startsWith("word", ["alpha"])'],
+    ['text with a line break', '', 'equal("word", ["a\nb"])'],
+    ['text that looks like a query', '', 'equal("word", ["equal(1)"])'],
+    ['order, limit and offset', '43', 'orderDesc("n")', 'limit(2)', 'offset(1)'],
+    ['cursorAfter', '2', 'orderAsc("n")', 'cursorAfter("d1")', 'limit(1)'],
+    ['cursorBefore', '34', 'orderAsc("n")', 'cursorBefore("d5")', 'limit(2)'],
+    ['both forms', '4', 'equal("n", [4])', Query.limit(1)],
+  ];
+  for (const [name, ids, ...queries] of cases) assert.equal(await found(...queries), ids, name);
+  const selected = await guests.getDocument({ ...list, documentId: 'd4', queries: ['select(["n"])'] });
+  assert.deepEqual([selected.n, selected.word], [4, undefined]);
+  assert.equal((await server.list({ queries: ['equal("name", ["Blog"])', 'limit(1)'] })).total, 1);
+  for (const bad of [
+    'equal("word", ["a\\b"])',
+    'equal("word", ["a"b"])',
+    'equal(word, ["a"])',
+    'equal("n", [undefined])',
+  ])
+    await refused(guests.listDocuments({ ...list, queries: [bad] }), 400, 'general_query_invalid');
+  for (const bad of [
+    'limit(0)',
+    'limit("1")',
+    'equal("n")',
+    'none("n", [1])',
+    'equal',
+    'equal()',
+    ' limit(1)',
+    'limit(1',
+  ])
+    await refused(guests.listDocuments({ ...list, queries: [bad] }), 400, 'general_query_invalid');
 });
 
 test('the SDK speaks GraphQL, one request or a batch', async () => {

@@ -1,6 +1,6 @@
 // Databases and collections for tests, made as an application's backend makes them.
 
-import { printJson } from '#src/platform/json.js';
+import { printJson } from '#src/platform/text/json.js';
 import { aServerKey } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import type { Client } from '../harness/client.js';

@@ -48,7 +48,7 @@ export async function verifyTables(place: Installation): Promise<number> {
     ...(place.env.SVC_DATABASE_URL === undefined ? sqliteSql : postgresSql),
   ]);
   const expected = collections.flatMap(({ number, attributes, relations }) => [
-    ...links(relations).flatMap((table) => [`${table}.parent`, `${table}.child`]),
+    ...links(relations).flatMap((table) => ['parent', 'child', 'restricts'].map((column) => `${table}.${column}`)),
     ...['seq', 'id', 'created_at', 'updated_at', 'permissions', 'shape', 'printed'].map(
       (column) => `d_${number}.${column}`,
     ),

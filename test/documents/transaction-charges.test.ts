@@ -18,7 +18,7 @@ async function costOf(act: () => Promise<Answer>, status = 200): Promise<number>
   return before - Number((await act()).expect(status).headers.get('X-RateLimit-Remaining'));
 }
 
-test('whoever names a transaction pays for all documents that it changes, by reads too', async () => {
+test('a request with a transaction id pays for all documents that it changes, also for reads', async () => {
   const { documents } = await collection({ attributes: { n: { type: 'integer' } } });
   const id = (await client.post(transactions, {})).expect(201).string('$id');
   const many = Array.from({ length: 95 }, (_, n) => ({ $id: `p${n}`, n }));

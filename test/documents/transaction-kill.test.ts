@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { install, type Server } from '../harness/cli.js';
 import { createRandom, seed } from './random.js';
 
-const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 3);
+const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 2);
 const [operations, each] = [8, 50];
 const place = await install({ init: false });
 after(() => place.dispose());

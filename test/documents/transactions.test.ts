@@ -196,7 +196,7 @@ test('a document that was changed elsewhere is a conflict, and nothing of the tr
   }
 });
 
-test('what disappears meanwhile refuses the commit, by name', async () => {
+test('the commit fails with the name of a thing that disappeared', async () => {
   const { documents, path } = await aPlace();
   const other = await aPlace();
   const transactionId = await begin(here);
@@ -416,6 +416,31 @@ test('operations, bytes, documents and open transactions are bounded', async () 
   assert.ok(Math.max(...waits) < 3000, String(waits));
 });
 
+test('open transactions of a project are bounded, whoever has begun them', async () => {
+  const eric = await aLoggedInUser(target);
+  const id = await begin(eric.client);
+  const pending = (await rowsOf(target, 'transactions', target.project.id)).filter(
+    (row) => row.status === 'pending' && Date.parse(String(row.expires_at)) >= target.clock.now(),
+  );
+  const own = pending.find((row) => row.id === id);
+  const { sql, db } = target.appliance.runtime;
+  const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
+  await db.work(by, async (unit) => {
+    for (let at = pending.length; at < transactionLimits.ofProject - 1; at++) {
+      const row = { ...own, id: `filled-${at}`, owner: `user:filled-${at}` };
+      await unit.run(sql.compile(sql.knex('transactions').insert(row)));
+    }
+  });
+  try {
+    await begin(eric.client);
+    (await eric.client.post(transactions, {})).refused(400, 'transaction_limit_exceeded');
+  } finally {
+    await db.work(by, (unit) =>
+      unit.run(sql.compile(sql.knex('transactions').where('id', 'like', 'filled-%').delete())),
+    );
+  }
+});
+
 test('the unmodified SDK uses transactions of Databases and TablesDB', async () => {
   const { id } = await aPlace();
   const sdk = new Sdk().setEndpoint(`${target.origin}/v1`).setProject(target.project.id).setKey(secret);
@@ -467,7 +492,7 @@ test('the unmodified SDK uses transactions of Databases and TablesDB', async () 
   await databases.deleteTransaction({ transactionId: first });
 });
 
-test('a write that names its transaction in the address, where it would be carried out at once, is refused', async () => {
+test('refuses a write with its transaction in the URL, because it would run at once', async () => {
   const { documents } = await aPlace();
   (await key.post(documents, { documentId: 'a', data: { n: 1 } })).expect(201);
   const query = `?transactionId=${await begin(here)}`;

@@ -1,7 +1,7 @@
 // Documents that are created or changed by one call, and numbers that many callers change at once.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { printJson } from '#src/platform/json.js';
+import { printJson } from '#src/platform/text/json.js';
 import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -28,7 +28,7 @@ const one = (names: readonly string[]) => ({ audit: names, events: names, messag
 const step = (id: string, attribute: string, way: 'increment' | 'decrement', body: unknown = {}) =>
   key.patch(`${documents}/${id}/${attribute}/${way}`, printJson(body));
 
-test('an upsert creates with defaults, then keeps what is not given', async () => {
+test('an upsert creates with defaults, then keeps members that are not given', async () => {
   const path = `${documents}/put`;
   const { recorded } = await recordedBy(target, async () => {
     const made = (await ada.client.put(path, { data: { title: 'A' } })).expect(200).body;
@@ -108,11 +108,18 @@ test('a number stays within its own bounds, those of the request, and 64 bits', 
   (await step('bounds', 'title', 'increment')).refused(400, 'attribute_type_invalid');
   (await step('bounds', 'none', 'increment')).refused(404, 'attribute_not_found');
   (await step('none', 'n', 'increment')).refused(404, 'document_not_found');
-  for (const body of [{ value: 0 }, { value: -1 }, { value: 0.5 }, { value: 2n ** 70n }, { max: 0.5 }, { value: '1' }])
+  for (const body of [
+    { value: 0 },
+    { value: -1 },
+    { value: 0.5 },
+    { value: 2n ** 70n },
+    { max: 0.5 },
+    { value: 'one' },
+  ])
     (await step('bounds', 'n', 'increment', body)).refused(400, 'general_argument_invalid');
 });
 
-test('who may not read a document does not count in it: a bound would tell the value', async () => {
+test('a document hidden from the caller does not count in its bounds, which would reveal the value', async () => {
   const { documents: closed } = await aCollection({ documentSecurity: true, attributes });
   const permissions = [`update("user:${ada.name}")`];
   (await key.post(closed, { documentId: 'hidden', data: { title: 'A', small: 7 }, permissions })).expect(201);

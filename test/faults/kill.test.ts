@@ -6,7 +6,7 @@ import { createRandom, seed } from '../documents/random.js';
 import { connections } from './load.js';
 import { begin, gather, prepare, pronounce, runRounds, type Striker } from './rounds.js';
 
-const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 5);
+const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 2);
 const random = createRandom(seed);
 const course = await prepare(random);
 after(() => course.scene.place.dispose());

@@ -7,7 +7,7 @@ import { databaseUnderTest } from '../harness/appliance.js';
 import { startPostgres } from '../harness/postgres.js';
 import { begin, gather, prepare, pronounce, runRounds, type Striker } from './rounds.js';
 
-const rounds = Math.ceil(Number(process.env.SVC_TEST_ROUNDS ?? 5) * 0.3);
+const rounds = Math.ceil(Number(process.env.SVC_TEST_ROUNDS ?? 3) * 0.3);
 const random = createRandom(seed);
 const postgres = databaseUnderTest === 'postgres' ? await startPostgres() : undefined;
 after(() => postgres?.stop());

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { chunkBytes, formOf, someBytes } from '../files/setup.js';
 import { install, type Server } from '../harness/cli.js';
 
-const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 3);
+const rounds = Number(process.env.SVC_TEST_ROUNDS ?? 2);
 const uploaders = 4;
 const place = await install({ init: false });
 after(() => place.dispose());
@@ -49,8 +49,8 @@ async function send(server: Server, bytes: Uint8Array, fileId: string, number: n
   }
 }
 
-/** Uploads one file after another until the server is gone. */
-async function uploadUntilGone(server: Server, name: string): Promise<void> {
+/** Uploads one file after another until the server is gone, and calls back for each file that the server has acknowledged. */
+async function uploadUntilGone(server: Server, name: string, onAcknowledged: () => void): Promise<void> {
   for (let number = 0; ; number++) {
     const fileId = `${name}-${number}`;
     const bytes = someBytes(number % 2 === 0 ? 70_000 : 2 * chunkBytes + 1000, number + 7);
@@ -60,6 +60,7 @@ async function uploadUntilGone(server: Server, name: string): Promise<void> {
       assert.equal(status, 201, fileId);
     }
     acknowledged.set(fileId, digestOf(bytes));
+    onAcknowledged();
   }
 }
 
@@ -73,11 +74,18 @@ test(`every acknowledged file is whole after ${rounds} kills during uploads`, as
   });
   assert.equal(made.status, 201);
   for (let round = 0; round < rounds; round++) {
-    const uploading = Array.from({ length: uploaders }, (_, at) => uploadUntilGone(server, `r${round}u${at}`));
-    await sleep(600 + 137 * (round % 7));
+    let onAcknowledged = () => {};
+    const firstAcknowledged = new Promise<void>((resolve) => {
+      onAcknowledged = resolve;
+    });
+    const uploading = Promise.all(
+      Array.from({ length: uploaders }, (_, at) => uploadUntilGone(server, `r${round}u${at}`, onAcknowledged)),
+    );
+    await Promise.race([firstAcknowledged, uploading]);
+    await sleep(137 * (round % 7));
     server.signal('SIGKILL');
     await server.ended;
-    await Promise.all(uploading);
+    await uploading;
     server = await place.serve();
   }
   assert.ok(acknowledged.size >= rounds, `${acknowledged.size} files`);

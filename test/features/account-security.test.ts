@@ -16,7 +16,7 @@ const three = async (): Promise<[LoggedInUser, LoggedInUser, LoggedInUser]> => {
   return [user, await logIn(target, user), await logIn(target, user)];
 };
 
-test('a new password ends all other sessions and is told to the user', async () => {
+test('a new password ends all other sessions and the user gets a mail', async () => {
   const [user, ...others] = await three();
   const { email, password } = user;
   const change = { password: 'the new password', oldPassword: password };
@@ -97,7 +97,7 @@ test('messages hold neither address nor name in the clear', async () => {
   assert.ok(last?.text.includes(`Hello ${name},`));
 });
 
-test('who blocks the own account is told so by every session until the block is lifted', async () => {
+test('after blocking their own account, users get that answer from every session until the block is lifted', async () => {
   const [user, ...others] = await three();
   const { value, recorded } = await recordedBy(target, () => user.client.patch('/account/status'));
   assert.equal(value.expect(200).body.status, false);
@@ -122,7 +122,7 @@ test('a session that was ended before the block is unknown, not blocked', async 
   (await user.client.get('/account')).refused(403, 'user_blocked');
 });
 
-test('a browser that holds a session of a blocked user can log somebody else in', async () => {
+test('a browser with a session of a blocked user can log another user in', async () => {
   const browser = createClient(target, { browser: 'http://localhost:3000' });
   const [blocked, other] = [await aLoggedInUser(target), await aLoggedInUser(target)];
   const credentials = ({ email, password }: LoggedInUser) => ({ email, password });

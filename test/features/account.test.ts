@@ -49,7 +49,7 @@ test('the name changes, and nothing else', async () => {
     (await client.patch('/account/name', wrong)).refused(400, 'general_argument_invalid');
 });
 
-test('the address changes with the password; the old one is told', async () => {
+test('the address changes with the password; the old address gets a mail', async () => {
   const { client, email, password } = await aLoggedInUser(target);
   const change = { email: `New-${email}`, password };
   const { value, recorded } = await recordedBy(target, () => client.patch('/account/email', change));
@@ -114,7 +114,7 @@ test('preferences are replaced as a whole, and their content is in no record', a
     assert.deepEqual(recorded, only('accountPrefsChanged'));
   }
   assert.doesNotMatch(JSON.stringify(await rowsOf(target, 'audit_entries')), /unmistakable-value/);
-  for (const prefs of [[], 'text', null, undefined, 7])
+  for (const prefs of [['a'], 'text', null, undefined, 7])
     (await client.patch('/account/prefs', { prefs })).refused(400, 'general_argument_invalid');
 });
 

@@ -1,8 +1,8 @@
 // The audit log: who did what, provable later, without personal values and without a way to change it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { keyedDigest } from '#src/platform/crypto/digest.js';
 import type { Row } from '#src/platform/db/table.js';
-import { keyedDigest } from '#src/platform/digest.js';
 import { aLoggedInUser, aPerson, aServerKey, logIn, signUpBody } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
@@ -16,7 +16,7 @@ const recordedFor = async (requestId: string | null) =>
   (await entries()).filter((entry) => entry.request_id === requestId);
 const columns = ['id', 'project_id', 'at', 'actor_kind', 'actor_id', 'action', 'resource', 'request_id', 'data'];
 
-test('a row says who did what to whom in which request', async () => {
+test('a row names the actor, the action, the target and the request', async () => {
   const user = await aLoggedInUser(target);
   const renamed = await user.client.patch('/account/name', { name: 'Renamed' });
   const [entry, ...more] = await recordedFor(renamed.headers.get('X-Request-Id'));
@@ -41,7 +41,7 @@ test('a row says who did what to whom in which request', async () => {
   assert.deepEqual([added?.actor_kind, added?.actor_id, added?.resource], ['key', key.id, 'platforms/audited']);
 });
 
-test('what an operator does is recorded too', async () => {
+test('actions of an operator are recorded too', async () => {
   const { runtime, features } = target.appliance;
   const { projects, serverKeys, limits } = features;
   const by = { projectId: target.project.id, actor: { kind: 'operator', id: 'root@host' }, requestId: 'by-hand' };
@@ -97,7 +97,7 @@ test('no personal value stands in the log itself, only a commitment that its val
   assert.equal(new Set(own.map(({ salt }) => salt)).size, own.length);
 });
 
-test('one address gives two rows that nobody can tell to be of one person', async () => {
+test('one address gives two rows that cannot be linked to one person', async () => {
   const { email } = await aLoggedInUser(target);
   for (let times = 0; times < 2; times++) await guest.post('/account/sessions/email', { email, password: 'wrong one' });
   const failed = (await entries()).filter(({ action }) => action === 'loginFailed').slice(-2);
@@ -116,7 +116,7 @@ test('every row carries the mark of this installation over all it says', async (
   for (const column of columns) assert.notEqual(mac({ ...one, [column]: 'changed' }), one?.mac, column);
 });
 
-test('erasing what is personal leaves the rows and their marks as they are', async () => {
+test('erasing personal data leaves the rows and their marks unchanged', async () => {
   const { person } = await aWholeLife();
   const before = await entries();
   await runSql(target, 'delete from audit_subjects where user_id = ?', [person.id]);
@@ -145,7 +145,7 @@ test('the seal of a row is filled in once', async () => {
     await assert.rejects(runSql(target, `update audit_entries set ${column} ${one}`), { name: 'DatabaseError' });
 });
 
-test('events carry what the interface prints, and are those of the project', async () => {
+test('events carry the resource as the interface prints it, and belong to the project', async () => {
   const user = await aLoggedInUser(target);
   (await user.client.delete('/account/sessions/current')).expect(204);
   const own = (await rowsOf(target, 'events', target.project.id)).filter(({ data }) => String(data).includes(user.id));

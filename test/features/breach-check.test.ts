@@ -78,7 +78,7 @@ test('a known password is refused on every way to set one', async () => {
   await assert.rejects(userChanges.signUp(by, target.project, weak), { type: violation });
 });
 
-test('nobody is asked for a password that is refused anyway, nor at a login', async () => {
+test('the corpus is asked neither for a password that is refused anyway, nor at a login', async () => {
   fresh();
   for (const password of ['short', 'password', 'x'.repeat(257)]) (await signUp(password)).expect(400);
   assert.equal(receiver.calls.length, 0);
@@ -96,7 +96,7 @@ const failures: [string, typeof receiver.answer][] = [
   ['never answers', () => {}],
 ];
 for (const [name, answer] of failures) {
-  test(`a corpus that ${name} is told to the operator, and keeps nobody out unless it is meant to`, async () => {
+  test(`a corpus that ${name} is logged for the operator, and blocks users only if configured to`, async () => {
     fresh();
     receiver.answer = answer;
     const lines = () => target.log().split('"breach-check.failed"').length;

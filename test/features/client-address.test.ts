@@ -63,17 +63,17 @@ const spelled: [string, string][] = [
   ...proxies.map((entry): [string, string] => [`203.0.113.9, ${entry}`, '203.0.113.9']),
 ];
 
-test('a trusted proxy says who the client is, counted from the right', async () => {
+test("a trusted proxy determines the client's address, counted from the right", async () => {
   for (const [header, address] of forwarded) assert.equal(await addressOf(header), address, header);
 });
 
-test('a proxy may write a port, brackets or quotes, and IPv4 as IPv6; what the client wrote before does not count', async () => {
+test('a proxy may write a port, brackets or quotes, and IPv4 as IPv6; entries written by the client do not count', async () => {
   for (const [header, address] of spelled)
     for (const lie of ['', '1.2.3.4, ', '2001:db8:1::1, ', '"1.2.3.4, '])
       assert.equal(await addressOf(lie + header), address, lie + header);
 });
 
-test('an entry that names no address is nobody whom the client chose, but the proxy that wrote it', async () => {
+test("an entry without an address stands for the proxy that wrote it, not for a client of the caller's choice", async () => {
   for (const entry of nameless) {
     for (const lie of ['1.2.3.4', '2001:db8:1::1', '1.2.3.4:5', '10.9.9.9'])
       assert.equal(await addressOf(`${lie}, ${entry}`), '127.0.0.1', `${lie}, ${entry}`);
@@ -97,7 +97,7 @@ test('a client that writes another address each time is counted as one, however 
   }
 });
 
-test('nobody else says who the client is', async () => {
+test("other senders cannot set the client's address", async () => {
   const others = await target.startSibling({ settings: { SVC_TRUSTED_PROXIES: '10.0.0.0/8' } });
   const { email, password } = await aUser(target);
   for (const server of [target, others]) {

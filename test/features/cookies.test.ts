@@ -56,7 +56,7 @@ test('a browser keeps the sessions of two projects side by side', async () => {
   for (const client of [browser, neighbour]) (await client.with({}).get('/account', cookie)).expect(200);
 });
 
-test('the fallback header is given where a browser may block the cookie, and only there', async () => {
+test('the fallback header is sent only if a browser may block the cookie', async () => {
   const own = await startAppliance({ settings: { SVC_BASE_URL: 'http://localhost:8080/v1' } });
   const given = async (headers: Record<string, string>) => {
     const { answer, secret } = await login(own, createClient(own), headers);

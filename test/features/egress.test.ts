@@ -165,7 +165,7 @@ for (const addresses of [['127.0.0.1'], ['93.184.215.14', '127.0.0.1'], ['::ffff
   });
 }
 
-test('what the operator lists may be reached, over https still, and the name is resolved once', async () => {
+test('addresses listed by the operator may be reached, still over https, and the name is resolved once', async () => {
   const before = receiver.connections();
   const asked = await withNames(['127.0.0.1'], async () => {
     // The receiver speaks no TLS; that the handshake fails shows that the guard let the connection through.

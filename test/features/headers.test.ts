@@ -112,7 +112,7 @@ test('the limits are the documented ones unless told otherwise', async () => {
   assert.equal(await stated(createClient(shipped).post('/account', {})), '"signup";q=10;w=3600');
 });
 
-test('a refusal for the sake of an account tells of nothing left, and when', async () => {
+test('a 429 for an account says that nothing is left, and when to retry', async () => {
   const shipped = await target.startSibling({ settings: { SVC_RATE_LIMITS: '' } });
   const body = { email: `${crypto.randomUUID()}@mail.example`, password: 'a wrong one' };
   for (let call = 0; call < 10; call++) (await createClient(shipped).post('/account/sessions/email', body)).expect(401);

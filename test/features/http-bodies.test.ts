@@ -86,6 +86,12 @@ const types: [string, Record<string, string>, number][] = [
   ['JSON', { 'Content-Type': 'application/json' }, 200],
   ['JSON with its charset', { 'Content-Type': 'application/json; charset=utf-8' }, 200],
   ['JSON in capitals', { 'Content-Type': 'APPLICATION/JSON;CHARSET="UTF-8"' }, 200],
+  ['JSON in the other spelling of UTF-8', { 'Content-Type': 'application/json; charset=utf8' }, 200],
+  ['JSON with an empty parameter', { 'Content-Type': 'application/json;' }, 200],
+  ['JSON with parameters of others', { 'Content-Type': 'application/json; odata=verbose; charset=UTF-8; q="1"' }, 200],
+  ['JSON in two charsets', { 'Content-Type': 'application/json; charset=utf-8; charset=utf-16' }, 415],
+  ['JSON in no charset', { 'Content-Type': 'application/json; charset=' }, 415],
+  ['JSON and more', { 'Content-Type': 'application/json, text/plain' }, 415],
   ['JSON that says it is not compressed', { 'Content-Encoding': 'identity' }, 200],
   ['JSON in Latin 1', { 'Content-Type': 'application/json; charset=iso-8859-1' }, 415],
   ['text', { 'Content-Type': 'text/plain' }, 415],
@@ -137,8 +143,11 @@ test('the largest body of other routes is a setting', async () => {
   (await key.post('/project/platforms/web', body(1900))).expect(201);
   (await key.post('/project/platforms/web', body(2100))).refused(413, tooLarge);
   const large = (await aServerKey(target)).client;
-  (await large.post('/project/platforms/web', body(900_000))).expect(201);
-  (await large.post('/project/platforms/web', body(1_048_576))).refused(413, tooLarge);
+  (await large.post('/project/platforms/web', body(65_000))).expect(201);
+  (await large.post('/project/platforms/web', body(65_536))).refused(413, tooLarge);
+  const schema = (length: number) => ({ databaseId: 'unique()', name: 'Db', pad: 'p'.repeat(length) });
+  (await large.post('/databases', schema(900_000))).expect(201);
+  (await large.post('/databases', schema(1_048_576))).refused(413, tooLarge);
 });
 
 test('a client that hangs up in the middle of its body leaves nothing behind', async () => {

@@ -1,4 +1,5 @@
-// Every URL of a caller that a message or a redirect leads to is a page on a platform of the project, reached by http or https.
+// Every URL of a caller that a message or a redirect leads to is a page on a platform of the project, reached by http or https, or leads to
+// an app of the project.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
@@ -13,6 +14,10 @@ const user = await aLoggedInUser(target);
 const key = await aServerKey(target);
 const platform = { platformId: 'unique()', name: '', hostname: 'app.example.com' };
 (await key.client.post('/project/platforms/web', platform)).expect(201);
+const ofApp = { email: user.email, url: 'appwrite-callback-main://' };
+(await guest.post('/account/recovery', ofApp)).refused(400, 'general_argument_invalid');
+const app = { platformId: 'unique()', name: 'App', applicationId: 'com.example.app' };
+(await key.client.post('/project/platforms/android', app)).expect(201);
 (await user.client.post('/teams', { teamId: 'team', name: 'Team' })).expect(201);
 
 const invited = { email: 'invited@mail.example', roles: [] };
@@ -41,6 +46,10 @@ const wrong = [
     'mailto:a@app.example.com',
   ],
   ...[
+    'appwrite-callback-neighbour://open',
+    'appwrite-callback-main2://open',
+    'appwrite-callback-main://user@open',
+    'appwrite-android://com.example.shop',
     'intent://app.example.com/',
     'myapp://app.example.com/',
     'jar:https://app.example.com/!/',
@@ -54,7 +63,10 @@ const wrong = [
   ],
   ...['https://evil.example/', ' https://app.example.com/', 'https://app.example.com/\n', 'blob:'],
 ];
-const right = ['https://app.example.com/page?a=blob:x', 'http://localhost:3000/page', 'HTTPS://APP.example.com/'];
+const right = [
+  ...['https://app.example.com/page?a=blob:x', 'http://localhost:3000/page', 'HTTPS://APP.example.com/'],
+  ...['appwrite-callback-main://', 'appwrite-callback-main://open/page?a=1', 'APPWRITE-CALLBACK-main://open'],
+];
 
 for (const [id, client, path, rest] of takers) {
   test(`${id} leads to pages of platforms only`, async () => {
@@ -70,7 +82,7 @@ for (const [id, client, path, rest] of takers) {
   });
 }
 
-test('whoever sends a URL off the platforms, or none, is told what to do', async () => {
+test('a URL off the platforms, or none, is refused with advice', async () => {
   const say = async (url?: string) => {
     const answer = await user.client.post('/teams/team/memberships', { ...invited, url });
     return answer.refused(400, 'general_argument_invalid').string('message');

@@ -73,7 +73,7 @@ test('a whole life leaves no secret, password, address or content in any line', 
     assert.ok(!log.includes(value), value);
 });
 
-test('nobody writes lines of their own into the log', async () => {
+test('callers cannot write lines of their own into the log', async () => {
   const forged = '{"event":"forged"}';
   const client = createClient(target);
   const answer = await client.get('/account', {

@@ -92,7 +92,7 @@ test('whatever answers a session to a browser declares that it opens one', () =>
   );
 });
 
-test('a browser that is logged in stays so when a foreign page tries to log it in as somebody else', async () => {
+test('a logged-in browser keeps its session when a foreign page tries to log it in as another user', async () => {
   const victim = await aLoggedInUser(target);
   const { email, password } = await aUser(target);
   const headers = { Origin: 'https://evil.example', 'Content-Type': 'application/json' };

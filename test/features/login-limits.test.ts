@@ -44,7 +44,7 @@ async function guesses(count: number, make: (index: number) => Promise<Answer>):
 }
 const times = (count: number, status: number): number[] => Array(count).fill(status);
 
-test('ten wrong passwords for one account in a quarter of an hour, wherever they come from', async () => {
+test('limits ten wrong passwords for one account in a quarter of an hour, from any address', async () => {
   const { email, password } = await user();
   assert.deepEqual(await guesses(10, () => guess(stranger(), email)), times(10, 401));
   const refused = (await stranger().post(path, { email, password })).refused(429, limited);
@@ -81,7 +81,7 @@ test('another account, another project and another method are not affected', asy
   (await stranger().with({ project: target.neighbour.id }).post(path, abroad)).refused(401, 'user_invalid_credentials');
 });
 
-test('thirty failures from one address, whoever they are meant for', async () => {
+test('limits thirty failures from one address, for any account', async () => {
   const client = stranger();
   const person = await user();
   assert.deepEqual(await guesses(30, (index) => guess(client, `nobody${index}@mail.example`)), times(30, 401));
@@ -136,7 +136,7 @@ test('ten accounts an hour from one address', async () => {
   assert.deepEqual(await guesses(2, signUp), [201, 429]);
 });
 
-test('asking whose an address is by taking it is as slow as signing up', async () => {
+test('probing for an address by taking it is as slow as signing up', async () => {
   const { email } = await user();
   for (const [who, open] of [
     ['a guest', () => anAnonymous(stranger())],
@@ -156,7 +156,7 @@ test('asking whose an address is by taking it is as slow as signing up', async (
   }
 });
 
-test('asking whose a number is, too', async () => {
+test('probing for a number is as slow, too', async () => {
   const holder = await member();
   const phone = '+14155550142';
   (await holder.client.patch('/account/phone', { phone, password })).expect(200);
@@ -166,7 +166,7 @@ test('asking whose a number is, too', async () => {
   (await ask('+14155550143')).refused(429, limited);
 });
 
-test('free addresses that are taken one after the other are counted too, but not by who has proved one', async () => {
+test('taking free addresses one after the other counts too, but not for users who have proved one', async () => {
   const visitor = stranger();
   const guest = await anAnonymous(visitor);
   const take = (client: Client, email = aPerson().email) => client.patch('/account/email', { email, password });

@@ -1,8 +1,8 @@
 // A login tells nobody by its answer or by its time whether there is such an account.
 import { test } from 'node:test';
-import { defaultHashParameters } from '#src/platform/hashing.js';
+import { defaultHashParameters } from '#src/platform/crypto/hashing.js';
 import { aUser } from '../harness/actors.js';
-import { demandAlike, pairs } from '../harness/alike.js';
+import { pairs, requireAlike } from '../harness/alike.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 
@@ -13,7 +13,7 @@ const client = createClient(target);
 
 test(`${2 * pairs} logins, known and unknown address in turn, cannot be told apart`, async (t) => {
   const person = await aUser(target);
-  await demandAlike(t, async (kind, pair) => {
+  await requireAlike(t, async (kind, pair) => {
     const email = kind === 'known' ? person.email : `nobody${pair}@mail.example`;
     const answer = await client.post('/account/sessions/email', { email, password: 'a wrong password' });
     return answer.refused(401, 'user_invalid_credentials');

@@ -1,4 +1,4 @@
-// Login by e-mail address and password.
+// Login by email address and password.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -94,7 +94,7 @@ test('the old path of the SDK is the same operation', async () => {
   assert.match(metrics, /svc_http_requests_total\{method="POST",route="account.createEmailSession",status="201"\}/);
 });
 
-test('a blocked user who knows the password is told of the block', async () => {
+test('a blocked user with the right password learns of the block', async () => {
   const { id, email, password } = await aUser(target);
   await asOperator(target, id, 'block');
   const { value: answer, recorded } = await recordedBy(target, () => guest.post(path, { email, password }));
@@ -152,7 +152,7 @@ test('parallel logins that meet a hash of old parameters all succeed', async () 
   await Promise.all(Array.from({ length: 4 }, () => logIn(sibling, user)));
 });
 
-test('more logins than the hash queue holds are told to come back', async () => {
+test('logins beyond the capacity of the hash queue get 503 with Retry-After', async () => {
   // Slow enough that all of them meet, and that those of a whole queue do not wait for the 5 s after which they are refused too.
   const slow = await target.startSibling({ hashParameters: { ...cheapHashes, scrypt: { logN: 13, r: 8, p: 1 } } });
   const client = createClient(slow);

@@ -82,7 +82,7 @@ test('middleware answers by itself', async () => {
   assert.deepEqual([thrown.status, thrown.text], [418, 'planted']);
 });
 
-test('middleware replaces what an operation answers', async () => {
+test('middleware replaces the answer of an operation', async () => {
   const { status, text, headers } = await ask('/v1/ping', { 'X-Replace': 'yes' });
   assert.deepEqual([status, text], [200, 'replaced']);
   assert.equal(headers.get('Content-Length'), '8');

@@ -42,7 +42,7 @@ test('at / and /v1 the service says that it runs: to browsers with a page, to ot
       assert.ok(!page.text.includes(target.project.name));
     }
   }
-  const off = createClient(await startAppliance({ settings: { SVC_START_PAGE: 'off' } }), { project: null });
+  const off = createClient(await startAppliance({ settings: { SVC_START_PAGE: 'false' } }), { project: null });
   for (const path of ['//', '/']) (await off.get(path)).refused(404, 'general_route_not_found');
 });
 

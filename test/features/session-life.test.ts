@@ -41,7 +41,7 @@ test('how long is a setting of the installation and of the project', async () =>
   for (const user of users) await dead(user);
 });
 
-test('an idle limit ends what nobody uses, and only that', async () => {
+test('an idle limit ends unused sessions only', async () => {
   const own = await startAppliance({ settings: { SVC_SESSION_IDLE_DAYS: '2' } });
   const [used, unused] = [await aLoggedInUser(own), await aLoggedInUser(own)];
   for (let days = 0; days < 4; days++) {
@@ -140,7 +140,7 @@ test('the last use of a session is kept to the hour, that of a user to the day',
   assert.ok((await user.client.get('/account')).string('accessedAt') > accessed);
 });
 
-test('extending a session never takes it past a year from its beginning, or past what the project says', async () => {
+test('extending a session never takes it past a year from its beginning, or past the limit of the project', async () => {
   const own = await startAppliance();
   const first = await aLoggedInUser(own);
   const extended = async ({ client }: LoggedInUser) => {

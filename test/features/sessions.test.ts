@@ -75,7 +75,7 @@ for (const id of ['current', 'its own id']) {
   });
 }
 
-test('ending all sessions ends all of this user and nobody else', async () => {
+test('ending all sessions ends all of this user and no others', async () => {
   const user = await aLoggedInUser(target);
   const other = await logIn(target, user);
   const stranger = await aLoggedInUser(target);

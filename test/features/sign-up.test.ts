@@ -90,7 +90,7 @@ test('an id of the service is 20 hex characters; a new account looks as describe
   assert.ok(Array.isArray(targets) && targets[0].identifier === rest.email);
 });
 
-test('what the body names beyond the declared fields is ignored, never assigned', async () => {
+test('undeclared body fields are ignored, never assigned', async () => {
   const greedy = { status: false, labels: ['admin'], emailVerification: true, passwordHash: 'x', projectId: 'other' };
   const answer = (await guest.post('/account', body(greedy))).expect(201);
   assert.deepEqual([answer.body.status, answer.body.labels, answer.body.emailVerification], [true, [], false]);
@@ -118,7 +118,7 @@ test('a server key signs users up when it has the scope', async () => {
   assert.match(refused.string('message'), /sessions\.write/);
 });
 
-test('somebody who is logged in may sign somebody else up', async () => {
+test('a logged-in user may sign another user up', async () => {
   const { client } = await aLoggedInUser(target);
   (await client.post('/account', body())).expect(201);
 });
@@ -150,7 +150,7 @@ test('a project may hide that an address is taken', async () => {
   assert.equal((await rowsOf(own, 'users')).length, 2);
 });
 
-test('where taken addresses are hidden, a taken id is not: nobody is told of an account that was never made', async () => {
+test('if taken addresses are hidden, a taken id is not: no caller learns of an account that was never made', async () => {
   const own = await startAppliance();
   const [person, other] = [await aUser(own), await aUser(own)];
   await changeSettings(own, { 'signup.hideExisting': true });

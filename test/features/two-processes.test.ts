@@ -34,7 +34,7 @@ test('so are all sessions, and those that a login pushes out', async () => {
   assert.equal((await rowsOf(first, 'sessions')).filter((row) => row.user_id === user.id).length, 10);
 });
 
-test('a user who is blocked on one is refused by the other, and welcome again when it is over', async () => {
+test('a user blocked on one is refused by the other, and admitted again after the block', async () => {
   const { user, there } = await atBoth();
   await asOperator(first, user.id, 'block');
   (await there.get('/account')).refused(403, 'user_blocked');

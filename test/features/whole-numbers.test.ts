@@ -55,7 +55,7 @@ for (const [whose, client, path] of kept) {
   });
 }
 
-test('a number of millions of digits holds nobody up', async () => {
+test('a number of millions of digits delays no other request', async () => {
   const { collection } = await aBackend(target);
   const { documents } = await collection({ attributes: { n: { type: 'integer' } } });
   const began = performance.now();
@@ -63,7 +63,7 @@ test('a number of millions of digits holds nobody up', async () => {
     400,
     'general_argument_invalid',
   );
-  assert.ok(performance.now() - began < 1000);
+  assert.ok(performance.now() - began < 3000);
 });
 
 test('every operation with a body takes or refuses such numbers in each member', async () => {

@@ -7,7 +7,7 @@ import { aBackend, type TestCollection } from '../documents/setup.js';
 import { aLoggedInUser, aServerKey, type LoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
-import { runSql } from '../harness/database.js';
+import { rowsOf, runSql } from '../harness/database.js';
 import { asOperator, changeSettings } from '../harness/project.js';
 import { openSocket } from '../harness/socket.js';
 import { eventually } from '../webhooks/setup.js';
@@ -27,7 +27,7 @@ const create = async ({ documents }: TestCollection, documentId: string, permiss
   (await by.post(documents, { documentId, data: { n: 1 }, ...(permissions && { permissions }) })).expect(201);
 };
 
-test('a server key gets what the feed has, and goes on at the id that it has', async () => {
+test('a server key gets all events of the feed, and resumes after its last id', async () => {
   const some = await collection({ attributes });
   const stream = await openStream(target, ofKey);
   await create(some, 'one');
@@ -75,7 +75,7 @@ test('streams asked for ahead on one connection keep no places when it is closed
   });
 });
 
-test('a stream that is lost before its first event goes on where it began', async () => {
+test('a stream that is lost before its first event resumes at its beginning', async () => {
   const some = await collection({ attributes });
   const aborted = new AbortController();
   const lost = await fetch(`${target.origin}/v1/events`, {
@@ -113,7 +113,7 @@ test('a stream that cannot go on at a number is refused before it is open', asyn
   (await openStream(target, { ...ofKey, 'Last-Event-ID': '2' })).close();
 });
 
-test('who may read a collection or bucket reads nothing of an earlier one that had its id', async () => {
+test('a reader of a collection or bucket reads nothing of an earlier one with the same id', async () => {
   const ada = await aLoggedInUser(target);
   const { secret } = await aServerKey(target);
   const stream = await openStream(target, ofKey);
@@ -193,7 +193,7 @@ test('users get the documents that they may read when it is sent, of the collect
   );
 });
 
-test('what was readable once is not sent later: after the permission was taken, or the document deleted without it', async () => {
+test('events readable in the past are not sent later: after the permission was removed, or the document deleted without it', async () => {
   const ada = await aLoggedInUser(target);
   const own = await collection({ attributes, documentSecurity: true, permissions: [] });
   const mine = [`read("user:${ada.id}")`];
@@ -297,7 +297,7 @@ for (const [name, end] of endings) {
     await create(some, 'unseen');
     const started = performance.now();
     await stream.ended;
-    assert.ok(performance.now() - started < 1500);
+    assert.ok(performance.now() - started < 3000);
     assert.equal(stream.events.length, count);
   });
 }
@@ -325,7 +325,7 @@ test('a session that lacks its second factor, a guest and a wrong key open no st
   assert.equal((await feedKey.client.request('HEAD', '/events', undefined, accept)).status, 200);
 });
 
-test('a second process tells of what the first does, and both end at TERM', async () => {
+test('a second process sends the events of the first, and both end at TERM', async () => {
   const sibling = await target.startSibling();
   const some = await collection({ attributes });
   const stream = await openStream(sibling, ofKey);
@@ -348,4 +348,33 @@ test('the stream ends with its project', async () => {
   const by = { projectId: target.neighbour.id, actor: { kind: 'operator', id: 'test' }, requestId: '' };
   await features.projects.remove(by, target.neighbour.id);
   await stream.ended;
+});
+
+test('of the past a user gets payloads that REST would give now; a server key gets all', async () => {
+  const open = await collection({ attributes, permissions: [] });
+  await numbered(target);
+  const from = Math.max(...(await rowsOf(target, 'events', target.project.id)).map(({ sequence }) => Number(sequence)));
+  await create(open, 'changed');
+  await create(open, 'gone');
+  await create(open, 'kept');
+  (await key.patch(`${open.documents}/changed`, { data: { n: 2 } })).expect(200);
+  (await key.delete(`${open.documents}/gone`)).expect(204);
+  (await key.put(open.path, { name: 'Open', permissions: ['read("any")'] })).expect(200);
+  const later = await aLoggedInUser(target);
+  const ids = (id: string) => ({ $id: id, $databaseId: open.path.split('/')[2], $collectionId: open.id });
+  const query = `?cursor=${from}&resource=${open.path.slice(1)}`;
+  const all = await openStream(target, ofKey, query);
+  const whole = (await all.arrived(5)).map(({ data }) => (data.data as { n?: number }).n);
+  assert.deepEqual(whole, [1, 1, 1, 2, 1]);
+  const stream = await openStream(target, ofUser(later), query);
+  const payloads = (await stream.arrived(5)).map(({ data }) => data.data as Record<string, unknown>);
+  const [first, gone, kept, changed, deleted] = payloads;
+  assert.deepEqual([first, gone, deleted], [ids('changed'), ids('gone'), ids('gone')]);
+  assert.deepEqual([kept?.n, changed?.n], [1, 2]);
+  (await key.patch(`${open.documents}/kept`, { data: { n: 3 } })).expect(200);
+  const [, , , , , now] = await stream.arrived(6);
+  assert.equal((now?.data.data as { n: number } | undefined)?.n, 3, 'what happens now is whole');
+  stream.close();
+  const again = await openStream(target, ofUser(later), query);
+  assert.deepEqual((await again.arrived(6)).at(2)?.data.data, ids('kept'));
 });

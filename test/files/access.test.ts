@@ -4,6 +4,7 @@ import { before, test } from 'node:test';
 import { aLoggedInUser, type LoggedInUser } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
+import { runSql } from '../harness/database.js';
 import { aFileBackend, someBytes, upload } from './setup.js';
 
 const target = await startAppliance();
@@ -17,7 +18,7 @@ before(async () => {
   bob = await aLoggedInUser(target);
 });
 
-test('creating, changing and deleting need their own rights, and nobody grants roles of others', async () => {
+test('creating, changing and deleting need their own rights, and callers cannot grant foreign roles', async () => {
   const files = await bucket({ permissions: ['create("users")'], fileSecurity: true });
   (await upload(guest, files, 'text')).refused(401, 'user_unauthorized');
   const foreign = await upload(ada.client, files, 'text', { permissions: [`read("user:${bob.id}")`] });
@@ -71,7 +72,65 @@ test('a token opens the bytes of one file until it ends', async () => {
   (await ada.client.get(`/tokens/${token.body.$id}`)).refused(404, 'token_not_found');
   (await key.delete(`/tokens/${token.body.$id}`)).expect(204);
   (await guest.get(`${files}/one/view?token=${secret}`)).refused(404, 'storage_file_not_found');
+  const noon = '2099-01-31T12:00:00.000+00:00';
+  for (const form of ['2099-01-31T12:00Z', '2099-01-31T14:00:00+0200', '2099-01-31 12:00:00', '2099-01-31T12:00'])
+    assert.equal((await key.post(tokens, { expire: form })).expect(201).body.expire, noon, form);
+  assert.equal((await key.post(tokens, { expire: '2099-01-31' })).expect(201).body.expire, noon.replace('12', '00'));
+  for (const wrong of ['2099-02-30', 'tomorrow', '', 4073544000])
+    (await key.post(tokens, { expire: wrong })).refused(400, 'general_argument_invalid');
   (await key.post(tokens, { expire: '2000-01-01T00:00:00Z' })).refused(400, 'general_argument_invalid');
+});
+
+test('a token opens no file of the same id in another bucket', async () => {
+  const [files, others] = [await bucket(), await bucket()];
+  for (const of of [files, others]) (await upload(key, of, 'text', { fileId: 'same' })).expect(201);
+  const secret = (await key.post(`/tokens/buckets/${files.split('/')[3]}/files/same`, {})).expect(201).string('secret');
+  (await guest.get(`${files}/same/view?token=${secret}`)).expect(200);
+  for (const way of ['view', 'download', 'preview'])
+    (await guest.get(`${others}/same/${way}?token=${secret}`)).refused(404, 'storage_file_not_found');
+});
+
+test('a token of a user opens the file while the user may share it', async () => {
+  const files = await bucket({ fileSecurity: true });
+  (await upload(key, files, 'text', { fileId: 'one' })).expect(201);
+  const eve = await aLoggedInUser(target);
+  (await key.post('/teams', { teamId: 'sharers', name: 'Sharers' })).expect(201);
+  const join = async () =>
+    (await key.post('/teams/sharers/memberships', { userId: eve.id, roles: [] })).expect(201).string('$id');
+  const permit = async (...permissions: string[]) => (await key.put(`${files}/one`, { permissions })).expect(200);
+  await permit('read("team:sharers")', 'update("team:sharers")');
+  let membership = await join();
+  const tokens = `/tokens/buckets/${files.split('/')[3]}/files/one`;
+  const [made, ofKey] = [
+    (await eve.client.post(tokens, {})).expect(201).string('secret'),
+    (await key.post(tokens, {})).expect(201).string('secret'),
+  ];
+  const opens = async (isOpen: boolean) => {
+    const answer = await guest.get(`${files}/one/view?token=${made}`);
+    if (isOpen) answer.expect(200);
+    else answer.refused(404, 'storage_file_not_found');
+    (await guest.get(`${files}/one/view?token=${ofKey}`)).expect(200);
+  };
+  await opens(true);
+  (await key.delete(`/teams/sharers/memberships/${membership}`)).expect(204);
+  await opens(false);
+  membership = await join();
+  await opens(true);
+  await permit('read("team:sharers")');
+  await opens(false);
+  await permit('read("team:sharers")', 'update("team:sharers")');
+  for (const status of [false, true]) {
+    (await key.patch(`/users/${eve.id}/status`, { status })).expect(200);
+    await opens(status);
+  }
+  await runSql(target, 'update file_tokens set user_id = null where user_id = ?', [eve.id]);
+  (await key.delete(`/teams/sharers/memberships/${membership}`)).expect(204);
+  await opens(true);
+  await runSql(target, 'update file_tokens set user_id = ? where id = ?', [eve.id, made.split('.')[0] ?? '']);
+  assert.equal((await key.get(tokens)).body.total, 2);
+  (await key.delete(`/users/${eve.id}`)).expect(204);
+  await opens(false);
+  assert.equal((await key.get(tokens)).body.total, 1);
 });
 
 test('ranges are answered, and a client that has the bytes gets none', async () => {
@@ -113,6 +172,10 @@ test('ranges are answered, and a client that has the bytes gets none', async () 
     }
     const whole = await fetch(url, { method: 'HEAD', headers });
     assert.deepEqual([whole.status, whole.headers.get('content-length')], [200, '200000']);
+    for (const range of ['bytes=0-0', 'bytes=200000-']) {
+      const head = await fetch(url, { method: 'HEAD', headers: { ...headers, Range: range } });
+      assert.deepEqual([head.status, head.headers.get('content-length')], [200, '200000'], range);
+    }
     const etag = whole.headers.get('etag') ?? '';
     const same = await fetch(url, { headers: { ...headers, 'If-None-Match': `"x", W/${etag}` } });
     assert.deepEqual([same.status, await same.text()], [304, '']);
@@ -121,7 +184,10 @@ test('ranges are answered, and a client that has the bytes gets none', async () 
   }
 });
 
-test('a browser shows images only, whatever a file is called or said to be', async () => {
+/** Text as spreadsheets save it. */
+const utf16 = (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+test('a browser shows images and PDF only, whatever a file is called or said to be', async () => {
   const png = Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=',
     'base64',
@@ -131,9 +197,13 @@ test('a browser shows images only, whatever a file is called or said to be', asy
     ['a.png', png, 'image/png', 'inline'],
     ['a.html', png, 'image/png', 'inline'],
     ['a.png', '<!doctype html><script>alert(1)</script>', 'text/plain; charset=utf-8', 'attachment'],
-    ['a.svg', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', '', 'attachment'],
+    ['a.svg', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', 'image/svg+xml', 'attachment'],
+    ['a.txt', '<!-- a -->\n<!DOCTYPE svg>\n<svg width="1"/>', 'image/svg+xml', 'attachment'],
+    ['a.csv', utf16('Größe;Preis\r\n'), 'text/plain; charset=utf-16le', 'attachment'],
+    ['a.csv', utf16('Größe;Preis\r\n').swap16(), 'text/plain; charset=utf-16be', 'attachment'],
+    ['a.csv', Buffer.from('Größe;Preis\r\n', 'latin1'), 'text/plain', 'attachment'],
     ['a.xml', '<?xml version="1.0"?><x/>', 'application/xml', 'attachment'],
-    ['a.pdf', '%PDF-1.4\n%âãÏÓ\n1 0 obj', 'application/pdf', 'attachment'],
+    ['a.pdf', '%PDF-1.4\n%âãÏÓ\n1 0 obj', 'application/pdf', 'inline'],
     ['a.gif', gif, 'image/gif', 'inline'],
     ['a.bin', new Uint8Array([0, 1, 2, 3, 255]), 'application/octet-stream', 'attachment'],
   ];
@@ -152,7 +222,14 @@ test('a browser shows images only, whatever a file is called or said to be', asy
         `${name} ${headers.get('content-disposition')}`,
       );
       assert.equal(headers.get('x-content-type-options'), 'nosniff');
-      assert.match(headers.get('content-security-policy') ?? '', /^sandbox; default-src 'none'/);
+      const policy = headers.get('content-security-policy') ?? '';
+      assert.match(policy, /default-src 'none'.*frame-ancestors 'none'/);
+      assert.equal(
+        policy.startsWith('sandbox'),
+        type !== 'application/pdf',
+        'the viewers of browsers show PDF in no sandbox',
+      );
+      assert.equal(policy.includes('script-src'), false);
       assert.equal(headers.get('cross-origin-resource-policy'), 'cross-origin');
       assert.match(headers.get('cache-control') ?? '', /^private/);
     }
@@ -166,7 +243,10 @@ test('names are kept without what could steer a path, a header or a reader', asy
     ['a\u202egpj.exe', 'a_gpj.exe'],
     ['žluťoučký 🐎.txt', 'žluťoučký 🐎.txt'],
     ['..', 'file'],
-    [`${'ü'.repeat(300)}.txt`, 'ü'.repeat(127)],
+    ['می\u200cخواهم 👩\u200d👩\u200d👧.pdf', 'می\u200cخواهم 👩\u200d👩\u200d👧.pdf'],
+    ["it's (a) *star*.txt", "it's (a) *star*.txt"],
+    [`${'ü'.repeat(300)}.txt`, `${'ü'.repeat(125)}.txt`],
+    [`a.${'ü'.repeat(300)}`, `a.${'ü'.repeat(126)}`],
   ] as const;
   const files = await bucket();
   for (const [name, kept] of rows) {
@@ -175,10 +255,12 @@ test('names are kept without what could steer a path, a header or a reader', asy
     const { headers } = (await key.get(`${files}/${made.body.$id}/download`)).expect(200);
     const encoded = /filename\*=UTF-8''(.*)$/.exec(headers.get('content-disposition') ?? '')?.[1] ?? '';
     assert.equal(decodeURIComponent(encoded), kept);
+    // What RFC 8187 §3.2.1 lets stand as it is, and nothing that ends or quotes a value.
+    assert.match(encoded, /^[\w!#$&+.^`|~-]*(?:%[0-9A-F]{2}[\w!#$&+.^`|~-]*)*$/);
   }
 });
 
-test('who may change a file and not read it hands out nothing of it, and gets nothing of it', async () => {
+test('a caller who may change a file but not read it can neither share nor read it', async () => {
   const files = await bucket({ permissions: [`update("user:${ada.id}")`], allowedFileExtensions: ['png'] });
   (await upload(key, files, 'text', { fileId: 'one', name: 'secret.png' })).expect(201);
   (await ada.client.get(`${files}/one`)).refused(404, 'storage_file_not_found');

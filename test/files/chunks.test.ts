@@ -61,6 +61,17 @@ test('first chunks of a new id may come at the same time', async () => {
   await nothingStays(files);
 });
 
+test('a first chunk may name its own new id in the header, as the SDK for Python does, and no other', async () => {
+  const files = await bucket();
+  const other = await uploadChunk(key, files, first, 0, { fileId: 'own', ...ofUpload('other') });
+  other.refused(404, 'storage_file_not_found');
+  (await uploadChunk(key, files, first, 0, { fileId: 'own', ...ofUpload('own') })).expect(201);
+  (await uploadChunk(key, files, first, 1, { fileId: 'own', ...ofUpload('own') })).expect(201);
+  (await uploadChunk(key, files, first, 2, { fileId: 'own', ...ofUpload('own') })).expect(201);
+  assert.ok((await bytesOf(files, 'own')).equals(first));
+  (await key.delete(`${files}/own`)).expect(204);
+});
+
 test('first chunks of a new id at once, and one after the bucket has changed, make one file', async () => {
   const files = await bucket({ encryption: true });
   const slow = await beginChunk(target, secret, files, first, 0, { fileId: 'one' });
@@ -122,6 +133,20 @@ test('an upload that is deleted while its last chunk completes it completes no l
   await nothingStays(files);
 });
 
+test('the type of a file is told by its first chunk, whichever comes last', async () => {
+  const files = await bucket();
+  const whole = Buffer.concat([Buffer.from('%PDF-1.7\n'), first.subarray(0, chunkBytes + 17)]);
+  for (const order of [
+    [0, 1],
+    [1, 0],
+  ]) {
+    const fileId = `file-${order[0]}`;
+    for (const number of order) (await uploadChunk(key, files, whole, number, { fileId })).expect(201);
+    assert.equal((await key.get(`${files}/${fileId}`)).expect(200).body.mimeType, 'application/pdf');
+  }
+  await nothingStays(files);
+});
+
 test('a chunk that ends after its bucket was deleted is refused', async () => {
   for (const [given, next] of [
     [ofUpload('one'), undefined],
@@ -141,24 +166,25 @@ test('a chunk that ends after its bucket was deleted is refused', async () => {
 test('a chunk that is there already is taken again with the same bytes only', async () => {
   const files = await bucket({ permissions: ['create("any")'] });
   const guest = createClient(target);
+  const id = '0123456789abcdef0123';
   for (const caller of [key, guest]) {
     const whole = first.subarray(0, chunkBytes + 500);
     const other = second.subarray(0, whole.length);
     const refusesOther = async (number: number) => {
-      for (const given of [{ fileId: 'one' }, { fileId: 'one', ...ofUpload('one') }])
+      for (const given of [{ fileId: id }, { fileId: 'one', ...ofUpload(id) }])
         (await uploadChunk(caller, files, other, number, given)).refused(409, 'storage_file_already_exists');
     };
-    (await uploadChunk(caller, files, whole, 0, { fileId: 'one' })).expect(201);
+    (await uploadChunk(caller, files, whole, 0, { fileId: id })).expect(201);
     await refusesOther(0);
-    (await uploadChunk(caller, files, whole, 0, { fileId: 'one' })).expect(201);
-    (await uploadChunk(caller, files, whole, 1, ofUpload('one'))).expect(201);
+    (await uploadChunk(caller, files, whole, 0, { fileId: id })).expect(201);
+    (await uploadChunk(caller, files, whole, 1, ofUpload(id))).expect(201);
     for (const number of [0, 1]) {
       await refusesOther(number);
-      const again = (await uploadChunk(caller, files, whole, number, ofUpload('one'))).expect(201);
+      const again = (await uploadChunk(caller, files, whole, number, ofUpload(id))).expect(201);
       assert.equal(again.body.signature, md5(whole));
     }
-    assert.ok((await bytesOf(files, 'one')).equals(whole));
-    (await key.delete(`${files}/one`)).expect(204);
+    assert.ok((await bytesOf(files, id)).equals(whole));
+    (await key.delete(`${files}/${id}`)).expect(204);
   }
   await nothingStays(files);
 });
@@ -180,7 +206,7 @@ test('a chunk is no way around a file that has its id and size', async () => {
   }
 });
 
-test('uploads that are not finished are bounded for each user and guest, and take room from nobody else', async () => {
+test('unfinished uploads are limited for each user and guest, and use no quota of others', async () => {
   const { unfinishedOfCreator, idleSeconds } = fileLimits;
   const [files, next] = [
     await bucket({ permissions: ['create("any")'] }),
@@ -188,8 +214,9 @@ test('uploads that are not finished are bounded for each user and guest, and tak
   ];
   const [ada, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
   const two = first.subarray(0, chunkBytes + 1);
+  const idOf = (at: number | string) => createHash('sha256').update(String(at)).digest('hex').slice(0, 20);
   const begin = (caller: Client, at: number | string, where = files) =>
-    uploadChunk(caller, where, two, 1, { fileId: `file-${at}` });
+    uploadChunk(caller, where, two, 1, { fileId: idOf(at) });
   for (const caller of [ada.client, createClient(target)]) {
     const name = caller === ada.client ? 'ada' : 'guest';
     for (let at = 0; at < unfinishedOfCreator; at++) (await begin(caller, `${name}-${at}`)).expect(201);
@@ -201,15 +228,15 @@ test('uploads that are not finished are bounded for each user and guest, and tak
     (await upload(caller, files, 'text')).expect(201);
     (await uploadChunk(caller, files, two.subarray(0, 500), 0)).expect(201);
     for (const other of [bob.client, key]) (await begin(other, `beside-${name}-${other === key}`)).expect(201);
-    (await uploadChunk(caller, files, two, 0, ofUpload(`file-${name}-0`))).expect(201);
+    (await uploadChunk(caller, files, two, 0, ofUpload(idOf(`${name}-0`)))).expect(201);
     (await begin(caller, `${name}-more`)).expect(201);
   }
   const refused = (await begin(ada.client, 'late')).refused(429, 'general_rate_limit_exceeded');
   target.clock.advance(Number(refused.headers.get('Retry-After')) * 1000);
   // The one that has got no chunk for longest makes room, and no other.
   (await begin(ada.client, 'late')).expect(201);
-  (await uploadChunk(ada.client, files, two, 0, ofUpload('file-ada-1'))).refused(404, 'storage_file_not_found');
-  (await uploadChunk(ada.client, files, two, 0, ofUpload('file-ada-2'))).expect(201);
+  (await uploadChunk(ada.client, files, two, 0, ofUpload(idOf('ada-1')))).refused(404, 'storage_file_not_found');
+  (await uploadChunk(ada.client, files, two, 0, ofUpload(idOf('ada-2')))).expect(201);
   (await key.delete(next.replace('/files', ''))).expect(204);
   await nothingStays(files);
 });

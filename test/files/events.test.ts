@@ -140,7 +140,7 @@ async function readers(): Promise<(() => string[])[]> {
   ];
 }
 
-test('who may read a file is told of it, by the bucket or by the file, at that moment', async () => {
+test('a reader of a file gets its events, by the bucket or by the file, at that moment', async () => {
   const [closed, open, secured] = [await bucket(), await bucket({ permissions: ['read("users")'] }), await bucket(own)];
   const [adas, bobs, guests, adaStream, bobStream] = await readers();
   const add = async (files: string, fileId: string, permissions: string[] = [], client: Client = key) =>
@@ -171,7 +171,7 @@ test('who may read a file is told of it, by the bucket or by the file, at that m
   assert.deepEqual(guests?.(), ['any a', 'any a']);
 });
 
-test('a bucket that is disabled tells nobody', async () => {
+test('a disabled bucket sends no events', async () => {
   const files = await bucket({ bucketId: 'off', permissions: ['read("any")'], enabled: false });
   const socket = await subscribed(target, ['files'], ofUser(ada));
   (await upload(key, files, 'text', { fileId: 'one' })).expect(201);

@@ -114,3 +114,33 @@ test('a change and a deletion can be repeated, and are carried out once', async 
   }
   (await here.put(path, { name: 'c.txt' }, named('each-0'))).refused(422, 'general_idempotency_mismatch');
 });
+
+test('a caller that has lost a right gets no kept answer', async () => {
+  const all = ['create("users")', 'read("users")', 'update("users")', 'delete("users")'];
+  const own = await bucket({ permissions: all });
+  const { client } = await aLoggedInUser(target);
+  const granted = async (...permissions: string[]) =>
+    (await key.put(own.replace('/files', ''), { name: 'Test', permissions })).expect(200);
+  const add = () => upload(client, own, 'one', { headers: named('lost-add'), fileId: 'lost' });
+  const change = () => client.put(`${own}/lost`, { name: 'b.txt' }, named('lost-change'));
+  const remove = () => client.delete(`${own}/lost`, named('lost-remove'));
+  const added = (await add()).expect(201);
+  const changed = (await change()).expect(200);
+  assert.equal((await change()).text, changed.text);
+  await granted('create("users")', 'update("users")', 'delete("users")');
+  assert.equal((await add()).text, added.text);
+  const { name, signature, sizeOriginal, $id } = (await change()).expect(200).body;
+  assert.deepEqual([name, signature, sizeOriginal, $id], ['', '', 0, 'lost']);
+  await granted('read("users")');
+  (await add()).refused(401, 'user_unauthorized');
+  (await change()).refused(401, 'user_unauthorized');
+  await granted();
+  (await change()).refused(404, 'storage_file_not_found');
+  await granted(...all);
+  assert.equal((await change()).text, changed.text);
+  (await remove()).expect(204);
+  (await remove()).expect(204);
+  (await change()).refused(404, 'storage_file_not_found');
+  await granted('read("users")');
+  (await remove()).refused(401, 'user_unauthorized');
+});

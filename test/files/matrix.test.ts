@@ -122,7 +122,7 @@ for (const row of rows) {
   });
 }
 
-test('tokens are made and listed by who may change and read the file', async () => {
+test('tokens are created and listed by callers who may change and read the file', async () => {
   const files = await bucket({ fileSecurity: true });
   const permissions = [...mine, 'read("team:crew")', 'update("label:vip")'];
   (await upload(key, files, picture, { fileId: 'one', name: 'one.png', permissions })).expect(201);

@@ -61,7 +61,7 @@ test('node-appwrite uploads 12 MB to S3 and gets the same bytes, and deleted one
   assert.deepEqual(await keys(), []);
 });
 
-test('the bytes of a file are read once for its digests, however often its last chunk is sent meanwhile', async () => {
+test('the bytes of a file are read once for its digests, however often its last chunk is sent concurrently', async () => {
   const { key, bucket } = await aFileBackend(onS3);
   const files = await bucket();
   const whole = someBytes(chunkBytes + 1);
@@ -84,6 +84,18 @@ test('the bytes of a file are read once for its digests, however often its last 
   s3.intercept = () => false;
   for (const release of held) release();
   for (const answer of await Promise.all(sent)) assert.equal(answer.expect(201).body.chunksUploaded, 2);
+});
+
+test('the preview of other bytes under the same id has another tag', async () => {
+  const { key, bucket } = await aFileBackend(onDisk);
+  const files = await bucket();
+  let held = '"none"';
+  for (const width of [300, 310]) {
+    (await upload(key, files, await photo(width), { fileId: 'one', name: 'a.jpg' })).expect(201);
+    const answer = await key.request('GET', `${files}/one/preview?width=50`, undefined, { 'If-None-Match': held });
+    held = answer.expect(200).headers.get('etag') ?? '';
+    (await key.delete(`${files}/one`)).expect(204);
+  }
 });
 
 test('while the S3 service is away, uploads and downloads are 503, and later work again', async () => {
@@ -140,7 +152,7 @@ for (const [name, target] of [
   });
 }
 
-test('a preview is for who may read the file, is kept, and goes with the file', async () => {
+test('a preview is for readers of the file, is cached, and goes with the file', async () => {
   const target = onDisk;
   // What other tests have left.
   await target.appliance.features.jobs.run('files.sweep');
@@ -218,7 +230,7 @@ test('previews whose readers do not read take a bounded share of the memory', as
   }
 });
 
-test('what is no image, what is hostile and what is asked wrongly is a clear error', async () => {
+test('a file that is not an image, a hostile image and an invalid request get a clear error', async () => {
   const { key, bucket } = await aFileBackend(onDisk);
   const files = await bucket();
   const preview = async (bytes: Uint8Array | string, fileName: string, query = 'width=10') => {

@@ -29,8 +29,9 @@ export async function aFileBackend(target: TestAppliance) {
     /** Makes a bucket; returns the path of its files. */
     bucket: async (given: Readonly<Record<string, unknown>> = {}): Promise<string> => {
       made += 1;
-      (await key.post('/storage/buckets', { bucketId: `bucket-${made}`, name: 'Test', ...given })).expect(201);
-      return `/storage/buckets/${given.bucketId ?? `bucket-${made}`}/files`;
+      const bucketId = given.bucketId ?? `bucket-${made}`;
+      (await key.post('/storage/buckets', { name: 'Test', ...given, bucketId })).expect(201);
+      return `/storage/buckets/${bucketId}/files`;
     },
     /** Downloads a file. */
     bytesOf: async (files: string, id: string): Promise<Buffer> => {
@@ -138,10 +139,14 @@ export async function beginChunk(
     });
   });
   answer.catch(() => {});
-  const writing = async () => (await rowsOf(target, 'file_objects')).filter(({ state }) => state === 'writing').length;
-  const before = await writing();
+  const writing = async () =>
+    (await rowsOf(target, 'file_objects')).filter(({ state }) => state === 'writing').map(({ key }) => key);
+  const before = new Set(await writing());
   sent.write(form.bytes.subarray(0, -500));
-  await until(async () => (await writing()) > before);
+  const early = answer.then(({ status, text }): never => {
+    throw new Error(`answered before the last bytes: ${status} ${text}`);
+  });
+  await Promise.race([until(async () => (await writing()).some((key) => !before.has(key))), early]);
   return {
     finish: (): Promise<Answer> => {
       sent.end(form.bytes.subarray(-500));
@@ -150,9 +155,9 @@ export async function beginChunk(
   };
 }
 
-/** Asks again until there is an answer. */
+/** Asks again until there is an answer, for at least 30 seconds. */
 export async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
-  for (let count = 0; count < 500; count++) {
+  for (let count = 0; count < 3000; count++) {
     const found = await ask();
     if (found) return found;
     await sleep(10);

@@ -63,6 +63,33 @@ test('chunks come in any order, at once, again, and through two processes', asyn
   assert.deepEqual(await swept(), []);
 });
 
+test('the last chunk may end at the size, as in web SDKs up to 10', async () => {
+  const files = await bucket();
+  const size = whole.length;
+  const first = { 'Content-Range': `bytes 0-${chunkBytes - 1}/${size}` };
+  const { $id } = (await upload(key, files, whole.subarray(0, chunkBytes), { headers: first })).expect(201).body;
+  const number = Math.floor(size / chunkBytes);
+  for (let at = 1; at < number; at++)
+    (await uploadChunk(key, files, whole, at, { headers: { 'X-Appwrite-Id': String($id) } })).expect(201);
+  const headers = { 'X-Appwrite-Id': String($id), 'Content-Range': `bytes ${number * chunkBytes}-${size}/${size}` };
+  const last = (await upload(key, files, whole.subarray(number * chunkBytes), { headers })).expect(201).body;
+  assert.deepEqual([last.chunksUploaded, last.sizeOriginal], [number + 1, size]);
+  (await key.delete(files.replace('/files', ''))).expect(204);
+});
+
+test('what stands after the end of the file in a last chunk is dropped, up to the size of a chunk', async () => {
+  const files = await bucket();
+  const [size, range] = [chunkBytes + 11, `bytes ${chunkBytes}-${chunkBytes + 10}/${chunkBytes + 11}`];
+  (await uploadChunk(key, files, whole.subarray(0, size), 0, { fileId: 'one' })).expect(201);
+  const headers = { 'X-Appwrite-Id': 'one', 'Content-Range': range };
+  const send = (bytes: Uint8Array) => upload(key, files, bytes, { fileId: 'one', headers });
+  const rest = whole.subarray(chunkBytes);
+  (await send(rest.subarray(0, chunkBytes + 1))).refused(400, 'storage_invalid_file_size');
+  assert.equal((await send(rest.subarray(0, chunkBytes))).expect(201).body.sizeOriginal, size);
+  assert.ok((await bytesOf(files, 'one')).equals(whole.subarray(0, size)));
+  (await key.delete(files.replace('/files', ''))).expect(204);
+});
+
 test('a chunk that does not fit its file is refused and leaves nothing', async () => {
   const files = await bucket({ permissions: ['create("users")'] });
   const [ada, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
@@ -97,6 +124,25 @@ test('a chunk that does not fit its file is refused and leaves nothing', async (
   assert.deepEqual(await swept(), []);
   (await key.get(`${files}/one`)).refused(404, 'storage_file_not_found');
   assert.equal((await key.get(files.replace('/files', ''))).body.totalSize, 0);
+});
+
+test('a first chunk may name its file in the header too, with the fields of the form before or after the bytes', async () => {
+  const files = await bucket();
+  const part = (name: string, value: string, more = '') =>
+    `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+  const file = part('file', 'text', '; filename="a.txt"');
+  const send = (fileId: string, body: string) => {
+    const type = { 'Content-Type': 'multipart/form-data; boundary=b' };
+    const headers = { ...type, 'Content-Range': 'bytes 0-3/4', 'X-Appwrite-Id': fileId };
+    return key.post(files, Buffer.from(`${body}--b--\r\n`), headers);
+  };
+  assert.equal((await send('before', part('fileId', 'before') + file)).expect(201).body.$id, 'before');
+  assert.equal((await send('after', file + part('fileId', 'after'))).expect(201).body.$id, 'after');
+  for (const body of [part('fileId', 'one') + file, file + part('fileId', 'one')])
+    (await send('other', body)).refused(404, 'storage_file_not_found');
+  assert.equal((await key.get(files)).expect(200).body.total, 2);
+  (await key.delete(files.replace('/files', ''))).expect(204);
+  assert.deepEqual(await swept(), []);
 });
 
 test('a form that is none, has no file, two files or too much of anything is refused and leaves nothing', async () => {
@@ -142,6 +188,32 @@ test('a form that is none, has no file, two files or too much of anything is ref
   assert.equal((await key.get(files)).body.total, 1);
 });
 
+test('an upload prefers the exact name of a file, filename*', async () => {
+  const files = await bucket({ allowedFileExtensions: ['pdf'] });
+  const exact = "filename*=utf-8''K%C3%BCndigung%3B%20%22a%22.pdf";
+  for (const names of [
+    exact,
+    `filename="=?utf-8?B?S8O8bmRpZ3VuZw==?="; ${exact}`,
+    `filename="K?ndigung; \\"a\\".pdf" ; ${exact}`,
+    `filename=a.pdf; ${exact}`,
+    'filename="Kündigung; \\"a\\".pdf"',
+  ]) {
+    const fields = '--b\r\nContent-Disposition: form-data; name="fileId"\r\n\r\nunique()\r\n';
+    const body = `${fields}--b\r\nContent-Disposition: form-data; name="file"; ${names}\r\n\r\ntext\r\n--b--\r\n`;
+    // Some clients say that a body is not compressed.
+    const headers = { 'Content-Type': 'multipart/form-data; boundary=b', 'Content-Encoding': 'identity' };
+    assert.equal(
+      (await key.post(files, Buffer.from(body), headers)).expect(201).body.name,
+      'Kündigung; "a".pdf',
+      names,
+    );
+  }
+  const within = 'filename="a; filename*=b.pdf"';
+  const body = `--b\r\nContent-Disposition: form-data; name="fileId"\r\n\r\nwithin\r\n--b\r\nContent-Disposition: form-data; name="file"; ${within}\r\n\r\ntext\r\n--b--\r\n`;
+  const answer = await key.post(files, Buffer.from(body), { 'Content-Type': 'multipart/form-data; boundary=b' });
+  assert.equal(answer.expect(201).body.name, 'a; filename*=b.pdf');
+});
+
 test('an upload that breaks off leaves nothing', async () => {
   const files = await bucket();
   const kept = (await swept()).length;
@@ -165,7 +237,7 @@ test('an upload that breaks off leaves nothing', async () => {
   assert.equal((await swept()).length, kept);
 });
 
-test('parallel uploads never pass the quota of a project, and what is deleted gives room', async () => {
+test('parallel uploads never pass the quota of a project, and a deletion frees it', async () => {
   const files = await bucket();
   await changeSettings(target, { 'files.maxBytes': Number((await rowsOf(target, 'file_usage'))[0]?.bytes) + 1000 });
   target.clock.advance(1000);
@@ -189,14 +261,14 @@ test('parallel uploads never pass the quota of a project, and what is deleted gi
   await changeSettings(target, { 'files.maxBytes': 10_000_000_000 });
 });
 
-test('an upload in chunks is finished by whoever began it, guests by their address', async () => {
+test('only the caller who began an upload in chunks can complete it, guests by their address', async () => {
   const files = await bucket({ permissions: ['create("any")', 'read("any")'] });
   const [ada, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
   const guestAt = (ip: string) => createClient(target, { headers: { 'X-Forwarded-For': ip } });
   const callers = [ada.client, bob.client, key, guestAt('198.51.100.1'), guestAt('198.51.100.2')];
   const two = whole.subarray(0, chunkBytes + 5);
   for (const [at, owner] of callers.entries()) {
-    const fileId = `of-${at}`;
+    const fileId = `${at}123456789abcdef0123`;
     (await uploadChunk(owner, files, two, 0, { fileId })).expect(201);
     for (const other of callers.filter((client) => client !== owner)) {
       const goesOn = await uploadChunk(other, files, two, 1, { fileId, headers: { 'X-Service-Id': fileId } });
@@ -214,7 +286,7 @@ test('an upload in chunks is finished by whoever began it, guests by their addre
   assert.ok(!creators.join().includes('198.51.100'));
 });
 
-test('what a killed process has left half-written goes with its row', async () => {
+test('files half-written by a killed process are removed with their rows', async () => {
   await swept();
   const fileKey = `${target.project.id}/b/aa/left.0`;
   const directory = join(runtime.config.dataDir, 'files', target.project.id, 'b/aa');

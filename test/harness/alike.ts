@@ -25,7 +25,7 @@ function visible({ status, body, headers }: Answer) {
  * Asks for what is known and what is not in turn, a hundred times each: equal answers, and medians within 10 % or 15 ms. Where they are not,
  * it asks as often again: what tells the two apart does so both times, and other work of the machine does not.
  */
-export async function demandAlike(
+export async function requireAlike(
   t: TestContext,
   ask: (kind: 'known' | 'unknown', pair: number) => Promise<Answer>,
 ): Promise<void> {

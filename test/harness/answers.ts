@@ -1,6 +1,7 @@
 // Records every answer of a server, whoever asked, and compares it with the OpenAPI document of the server.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
@@ -106,8 +107,12 @@ export function createJudge(document: OpenApiDocument) {
     operationOf: (answer: RecordedAnswer): string | undefined => find(answer.method, answer.path)?.operationId,
     /** What is wrong with an answer; undefined where nothing is. */
     problem: (answer: RecordedAnswer): string | undefined => {
-      const operation = find(answer.method, answer.path);
-      const wrong = operation === undefined ? outsideProblem(answer) : bodyProblem(operation, answer);
+      const { method, path } = answer;
+      const operation = find(method, path);
+      const outside = operation === undefined ? outsideProblem(answer) : undefined;
+      // A slash at the end of a path says nothing, unless an id is missing behind it.
+      const meant = outside === undefined ? operation : find(method, path.replace(/(?<=[^/])\/$/, ''));
+      const wrong = meant === undefined ? outside : bodyProblem(meant, answer);
       const found = wrong ?? (answer.headers['x-request-id'] ? undefined : 'no X-Request-Id');
       return found && `${answer.method} ${answer.path} ${answer.status}: ${found}\n${answer.body.slice(0, 500)}`;
     },
@@ -159,7 +164,7 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
         path,
         status: response.statusCode,
         headers: head ?? response.getHeaders(),
-        body: Buffer.concat(parts).toString(),
+        body: decoded(Buffer.concat(parts), String((head ?? response.getHeaders())['content-encoding'])).toString(),
       });
       return Reflect.apply(end, response, given);
     };
@@ -169,6 +174,12 @@ export function recordAnswers(ports: ReadonlySet<number>): { readonly answers: R
   };
   subscribe('http.server.request.start', listener);
   return { answers, stop: () => void unsubscribe('http.server.request.start', listener) };
+}
+
+/** A body without its content coding. */
+export function decoded(body: Buffer, coding: string | undefined): Buffer {
+  if (coding === 'br') return brotliDecompressSync(body);
+  return coding === 'gzip' ? gunzipSync(body) : body;
 }
 
 /** Headers by their lower-case names, from names and values in turn. One that stands twice would be a defect of the server. */

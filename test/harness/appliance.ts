@@ -9,11 +9,13 @@ import type { Project } from '#src/contract/project.js';
 import type { Listener } from '#src/http/server.js';
 import { loadConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
-import { defaultHashParameters, type HashParameters } from '#src/platform/hashing.js';
+import { defaultHashParameters, type HashParameters } from '#src/platform/crypto/hashing.js';
+import { countStart } from '../times.js';
 import { createJudge, type Judge, type RecordedAnswer, recordAnswers } from './answers.js';
 import { createTestClock, type TestClock } from './clock.js';
 import { createDatabase } from './postgres.js';
 import { createStillScheduler } from './scheduler.js';
+import { slowDriver } from './slow-driver.js';
 
 /** What a test may ask of its server. */
 export interface ApplianceOptions {
@@ -79,6 +81,8 @@ const generousLimits = [
 ]
   .map((name) => `${name}=1000000/60`)
   .join();
+/** Milliseconds by which answers of the database are delayed at most. */
+const longestDelayMs = Number(process.env.SVC_TEST_DELAY ?? 0);
 const masterKey = randomBytes(32).toString('base64url');
 
 /** Starts a server that ends with the calling test, or with the file when called outside of one. */
@@ -140,17 +144,26 @@ async function start(
   const { databaseUrl } = options;
   const config = testConfig(directory, databaseUrl, options.settings);
   const lines: string[] = [];
+  countStart('server');
   const appliance = await createAppliance(config, {
     clock,
     ...(options.ticking ? {} : { scheduler: createStillScheduler() }),
     hashParameters: options.hashParameters ?? { ...cheapHashes, algorithm: config.passwordHash },
     writeLog: (text) => lines.push(text),
+    ...(longestDelayMs > 0 ? { wrapDriver: (driver) => slowDriver(driver, longestDelayMs) } : {}),
     ...(options.longestCallMs === undefined ? {} : { longestCallMs: options.longestCallMs }),
   });
-  await appliance.runtime.migrator.up();
-  const project = await ensureProject(appliance, 'main');
-  const neighbour = await ensureProject(appliance, 'neighbour');
-  const listener = await appliance.serve();
+  const begin = async () => {
+    await appliance.runtime.migrator.up();
+    const project = await ensureProject(appliance, 'main');
+    const neighbour = await ensureProject(appliance, 'neighbour');
+    return { project, neighbour, listener: await appliance.serve() };
+  };
+  const { project, neighbour, listener } = await begin().catch(async (error) => {
+    // Otherwise its open connections keep the process of the test alive.
+    await appliance.close();
+    throw error;
+  });
   const ports = new Set([listener.port]);
   const recorder = recordAnswers(ports);
   const origin = `http://127.0.0.1:${listener.port}`;

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { packageFile } from '#src/platform/package-root.js';
+import { packageFile } from '#src/platform/runtime/package-root.js';
 
 /** The root of the repository. */
 export const root = packageFile('');

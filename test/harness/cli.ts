@@ -1,14 +1,17 @@
 // The command as an operator runs it: `bin/svc` of this checkout, built, in a directory and an environment of its own.
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import sqlite3 from 'sqlite3';
+import { countStart } from '../times.js';
 import { root } from './checkout.js';
+import type { CommandReply, CommandRequest } from './command-host.js';
 import { createDatabase } from './postgres.js';
 
 /** How a run ended and what it printed. */
@@ -31,7 +34,8 @@ export type Installation = {
   env: Record<string, string>;
   /** What `--confirm` has to name for the whole database. */
   database: string;
-  svc(args: readonly string[], given?: { input?: string; env?: Record<string, string> }): Promise<Run>;
+  /** Runs a command, in a process that other commands have used unless one is running in it or `fresh` is set. */
+  svc(args: readonly string[], given?: { input?: string; env?: Record<string, string>; fresh?: boolean }): Promise<Run>;
   /** Runs with `--json` and returns the value; the exit code has to be 0. */
   json<T>(args: readonly string[], input?: string): Promise<T>;
   /** A line of a shell, as the help prints them. */
@@ -63,7 +67,13 @@ export async function install({
   const servers: ChildProcess[] = [];
   const start = (command: string, args: readonly string[], more: Record<string, string> = {}) =>
     spawn(command, args, { cwd: dir, env: { ...env, ...more }, stdio: 'pipe' });
-  const svc: Installation['svc'] = (args, { input = '', env: more } = {}) => finish(start('svc', args, more), input);
+  const svc: Installation['svc'] = async (args, { input = '', env: more, fresh = false } = {}) => {
+    countStart('command');
+    // Node.js reads its own settings when a process starts.
+    const isFresh = fresh || Object.keys({ ...env, ...more }).some((name) => /^(NODE|UV)_/.test(name));
+    const inHost = isFresh ? undefined : runInHost({ args, input, env: { ...env, ...more }, cwd: dir });
+    return (await inHost) ?? finish(start('svc', args, more), input);
+  };
   const installation: Installation = {
     ...{ dir, env, database, svc },
     json: async (args, input = '') => {
@@ -71,9 +81,13 @@ export async function install({
       assert.equal(code, 0, `svc ${args.join(' ')}: ${err}`);
       return JSON.parse(out);
     },
-    shell: (line) => finish(start('sh', ['-c', line]), ''),
+    shell: (line) => {
+      const words = wordsOf(line);
+      return words === undefined ? finish(start('sh', ['-c', line]), '') : svc(words);
+    },
     sql: (text) => (url === '' ? querySqlite(join(dir, 'data/svc.db'), text) : queryPostgres(url, text)),
     serve: async (args = [], more = {}) => {
+      countStart('serve');
       const child = start('svc', ['serve', '--json', ...args], more);
       servers.push(child);
       return ready(child);
@@ -88,6 +102,41 @@ export async function install({
   };
   if (init) await installation.json(['init', '--yes']);
   return installation;
+}
+
+/** The arguments of a line that is one `svc` command, ends by itself and needs no shell but for its quotes; undefined for any other. */
+function wordsOf(line: string): string[] | undefined {
+  if (line.startsWith('svc serve') || !/^svc( [\w./:@,+-]+| '[^']*'| "[^"$`\\]*")+$/.test(line)) return undefined;
+  const words = line.slice('svc '.length).match(/'[^']*'|"[^"]*"|[^ ]+/g) ?? [];
+  return words.map((word) => word.replace(/^(['"])(.*)\1$/, '$2'));
+}
+
+const hostFile = fileURLToPath(new URL('./command-host.js', import.meta.url));
+let host: ChildProcess | undefined;
+let isHostBusy = false;
+
+/** Undefined if the host is busy, so that commands that a test runs together are processes that run together. */
+function runInHost(request: CommandRequest): Promise<Run> | undefined {
+  if (isHostBusy || !existsSync(hostFile)) return undefined;
+  isHostBusy = true;
+  const child = host ?? fork(hostFile, [join(root, 'dist/main.js')], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+  host = child;
+  child.ref();
+  child.channel?.ref();
+  return new Promise<Run>((resolve) => {
+    const end = (run: Run, last: boolean) => {
+      child.off('message', onReply).off('exit', onExit);
+      child.unref();
+      child.channel?.unref();
+      if (last) host = undefined;
+      isHostBusy = false;
+      resolve(run);
+    };
+    const onReply = ({ last, ...run }: CommandReply) => end(run, last);
+    const onExit = (code: number | null) => end({ code, out: '', err: 'the process of the command ended' }, true);
+    child.on('message', onReply).on('exit', onExit);
+    child.send(request);
+  });
 }
 
 async function finish(child: ChildProcess, input: string): Promise<Run> {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErrorType } from '#src/contract/errors.js';
+import { decoded } from './answers.js';
 import type { TestAppliance } from './appliance.js';
 
 type Json = Record<string, unknown>;
@@ -128,7 +129,8 @@ function sendOnce(url: string, { method, headers, body }: Sent): Promise<Receive
       incoming.on('error', (cause) => reject(new Error('the response was cut off', { cause })));
       incoming.once('end', () => {
         const { statusCode: status = 0, rawHeaders } = incoming;
-        resolve({ status, headers: receivedHeaders(rawHeaders), text: new TextDecoder().decode(Buffer.concat(parts)) });
+        const body = decoded(Buffer.concat(parts), incoming.headers['content-encoding']);
+        resolve({ status, headers: receivedHeaders(rawHeaders), text: new TextDecoder().decode(body) });
       });
     });
     outgoing.on('error', reject);

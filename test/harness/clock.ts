@@ -1,4 +1,4 @@
-import type { Clock } from '#src/platform/clock.js';
+import type { Clock } from '#src/platform/runtime/clock.js';
 
 /** A clock that runs like the machine's own and can be set. */
 export interface TestClock extends Clock {

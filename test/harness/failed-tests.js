@@ -11,6 +11,8 @@ export default async function* failedTests(events) {
     const error = data.details.error;
     if (error.failureType === 'subtestsFailed') continue;
     const reason = String(error.cause?.message ?? error.message).split('\n')[0];
-    yield `${data.file ? relative('', data.file) : 'a file'}: ${data.name}: ${reason}\n`;
+    // A file that fails outside its tests is reported as the suite that is named after it.
+    const file = data.name.endsWith('.test.ts') || !data.file ? data.name : relative('', data.file);
+    yield `${file}: ${data.name}: ${reason}\n`;
   }
 }

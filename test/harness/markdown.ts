@@ -12,6 +12,25 @@ export function readTable(page: string, firstColumn: string): string[][] {
   return below.slice(0, end < 0 ? undefined : end).map(cells);
 }
 
+/** The rows of all tables of a page with this first column. */
+export function readTables(page: string, firstColumn: string): string[][] {
+  const lines = readFileSync(join(root, page), 'utf8').split('\n');
+  let isInside = false;
+  return lines.flatMap((line, at) => {
+    if (cells(line)[0] === firstColumn) isInside = true;
+    if (!line.startsWith('|')) isInside = false;
+    const isHead = cells(line)[0] === firstColumn || cells(lines[at - 1] ?? '')[0] === firstColumn;
+    return isInside && !isHead ? [cells(line)] : [];
+  });
+}
+
+/** The lines of the fenced blocks between a heading of a page and the next heading. */
+export function linesBelow(page: string, heading: string): string[] {
+  const [, section = ''] = readFileSync(join(root, page), 'utf8').split(`\n${heading}\n`);
+  const [own = ''] = section.split(/^#+ /m);
+  return [...own.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].flatMap(([, text = '']) => text.trim().split('\n'));
+}
+
 /** The text of a cell that is one piece of code. */
 export function code(cell: string | undefined): string {
   return /^`([^`]+)`$/.exec(cell ?? '')?.[1] ?? `not code: ${cell}`;

@@ -1,4 +1,4 @@
-import type { Scheduler } from '#src/platform/scheduler.js';
+import type { Scheduler } from '#src/platform/jobs/scheduler.js';
 
 let processes = 0;
 

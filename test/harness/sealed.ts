@@ -2,7 +2,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { Project } from '#src/contract/project.js';
 import { sealedColumns } from '#src/features/index.js';
-import type { SealedColumn } from '#src/platform/sealing.js';
+import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { TestAppliance } from './appliance.js';
 import { runSql } from './database.js';
 

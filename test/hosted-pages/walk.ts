@@ -2,7 +2,7 @@
 import { aLoggedInUser, aServerKey, aUser } from '../harness/actors.js';
 import type { TestAppliance } from '../harness/appliance.js';
 import { type Client, createClient } from '../harness/client.js';
-import { emailProof, recoveryProof } from '../proofs/proofs.js';
+import { emailProof, recoveryProof, removalProof } from '../proofs/proofs.js';
 import { aGuardedUser, halfLogin, verify } from '../second-factor/people.js';
 import { aTeam, invite } from '../teams/setup.js';
 
@@ -22,6 +22,7 @@ const shown = {
   pages_verify: 'verify',
   pages_done: 'done',
   pages_verified: 'verified',
+  pages_removeAddress: 'remove-address',
   pages_failed: 'failed',
   pages_signOut: 'sign-out',
   pages_invitation: 'invitation',
@@ -64,6 +65,13 @@ export async function hostedPagesWalk(target: TestAppliance): Promise<Step[]> {
     ['pages_postSignOut', 'POST', at('sign-out'), '', form],
     ['pages_postRecovery', 'POST', at('recovery'), fields({ email }), form],
     ['pages_postReset', 'POST', at('reset'), fields({ ...lost, password: 'a recovered one' }), form],
+    [
+      'pages_postRemoveAddress',
+      'POST',
+      at('remove-address'),
+      fields(await removalProof(target, await aLoggedInUser(target))),
+      form,
+    ],
     ['pages_postVerify', 'POST', at('verify'), fields(await emailProof(target, unproved)), form],
   ];
 }

@@ -23,6 +23,7 @@ export interface Memory {
 export interface Waits {
   readonly requests: number;
   readonly p99: number;
+  readonly worst: number;
   /** By how much timers of the bystander were late. */
   readonly lag: number;
   readonly failures: readonly string[];
@@ -31,6 +32,10 @@ export interface Waits {
 /** A server under attack. */
 export interface Ground {
   readonly server: Server;
+  /** Runs a command of the installation. */
+  readonly json: Installation['json'];
+  /** A folder that is removed with it. */
+  readonly dir: string;
   readonly port: number;
   readonly projectId: string;
   /** Where webhooks may go. */
@@ -85,6 +90,8 @@ export async function startGround(limits: Readonly<Record<string, string>>): Pro
   const bystander = await logInNeighbour(server, await keyHeaders(place, neighbour.$id, 'neighbour'));
   return {
     server,
+    json: place.json,
+    dir: place.dir,
     projectId,
     receiver: receiver.origin,
     keys,
@@ -141,6 +148,6 @@ function watch({ url }: Server, headers: Headers): () => Promise<Waits> {
     const { times, lags, failures }: Record<'times' | 'lags', number[]> & { failures: string[] } = JSON.parse(text);
     const p99Of = (values: number[]) =>
       values.sort((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.POSITIVE_INFINITY;
-    return { requests: times.length, p99: p99Of(times), lag: p99Of(lags), failures };
+    return { requests: times.length, p99: p99Of(times), worst: Math.max(...times), lag: p99Of(lags), failures };
   };
 }

@@ -20,18 +20,26 @@ export class Doubled {
   }
 }
 
+/** The service refuses shorter bodies for their size, so longer ones need not be printed whole. */
+const maxCharacters = 64 * 2 ** 20;
+
 /** Prints a value as JSON, verbatim parts included. Values are nested deeper than functions can call themselves. */
 export function printHostile(value: unknown): string {
   const parts: string[] = [];
+  let characters = 0;
   // What is still to print, the next last.
   const waiting: unknown[] = [value];
-  while (waiting.length > 0) {
+  const print = (text: string) => {
+    parts.push(text);
+    characters += text.length;
+  };
+  while (waiting.length > 0 && characters < maxCharacters) {
     const next = waiting.pop();
-    if (next instanceof Verbatim) parts.push(next.text);
+    if (next instanceof Verbatim) print(next.text);
     else if (next instanceof Doubled) waiting.push(...printedLater(membersOf(next.value, [next.name, next.again])));
     else if (Array.isArray(next)) waiting.push(...printedLater(elementsOf(next)));
     else if (typeof next === 'object' && next !== null) waiting.push(...printedLater(membersOf(next)));
-    else parts.push(JSON.stringify(next) ?? 'null');
+    else print(JSON.stringify(next) ?? 'null');
   }
   return parts.join('');
 }

@@ -81,7 +81,7 @@ test('the log may hold warnings, but no errors, stacks, SQL or unanswered reques
   assert.equal(logProblems(planted.map(([, text]) => text).join('\n')).length, planted.length);
 });
 
-test('the same problem with other values is told once', () => {
+test('the same problem with other values is reported once', () => {
   const one = signatureOf('a', 'GET /v1/users/1 200: data/name must match "x"\n{}');
   assert.equal(one, signatureOf('a', 'GET /v1/users/2 200: data/name must match "y"\n{"a":1}'));
   assert.notEqual(one, signatureOf('a', 'GET /v1/users/2 404: data/name must match "y"'));

@@ -87,7 +87,7 @@ test('documents know the user of a token as they know the user of the session', 
   (await bob.bearer.get(`${documents}/one`)).refused(404, 'document_not_found');
 });
 
-test('the served description says where a JWT will do', async () => {
+test('the served description marks operations that accept a JWT', async () => {
   const document = (await createClient(target).get('/openapi.json')).expect(200).body;
   const { components, paths } = document as {
     components: { securitySchemes: Record<string, { name: string; in: string }> };

@@ -110,7 +110,7 @@ test('a project that is not there has no documents, and neither has none', async
   (await bare.get('//projects/main/.well-known/jwks.json')).refused(404, 'general_route_not_found');
 });
 
-test('jose verifies a token by the served keys alone, and finds what is wrong with others', async () => {
+test('jose verifies a token with the served keys alone, and finds faults in others', async () => {
   const { jwt, id } = await aBearer(target, { alg: 'RS256' });
   const keys = createRemoteJWKSet(new URL(`${issuer}/.well-known/jwks.json`));
   const { payload, protectedHeader } = await jwtVerify(jwt, keys, { issuer, audience: 'main', typ: 'JWT' });
@@ -123,7 +123,7 @@ test('jose verifies a token by the served keys alone, and finds what is wrong wi
   await assert.rejects(jwtVerify(jwt, others, { issuer, audience: 'main' }), /no applicable key/);
 });
 
-test('an ordinary OpenID Connect client discovers the issuer and verifies by what it finds', async () => {
+test('an ordinary OpenID Connect client discovers the issuer and verifies with its metadata', async () => {
   const { jwt, id } = await aBearer(target, { alg: 'RS256' });
   const found = await discovery(new URL(issuer), 'a-client', undefined, None(), { execute: [allowInsecureRequests] });
   const metadata = found.serverMetadata();

@@ -37,7 +37,7 @@ for (const alg of ['HS256', 'RS256']) {
     (await there.get('/account')).refused(401, invalid);
   });
 
-  test(`${alg}: a block is told while it lasts, where guests may call too; then the token is worth nothing`, async () => {
+  test(`${alg}: a block is reported while it lasts, also on routes for guests; then the token is worthless`, async () => {
     const { user, there } = await atBoth();
     await asOperator(first, user.id, 'block');
     (await there.get('/account')).refused(403, 'user_blocked');

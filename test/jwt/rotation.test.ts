@@ -39,7 +39,7 @@ function createVerifier(target: TestAppliance) {
   };
 }
 
-test('three rotations: nobody is refused, and each old key is gone when its last token has expired', async () => {
+test('three rotations: no request is refused, and each old key is gone when its last token has expired', async () => {
   const first = await startAppliance();
   const second = await first.startSibling();
   const { client } = await aLoggedInUser(first);
@@ -104,7 +104,7 @@ test('a key is published before it signs, signs when everybody knows it, and sta
   assert.equal((await rowsOf(target, 'signing_keys')).length, 2);
 });
 
-test('a rotation while a successor waits changes nothing, whoever asks', async () => {
+test('a rotation while a successor waits changes nothing', async () => {
   const first = await startAppliance();
   const second = await first.startSibling();
   await mint((await aLoggedInUser(first)).client);
@@ -123,7 +123,7 @@ test('a rotation while a successor waits changes nothing, whoever asks', async (
   );
 });
 
-test('two servers that need the first key at once end with one, and each accepts what the other signs from the first request on', async () => {
+test('two servers that need the first key at once create one, and each accepts tokens of the other from the first request on', async () => {
   const first = await startAppliance();
   const second = await first.startSibling();
   const users = await Promise.all(Array.from({ length: 4 }, () => aLoggedInUser(first)));
@@ -195,7 +195,7 @@ test('a successor that is revoked before its time leaves the old key as if nothi
   assert.deepEqual([key?.state, key?.goneAt], ['current', null]);
 });
 
-test('the job gives every project its successors in time, once over all processes, and only where they are due', async () => {
+test('the job gives every project its successors in time, once over all processes, and only if due', async () => {
   const first = await startAppliance();
   const second = await first.startSibling();
   const user = await aLoggedInUser(first);
@@ -240,7 +240,7 @@ test('a rotation that breaks off has changed nothing', async () => {
   assert.deepEqual(await statesOf(target, 'HS256'), ['next', 'current']);
 });
 
-test('what is secret of a key is sealed, and bound to its row', async () => {
+test('the private part of a key is sealed and bound to its row', async () => {
   const target = await startAppliance();
   const { client } = await aLoggedInUser(target);
   for (const alg of ['HS256', 'RS256']) await mint(client, { alg });

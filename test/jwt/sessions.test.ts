@@ -10,14 +10,16 @@ const target = await startAppliance();
 const refused = 'general_unauthorized_scope';
 
 test('a JWT extends and ends its own session only', async () => {
-  const own = await aLoggedInUser(target);
-  const other = await logIn(target, own);
-  const jwt = (await own.client.post('/account/jwts', {})).expect(201).string('jwt');
-  const bearer = createClient(target, { jwt });
+  const person = await aLoggedInUser(target);
+  (await person.client.delete('/account/sessions')).expect(204);
   const { client: key } = await aServerKey(target);
   const withoutSession = createClient(target, {
-    jwt: (await key.post(`/users/${own.id}/jwts`, {})).expect(201).string('jwt'),
+    jwt: (await key.post(`/users/${person.id}/jwts`, {})).expect(201).string('jwt'),
   });
+  const own = await logIn(target, person);
+  const other = await logIn(target, person);
+  const jwt = (await own.client.post('/account/jwts', {})).expect(201).string('jwt');
+  const bearer = createClient(target, { jwt });
   for (const client of [bearer, withoutSession]) {
     for (const [method, path] of [
       ['PATCH', `/account/sessions/${other.sessionId}`],

@@ -43,7 +43,7 @@ test('a login without anything makes an account without anything', async () => {
   assert.equal(row?.locale, 'de-AT');
 });
 
-test('every such login is somebody else, and ends the session that the browser held', async () => {
+test('every such login is a new user, and ends the session of the browser', async () => {
   const browser = createClient(target, { browser: page });
   const [first, second] = [await anonymous(browser), await anonymous(browser)];
   assert.notEqual(first.userId, second.userId);
@@ -82,7 +82,7 @@ test('the upgrade keeps user and session, and replaces the secret', async () => 
   assert.equal(login.string('userId'), userId);
 });
 
-test('in a browser the cookie is replaced, and no header shows the secret where the cookie is kept', async () => {
+test('in a browser the cookie is replaced, and no header shows the secret if the cookie is kept', async () => {
   const browser = createClient(target, { browser: page, headers: { 'Sec-Fetch-Site': 'same-site' } });
   const { secret, client, userId } = await anonymous(browser);
   const value = (await browser.patch('/account/email', { email: aContact('email'), password })).expect(200);
@@ -97,7 +97,7 @@ test('in a browser the cookie is replaced, and no header shows the secret where 
   (await client.get('/account')).refused(401, unauthorised);
 });
 
-test('where the browser withholds cookies the fallback is replaced', async () => {
+test('if the browser withholds cookies, the fallback is replaced', async () => {
   const foreign = { Origin: page, 'Sec-Fetch-Site': 'cross-site' };
   const first = (await guest.post(path, undefined, foreign)).expect(201);
   const fallback = first.headers.get('X-Fallback-Cookies') ?? '';

@@ -27,7 +27,7 @@ async function statuses(count: number, make: () => Promise<{ status: number }>):
 const times = (count: number, status: number): number[] => Array(count).fill(status);
 
 for (const way of sentLogins) {
-  test(`${way.name}: three to one recipient in a quarter of an hour, whoever asks`, async () => {
+  test(`${way.name}: three to one recipient in a quarter of an hour, for all callers together`, async () => {
     const contact = aContact(way.channel);
     assert.deepEqual(await statuses(3, () => ask(stranger(), way, contact)), times(3, 201));
     const { value, recorded } = await recordedBy(target, () => ask(stranger(), way, contact));

@@ -16,7 +16,12 @@ const { runtime, features } = target.appliance;
 await runtime.db.work(
   { projectId: target.project.id, actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' },
   (unit) =>
-    features.projects.addPlatform(unit, target.project.id, { id: 'web', name: '', hostname: 'app.shop.example' }),
+    features.projects.addPlatform(unit, target.project.id, {
+      id: 'web',
+      name: '',
+      type: 'web',
+      hostname: 'app.shop.example',
+    }),
 );
 target.clock.advance(500);
 
@@ -43,14 +48,14 @@ const addresses: [string, string][] = [
   ['https://api.shop.example/ours?x=%26', 'https://api.shop.example/ours?x=%26&'],
 ];
 for (const [given, before] of addresses) {
-  test(`a link to ${given} keeps what the application wrote`, async () => {
+  test(`a link to ${given} keeps the application's parameters`, async () => {
     const { link, url } = await linkFor({ url: given });
     assert.ok(link.startsWith(`${before}userId=`), link);
     assert.deepEqual([...url.searchParams.keys()].slice(-4), ['userId', 'secret', 'expire', 'project']);
   });
 }
 
-test('what the caller wrote cannot stand in for the secret', async () => {
+test('text of the caller cannot replace the secret', async () => {
   const { answer, url } = await linkFor({ url: 'https://app.shop.example/?secret=planted&userId=planted&a=1' });
   assert.equal(url.searchParams.getAll('secret').length, 1);
   assert.notEqual(url.searchParams.get('secret'), 'planted');
@@ -60,12 +65,7 @@ test('what the caller wrote cannot stand in for the secret', async () => {
 
 const foreign = [
   ...['https://evil.example/', 'http://app.shop.example/', 'https://app.shop.example.evil.example/', '//evil.example/'],
-  ...[
-    'https://user@app.shop.example/',
-    'https://app.shop.example/#fragment',
-    'javascript:alert(1)',
-    'app.shop.example',
-  ],
+  ...['https://user@app.shop.example/', 'javascript:alert(1)', 'app.shop.example'],
   ...[
     'https://app.shop.example\\@evil.example/',
     'https://app.shop.example/\r\nBcc: a@evil.example',
@@ -83,7 +83,7 @@ for (const url of foreign) {
   });
 }
 
-test('neither Host nor a proxy header decides where a link leads', async () => {
+test('neither Host nor a proxy header decides the target of a link', async () => {
   const email = aContact('email');
   const body = JSON.stringify({ userId: 'unique()', email });
   const head = [
@@ -112,7 +112,7 @@ test('twenty scanners follow the link, and the click still counts', async () => 
   (await guest.with({ project: null }).get(local)).expect(200);
 });
 
-test('links of earlier mails lead to the page too, with what it needs', async () => {
+test('links of earlier mails lead to the page too, with its parameters', async () => {
   const { url } = await linkFor();
   const earlier = guest.with({ project: null });
   const { headers } = (await earlier.get(`/pages/magic-url${url.search}`)).expect(302);
@@ -123,7 +123,7 @@ test('links of earlier mails lead to the page too, with what it needs', async ()
   (await earlier.get('/pages/magic-url')).refused(404, 'project_not_found');
 });
 
-test('the page says whose it is, runs nothing but its own, and repeats of its address only what its form sends', async () => {
+test("the page names its project, runs only its own scripts, and repeats only its form's members of the address", async () => {
   await runSql(target, 'update projects set name = ? where id = ?', ['<Shop> & "Sons"', target.project.id]);
   target.clock.advance(500);
   const planted = '?project=main&userId=%3Cscript%3Ealert(1)%3C/script%3E&secret=unmistakable';
@@ -146,7 +146,7 @@ test('the page says whose it is, runs nothing but its own, and repeats of its ad
   (await guest.with({ project: null }).get('/auth/link')).refused(404, 'project_not_found');
 });
 
-test('whoever still holds a session gets the page too, also where cookies need a page of the project', async () => {
+test('a holder of a session gets the page too, also if cookies need a page of the project', async () => {
   await changeSettings(target, { 'cookie.sameSite': 'none' });
   target.clock.advance(500);
   const { secret } = (await guest.post('/account/sessions/anonymous')).expect(201).body;
@@ -155,7 +155,7 @@ test('whoever still holds a session gets the page too, also where cookies need a
   (await guest.with({ project: null }).get('/auth/link?project=main', mail)).expect(200);
 });
 
-test('the answer that is kept of a request tells nobody the secret', async () => {
+test('the stored answer of a request does not contain the secret', async () => {
   const { url } = await linkFor();
   const secret = url.searchParams.get('secret') ?? 'none';
   for (const table of ['one_time_secrets', 'messages', 'audit_entries', 'events'])

@@ -83,6 +83,16 @@ for (const way of [emailCode, phoneCode]) {
   });
 }
 
+for (const way of sentLogins)
+  test(`${way.name}: what went to a contact before somebody had it ends with that user`, async () => {
+    const contact = aContact(way.channel);
+    const given = await askAndRead(target, way, contact);
+    const { client: key } = await aServerKey(target);
+    const user = (await key.post('/users', { userId: 'unique()', [way.channel]: contact })).expect(201).body;
+    (await key.delete(`/users/${user.$id}`)).expect(204);
+    (await guest.post(redeemPath, given)).refused(401, token);
+  });
+
 test('a link is good under the id of the user too', async () => {
   const contact = aContact('email');
   const { userId } = (await guest.post(redeemPath, await askAndRead(target, magicLink, contact))).expect(201).body;
@@ -177,7 +187,7 @@ for (const purpose of purposes) {
   });
 }
 
-test('a failed try names the way, the user where there is one, and no secret', async () => {
+test('a failed try records the method, the user if there is one, and no secret', async () => {
   const user = await aUser(target);
   for (const [path, put, method] of [
     [redeemPath, false, 'token'],
@@ -199,7 +209,7 @@ test('a failed try names the way, the user where there is one, and no secret', a
   }
 });
 
-test('what is no secret at all is refused before the database is asked', async () => {
+test('a malformed secret is refused without asking the database', async () => {
   for (const body of [
     {},
     { userId: 'x' },

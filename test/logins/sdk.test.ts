@@ -47,7 +47,7 @@ test('node-appwrite: magic link, by the new and by the old call', async () => {
   assert.deepEqual(await exception(() => account().updateMagicURLSession(given)), [401, 'user_invalid_token']);
 });
 
-test('node-appwrite: e-mail code', async () => {
+test('node-appwrite: email code', async () => {
   const email = aContact('email');
   const token = await account().createEmailToken({ userId: ID.unique(), email, phrase: true });
   assert.match(token.phrase, /^\w+ \w+$/);
@@ -89,7 +89,7 @@ const whoIs = async (session: string | undefined) => {
 const byFetch: [string, string, 'email' | 'phone'][] = [
   ['magic link', '/account/tokens/magic-url', 'email'],
   ['magic link, old path', '/account/sessions/magic-url', 'email'],
-  ['e-mail code', '/account/tokens/email', 'email'],
+  ['email code', '/account/tokens/email', 'email'],
   ['phone code', '/account/tokens/phone', 'phone'],
   ['phone code, old path', '/account/sessions/phone', 'phone'],
 ];

@@ -92,7 +92,7 @@ for (const way of sentLogins) {
     assert.deepEqual((await lastMessageTo(target, contacts[0])).userId, known);
   });
 
-  test(`${way.name}: a blocked user is told so by the right secret only, and it is recorded`, async () => {
+  test(`${way.name}: a blocked user learns of the block with the right secret only, and it is recorded`, async () => {
     const contact = aContact(way.channel);
     const id = await owner(way, contact);
     await asOperator(target, id, 'block');
@@ -108,7 +108,7 @@ for (const way of sentLogins) {
     (await guest.post(redeemPath, given)).refused(401, token);
   });
 
-  test(`${way.name}: a server key is told the secret and the real id`, async () => {
+  test(`${way.name}: a server key gets the secret and the real id`, async () => {
     const { client } = await aServerKey(target, { scopes: ['sessions.write'] });
     const contact = aContact(way.channel);
     const stranger = (await ask(client, way, contact, { userId: 'from-server' })).expect(201);
@@ -123,7 +123,7 @@ for (const way of sentLogins) {
     (await ask(unable.client, way, contact)).refused(401, 'general_unauthorized_scope');
   });
 
-  test(`${way.name}: somebody's id is no alias, and one that is taken meanwhile is refused`, async () => {
+  test(`${way.name}: another user's id is no alias, and one that is taken concurrently is refused`, async () => {
     const { id } = await aUser(target);
     const taken = await askAndRead(target, way, aContact(way.channel), { userId: id });
     assert.notEqual(taken.userId, id);
@@ -211,7 +211,7 @@ for (const [name, body] of malformed) {
   });
 }
 
-test('without a gateway nobody is sent an SMS, known or not', async () => {
+test('without a gateway no SMS is sent, whether the number is known or not', async () => {
   const none = await startAppliance();
   for (const path of ['/account/tokens/phone', '/account/sessions/phone']) {
     const { value, recorded } = await recordedBy(none, () =>

@@ -8,7 +8,7 @@ export const withSms = { SVC_SMS_URL: 'https://user:pass@sms.example/send' };
 
 /** A way in by a secret that is sent. */
 export interface SentLogin {
-  readonly name: 'magic link' | 'e-mail code' | 'phone code';
+  readonly name: 'magic link' | 'email code' | 'phone code';
   readonly purpose: string;
   readonly path: string;
   readonly template: string;
@@ -25,7 +25,7 @@ export const sentLogins: readonly SentLogin[] = [
     ...{ channel: 'email', provider: 'magic-url', life: 3600 },
   },
   {
-    ...{ name: 'e-mail code', purpose: 'email-code', path: '/account/tokens/email', template: 'email-code' },
+    ...{ name: 'email code', purpose: 'email-code', path: '/account/tokens/email', template: 'email-code' },
     ...{ channel: 'email', provider: 'token', life: 600 },
   },
   {

@@ -64,7 +64,7 @@ test('with all of them off no operation opens a session for a guest', async () =
   await changeSettings(target, all(true));
 });
 
-test('what was begun before does not end afterwards, and counts again when the way is on again', async () => {
+test('a login begun before the switch does not complete, and counts again when the method is on again', async () => {
   const user = await aUser(target);
   const { client: key } = await aServerKey(target, {
     scopes: ['users.write', 'users.read', 'sessions.write', 'teams.write'],
@@ -100,7 +100,7 @@ test('what was begun before does not end afterwards, and counts again when the w
   (await key.post(`/users/${user.id}/sessions`)).expect(201);
 
   await changeSettings(target, { ...all(false), 'login.emailOtp': true });
-  const offered = sentLogins.findIndex(({ name }) => name === 'e-mail code');
+  const offered = sentLogins.findIndex(({ name }) => name === 'email code');
   for (const [at, body] of begun.entries())
     if (at !== offered) (await guest.post(redeemPath, body)).refused(401, 'user_invalid_token');
 
@@ -111,7 +111,7 @@ test('what was begun before does not end afterwards, and counts again when the w
   assert.equal((await post(browser, 'corp', { SAMLResponse: response, RelayState: relayState })).status, 302);
 });
 
-test('the pages show only what is on, and their forms refuse the rest', async () => {
+test('the pages show only enabled methods, and their forms refuse the others', async () => {
   const { email, password } = await aUser(target);
   const open = async (settings: Partial<Record<LoginSwitch, boolean>>, name = 'sign-in') => {
     await changeSettings(target, { ...all(false), ...settings });

@@ -1,7 +1,7 @@
 // A request of a link or a code tells nobody by its answer or by its time whether there is such an account.
 import { test } from 'node:test';
 import { aUser } from '../harness/actors.js';
-import { demandAlike, pairs } from '../harness/alike.js';
+import { pairs, requireAlike } from '../harness/alike.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { runSql } from '../harness/database.js';
@@ -15,7 +15,7 @@ for (const way of sentLogins) {
     const contact = aContact(way.channel);
     const { id } = await aUser(target, way.channel === 'email' ? { email: contact } : {});
     if (way.channel === 'phone') await runSql(target, 'update users set phone = ? where id = ?', [contact, id]);
-    await demandAlike(t, async (kind) => {
+    await requireAlike(t, async (kind) => {
       const to = kind === 'known' ? contact : aContact(way.channel);
       return (await ask(client, way, to, { userId: 'the-same-id' })).expect(201);
     });

@@ -88,7 +88,7 @@ test('a mailed link: the page consumes nothing, its button logs in, and the link
   }));
 
 for (const kind of ['a code of the app', 'a recovery code'] as const) {
-  test(`a mailed link: somebody with a second factor is asked for it, and gives ${kind}`, (t) =>
+  test(`a mailed link: a user with a second factor is asked for it, and gives ${kind}`, (t) =>
     hostedScene(t, async ({ service, fresh }) => {
       const user = await aGuardedUser(service);
       const browser = await fresh();

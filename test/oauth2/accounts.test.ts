@@ -69,7 +69,7 @@ for (const flow of flows) {
       }
   });
 
-  test(`${flow}: an unverified address that nobody has is a claim, which its owner takes`, async () => {
+  test(`${flow}: an unverified address without an account is a claim that its owner takes over`, async () => {
     const claimant = aSomebody({ email_verified: false });
     const { session } = await come(claimant, flow);
     const account = await accountOf(session);
@@ -100,7 +100,7 @@ for (const flow of flows) {
   });
 }
 
-test('signup.hideExisting: an unverified address that somebody has gives an account without one', async () => {
+test('signup.hideExisting: an unverified address of another account gives an account without one', async () => {
   const { email } = await aUser(target);
   await changeSettings(target, { 'signup.hideExisting': true });
   target.clock.advance(1000);
@@ -193,13 +193,13 @@ test('an account that has only an identity sets no password without a fresh logi
   (await client.patch('/account/email', { email, password })).refused(401, 'user_challenge_required');
 });
 
-test('a stranger who has claimed the address by an identity is no way into the account of its owner', async () => {
+test('a stranger who has claimed the address by an identity gets no access to the account of its owner', async () => {
   const person = aPerson();
   await come(aSomebody({ email: person.email, email_verified: false }));
   (await guest.post('/account', signUpBody(person))).refused(409, 'user_already_exists');
 });
 
-test('removing a provider ends what its ids mean: another one under the key knows nobody', async () => {
+test('removing a provider invalidates its ids: another one under the key knows no users', async () => {
   const { runtime, features } = target.appliance;
   const by = { projectId: 'main', actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
   const update = (config: object) =>

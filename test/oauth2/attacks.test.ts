@@ -34,7 +34,7 @@ async function assertWorks(): Promise<void> {
   assert.ok(browser.cookie('svc_main'));
 }
 
-test('what the browser is sent with: PKCE, state and nonce, each of its own, and the callback of the provider', async () => {
+test("the browser is sent with its own PKCE, state and nonce, and the provider's callback", async () => {
   const [one, other] = await Promise.all([
     begin(createBrowser(target)),
     begin(createBrowser(target), 'fake', 'tokens'),
@@ -252,6 +252,8 @@ test('a code that the provider does not accept, and errors that it sends back', 
   fake.intercept = () => false;
   for (const [error, code, type] of [
     ['access_denied', 401, 'user_oauth2_unauthorized'],
+    ['user_cancelled_login', 401, 'user_oauth2_unauthorized'],
+    ['user_cancelled_authorize', 401, 'user_oauth2_unauthorized'],
     ['invalid_scope', 400, 'user_oauth2_bad_request'],
   ] as const) {
     const cancelled = createBrowser(target);
@@ -270,7 +272,6 @@ test('foreign pages are not led to, whether the login succeeds or fails', async 
     'http://app.example.com/',
     'https://localhost\\@evil.example/',
     'data:text/html,x',
-    'https://localhost:3000/#fragment',
     '/relative',
     // The service itself: an address of the API would be called with what the browser holds.
     `http://localhost:8080/v1${startUrl('sessions', 'fake').replace(/^.*\/v1/, '')}`,
@@ -339,7 +340,7 @@ test('a page of another origin cannot use the session of the browser to add an i
   (await createClient(target, { session: String(secret) }).get('/account')).expect(200);
 });
 
-test('what stands in the database tells neither state, nor verifier, nor secret', async () => {
+test('the database reveals neither state, nor verifier, nor secret', async () => {
   const location = await begin(createBrowser(target));
   const state = new URL(location).searchParams.get('state') ?? '?';
   const text = JSON.stringify([await rowsOf(target, 'login_transactions'), await rowsOf(target, 'providers')]);

@@ -17,6 +17,9 @@ export interface Step {
   readonly location: string | null;
 }
 
+/** Whether an address is that of the application: its page, or one of its own scheme. */
+const leadsToApp = (url: string) => url.startsWith(app) || url.startsWith('appwrite-callback-');
+
 /** A browser with cookies of its own. */
 export interface Browser {
   readonly cookies: Map<string, Map<string, string>>;
@@ -31,7 +34,7 @@ export interface Browser {
 }
 
 /** Creates a browser; the service is reached where it really listens. */
-export function createBrowser(target: TestAppliance): Browser {
+export function createBrowser(target: Pick<TestAppliance, 'origin' | 'verifyAnswers'>): Browser {
   const cookies = new Map<string, Map<string, string>>();
   const jarOf = (url: URL) => {
     const jar = cookies.get(url.host) ?? new Map<string, string>();
@@ -77,8 +80,8 @@ export function createBrowser(target: TestAppliance): Browser {
     until,
     open: async (first, headers = {}) => {
       let at = await step(first, { headers });
-      for (let steps = 0; steps < 20 && at.location !== null && !at.location.startsWith(app); steps++)
-        at = await step(at.location);
+      for (let steps = 0; steps < 20 && at.location !== null && !leadsToApp(at.location); steps++)
+        at = await step(at.location, { headers });
       return at;
     },
     cookie: (name) => cookies.get('localhost:8080')?.get(name),

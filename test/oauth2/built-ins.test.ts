@@ -251,7 +251,7 @@ test('every built-in provider has an example here and a row in the docs', () => 
 });
 
 for (const [key, example] of Object.entries(examples)) {
-  test(`${key}: who the user is, without an address, with one that is not verified, and an error`, async () => {
+  test(`${key}: the user, a user without an address, one with an unverified address, and an error`, async () => {
     const config = { clientId: 'client', clientSecret: 'secret', ...example.config };
     await addProvider(target, { key, kind: 'oauth2', config });
     const { uid, email: address, verified, name } = example.profile;
@@ -320,7 +320,7 @@ test('twitch and x prove the client as they want it', async () => {
   );
 });
 
-test('microsoft for every tenant: the issuer of a token is that of its tenant, whatever the tenant, and of nobody else', async () => {
+test("microsoft for every tenant: a token's issuer must be that of its tenant", async () => {
   const common = { appliance: target.appliance, project: target.neighbour };
   await addProvider(common, {
     key: 'microsoft',

@@ -103,6 +103,34 @@ test('without a page the answer is JSON: the session, or the token', async () =>
   (await guest.post('/account/sessions/token', { userId, secret: once })).expect(201);
 });
 
+test('a login that an app has opened leads back to the app, which gets its session by the address', async () => {
+  const callback = 'appwrite-callback-main://';
+  const end = async (flow: 'sessions' | 'tokens', pages: Record<string, string>, headers = {}) => {
+    idp.user = aSomebody();
+    const { location, status } = await createBrowser(target).open(startUrl(flow, 'corp', pages), headers);
+    assert.equal(status, 302);
+    return new URL(location ?? '');
+  };
+  const asBrowser = { Accept: 'text/html' };
+  idp.user = aSomebody();
+  assert.equal((await createBrowser(target).open(startUrl('sessions', 'corp', {}), asBrowser)).status, 200);
+  const { client: key } = await aServerKey(target);
+  const app = { platformId: 'app', name: 'App', applicationId: 'com.example.app' };
+  (await key.post('/project/platforms/android', app)).expect(201);
+  const given = await end('sessions', { success: `${callback}open?a=1`, failure: callback });
+  assert.equal(given.href.split('&')[0], `${callback}open?a=1`);
+  assert.equal(given.searchParams.get('key'), cookieName);
+  assert.equal((await accountOf(given.searchParams.get('secret') ?? '')).email, idp.user?.email);
+  const token = await end('tokens', { success: callback, failure: callback });
+  const [userId, secret] = [token.searchParams.get('userId'), token.searchParams.get('secret')];
+  (await guest.post('/account/sessions/token', { userId, secret })).expect(201);
+  assert.equal(token.searchParams.has('key'), false);
+  const unnamed = await end('sessions', {}, asBrowser);
+  assert.equal(unnamed.href.split('?')[0], callback);
+  assert.equal((await accountOf(unnamed.searchParams.get('secret') ?? '')).email, idp.user?.email);
+  (await key.delete('/project/platforms/app')).expect(204);
+});
+
 test('a login in a browser that holds a session ends that session', async () => {
   const { browser, session } = await logIn();
   idp.user = aSomebody();

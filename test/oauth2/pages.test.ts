@@ -45,7 +45,7 @@ test('a login without a page of the application ends on the page that says so, w
   assert.equal(visited.end.location, `${pages}done?project=main`);
 });
 
-test('the token flow without a page stays JSON, as only a program can use what it says', async () => {
+test('the token flow without a page stays JSON, as only a program can use it', async () => {
   idp.user = aSomebody();
   const { end } = await visit(startUrl('tokens', 'corp', {}));
   assert.deepEqual([end.status, Object.keys(JSON.parse(end.text)).includes('secret')], [201, true]);
@@ -57,17 +57,17 @@ const failures: [string, () => Promise<string>, RegExp][] = [
   [
     'a page that is foreign',
     async () => startUrl('sessions', 'corp', { success: 'https://evil.example/' }),
-    /an address that is not valid/,
+    /an invalid address/,
   ],
-  ['a state that is made up', async () => `${callback}?state=made-up&code=x`, /begun in another browser/],
+  ['a state that is made up', async () => `${callback}?state=made-up&code=x`, /started in another browser/],
   [
     'a login in another browser',
     async () => await createBrowser(target).until(startUrl('sessions', 'corp', {}), callback),
-    /begun in another browser/,
+    /started in another browser/,
   ],
 ];
 for (const [name, url, message] of failures) {
-  test(`${name}: a page says so, and JSON where none is asked for`, async () => {
+  test(`${name}: a page says so, or JSON if no page is asked for`, async () => {
     const visited = await visit(await url());
     assert.ok(visited.end.location?.startsWith(`${pages}failed?project=main`), String(visited.end.location));
     const page = await shown(visited);
@@ -80,7 +80,7 @@ for (const [name, url, message] of failures) {
   });
 }
 
-test('a user who cancels at the provider is told, and can try again', async () => {
+test('a user who cancels at the provider gets a message and can try again', async () => {
   const browser = createBrowser(target);
   const url = await browser.until(startUrl('sessions', 'corp', { success }), callback);
   const cancelled = new URL(url);
@@ -139,7 +139,7 @@ test('a page of the application for failures still gets them all, and a program 
   assert.deepEqual([end.status, type, typeof pendingSession.secret], [401, 'user_more_factors_required', 'string']);
 });
 
-test('who has an account learns by mail of an identity that is linked to it or taken away; a new account gets none', async () => {
+test('an existing user gets a mail about an identity that is linked or removed; a new account gets none', async () => {
   const templates = async (whom: string) => (await messagesTo(target, whom)).map(({ template }) => template);
   const user = await aLoggedInUser(target);
   const browser = createBrowser(target);

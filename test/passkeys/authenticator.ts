@@ -2,13 +2,20 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { encodeCbor } from './cbor.js';
 
+/** A credential that the service names. */
+interface Descriptor {
+  readonly id: string;
+  readonly type: string;
+  readonly transports?: readonly string[];
+}
+
 /** What the service offers at a registration. */
 export interface CreationOptions {
   readonly rp: { readonly id: string; readonly name: string };
   readonly user: { readonly id: string; readonly name: string; readonly displayName: string };
   readonly challenge: string;
   readonly pubKeyCredParams: readonly { readonly alg: number }[];
-  readonly excludeCredentials: readonly { readonly id: string }[];
+  readonly excludeCredentials: readonly Descriptor[];
   readonly authenticatorSelection: { readonly userVerification: string };
 }
 
@@ -16,7 +23,7 @@ export interface CreationOptions {
 export interface RequestOptions {
   readonly challenge: string;
   readonly rpId: string;
-  readonly allowCredentials: readonly { readonly id: string; readonly type: string }[];
+  readonly allowCredentials: readonly Descriptor[];
   readonly userVerification: string;
   readonly timeout: number;
 }
@@ -44,6 +51,7 @@ export interface Lie {
   readonly format?: string;
   /** The certificates of an attestation statement. */
   readonly certificates?: readonly Uint8Array[];
+  readonly transports?: readonly string[];
 }
 
 /** A key pair and its COSE form (RFC 9053). */
@@ -121,7 +129,7 @@ export class Authenticator {
     return this.#printed(lie, {
       clientDataJSON: this.#clientData('webauthn.create', options.challenge, lie),
       attestationObject: attestationObject.toString('base64url'),
-      transports: ['internal'],
+      transports: lie.transports ?? ['internal'],
     });
   }
 

@@ -46,13 +46,28 @@ for (const [name, alg] of [
   });
 }
 
-test('a login sets the cookie, also where a page of the project makes it', async () => {
+test('a login sets the cookie, also if a page of the project makes it', async () => {
   const { id, device } = await aKeyholder(target);
   const browser = createClient(target, { browser: 'http://localhost:3000' });
   (await logInBy(browser, device)).expect(201);
   assert.equal((await browser.get('/account')).expect(200).string('$id'), id);
   const foreign = createClient(target, { headers: { Origin: 'https://evil.example' } });
   (await logInBy(foreign, device)).refused(403, 'general_unknown_origin');
+});
+
+test('the transports of a passkey are kept and given back, also those that are not known yet', async () => {
+  const keyholder = await aKeyholder(target);
+  const named = [['hybrid', 'internal'], ['nfc', 'teleport', 'usb'], []];
+  const devices = named.map((transports) => ({ device: new Authenticator(), transports }));
+  for (const { device, transports } of devices) (await register(keyholder.client, device, { transports })).expect(201);
+  const expected = [{ type: 'public-key', id: keyholder.device.id, transports: ['internal'] }];
+  for (const { device, transports } of devices)
+    expected.push({ type: 'public-key', id: device.id, ...(transports.length === 0 ? {} : { transports }) } as never);
+  const byId = (list: readonly { readonly id: string }[]) => [...list].sort((a, b) => (a.id < b.id ? -1 : 1));
+  assert.deepEqual(byId((await creationOptions(keyholder.client)).excludeCredentials), byId(expected));
+  assert.deepEqual(byId((await requestOptions(guest, keyholder.email)).allowCredentials), byId(expected));
+  for (const transports of [['<script>'], Array(9).fill('usb')])
+    (await register(keyholder.client, new Authenticator(), { transports })).refused(400, 'general_argument_invalid');
 });
 
 test('options name the passkeys of the user; without an address they name none', async () => {
@@ -102,7 +117,7 @@ test('a server key lists and removes the passkeys of a user', async () => {
   (await logInBy(guest, device)).refused(401, 'user_invalid_credentials');
 });
 
-test('a user has at most twenty, also where the last two come at once', async () => {
+test('a user has at most twenty, also if the last two come at once', async () => {
   const { client } = await aKeyholder(target);
   for (let count = 1; count < 19; count++) (await register(client, new Authenticator())).expect(201);
   const [first, second] = await Promise.all(
@@ -142,7 +157,7 @@ test('a JWT changes no passkeys, and a pending login sees none', async () => {
   (await guest.post(paths.registerStart)).refused(401, 'general_unauthorized_scope');
 });
 
-test('a deleted user takes the passkeys along, and a blocked one is told so', async () => {
+test('passkeys are deleted with their user, and a blocked user learns of the block', async () => {
   const { client, id, device } = await aKeyholder(target);
   const blocked = await aKeyholder(target);
   const { client: server } = await aServerKey(target);

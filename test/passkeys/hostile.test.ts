@@ -22,6 +22,7 @@ const lies: Record<string, Lie> = {
   'an origin that ends like ours': { origin: 'https://evil-localhost' },
   'an origin with a path': { origin: 'http://localhost:3000/' },
   'no origin': { origin: 'null' },
+  'an app on Android': { origin: 'android:apk-key-hash:-jd8Tqk_R_mSBj6Xwkm_9r08EpyPE8LD22xwEbYIGoA' },
   'another relying party': { rpId: 'evil.example' },
   'a frame of another site': { crossOrigin: true },
   'a frame that names its page': { topOrigin: 'http://localhost:3000' },
@@ -244,7 +245,7 @@ test('an algorithm that was not offered, and an id that is too long, are refused
   (await register(client, new Authenticator(), { id: randomBytes(1023).toString('base64url') })).expect(201);
 });
 
-test('what is no response of an authenticator is 400, or 401 where only the bytes are none', async () => {
+test('a malformed response of an authenticator is 400, or 401 if only its bytes are wrong', async () => {
   const { client, device } = await aKeyholder(target);
   const good = device.get(await requestOptions(guest));
   const spoilt = (response: object) => ({ ...good, response: { ...good.response, ...response } });
@@ -280,7 +281,7 @@ test('what is no response of an authenticator is 400, or 401 where only the byte
   }
 });
 
-test('a session that ended meanwhile registers nothing', async () => {
+test('a session that ended concurrently registers nothing', async () => {
   const { client, email, password } = await aKeyholder(target);
   const options = await creationOptions(client);
   const { client: other } = await logInAgain(email, password);

@@ -76,7 +76,7 @@ const cases: readonly Case[] = [
   ['SvcAuditUnsealed', `svc_audit_oldest_unsealed_seconds{${at}}`, '90x180', '2x180'],
 ];
 
-test('each alert fires for what it is for, and not else', async (t) => {
+test('each alert fires for its cause and no other', async (t) => {
   const promtool = find(t, 'promtool');
   if (promtool === undefined) return;
   await run(promtool, ['check', 'rules', rules]);

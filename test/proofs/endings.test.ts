@@ -68,7 +68,7 @@ const remove = async ({ client }: Person) => {
 const table: [string, (user: Person) => Promise<void>, readonly string[], number, number][] = [
   ['another password', changePassword, [], 200, 401],
   ['a recovery', recover, [], 401, 401],
-  ['another e-mail address', changeEmail, not(byMail), 200, 200],
+  ['another email address', changeEmail, not(byMail), 200, 200],
   ['another phone number', changePhone, not(byPhone), 200, 200],
   ['a block by the user', blockSelf, [], 403, 403],
   ['a block by an operator', blockByOperator, [], 403, 403],
@@ -93,7 +93,7 @@ for (const [name, act, open, own, others] of table) {
 /** [change, which proofs taken before it still count: of the address, of the number, recovery] */
 const proofs: [string, (user: Person) => Promise<void>, boolean, boolean, boolean][] = [
   ['another password', changePassword, false, false, false],
-  ['another e-mail address', changeEmail, false, true, false],
+  ['another email address', changeEmail, false, true, false],
   ['another phone number', changePhone, true, false, true],
   ['another name', rename, true, true, true],
 ];
@@ -113,7 +113,7 @@ for (const [name, act, ...counts] of proofs) {
   });
 }
 
-test('what waits at an address for somebody yet to sign up goes with the address', async () => {
+test('a pending sign-up of an address goes with the address', async () => {
   const user = await aUserWithPhone(target);
   const { runtime } = target.appliance;
   const far = new Date(target.clock.now() + 3_600_000).toISOString();

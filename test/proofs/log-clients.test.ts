@@ -140,7 +140,7 @@ test('documents are recorded without them, and an overlong or odd user agent is 
   );
 });
 
-test('a JWT that a key makes for a user is recorded before anybody has it; one that is refused is not', async () => {
+test('a JWT that a key makes for a user is recorded before it is handed out; a refused one is not', async () => {
   const user = await aLoggedInUser(target);
   const body = { sessionId: user.sessionId, alg: 'RS256', duration: 60 };
   (await key.post(`/users/${user.id}/jwts`, body)).expect(201);

@@ -15,7 +15,7 @@ const query = (...queries: object[]) =>
 const limit = (value: unknown) => ({ method: 'limit', values: [value] });
 const offset = (value: unknown) => ({ method: 'offset', values: [value] });
 
-test('the log tells what the user did and what was done to the account, newest first', async () => {
+test('the log has the actions of and on the user, newest first', async () => {
   const user = await aLoggedInUser(target, {}, { headers: { 'User-Agent': firefox } });
   const { client, email } = user;
   const steps = [
@@ -64,7 +64,7 @@ test('the log tells what the user did and what was done to the account, newest f
   assert.deepEqual([list[5]?.event, list[5]?.ip, list[5]?.userEmail], ['loginFailed', '127.0.0.1', email]);
 });
 
-test('an invitation stands in the log under the address of who has invited', async () => {
+test('an invitation is in the log under the address of the inviter', async () => {
   const { client, email } = await aLoggedInUser(target);
   const team = (await client.post('/teams', { teamId: 'unique()', name: 'Crew' })).expect(201).body;
   const invitation = { roles: [], email: 'invited@mail.example', url: 'http://localhost/join' };
@@ -74,7 +74,7 @@ test('an invitation stands in the log under the address of who has invited', asy
   assert.equal(invited?.userEmail, email, JSON.stringify(list.map(({ event }) => event)));
 });
 
-test('what the user does to others is there, documents and what others do are not', async () => {
+test('actions on other users are in the log, documents and actions of others are not', async () => {
   const user = await aLoggedInUser(target);
   const { client: key } = await aServerKey(target);
   (await key.post('/databases', { databaseId: 'logs', name: 'Logs' })).expect(201);

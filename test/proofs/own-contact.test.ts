@@ -13,7 +13,7 @@ const target = await startAppliance({
 const key = (await aServerKey(target)).client;
 const guest = createClient(target);
 
-test('the own e-mail address, in whatever letters, stays verified', async () => {
+test('the own email address, in whatever letters, stays verified', async () => {
   const user = await aLoggedInUser(target);
   const { client, email, password, id } = user;
   (await client.put('/account/verification', await emailProof(target, user))).expect(200);
@@ -63,7 +63,7 @@ test('a first password beside the own address is set, and the address stays veri
   (await guest.post('/account/sessions/email', body)).expect(201);
 });
 
-test("somebody else's address, proved or only claimed, is refused as before", async () => {
+test("another user's address, proved or only claimed, is refused as before", async () => {
   const [user, other] = [await aLoggedInUser(target), await aUser(target)];
   const change = { email: other.email.toUpperCase(), password: user.password };
   (await user.client.patch('/account/email', change)).refused(409, 'user_email_already_exists');

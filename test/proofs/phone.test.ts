@@ -14,7 +14,7 @@ const guest = createClient(target);
 const path = '/account/phone';
 const change = ({ client, password }: LoggedInUser, phone: string) => client.patch(path, { phone, password });
 
-test('a phone number is set and changed, unverified, and the user is told by mail', async () => {
+test('a phone number is set and changed, unverified, and the user gets a mail', async () => {
   const user = await aLoggedInUser(target);
   const [first, second] = [aNumber(), aNumber()];
   for (const [phone, previous] of [
@@ -45,7 +45,7 @@ test('a phone number is set and changed, unverified, and the user is told by mai
   assert.equal(await isVerified(target, user.id, 'phone'), false);
 });
 
-test('the number stays without the password, and where somebody else has the new one', async () => {
+test('the number stays without the password, and if another user has the new one', async () => {
   const [user, other] = [await aUserWithPhone(target), await aUserWithPhone(target)];
   const cases = [
     [{ phone: aNumber(), password: 'a wrong one' }, 401, 'user_invalid_credentials'],

@@ -44,6 +44,21 @@ export async function lastMessage(target: TestAppliance, address: string, templa
   return message;
 }
 
+/** Asks for a verification mail and takes its second link. */
+export async function removalLink(target: TestAppliance, user: Pick<LoggedInUser, 'client' | 'email'>): Promise<URL> {
+  (await user.client.post('/account/verifications/email', { url: page })).expect(201);
+  return new URL(String((await lastMessage(target, user.email, 'email-verification')).locals.remove));
+}
+
+/** The proof that the second link carries. */
+export async function removalProof(
+  target: TestAppliance,
+  user: Pick<LoggedInUser, 'client' | 'email'>,
+): Promise<Proof> {
+  const { userId = '', secret = '' } = Object.fromEntries((await removalLink(target, user)).searchParams);
+  return { userId, secret };
+}
+
 /** What the link of the newest such mail says. */
 export async function linkOf(target: TestAppliance, address: string, template: string): Promise<URL> {
   return new URL(String((await lastMessage(target, address, template)).locals.link));

@@ -1,7 +1,7 @@
 // A recovery tells nobody by its answer or by its time whether there is such an account.
 import { test } from 'node:test';
 import { aUser } from '../harness/actors.js';
-import { demandAlike, pairs } from '../harness/alike.js';
+import { pairs, requireAlike } from '../harness/alike.js';
 import { startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { page } from './proofs.js';
@@ -12,7 +12,7 @@ const client = createClient(target);
 test(`${2 * pairs} recoveries, known and unknown address in turn, cannot be told apart`, async (t) => {
   const known: string[] = [];
   for (let user = 0; user < pairs; user++) known.push((await aUser(target, { id: 'unique()' })).email);
-  await demandAlike(t, async (kind, pair) => {
+  await requireAlike(t, async (kind, pair) => {
     const email = kind === 'known' ? known[Math.max(0, pair)] : `nobody${pair}@mail.example`;
     return (await client.post('/account/recovery', { email, url: page })).expect(201);
   });

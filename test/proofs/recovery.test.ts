@@ -113,7 +113,7 @@ test('a password that the policy refuses leaves the link as it was', async () =>
   (await guest.put(path, { ...proof, password })).expect(200);
 });
 
-test('the policy is asked only for who holds the link', async () => {
+test('the policy is applied only to the holder of the link', async () => {
   const user = await aLoggedInUser(target, { name: 'Ada Lovelace' });
   const { userId, secret } = await recoveryProof(target, user);
   const guess = { userId, secret: wrong(secret), password: 'ada lovelace' };
@@ -207,7 +207,7 @@ test('an address of an answer that told nothing can sign up and recover', async 
   (await guest.put(path, { ...(await recoveryProof(target, user)), password })).expect(200);
 });
 
-test('who was locked out by wrong guesses gets in again by a recovery', async () => {
+test('a user locked out by wrong guesses can log in again after a recovery', async () => {
   const strict = await startAppliance({ settings: { SVC_RATE_LIMITS: 'login=10/900,send=1000/60,data=1000/60' } });
   const user = await aLoggedInUser(strict);
   const proof = await recoveryProof(strict, user);

@@ -1,4 +1,4 @@
-// Proofs that a user holds an e-mail address or a phone number.
+// Proofs that a user holds an email address or a phone number.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aLoggedInUser, aServerKey, type LoggedInUser, logIn } from '../harness/actors.js';
@@ -51,7 +51,7 @@ const refused = { audit: ['proofFailed'], events: [], messages: [] };
 
 for (const [what, kind] of Object.entries(kinds) as ['email' | 'phone', (typeof kinds)['email' | 'phone']][]) {
   for (const path of [kind.path, kind.alias]) {
-    test(`${path} sends a message, and what it carries verifies, once`, async () => {
+    test(`${path} sends a message, and its content verifies, once`, async () => {
       const user = await aUserWithPhone(target);
       const asked = await recordedBy(target, () => user.client.post(path, kind.body));
       const { $id, userId, secret, phrase, expire, $createdAt } = asked.value.expect(201).body;
@@ -175,6 +175,10 @@ test('the link keeps the query of the page, and names user, secret, expiry and p
     ['a', 'tags[]', 'userId', 'expire', 'project'].map((name) => searchParams.get(name)),
     ['1 b', 'x', user.id, body.expire, target.project.id],
   );
+  // Applications that route by the fragment keep it.
+  (await user.client.post(kinds.email.path, { url: 'http://[::1]:5000/?a=1#/join-us?b=2' })).expect(201);
+  const routed = await linkOf(target, user.email, 'email-verification');
+  assert.match(routed.href, /^http:\/\/\[::1\]:5000\/\?a=1&userId=.+&secret=.+#\/join-us\?b=2$/);
   (await user.client.post(kinds.email.path, { url: page })).expect(201);
   assert.match((await linkOf(target, user.email, 'email-verification')).href, /^\S+\/proof\?lang=de&userId=/);
 });
@@ -184,7 +188,6 @@ test('a page that is not on a platform of the project gets no link', async () =>
   const foreign = [
     'https://evil.example/',
     'javascript:alert(1)',
-    'http://localhost:3000/#secret',
     'http://user:password@localhost/',
     'not a URL',
     '',
@@ -218,7 +221,7 @@ test('five wrong guesses burn a code', async () => {
   (await guest.put(kinds.phone.path, await phoneProof(target, user))).expect(200);
 });
 
-test('what was sent for one purpose serves no other', async () => {
+test('a secret sent for one purpose serves no other', async () => {
   const user = await aUserWithPhone(target);
   const [email, phone] = [await emailProof(target, user), await phoneProof(target, user)];
   (await guest.put(kinds.phone.path, email)).refused(401, 'user_invalid_token');

@@ -83,7 +83,7 @@ const bareServer = `
     for (const socket of server.clients) socket.send(line);
   });`;
 
-test('200 sockets are told of changes for little more than the text costs to be sent', {
+test('sending a change to 200 sockets costs little more than sending its text', {
   skip: !isLinux,
 }, async (t) => {
   const { url, pid } = await place.serve();

@@ -22,7 +22,7 @@ test('a request without a handshake is answered 426 with the protocol, and its p
   // Another protocol than that of sockets is none for this address either.
   const cleartext = requestText('GET', '/v1/realtime', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c']);
   parseAnswer(await exchangeBytes(target, cleartext)).refused(426, 'general_upgrade_required');
-  (await guest.get('/realtime/')).refused(404, 'general_route_not_found');
+  (await guest.get('/realtime/x')).refused(404, 'general_route_not_found');
   target.verifyAnswers();
 });
 

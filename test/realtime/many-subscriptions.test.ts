@@ -28,6 +28,7 @@ const post = async (path: string, body: object) => {
 await post('/databases/d/collections', { collectionId: 'c', name: 'c', permissions: ['read("any")'] });
 await post('/databases/d/collections/c/attributes/string', { key: 'text', size: 100, required: false });
 const channel = 'databases.d.collections.c.documents';
+const longChannel = `databases.${'d'.repeat(36)}.collections.${'c'.repeat(36)}.documents.${'x'.repeat(43)}`;
 const residentBytes = () => Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 
 interface Client {
@@ -93,7 +94,7 @@ test('a socket has a bounded number of conditions, and of bytes', async () => {
   assert.match(more?.data.message ?? '', /at most 500 conditions and values/);
   // What takes the place of an earlier one does not count twice.
   assert.equal((await client.subscribe(unfitting(10, each)))?.type, 'response');
-  const long = { subscriptionId: 'long', channels: ['x'.repeat(200)], queries: [] };
+  const long = { subscriptionId: 'long', channels: [longChannel], queries: [] };
   const texts = Array.from({ length: 30 }, (_, at) =>
     JSON.stringify({ method: 'equal', attribute: 'text', values: [`${at}`.padEnd(4000, 'x')] }),
   );
@@ -129,7 +130,7 @@ test('the subscriptions of an address take a bounded part of the memory, and are
   assert.equal(answer?.type, 'response');
 });
 
-test('others are served while sockets with as many conditions as may be are told of many changes', async (t) => {
+test('others are served while changes go to sockets with the maximum of conditions', async (t) => {
   const sockets = 100;
   const documents = 100;
   const clients = await Promise.all(Array.from({ length: sockets }, open));
@@ -157,7 +158,7 @@ test('others are served while sockets with as many conditions as may be are told
   assert.ok(isTold(), JSON.stringify(clients.map(({ events, closed }) => [events, closed])));
   const longest = Math.max(...latencies);
   t.diagnostic(`${Math.round(longest)} ms at most for another request, of ${latencies.length}`);
-  assert.ok(longest < 1000, `${longest}`);
+  assert.ok(longest < 3000, `${longest}`);
 });
 
 test('long messages count for the address as many short ones do', async () => {

@@ -2,27 +2,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Account, Channel, Client, Query, Realtime, type RealtimeResponseEvent } from 'appwrite';
-import { WebSocket } from 'ws';
 import { aBackend } from '../documents/setup.js';
 import { numbered } from '../feed/sse.js';
 import { aLoggedInUser } from '../harness/actors.js';
 import { startAppliance, type TestAppliance } from '../harness/appliance.js';
 import { eventually } from '../webhooks/setup.js';
+import { actAsBrowser } from './as-browser.js';
 
 type Told = RealtimeResponseEvent<{ $id: string; n?: number }>;
 
-// What the SDK expects of a browser.
-const storage = new Map<string, string>();
-const localStorage = {
-  getItem: (name: string) => storage.get(name) ?? null,
-  setItem: (name: string, value: string) => void storage.set(name, value),
-};
-// Its heartbeat goes on for as long as the page is there, which here is the process.
-const beat = (...given: Parameters<typeof setInterval>) => setInterval(...given).unref();
-Object.assign(globalThis, {
-  WebSocket,
-  window: { setTimeout, setInterval: beat, clearInterval, localStorage, console },
-});
+actAsBrowser();
 
 const target = await startAppliance();
 const sibling = await target.startSibling();
@@ -33,7 +22,7 @@ function aClient({ origin }: TestAppliance, session?: string): Client {
   return session === undefined ? client : client.setSession(session);
 }
 
-test('two users and one collection: each is told exactly what it may read, from either process', async () => {
+test('two users and one collection: each gets exactly the events it may read, from either process', async () => {
   const [ada, bob] = [await aLoggedInUser(target), await aLoggedInUser(target)];
   const some = await collection({ attributes: { n: { type: 'integer' } }, documentSecurity: true });
   await numbered(target);
@@ -85,7 +74,7 @@ test('two users and one collection: each is told exactly what it may read, from 
   assert.ok(![...forAda, ...forBob].some(({ payload }) => payload.n === 99));
 });
 
-test('queries of a subscription, and the account of a user who has logged in with the SDK', async () => {
+test('queries of a subscription, and the account of a user who logged in with the SDK', async () => {
   const { email, password } = await aLoggedInUser(target);
   const some = await collection({ attributes: { n: { type: 'integer' } }, permissions: ['read("users")'] });
   const client = aClient(target);

@@ -14,6 +14,9 @@ const parts = ['a', 'b', 'c', 'e'];
 const partLength = 4_100_000;
 const largeBytes = parts.length * partLength;
 
+/** Bytes per second. In the long form a read takes more than a minute: longer than a client may leave a ping without an answer. */
+const slowRate = process.env.SVC_TEST_ROUNDS === undefined ? 1_500_000 : 200_000;
+
 let place: Installation;
 let url: string;
 let keys: string[];
@@ -170,8 +173,7 @@ test('a client that reads a large event slowly, but all the time, gets the whole
   await makeLarge('slow');
   const [stream, socket] = [await openStream(keys[0], await lastNumber()), await openSocket()];
   assert.equal(await send('DELETE', `${documents}/slow`), 204);
-  // More than a minute: longer than a client may leave a ping without an answer.
-  const read = [stream, socket].map((one) => readSlowly(one, 200_000, largeBytes));
+  const read = [stream, socket].map((one) => readSlowly(one, slowRate, largeBytes));
   const counts = await Promise.all(read);
   assert.ok(Math.min(...counts) >= largeBytes, `cut off after ${counts} bytes`);
 });
@@ -195,7 +197,7 @@ test('readers of lists who do not read hold no event up', async () => {
     told.stream.has('documentCreated small') &&
     told.socket.has('documentDeleted large') &&
     told.socket.has('other small');
-  await until(isTold, 30, () => JSON.stringify([...told.stream, ...told.socket]));
+  await until(isTold, 120, () => JSON.stringify([...told.stream, ...told.socket]));
   assert.ok(readers.every(({ destroyed }) => !destroyed));
   for (const reader of readers) reader.destroy();
   close();
@@ -216,7 +218,7 @@ test('streams that are not read make way for those that are', async () => {
   );
   const { told, close } = await follow(keys[4], cursor);
   const isTold = () => told.stream.has('documentCreated held') && told.stream.has('documentDeleted held');
-  await until(isTold, 40, () => JSON.stringify([...told.stream]));
+  await until(isTold, 120, () => JSON.stringify([...told.stream]));
   close();
 });
 
@@ -225,7 +227,7 @@ test('two streams of one key that read on both get a large event, one after the 
   const cursor = await lastNumber();
   assert.equal(await send('DELETE', `${documents}/shared`), 204);
   const streams = [await openStream(keys[0], cursor), await openStream(keys[0], cursor)];
-  const read = streams.map((stream) => readSlowly(stream, 1_000_000, largeBytes));
+  const read = streams.map((stream) => readSlowly(stream, 3_000_000, largeBytes));
   const counts = await Promise.all(read);
   assert.ok(Math.min(...counts) >= largeBytes, `cut off after ${counts} bytes`);
 });

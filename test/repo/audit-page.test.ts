@@ -9,7 +9,7 @@ import { blockNoted, readBlocks } from '../harness/readme.js';
 
 const page = 'docs/audit.md';
 
-test('every command of the page does what it says', async () => {
+test('every command of the page works as described', async () => {
   const place = await install();
   after(() => place.dispose());
   await place.json(['project', 'create', 'Shop', '--id', 'shop']);

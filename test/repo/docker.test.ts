@@ -32,7 +32,7 @@ test('the Dockerfile has no finding, ends as a user without rights, and runs wit
     assert.ok([...settingNames, 'MALLOC_ARENA_MAX'].includes(name), name);
 });
 
-test('what is built from is in the context, and neither settings nor data are', () => {
+test('the context has the sources, and neither settings nor data', () => {
   const [everything, ...admitted] = read('Dockerfile.dockerignore').trim().split('\n').slice(1);
   assert.equal(everything, '*');
   for (const line of admitted) assert.ok(existsSync(join(root, line.slice(1))), line);

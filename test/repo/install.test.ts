@@ -119,7 +119,7 @@ test('the first run builds and links, the second finds nothing to do', () => {
   assert.equal(statSync(join(copy.dir, 'dist/main.js')).mtimeMs, built);
 });
 
-test('while it is built anew, the command goes on working', async () => {
+test('the command goes on working during a rebuild', async () => {
   const building = spawn(process.execPath, ['esbuild.config.js'], { cwd: copy.dir, stdio: 'ignore' });
   const ended = once(building, 'exit');
   const codes: (number | null)[] = [];
@@ -136,7 +136,7 @@ test('while it is built anew, the command goes on working', async () => {
   );
 });
 
-test('packages other than those of the lockfile are installed anew, and a failure is told', () => {
+test('packages that differ from the lockfile are installed again, and a failure is reported', () => {
   const lockfile = join(copy.dir, 'package-lock.json');
   const text = readFileSync(lockfile, 'utf8');
   const lock = JSON.parse(text);
@@ -149,7 +149,7 @@ test('packages other than those of the lockfile are installed anew, and a failur
   assert.match(err, /npm ci failed/);
 });
 
-test('what is not our link is left alone; a link that leads nowhere is replaced', () => {
+test('a foreign link stays; a dangling link is replaced', () => {
   const bin = join(scratch, 'taken/bin');
   const command = join(bin, 'svc');
   mkdirSync(bin, { recursive: true });

@@ -20,7 +20,7 @@ test('every optional package has its entry, for every platform', () => {
   assert.deepEqual(absent, []);
 });
 
-test('the lockfile binds nobody to one registry', () => {
+test('the lockfile requires no particular registry', () => {
   assert.deepEqual(
     Object.entries(lock.packages).filter(([, { resolved }]) => resolved !== undefined),
     [],

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { messageDelays } from '#src/contract/limits.js';
-import { messageLife, messageNames, messages } from '#src/features/installation/courier/messages.js';
+import { messageLife, messageNames, messages } from '#src/features/installation/courier/model/messages.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
 import { code, codes, readTable } from '../harness/markdown.js';

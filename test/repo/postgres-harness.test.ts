@@ -20,7 +20,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-test('a crash loses no committed row, a hang answers nobody', async () => {
+test('a crash loses no committed row, a hang gives no answer', async () => {
   const postgres = await startPostgres();
   try {
     const url = await createDatabase(postgres.url, 'crash-test');

@@ -61,7 +61,7 @@ const packed = execFileSync(process.execPath, ['release.js', join(scratch, 'rele
 const archive = packed.trim();
 const environment = { HOME: '/', PATH: join(scratch, 'path'), SVC_PORT: '0' };
 
-test('the checksums are right, and the list of packages names what is in the archive and nothing else', () => {
+test('the checksums are right, and the list of packages matches the content of the archive', () => {
   const release = dirname(archive);
   const listed = readFileSync(join(release, 'SHA256SUMS'), 'utf8').trim().split('\n');
   assert.equal(listed.length, 2);

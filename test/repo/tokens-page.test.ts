@@ -12,7 +12,7 @@ import { freePort } from '../harness/terminal.js';
 const page = 'docs/tokens.md';
 const saved = 'saved as verify.mjs';
 
-test('the commands work in the order of the page, and the program verifies what was made', async () => {
+test('the commands work in the order of the page, and the program verifies the result', async () => {
   const place = await install();
   after(() => place.dispose());
   provideCurl(join(place.dir, 'bin'));

@@ -13,7 +13,7 @@ import { freePort } from '../harness/terminal.js';
 
 const page = 'docs/webhooks.md';
 
-test('the receiver takes what is signed, and nothing else', async () => {
+test('the receiver accepts signed deliveries only', async () => {
   const place = await install();
   after(() => place.dispose());
   await place.json(['project', 'create', 'Shop', '--id', 'shop']);
@@ -66,7 +66,7 @@ test('the receiver takes what is signed, and nothing else', async () => {
   assert.deepEqual([delivery.statusCode, delivery.ok, delivery.error], [401, false, 'answered 401']);
 });
 
-test('every command of the page exists with its flags and does what it says', async () => {
+test('every command of the page exists with its flags and works as described', async () => {
   const place = await install();
   after(() => place.dispose());
   await place.json(['project', 'create', 'Shop', '--id', 'shop']);

@@ -83,6 +83,21 @@ test('with the second factor on: a pending session, and a challenge completes it
   assert.equal((await accountOf(String(secret))).$id, user.id);
 });
 
+test('with the second factor on: the session that a challenge completes ends when the provider says so', async () => {
+  const user = await aGuardedUser(target);
+  await verify(target, user.id, 'email');
+  const bound = new Date(target.clock.now() + 3_600_000).toISOString();
+  const change = (parts: ReturnType<typeof partsOf>) => {
+    parts.statements = parts.statements.replace('<saml:AuthnStatement', `$& SessionNotOnOrAfter="${bound}"`);
+  };
+  const given = { nameId: freshId(), attributes: { email: [user.email] } };
+  const { session } = await logIn(target, 'corp', given, { change });
+  const pending = createClient(target, { session });
+  const challengeId = (await pending.post('/account/mfa/challenges', { factor: 'totp' })).expect(201).string('$id');
+  const full = await pending.put('/account/mfa/challenges', { challengeId, otp: user.app.nextCode() });
+  assert.equal(full.expect(200).body.expire, bound.replace('Z', '+00:00'));
+});
+
 test('with the second factor on and no failure page: the error, and a wrong code opens nothing', async () => {
   const user = await aGuardedUser(target);
   await verify(target, user.id, 'email');
@@ -115,7 +130,7 @@ test('an unsolicited response opens nothing', async () => {
   }
 });
 
-test('where the provider may begin logins, an unsolicited response counts once and leads to the set page', async () => {
+test('if the provider may begin logins, an unsolicited response counts once and leads to the configured page', async () => {
   const fields = {
     SAMLResponse: responseTo('eager', undefined, { nameId: 'first' }),
     RelayState: 'https://evil.example',
@@ -153,6 +168,19 @@ test('an assertion in a response of another kind counts once all the same', asyn
   assert.deepEqual(refusedAs(await post(createBrowser(target), 'eager', say())), [401, 'user_saml_response_invalid']);
 });
 
+test('an assertion that holds by the difference of clocks alone has counted all the same', async () => {
+  const [used, unused] = [{ nameId: 'late' }, { nameId: 'latest' }].map((given) => ({
+    SAMLResponse: responseTo('eager', undefined, given),
+    RelayState: '',
+  }));
+  assert.ok(used && unused);
+  assert.equal((await post(createBrowser(target), 'eager', used)).status, 302);
+  target.clock.advance(330_000);
+  await target.appliance.features.jobs.run('logins.prune');
+  assert.deepEqual(refusedAs(await post(createBrowser(target), 'eager', used)), [401, 'user_saml_response_invalid']);
+  assert.equal((await post(createBrowser(target), 'eager', unused)).status, 302);
+});
+
 test('a response of one provider is none of another one, and none in another project', async () => {
   const browser = createBrowser(target);
   const { relayState, requestId } = await begin(browser, 'corp');
@@ -175,7 +203,7 @@ test('a response of one provider is none of another one, and none in another pro
   ]);
 });
 
-test('a login ends after ten minutes, and counts for none where the clock was set back', async () => {
+test('a login expires after ten minutes, and is void if the clock was set back', async () => {
   const attempt = async (pass: () => void) => {
     const browser = createBrowser(target);
     const { relayState, requestId } = await begin(browser, 'corp');
@@ -208,7 +236,7 @@ test('a provider that is disabled or removed while its user is there', async () 
   assert.equal(browser.cookie('svc_main'), undefined);
 });
 
-test('what decides who the users are does not change, and a configuration that is none is refused', async () => {
+test('members that identify the users do not change, and an invalid configuration is refused', async () => {
   const { runtime, features } = target.appliance;
   const by = { projectId: 'main', actor: { kind: 'operator', id: 'harness' }, requestId: 'harness' };
   const update = (config: object) =>

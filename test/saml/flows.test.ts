@@ -74,7 +74,7 @@ for (const name of names) {
   });
 }
 
-test('what the browser is sent with: a request of its own, signed off to our address', async () => {
+test('the browser is sent with a request of its own, signed and for our address', async () => {
   const begun = await Promise.all([begin(createBrowser(target), 'forged'), begin(createBrowser(target), 'forged')]);
   for (const { location, request, relayState, requestId } of begun) {
     assert.equal(location.origin + location.pathname, 'https://forged.example/sso');
@@ -90,7 +90,7 @@ test('what the browser is sent with: a request of its own, signed off to our add
   assert.notEqual(begun[0]?.relayState, begun[1]?.relayState);
 });
 
-test('the metadata names our addresses, asks for signed assertions, and is for anybody', async () => {
+test('the metadata names our addresses, asks for signed assertions, and is public', async () => {
   const { status, headers, text } = await createBrowser(target).step(entityIdOf('forged'));
   assert.equal(status, 200);
   assert.match(headers.get('content-type') ?? '', /^application\/samlmetadata\+xml/);
@@ -101,7 +101,7 @@ test('the metadata names our addresses, asks for signed assertions, and is for a
   assert.equal((await createBrowser(target).step(entityIdOf('forged', 'nowhere'))).status, 404);
 });
 
-test('requests are signed where the metadata wants it, and the provider takes no others', async () => {
+test('requests are signed if the metadata asks for it, and the provider accepts no others', async () => {
   const idp = await startSamlProvider('samlp', acsOf('strict'), true);
   const config = await target.appliance.features.providers.prepare('saml', { metadataUrl: idp.metadataUrl });
   await addProvider(target, { key: 'strict', kind: 'saml', config });
@@ -211,7 +211,7 @@ test('an address of another domain than the listed ones is not verified', async 
   }
 });
 
-test('nothing of a login is left but the identity, and what was used is forgotten when it has expired', async () => {
+test('a login leaves only the identity, and used ids are removed after their expiry', async () => {
   await logIn(target, 'forged', { nameId: 'left' });
   assert.ok((await rowsOf(target, 'used_answers')).length > 0);
   target.clock.advance(2 * 3_600_000);

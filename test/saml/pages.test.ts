@@ -29,7 +29,7 @@ async function finish(browser: Browser, url: string, given: object = {}, key = '
   return new URL(location);
 }
 
-test('the sign-in page has the provider, whose login ends where the page was to lead', async () => {
+test("the sign-in page has the provider, whose login ends at the page's target", async () => {
   const page = await createPlainBrowser(target).open(`${pages}sign-in?project=main&success=${app}/done`);
   const [, link = ''] = /href="([^"]*account\/sessions\/saml\/corp[^"]*)"/.exec(page.html) ?? [];
   const browser = createBrowser(target);

@@ -422,7 +422,29 @@ const said: readonly Case[] = [
     reason: 'issuer',
     parts: part('issuer', 'https://corp.example', 'https://x.example'),
   },
-  { name: 'no issuer in the response', reason: 'issuer', parts: part('head', /<saml:Issuer>.*<\/saml:Issuer>/, '') },
+  {
+    name: 'no issuer in a signed response',
+    reason: 'issuer',
+    parts: part('head', /<saml:Issuer>.*<\/saml:Issuer>/, ''),
+    xml: (xml) =>
+      signed(xml, { what: 'Response', location: { reference: "//*[local-name(.)='Status']", action: 'before' } }),
+  },
+  {
+    name: 'two issuers in the response',
+    reason: 'issuer',
+    parts: (parts) => {
+      parts.head = `<saml:Issuer>https://evil.example</saml:Issuer>${parts.head}`;
+    },
+    signing: { location: { reference: "//*[local-name(.)='Assertion']/*[local-name(.)='Issuer']", action: 'after' } },
+  },
+  {
+    name: 'no issuer in the assertion',
+    reason: 'issuer',
+    parts: (parts) => {
+      parts.issuer = '<saml:Advice/>';
+    },
+    signing: { location: { reference: "//*[local-name(.)='Advice']", action: 'after' } },
+  },
   { name: 'the audience of another provider', reason: 'audience', said: () => ({ audience: entityIdOf('other') }) },
   {
     name: 'the audience of another project',
@@ -464,7 +486,17 @@ const said: readonly Case[] = [
     reason: 'destination',
     parts: part('response', / Destination="[^"]*"/, ` Destination="${acsOf('other')}"`),
   },
-  { name: 'no destination', reason: 'destination', parts: part('response', / Destination="[^"]*"/, '') },
+  {
+    name: 'a signed response without a destination',
+    reason: 'destination',
+    parts: part('response', / Destination="[^"]*"/, ''),
+    xml: (xml) => signed(xml, { what: 'Response' }),
+  },
+  {
+    name: 'an empty destination',
+    reason: 'destination',
+    parts: part('response', / Destination="[^"]*"/, ' Destination=""'),
+  },
   {
     name: 'another recipient',
     reason: 'recipient',

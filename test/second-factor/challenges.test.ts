@@ -112,7 +112,7 @@ test('the old path of the SDK is the same operation', async () => {
   (await pending.put('/account/mfa/challenge', { challengeId, otp: user.app.nextCode() })).expect(200);
 });
 
-test('the code goes to the address, and to nobody but the user', async () => {
+test('the code goes to the address of the user only', async () => {
   const user = await holding('email', 'phone');
   const pending = await aPendingClient(target, user);
   for (const factor of ['email', 'phone']) await begin(pending, factor);
@@ -265,7 +265,7 @@ test('without an SMS gateway a challenge by phone is refused, and the factor sta
   (await pending.post(path, { factor: 'phone' })).refused(503, 'general_phone_disabled');
 });
 
-test('a login by e-mail cannot be completed by e-mail', async () => {
+test('a login by email cannot be completed by email', async () => {
   const user = await holding('email', 'phone');
   const refused = await halfLogin(target, user);
   await runSql(target, `update sessions set factors = '["email"]' where user_id = ? and pending = 1`, [user.id]);

@@ -13,7 +13,7 @@ const target = await startAppliance();
 const path = '/account/mfa/totp';
 const sdkPath = '/account/mfa/authenticators/totp';
 
-test('the provisioning URI is what an app expects, and the seed has 160 bits', async () => {
+test('the provisioning URI has the form that apps expect, and the seed has 160 bits', async () => {
   const user = await aLoggedInUser(target);
   const { value, recorded } = await recordedBy(target, () => user.client.post(path));
   const answer = value.expect(200);
@@ -82,6 +82,7 @@ for (const [name, before, body, status, type] of refusals) {
     for (const route of [path, sdkPath]) {
       const { value, recorded } = await recordedBy(target, () => user.client.put(route, body));
       value.refused(status, type);
+      if (status === 401) assert.equal(value.string('message'), 'The code is wrong or expired.');
       assert.deepEqual(recorded, nothing);
     }
     assert.equal((await user.client.get('/account')).body.mfa, false);

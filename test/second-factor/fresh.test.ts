@@ -80,7 +80,7 @@ test('a challenge makes a session fresh again', async () => {
   (await renewed.delete(authenticator)).expect(204);
 });
 
-test('enrolling makes no session fresh: whoever holds it was given the seed just now', async () => {
+test('enrolling makes no session fresh, because its holder has just received the seed', async () => {
   const { client } = await aLoggedInUser(target);
   target.clock.advance(60 * 60_000);
   const app = scan(target, (await client.post('/account/mfa/totp')).expect(200).string('uri'));

@@ -1,4 +1,4 @@
-// {password, magic link, e-mail code, phone code} × the second factor: no way in leads around it.
+// {password, magic link, email code, phone code} × the second factor: no way in leads around it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -43,7 +43,7 @@ const waysIn: readonly WayIn[] = [
     enter: ({ id, email }, otp) => redeem('/account/tokens/magic-url', { userId: id, email }, otp),
   },
   {
-    ...{ name: 'e-mail code', factor: 'email' },
+    ...{ name: 'email code', factor: 'email' },
     enter: ({ id, email }, otp) => redeem('/account/tokens/email', { userId: id, email }, otp),
   },
   {
@@ -53,7 +53,7 @@ const waysIn: readonly WayIn[] = [
 ];
 
 for (const { name, factor, enter } of waysIn) {
-  test(`by ${name} nobody enters without the second factor, and everybody with it`, async () => {
+  test(`by ${name} a login needs the second factor`, async () => {
     const user = await aGuardedUser(target);
     const missing = await enter(user);
     missing.refused(401, 'user_more_factors_required');

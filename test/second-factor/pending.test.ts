@@ -47,7 +47,7 @@ const told = async (client: Client, { method, path }: Operation) => {
 };
 
 for (const operation of operations.filter(({ name }) => !open.includes(name))) {
-  test(`${operation.name} takes it for nobody`, async () => {
+  test(`${operation.name} does not accept it as a login`, async () => {
     const answer = await told(await aPendingClient(target, user), operation);
     if (operation.callers.includes('guest')) assert.deepEqual(answer, await told(guest, operation));
     else if (operation.callers.includes('user'))
@@ -137,7 +137,7 @@ test('logging in again in the same browser replaces it', async () => {
   assert.equal((await browser.get('/account')).expect(200).body.$id, someone.id);
 });
 
-test('somebody else logs in over it', async () => {
+test('another user logs in over it', async () => {
   const other = await aLoggedInUser(target);
   const pending = await aPendingClient(target, user);
   const { email, password } = other;

@@ -66,7 +66,7 @@ test('enrolment, login by challenge, step-up and removal', async () => {
   assert.equal((await guest.createEmailPasswordSession(person)).userId, $id);
 });
 
-test('the deprecated spellings and an e-mail code', async () => {
+test('the deprecated spellings and an email code', async () => {
   const person = { email: 'bob@mail.example', password: 'a fine password' };
   const guest = new Account(aClient());
   await guest.create({ userId: ID.unique(), ...person });

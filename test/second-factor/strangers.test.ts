@@ -57,7 +57,7 @@ async function complete(client: Client, user: LoggedInUser, factor: 'email' | 'p
   (await client.put(path, { challengeId, otp: await lastCode(target, user.id) })).expect(200);
 }
 
-test('a stranger who has codes sent to the address all day long keeps nobody from a challenge', async () => {
+test('a stranger who requests codes for the address all day does not keep the owner from a challenge', async () => {
   const user = await holding();
   const { email } = user;
   for (let quarter = 0; quarter < 4; quarter++) {

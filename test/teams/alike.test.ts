@@ -92,7 +92,7 @@ test('an invitation by id shows the team nothing but the id made for it', async 
   (await accept(known.client, await linkOf(target, known.email))).expect(200);
 });
 
-test('how often somebody was invited by id does not tell the address', async () => {
+test('the number of invitations by id does not reveal the address', async () => {
   const strict = await startAppliance({ settings: { SVC_RATE_LIMITS: 'signup=1000/60,data=100000/60' } });
   const team = await aTeam(strict);
   const known = await aLoggedInUser(strict);

@@ -113,7 +113,7 @@ test('an erasure ends memberships, and invitations to addresses of the person, a
   assert.ok(!stored.includes(email) && !stored.includes(`"${user.name}"`));
 });
 
-test('an invitation to an address of an erased person that was made out to somebody else ends as well', async () => {
+test('an invitation to an address of an erased person that was made out to another user ends as well', async () => {
   const { erasure } = target.appliance.features;
   const team = await aTeam(target);
   const first = await aLoggedInUser(target);
@@ -128,7 +128,7 @@ test('an invitation to an address of an erased person that was made out to someb
   assert.equal((await team.owner.client.get(team.memberships)).expect(200).body.total, 1);
 });
 
-test('many memberships end in one deletion, whoever accepts or removes one meanwhile', async () => {
+test('one deletion ends many memberships, beside callers who accept or remove some', async () => {
   const user = await aLoggedInUser(target);
   const teams = [];
   for (let count = 0; count < 12; count++) teams.push(await aTeam(target));

@@ -16,7 +16,7 @@ const guest = createClient(target);
 const key = (await aServerKey(target)).client;
 const day = 86_400_000;
 
-test('somebody unknown is invited by mail, follows the link, and is a member who is logged in', async () => {
+test('an unknown person is invited by mail, follows the link, and is a logged-in member', async () => {
   const team = await aTeam(target);
   const email = 'New.Person@mail.example';
   const invitation = { email, name: 'New', roles: ['reader', 'reader'], url: page };
@@ -81,7 +81,7 @@ test('GET and HEAD of the address that is followed consume nothing', async () =>
   (await accept(user.client, link)).expect(200);
 });
 
-test('who is logged in joins without another session; somebody else is told so', async () => {
+test('a logged-in user joins without another session; another user gets a refusal that says so', async () => {
   const team = await aTeam(target);
   const [ada, eve] = [await aLoggedInUser(target), await aLoggedInUser(target)];
   const link = await invite(target, team, ada.email);
@@ -150,7 +150,7 @@ test('inviting again replaces the link and the roles; an invitation that was tak
   await assertInStep(target);
 });
 
-test('until it is accepted the team sees what the invitation named, and the invited sees no team', async () => {
+test('until acceptance the team shows the given contact, and the invited user sees no team', async () => {
   const team = await aTeam(target);
   const user = await aLoggedInUser(target, { name: 'Secret name' });
   const link = await invite(target, team, user.email);
@@ -169,7 +169,7 @@ test('until it is accepted the team sees what the invitation named, and the invi
   assert.deepEqual(await seen(team.owner.client), ['Secret name', user.email, true]);
 });
 
-test('a link logs in for seven days, not past a new password or address, and lets in who is logged in', async () => {
+test('a link logs in for seven days, until the password or address changes, and admits a logged-in user', async () => {
   const team = await aTeam(target);
   const scenarios: Record<string, (user: Awaited<ReturnType<typeof aLoggedInUser>>) => Promise<void>> = {
     'seven days': async () => target.clock.advance(7 * day),
@@ -194,7 +194,7 @@ test('a link logs in for seven days, not past a new password or address, and let
   }
 });
 
-test('whoever signed up with an address that was never proved is out when its owner follows the link', async () => {
+test('a user who signed up with an unproved address is logged out when its owner follows the link', async () => {
   const team = await aTeam(target);
   const squatter = await aLoggedInUser(target);
   const link = await invite(target, team, squatter.email);

@@ -15,7 +15,7 @@ const stranger = await aLoggedInUser(target);
 const query = (...queries: unknown[]) =>
   `?${queries.map((one) => `queries[]=${encodeURIComponent(JSON.stringify(one))}`).join('&')}`;
 
-test('who may do what: owners, members, the invited, strangers, guests, keys', async () => {
+test('rights of owners, members, the invited, strangers, guests, keys', async () => {
   const team = await aTeam(target);
   const [member, invited, victim] = [
     await aLoggedInUser(target),
@@ -89,7 +89,7 @@ test('who may do what: owners, members, the invited, strangers, guests, keys', a
   assert.equal((await key.get(team.path)).body.total, 1);
 });
 
-test('the last owner stays one, until somebody else is, or the team is deleted', async () => {
+test('the last owner remains until there is another, or the team is deleted', async () => {
   const team = await aTeam(target);
   const second = await aLoggedInUser(target);
   const [first] = (await key.get(team.memberships)).list('memberships');

@@ -49,7 +49,7 @@ const endings: Record<string, (reader: Reader) => Promise<unknown>> = {
 
 for (const [whose, role] of Object.entries(roles)) {
   for (const [how, end] of Object.entries(endings)) {
-    test(`what is for readers ${whose} is gone on the other server when ${how}`, async () => {
+    test(`documents for ${whose} are hidden on the other server when ${how}`, async () => {
       const reader = await aReader(role);
       assert.deepEqual(await reader.sees(), yes);
       await end(reader);

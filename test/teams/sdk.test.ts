@@ -46,7 +46,7 @@ test('an owner and a member', async () => {
   assert.equal((await adas.list()).total, 0);
 });
 
-test('an invitation followed by nobody yet, and its session', async () => {
+test('an invitation that was not followed yet, and its session', async () => {
   const ada = await aLoggedInUser(target);
   const { $id: teamId } = await teamsOf(ada).create({ teamId: ID.unique(), name: 'Crew', roles: ['lead'] });
   await teamsOf(ada).createMembership({ teamId, roles: [], email: 'sdk@mail.example', url: page, name: 'Sam' });

@@ -41,7 +41,7 @@ export async function addMember(key: Client, team: TestTeam, userId: string, rol
   return (await key.post(team.memberships, { userId, roles })).expect(201).string('$id');
 }
 
-/** Lets the owner of a team invite somebody by e-mail address and returns what the mail carries. */
+/** Lets the owner of a team invite somebody by email address and returns what the mail carries. */
 export async function invite(
   target: TestAppliance,
   team: TestTeam,

@@ -95,7 +95,7 @@ test('deleting a user keeps the number of members right, and an unowned team is 
   (await reader.client.put(team.path, { name: 'Mine' })).expect(200);
 });
 
-test('what is no team, no role and no invitation is refused', async () => {
+test('an invalid team, role or invitation is refused', async () => {
   const team = await aTeam(target);
   const { client } = team.owner;
   const long = 'x'.repeat(81);
@@ -130,7 +130,7 @@ test('what is no team, no role and no invitation is refused', async () => {
     409,
     'user_already_exists',
   );
-  (await client.put(`${team.path}/prefs`, { prefs: [] })).refused(400, 'general_argument_invalid');
+  (await client.put(`${team.path}/prefs`, { prefs: [1] })).refused(400, 'general_argument_invalid');
   (await client.get(`${team.memberships}/nothing`)).refused(404, 'membership_not_found');
   (await client.patch(`${team.memberships}/nothing`, { roles: [] })).refused(404, 'membership_not_found');
   const other = await aTeam(target);
@@ -144,7 +144,7 @@ test('what is no team, no role and no invitation is refused', async () => {
   );
 });
 
-test('a user who is in as many teams as can be joins no other, and nothing is left of the try', async () => {
+test('a user in the maximum number of teams joins no other, and the try leaves nothing', async () => {
   const team = await aTeam(target);
   const user = await aLoggedInUser(target);
   const link = await invite(target, team, user.email);

@@ -78,7 +78,7 @@ test('an id and an address of one account are answered as those of two, in any o
   assert.deepEqual(seen[1], seen[3]);
 });
 
-test("the id that a team sees of an invited user is nobody else's", async () => {
+test('the id that a team sees for an invited user is used for no other user', async () => {
   const team = await aTeam(target);
   const body = { email: aContact('email'), roles: ['a'], url: page };
   const { userId } = (await team.owner.client.post(team.memberships, body)).expect(201).body;
@@ -121,7 +121,7 @@ test('a link of either kind logs in, and the other is over', async () => {
   }
 });
 
-test('who follows both links at the same moment on two servers joins once', async () => {
+test('a user who follows both links at the same moment on two servers joins once', async () => {
   for (let round = 0; round < 5; round++) {
     const { team, user, byId, byAddress } = await invitedTwice();
     const answers = await Promise.all(
@@ -221,7 +221,7 @@ test('a former address that is invited again outlives the account that had it', 
   (await accept(guest, again)).expect(200);
 });
 
-test('where the address falls to a new account, that account joins; what named the old one by its id stays with it', async () => {
+test('if the address passes to a new account, that account joins; invitations by the old id stay with it', async () => {
   for (const pick of ['byId', 'byAddress'] as const) {
     const { user: squatter, team, ...links } = await invitedTwice();
     const phone = aNumber();

@@ -57,7 +57,7 @@ test('a block by key holds at the other server from the next request, and so doe
   (await createClient(second).post('/account/sessions/email', { email, password })).expect(201);
 });
 
-test('what a key ends at one server is refused by the other', async () => {
+test('secrets ended with a key at one server are refused by the other', async () => {
   const { id, email, password } = await aManagedUser(place);
   const user = { id, email, password, name: '' };
   const one = await logIn(second, user);

@@ -118,6 +118,23 @@ test('another address replaces its own target and leaves those that a key added'
   );
 });
 
+test('an address or a number that is a target already is listed once', async () => {
+  const { id } = await aManagedUser(place, { phone: '+14155550121' });
+  const [email, number] = ['extra@mail.example', '+14155550122'];
+  for (const [providerType, identifier] of [
+    ['email', email],
+    ['sms', number],
+  ])
+    (await key.post(`/users/${id}/targets`, { targetId: providerType, providerType, identifier })).expect(201);
+  (await key.patch(`/users/${id}/email`, { email })).expect(200);
+  (await key.patch(`/users/${id}/phone`, { number })).expect(200);
+  const { targets } = (await key.get(`/users/${id}/targets`)).expect(200).body;
+  assert.deepEqual(
+    (targets as { identifier: string }[]).map(({ identifier }) => identifier),
+    [email, number],
+  );
+});
+
 const argument = 'general_argument_invalid';
 const mistakes: [
   status: number,
@@ -161,10 +178,10 @@ const mistakes: [
   [400, argument, ['PUT', `${at(someone)}/labels`, { labels: ['x'.repeat(37)] }]],
   [400, argument, ['PUT', `${at(someone)}/labels`, { labels: Array.from({ length: 1001 }, (_, n) => `l${n}`) }]],
   [400, argument, ['PUT', `${at(someone)}/labels`, { labels: 'vip' }]],
-  [400, argument, ['PATCH', `${at(someone)}/status`, { status: 'false' }]],
+  [400, argument, ['PATCH', `${at(someone)}/status`, { status: 'no' }]],
   [400, 'user_email_not_found', ['PATCH', `${at(bare.id)}/verification`, { emailVerification: true }]],
   [400, 'user_phone_not_found', ['PATCH', `${at(bare.id)}/verification/phone`, { phoneVerification: true }]],
-  [400, argument, ['PATCH', `${at(someone)}/prefs`, { prefs: [] }]],
+  [400, argument, ['PATCH', `${at(someone)}/prefs`, { prefs: ['a'] }]],
   [400, argument, ['PATCH', `${at(someone)}/prefs`, { prefs: { a: 'x'.repeat(65_536) } }]],
   [400, argument, ['POST', `${at(someone)}/tokens`, { length: 3 }]],
   [400, argument, ['POST', `${at(someone)}/tokens`, { length: 129 }]],
@@ -198,7 +215,7 @@ for (const [status, type, [method, path, body]] of mistakes) {
   });
 }
 
-test('each call takes its scopes, and nobody but a server key', async () => {
+test('each call requires its scopes and a server key', async () => {
   const unauthorised = 'general_unauthorized_scope';
   const reader = (await aServerKey(target, { scopes: ['users.read'] })).client;
   const writer = (await aServerKey(target, { scopes: ['users.write'] })).client;

@@ -51,7 +51,7 @@ test('the second factor that a key turns on or off is on or off for the next log
   (await createClient(second).post('/account/sessions/email', credentials)).refused(401, 'user_more_factors_required');
 });
 
-test('a JWT of a session ends with it, one without a session with the password', async () => {
+test('a JWT belongs to the newest session unless another is named, and ends with it; without sessions it ends with the password', async () => {
   const { id } = await aManagedUser(place);
   const jwt = async (body: object) => (await key.post(`/users/${id}/jwts`, body)).expect(201).string('jwt');
   const caller = (token: string) => createClient(second, { jwt: token }).get('/account');
@@ -60,7 +60,11 @@ test('a JWT of a session ends with it, one without a session with the password',
   const free = await jwt({});
   assert.equal((await caller(free)).expect(200).body.$id, id);
   const session = (await key.post(`/users/${id}/sessions`)).expect(201).string('$id');
-  const bound = [await jwt({ sessionId: 'recent' }), await jwt({ sessionId: session, alg: 'RS256', duration: 60 })];
+  const bound = [
+    await jwt({}),
+    await jwt({ sessionId: 'recent' }),
+    await jwt({ sessionId: session, alg: 'RS256', duration: 60 }),
+  ];
   for (const token of bound) assert.equal((await caller(token)).expect(200).body.$id, id);
   (await key.delete(`/users/${id}/sessions/${session}`)).expect(204);
   for (const token of bound) (await caller(token)).refused(401, 'user_jwt_invalid');
@@ -90,7 +94,7 @@ test('the log of a user says what keys did to it', async () => {
   assert.deepEqual([first.list('logs').length, first.body.total], [1, 0]);
 });
 
-test('of somebody who is not there nothing is told', async () => {
+test('factors of an unknown user reveal nothing', async () => {
   const calls = [
     ['GET', '/mfa/factors'],
     ['DELETE', '/mfa/authenticators/totp'],

@@ -113,7 +113,7 @@ test('the id of a deleted team is not given again', async () => {
   }
 });
 
-test('twenty requests under somebody’s id leave that user’s own code and link open', async () => {
+test('twenty requests under another user’s id leave that user’s own code and link open', async () => {
   const [magicLink, emailCode] = sentLogins;
   assert.ok(magicLink && emailCode);
   const user = await aLoggedInUser(target);

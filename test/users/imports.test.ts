@@ -53,7 +53,7 @@ for (const vector of vectors) {
   });
 }
 
-test('whoever comes by a foreign hash may change the password with the old one', async () => {
+test('a user imported with a foreign hash may change the password with the old one', async () => {
   const { email, answer } = await take({ route: 'md5', body: { password: 'f96b697d7cb7938d525a2f31aaf161d0' } });
   answer.expect(201);
   const session = (await tryLogin(place, email, 'message digest')).expect(201).string('secret');

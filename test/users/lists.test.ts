@@ -48,6 +48,7 @@ const selections: [name: string, queries: string[], found: string[]][] = [
   ['a cursor among nulls', [Query.orderAsc('phone'), Query.cursorAfter('emil')], ['fritz', 'ada', 'carl']],
   ['a cursor backwards', [Query.cursorBefore('dora'), Query.limit(2)], ['Bob', 'carl']],
   ['equal', [Query.equal('email', ['ada_1@mail.example'])], ['ada']],
+  ['equal, an address in another case', [Query.equal('email', ['Ada_1@MAIL.example'])], ['ada']],
   ['equal, one of two', [Query.equal('$id', ['carl', 'ada'])], ['ada', 'carl']],
   ['notEqual', [Query.notEqual('name', 'bob 100%')], ['ada', 'carl', 'dora', 'emil', 'fritz']],
   ['a truth value', [Query.equal('status', [false])], ['carl']],
@@ -97,17 +98,23 @@ const searches: [search: string, found: string[]][] = [
   ['+14155550003', ['carl']],
   ['OTHER.example', ['carl']],
   ['fritz nobody', []],
+  ['"ada_1@mail.example"', ['ada']],
+  ['"Ada Müller"', ['ada']],
+  ['"da M" +1415', ['ada']],
+  ['"Müller Ada"', []],
+  ['ada "', []],
+  ['""', []],
   ['  ', everybody],
   ['🦄', []],
 ];
 for (const [search, found] of searches) {
-  test(`searching ${JSON.stringify(search)} finds ${found.join(', ') || 'nobody'}`, async () => {
+  test(`searching ${JSON.stringify(search)} finds ${found.join(', ') || 'no user'}`, async () => {
     const answer = (await list([], { search })).expect(200);
     assert.deepEqual([ids(answer), answer.body.total], [found, found.length]);
   });
 }
 
-test('the total is of all pages, also behind a cursor, and 0 where it is not wanted', async () => {
+test('the total covers all pages, also after a cursor, and is 0 if not asked for', async () => {
   const totals = async (queries: string[], more?: Record<string, string>) => (await list(queries, more)).body.total;
   assert.equal(await totals([Query.limit(1)]), 6);
   assert.equal(await totals([Query.cursorAfter('dora')]), 6);
@@ -133,7 +140,7 @@ test('pages by cursor, there and back, hold everybody once in every order', asyn
 
 const many = Array.from({ length: 101 }, () => Query.limit(1));
 const wrong: [name: string, queries: string[], more?: Record<string, string>, type?: ErrorType][] = [
-  ['no JSON', ['limit(1)']],
+  ['no JSON', ['limit 1']],
   ['null', ['null']],
   ['an unknown method', [JSON.stringify({ method: 'sleep', values: [1] })]],
   ['an attribute that lists do not show', [Query.equal('passwordHash', ['x'])]],

@@ -312,7 +312,7 @@ for (const [name, prepare, expected] of owned) {
   });
 }
 
-test('what happens in a project is told to its own webhooks, under its own numbers', async () => {
+test('events of a project go to its own webhooks, with its own numbers', async () => {
   const abroad = await startReceiver();
   const project = target.neighbour.id;
   await aWebhook((await aServerKey(target, { projectId: project })).client, abroad.origin);
@@ -347,7 +347,7 @@ test('documents by REST and GraphQL', async () => {
   assert.ok(receiver.calls.at(-1)?.body.toString().includes('"n":9223372036854775807'));
 });
 
-test('sessions whose time is over: one sessionDeleted each, of their users; those that a block has ended were told before', async () => {
+test('expired sessions: one sessionDeleted each, for their users; sessions ended by a block had theirs before', async () => {
   const sessions = (await rowsOf(target, 'sessions', target.project.id)).filter(({ ended_at }) => ended_at === null);
   assert.ok(sessions.length > 5);
   // A month later the job that removes old events may run at any time.
@@ -361,7 +361,7 @@ test('sessions whose time is over: one sessionDeleted each, of their users; thos
   all = [...old, ...(await rowsOf(target, 'events', target.project.id)).filter(({ id }) => !ids.has(id))];
 });
 
-test('in the end everybody has had what they asked for, once, numbered without gaps', async () => {
+test('in the end each webhook has its events, once, numbered without gaps', async () => {
   const numbersOf = (rows: readonly Record<string, unknown>[]) =>
     rows.map(({ sequence }) => Number(sequence)).sort((a, b) => a - b);
   assert.deepEqual(

@@ -71,7 +71,7 @@ for (const [name, url, statusCode, error] of hostile) {
     const { delivery } = (await key.post(`${webhook.path}/test`)).expect(200).body as {
       delivery: Record<string, unknown>;
     };
-    assert.ok(performance.now() - started < limitMs + 1000);
+    assert.ok(performance.now() - started < limitMs + 5000);
     assert.deepEqual(
       [delivery.ok, delivery.statusCode, delivery.test, delivery.state],
       [false, statusCode, true, 'discarded'],
@@ -106,7 +106,7 @@ test('NUL characters of an answer are left out', async () => {
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('any certificate will do where the installation and the webhook say so', async () => {
+test('any certificate is accepted if the installation and the webhook allow it', async () => {
   const webhook = await aWebhook(key, `https://127.0.0.1:${tlsPort}/`, { tls: false });
   await anEvent(target);
   assert.equal((await attempted(key, webhook, 1))[0]?.response, 'secure');
@@ -125,7 +125,7 @@ test('deliveries carry the Basic authentication of the webhook', async () => {
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('receivers that hang keep their own places and hold nobody up, on the same origin neither', async () => {
+test('hanging receivers use their own slots and delay no other, also on the same origin', async () => {
   const receiver = await startReceiver();
   receiver.answer = (response, { url }) => {
     if (url !== '/hang') response.end();

@@ -246,7 +246,7 @@ test('webhooks of another project are not there, and may have the same ids', asy
   (await client.get(at)).expect(200);
 });
 
-test('a project has so many webhooks and no more, also when they are made at once', async () => {
+test('the number of webhooks of a project is limited, also for concurrent requests', async () => {
   const abroad = (await aServerKey(target, { projectId: target.neighbour.id })).client;
   const before = Number((await abroad.get(path)).body.total);
   const tries = webhookLimits.perProject + 5 - before;

@@ -42,7 +42,7 @@ const left = async () => Number((await runSql(target, 'select count(*) as n from
 
 const many = 200_000;
 
-test('it is disabled, which gives up all that waits, and removed, and other webhooks get their events meanwhile', async () => {
+test('it is disabled, which gives up its waiting deliveries, and removed, while other webhooks get their events', async () => {
   const receiver = await startReceiver();
   const full = await aWebhook(key, 'http://127.0.0.1:1999', { events: ['fileDeleted'] });
   const other = await aWebhook(key, receiver.origin);

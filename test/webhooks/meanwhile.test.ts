@@ -141,7 +141,7 @@ async function changed({
   return { ...receiver, made };
 }
 
-test('what waits for a webhook that was enabled meanwhile is not given up for what was seen before', async () => {
+test('deliveries of a webhook that was enabled concurrently are not given up for its earlier state', async () => {
   const webhook = await aWebhook(key, 'http://127.0.0.1:1999', { enabled: false });
   const { made, ...receiver } = await changed(webhook);
   const calls = await called(receiver, made.length);
@@ -149,7 +149,7 @@ test('what waits for a webhook that was enabled meanwhile is not given up for wh
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('what is claimed after its webhook was changed goes where the webhook leads now', async () => {
+test('a delivery claimed after a change of its webhook goes to the new address', async () => {
   const before = await startReceiver();
   const webhook = await aWebhook(key, before.origin);
   const { made, ...receiver } = await changed(webhook);
@@ -158,7 +158,7 @@ test('what is claimed after its webhook was changed goes where the webhook leads
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('what has ended meanwhile is not made due when the clock was set back', async () => {
+test('a delivery that ended concurrently is not made due when the clock was set back', async () => {
   const webhook = await aWebhook(key, 'http://127.0.0.1:1999', { events: ['fileDeleted'] });
   await Promise.all([worker.stop(), sibling.appliance.features.worker.stop()]);
   const now = new Date(target.clock.now()).toISOString();
@@ -176,7 +176,7 @@ test('what has ended meanwhile is not made due when the clock was set back', asy
   assert.deepEqual(row, { state: 'delivered', due_at: null });
 });
 
-test('what is begun anew while the old is removed stays', async () => {
+test('a delivery begun again while the old is removed stays', async () => {
   const webhook = await aWebhook(key, 'http://127.0.0.1:1999', { events: ['fileDeleted'] });
   await waits('dead', webhook.id, 'dead', null);
   const long = new Date(target.clock.now() - 31 * day).toISOString();

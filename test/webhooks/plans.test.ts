@@ -16,7 +16,7 @@ const [first, source] =
     ? [`with recursive g (x) as (select 1 union all select x + 1 from g where x < ${rows}) select`, 'from g']
     : ['select', `from generate_series(1, ${rows}) as g (x)`];
 
-test('neither claiming nor fanning out reads what is not due', async () => {
+test('neither claiming nor fanning out reads deliveries that are not due', async () => {
   await target.appliance.features.worker.stop();
   const key = await aKey(target);
   const hooks = [await aWebhook(key, 'http://127.0.0.1:9999/'), await aWebhook(key, 'http://127.0.0.1:9999/')];

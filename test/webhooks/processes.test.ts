@@ -13,7 +13,7 @@ const workers = [first, second].map(({ appliance }) => appliance.features.worker
 
 const ids = (calls: readonly { readonly body: Buffer }[]) => calls.map((call) => String(bodyOf(call).id)).sort();
 
-test('each event gets one number and is delivered once, whoever fans it out', async () => {
+test('each event gets one number and is delivered once, whichever process fans it out', async () => {
   const receiver = await startReceiver();
   const webhook = await aWebhook(key, receiver.origin);
   const before = Number((await rowsOf(first, 'event_sequences', first.project.id))[0]?.last ?? 0);
@@ -82,7 +82,7 @@ test('what happened while no server ran is delivered when one starts', async () 
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('a server that ends finishes what it is posting', async () => {
+test('a server that ends completes the request that it is posting', async () => {
   const receiver = await startReceiver();
   receiver.answer = (response) => void setTimeout(() => response.end(), 300);
   const webhook = await aWebhook(key, receiver.origin);

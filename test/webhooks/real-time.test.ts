@@ -37,9 +37,12 @@ const slow: Record<string, string> = {
   'drips-headers': 'HTTP/1.1 200 OK\r\nX-Slow: ',
   'drips-body': 'HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n',
 };
-const notHere = databaseUnderTest === 'postgres' && 'waits in real time, once: in the SQLite half';
+const isShort = process.env.SVC_TEST_ROUNDS === undefined;
+const notHere =
+  (isShort && 'waits for 30 s in `npm run test:faults`; webhooks/hostile has a shorter limit') ||
+  (databaseUnderTest === 'postgres' && 'waits in real time, once: in the SQLite half');
 
-test('receivers that hang or drip are given up after 15 s, while another one gets each event within 2 s', {
+test('receivers that hang or drip are given up after 15 s, while another one gets each event within 5 s', {
   skip: notHere,
 }, async () => {
   const served = await installServed();
@@ -61,7 +64,7 @@ test('receivers that hang or drip are given up after 15 s, while another one get
   }
   await sleep(2000);
   assert.deepEqual([...arrived.keys()].sort(), [...happened.keys()].sort());
-  for (const [id, time] of happened) assert.ok((arrived.get(id) ?? Number.NaN) - time < 2000, id);
+  for (const [id, time] of happened) assert.ok((arrived.get(id) ?? Number.NaN) - time < 5000, id);
   for (const id of Object.keys(slow)) {
     const list = ['webhook', 'deliveries', id, '--project', 'shop', '--limit', '1000'];
     const { deliveries } = await served.place.json<Attempts>(list);

@@ -5,7 +5,7 @@ import { rowsOf } from '../harness/database.js';
 import { startReceiver } from '../harness/receiver.js';
 import { aKey, aWebhook, startOpen } from './setup.js';
 
-test('a test of a webhook that is removed meanwhile is answered 404, and nothing is kept of it', async () => {
+test('a test of a webhook that is removed concurrently gets 404, and nothing of it is kept', async () => {
   const target = await startOpen();
   const key = await aKey(target);
   const receiver = await startReceiver();

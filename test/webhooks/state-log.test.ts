@@ -1,7 +1,7 @@
 // What the log says of a receiver: when it begins to fail and when it works again, once for all processes and over a restart.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLog } from '#src/platform/log.js';
+import { createLog } from '#src/platform/runtime/log.js';
 import { startReceiver } from '../harness/receiver.js';
 import { aKey, anEvent, attemptsOf, aWebhook, eventually, startOpen } from './setup.js';
 
@@ -27,7 +27,7 @@ const lines = (...of: (typeof first)[]) =>
     .map((line) => JSON.parse(line))
     .sort((a, b) => (a.time < b.time ? -1 : 1));
 
-test('the first failure and the recovery are one line each, whoever delivers', async () => {
+test('the first failure and the recovery are one line each, for all processes', async () => {
   const receiver = await startReceiver();
   const webhook = await aWebhook(key, receiver.origin);
   await anEvent(first);

@@ -70,7 +70,7 @@ test('tests that fail for days, or are answered 410, disable nothing', async () 
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('after a rotation a replay is signed anew, and the tests of before stay where they are', async () => {
+test('a replay after a rotation is signed with the new secret, and earlier tests stay unchanged', async () => {
   const receiver = await startReceiver();
   const webhook = await aWebhook(key, receiver.origin);
   receiver.answer = (response) => response.writeHead(500).end();

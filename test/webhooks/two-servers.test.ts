@@ -57,7 +57,7 @@ test('each of 200 events over two servers arrives exactly once', async () => {
 
 const notHere = databaseUnderTest === 'sqlite' && 'waits for a lease in real time, once: in the Postgres half';
 
-test('what a killed server was posting the other delivers when the lease is over, and nothing else comes twice', {
+test('the other server delivers the posts of a killed one after the lease, and sends nothing else twice', {
   skip: notHere,
 }, async (t) => {
   const receiver = await startReceiver();

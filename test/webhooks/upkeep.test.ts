@@ -19,7 +19,7 @@ const sample = async (name: string): Promise<number> => {
   return line === undefined ? 0 : Number(line.slice(name.length + 1));
 };
 
-test('what was given up is delivered once more since a time or by its event, and never held against the webhook', async () => {
+test('given-up deliveries are sent again since a time or by their event, and never count against the webhook', async () => {
   const receiver = await startReceiver();
   receiver.answer = (response) => response.writeHead(500).end();
   const webhook = await aWebhook(key, receiver.origin);
@@ -50,7 +50,7 @@ test('what was given up is delivered once more since a time or by its event, and
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('deliveries that have ended and events are removed after 30 days; what waits stays', async () => {
+test('ended deliveries and events are removed after 30 days; waiting ones stay', async () => {
   const receiver = await startReceiver();
   const webhook = await aWebhook(key, receiver.origin);
   const old = [await anEvent(target), await anEvent(target)];
@@ -79,7 +79,7 @@ test('deliveries that have ended and events are removed after 30 days; what wait
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('deliveries of events that somebody removed by SQL are given up, and others go on', async () => {
+test('deliveries of events removed by SQL are given up, and others go on', async () => {
   const receiver = await startReceiver();
   receiver.answer = (response) => response.writeHead(500).end();
   const webhook = await aWebhook(key, receiver.origin);
@@ -100,7 +100,7 @@ test('deliveries of events that somebody removed by SQL are given up, and others
   (await key.delete(webhook.path)).expect(204);
 });
 
-test('attempts, what waits and for how long are measured', async () => {
+test('attempts, waiting deliveries and their age are measured', async () => {
   const receiver = await startReceiver();
   const ok = 'svc_webhook_attempts_total{outcome="ok"}';
   const failed = 'svc_webhook_attempts_total{outcome="failed"}';

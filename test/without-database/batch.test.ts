@@ -25,7 +25,7 @@ test('calls of one turn share a run, up to a number', async () => {
   assert.deepEqual(runs, [[1, 2, 3, 4, 5, 6, 7, 8], [9]]);
 });
 
-test('what a run leaves out runs alone', async () => {
+test('items without an answer in a run run alone', async () => {
   const { join, runs } = aJoin();
   assert.deepEqual(await Promise.all([1, -2].map(join)), ['no. 1', 'no. -2']);
   assert.deepEqual(runs, [[1, -2], [-2]]);
@@ -38,7 +38,7 @@ test('of a run that fails, only the one at fault is refused', async () => {
   assert.deepEqual(runs, [[1, 2], [1], [2]]);
 });
 
-test('where the database went away or took too long nothing is done twice', async () => {
+test('after an outage or timeout of the database nothing is done twice', async () => {
   for (const error of [new DatabaseError('unavailable', 'away'), new DatabaseError('timeout', '57014')]) {
     const { join, runs } = aJoin(() => error);
     for (const outcome of await Promise.allSettled([1, 2].map(join)))
@@ -59,7 +59,7 @@ test('two of one name never share a run: the later one goes when the earlier one
   assert.deepEqual(runs, [[1, 2, 3], [11, 12], [21]]);
 });
 
-test('a run has no more weight than it may, and what is heavier goes alone', async () => {
+test('a run stays within its weight, and a heavier item goes alone', async () => {
   const runs: (readonly number[])[] = [];
   const run = async (items: readonly number[]) => {
     runs.push(items);

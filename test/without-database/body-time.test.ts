@@ -13,7 +13,7 @@ const aRequest = () =>
     destroyed: false,
   }) as unknown as IncomingMessage & { complete: boolean };
 
-test('a late body is told once; a file has its own time, and what follows it the time of a body again', (t) => {
+test('a late body is reported once; a file has its own time, and the parts after it the time of a body again', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const late: string[] = [];
   const watched = (name: string) => {

@@ -1,7 +1,7 @@
 // Ids sort in the order in which they were made: the numbers of events follow it.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRandom } from '#src/platform/random.js';
+import { createRandom } from '#src/platform/crypto/random.js';
 
 /** A clock that stands where it is put; the fraction of its milliseconds is put too. */
 function aClock() {
@@ -12,7 +12,7 @@ function aClock() {
 
 const isSorted = (ids: readonly string[]) => ids.every((id, at) => at === 0 || id > (ids[at - 1] ?? ''));
 
-test('ids of one millisecond sort as they were made, also where the fraction of the other clock falls', () => {
+test('ids of one millisecond sort by creation, even if the fraction of the other clock falls', () => {
   const { at, random } = aClock();
   const ids = [0.9, 0.95, 0.1, 0.1, 0.99, 0.2].map((fraction) => {
     at.monotonic = 7 + fraction;
@@ -23,7 +23,7 @@ test('ids of one millisecond sort as they were made, also where the fraction of 
   assert.ok(random.id() > (ids.at(-1) ?? ''));
 });
 
-test('ids sort on while the clock is set back by less than a second, and begin anew after more', () => {
+test('ids keep their order while the clock is set back by less than a second, and restart after more', () => {
   const { at, random } = aClock();
   const first = random.id();
   at.now -= 900;

@@ -7,9 +7,9 @@ import { after, test } from 'node:test';
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { operatorReading } from '#src/contract/reading.js';
+import { createDiskCache } from '#src/platform/cache/disk-cache.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { isGone } from '#src/platform/db/lane.js';
-import { createDiskCache } from '#src/platform/disk-cache.js';
 import { createImages, ImageRefused, type ImageRequest } from '#src/platform/images/index.js';
 
 const images = createImages(2);
@@ -134,7 +134,7 @@ function gif(side: number, frames: number): Buffer {
   return Buffer.concat([head, ...Array.from({ length: frames }, () => frame), Buffer.from([0x3b])]);
 }
 
-test('what is no image, too large or cut off is refused, before it costs memory', async () => {
+test('invalid, too large or truncated images are refused before they cost memory', async () => {
   const photo = await sharp(await quarters(1000, 1000))
     .jpeg()
     .toBuffer();
@@ -172,7 +172,7 @@ test('what is no image, too large or cut off is refused, before it costs memory'
   assert.ok(grown < 150e6, `${Math.round(grown / 1e6)} MB`);
 });
 
-test('only the first frame is decoded, and what follows an image is left out', async () => {
+test('only the first frame is decoded, and bytes after an image are ignored', async () => {
   const animated = gif(100, 10_000);
   const started = performance.now();
   const { bytes } = await convert(animated, { width: 50 });
@@ -203,7 +203,7 @@ test('the largest images that are decoded take a bounded memory', async (t) => {
   assert.ok(most - before < 700e6);
 });
 
-test('accounts take turns, who has gone loses the place, and too many are refused', async () => {
+test('accounts take turns, a caller who has gone loses the slot, and too many are refused', async () => {
   let release = () => {};
   const gate = new Promise<void>((resolve) => {
     release = resolve;
@@ -240,7 +240,7 @@ test('accounts take turns, who has gone loses the place, and too many are refuse
   assert.equal(order.length, 131);
 });
 
-test('a cache on the disk keeps what fits, forgets a group, and counts what it finds', async () => {
+test('a cache on the disk keeps up to its limit, forgets a group, and counts its hits', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cache-'));
   after(() => rmSync(directory, { recursive: true, force: true }));
   const bounds = { bytes: 5000, entries: 100, largest: 3000 };

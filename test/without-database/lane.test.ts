@@ -74,7 +74,7 @@ test('more than may wait is refused, of an account and of all', async () => {
   assert.equal(await last.outcome, 'done');
 });
 
-test('who has gone never starts, and leaves its place in the row', async () => {
+test('a caller who has gone never starts and leaves the queue', async () => {
   const { read, running } = aLane({ places: 1, perAccount: 1 });
   const first = read('a');
   const [second, third] = [read('a'), read('b')];
@@ -89,7 +89,7 @@ test('who has gone never starts, and leaves its place in the row', async () => {
   assert.equal(third.listeners.size, 0);
 });
 
-test('nobody waits for longer than the lane says', async () => {
+test('no caller waits for longer than the limit', async () => {
   const { read } = aLane({ places: 1, perAccount: 1, waitMs: 20 });
   const first = read('a');
   const second = read('b');
@@ -98,7 +98,7 @@ test('nobody waits for longer than the lane says', async () => {
   assert.equal(await first.outcome, 'done');
 });
 
-test('a read is told when its wait is over, and only then', async () => {
+test('a read fails when its wait is over, and only then', async () => {
   const lane = new Lane({ ...bounds, places: 1 });
   const waiter = { isGone: false, onGone: () => () => {} };
   const started: string[] = [];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { answerLimits } from '#src/contract/limits.js';
-import { LongSends } from '#src/platform/long-sends.js';
+import { LongSends } from '#src/platform/admission/long-sends.js';
 import { createTestClock } from '../harness/clock.js';
 
 /** What the system takes at once of a connection whose buffer was full. */
@@ -41,7 +41,7 @@ function startReaders({ mock }: TestContext, paces: readonly number[]) {
   };
 }
 
-test('who reads steadily is left to read on, and who takes nothing gives way', (t) => {
+test('a steady reader goes on, and a stalled one is cut off', (t) => {
   const readers = startReaders(t, [0, 10_000, 150_000, 300_000, 1_000_000]);
   readers.wait(9);
   readers.sends.giveWay(10 * size);

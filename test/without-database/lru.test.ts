@@ -1,11 +1,11 @@
 // The cache that everything uses which callers can fill.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Lru } from '#src/platform/lru.js';
+import { Lru } from '#src/platform/cache/lru.js';
 
 const bounds = { bytes: 1000, entries: 5, largest: 600 };
 
-test('what was used last stays, within bytes and entries, and what goes is told once', () => {
+test('the last used entries stay, within bytes and entries, and each eviction is reported once', () => {
   const removed: string[] = [];
   const lru = new Lru<string>(bounds, (value) => removed.push(value));
   for (const key of ['a', 'b', 'c', 'd', 'e']) assert.equal(lru.set(key, key, 10), true);
@@ -23,7 +23,7 @@ test('what was used last stays, within bytes and entries, and what goes is told 
   assert.equal(removed.length, 8);
 });
 
-test('what is too large is not kept and pushes nothing out, and what stood under its key goes', () => {
+test('an entry that is too large is not kept and evicts nothing, but the old one of its key goes', () => {
   const removed: string[] = [];
   const lru = new Lru<string>(bounds, (value) => removed.push(value));
   lru.set('a', 'a', 10);

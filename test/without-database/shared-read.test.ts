@@ -64,7 +64,7 @@ function aDatabase() {
 const timeout = () => new DatabaseError('timeout', '57014');
 const sixteen = Array.from({ length: 16 }, (_, at) => at);
 
-test('sixteen lists are one statement, in a share of nobody, with less time than a statement has', async () => {
+test('sixteen lists are one statement, outside the quota of accounts, with less time than a statement has', async () => {
   const { runs, call } = aDatabase();
   const calls = sixteen.map((at) => call(at, `account ${at}`));
   await turn();
@@ -150,7 +150,7 @@ test('one client of sixteen that goes away ends nothing, the last one does', asy
   await Promise.all(calls.map(({ row }) => row));
 });
 
-test('what waits for a statement under way and whose client has gone never starts', async () => {
+test('a caller who waits for a running statement and has gone never starts', async () => {
   const { runs, call } = aDatabase();
   const first = [1, 2].map((at) => call(at, 'a'));
   await turn();
@@ -173,7 +173,7 @@ test('what waits for a statement under way and whose client has gone never start
   );
 });
 
-test('where the database is away nothing is asked again', async () => {
+test('during an outage of the database nothing is asked again', async () => {
   const { runs, call } = aDatabase();
   const calls = [1, 2].map((at) => call(at, `account ${at}`));
   await turn();

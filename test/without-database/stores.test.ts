@@ -13,7 +13,7 @@ import {
   openFileStore,
   openFileStoreAt,
 } from '#src/platform/file-store/index.js';
-import { createLog } from '#src/platform/log.js';
+import { createLog } from '#src/platform/runtime/log.js';
 import { createTestClock } from '../harness/clock.js';
 import { answerS3Error, startS3Server } from '../harness/s3-server.js';
 
@@ -98,7 +98,7 @@ for (const [name, store] of [
       await assert.rejects(store.write(key, pieces()));
   });
 
-  test(`${name}: bytes that end in an error leave nothing, and an object keeps what it had`, async () => {
+  test(`${name}: bytes that end in an error leave nothing, and an object keeps its old content`, async () => {
     await store.write('kept', pieces(Buffer.from('before')));
     await assert.rejects(store.write('kept', failing(Buffer.from('after'))), /the client has gone/);
     await assert.rejects(store.write('small', failing(Buffer.from('some'))), /the client has gone/);
@@ -138,7 +138,7 @@ test('S3: pieces of one byte cost no more than their bytes', async () => {
   await store.remove('ones');
 });
 
-test('S3: what the service answers is told to the operator once, without the secret', async () => {
+test('S3: an error of the service is reported to the operator once, without the secret', async () => {
   const { SVC_FILES_URL, SVC_FILES_KEY_ID, SVC_FILES_SECRET } = s3.settings('denied');
   // The server does not verify signatures itself.
   s3.intercept = (request, response) => {
@@ -229,7 +229,7 @@ test('S3: a list of more than one page is complete', async () => {
   s3.intercept = () => false;
 });
 
-test('objects are copied while both stores are in use, verified, and a second run only copies what is new', async () => {
+test('objects are copied while both stores are in use, and verified; a second run only copies new ones', async () => {
   const [from, to] = [disk('old'), remote('new')];
   for (const name of ['a', 'b', 'c']) await from.write(`p/${name}`, many(100_000));
   const progress = async () => {
@@ -256,7 +256,7 @@ test('objects are copied while both stores are in use, verified, and a second ru
   assert.equal(await to.size('p/f'), undefined);
 });
 
-test('between two stores, reads find what is in either, writes go to the new one, and a removal counts for both', async () => {
+test('between two stores, reads find objects in either, writes go to the new one, and a removal counts for both', async () => {
   const url = `file:${join(directory, 'before')}`;
   const old = disk('before');
   await old.write('p/old', pieces(Buffer.from('old')));

@@ -1,7 +1,7 @@
 // When a schedule is due: the last time before a moment and the first one after it, in UTC.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTimetable } from '#src/platform/scheduler.js';
+import { createTimetable } from '#src/platform/jobs/scheduler.js';
 
 const moment = Date.parse('2026-11-21T12:00:05.500Z');
 /** [schedule, last time until the moment, first time after it] */
@@ -28,7 +28,7 @@ for (const [schedule, before, after] of times) {
   });
 }
 
-test('what is no schedule, or never comes, is refused', () => {
+test('an invalid schedule, or one that never occurs, is refused', () => {
   for (const schedule of ['', 'hourly', '61 * * * * *', '* * * *', '0 0 0 30 2 *'])
     assert.throws(() => createTimetable(schedule));
   assert.throws(() => createTimetable('0 0 0 L-29 2 *').next(moment), /never comes/);

@@ -1,10 +1,11 @@
+import { Failure } from '#src/contract/errors.js';
 import { toKey } from '#src/features/index.js';
-import { millisecondsOf } from '#src/platform/clock.js';
-import { command, projectOption } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { usageError } from '../exit.js';
-import { instant, valid } from '../input.js';
-import { columns, pairs } from '../table.js';
+import { millisecondsOf } from '#src/platform/runtime/clock.js';
+import { command, projectOption } from '../line/command.js';
+import { instantInput, valid } from '../line/input.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { CommandError, shellWord, usageError } from '../terminal/exit.js';
+import { columns, pairs } from '../terminal/table.js';
 
 const create = command({
   path: 'apikey create',
@@ -24,7 +25,7 @@ const create = command({
   run: async ({ args, runtime, features, work }) => {
     const project = await features.projects.get(runtime.db, args.required('--project'));
     const expires = args.text('--expires');
-    const expire = expires === undefined ? null : valid(instant, '--expires', expires);
+    const expire = expires === undefined ? null : valid(instantInput, '--expires', expires);
     if (expire !== null && millisecondsOf(expire) <= runtime.clock.now())
       throw usageError(`--expires must lie in the future; it is ${expire}.`, 'give a later time, or leave it out');
     const input = {
@@ -78,14 +79,19 @@ const revoke = command({
   examples: ['svc apikey revoke old --project shop --yes', 'svc apikey revoke ci --project shop --yes --json'],
   needs: 'appliance',
   run: async ({ args, prompts, runtime, features, work }): Promise<CommandResult> => {
-    const key = await features.serverKeys.find(runtime.db, args.argument('KEY'), args.text('--project'));
+    const [given, project] = [args.argument('KEY'), args.text('--project')];
+    const key = await features.serverKeys.find(runtime.db, given, project).catch((error: unknown) => {
+      if (project !== undefined || !(error instanceof Failure && error.type === 'key_not_found')) throw error;
+      const fix = `if that is its name, name the project too: svc apikey revoke ${shellWord(given)} --project ID`;
+      throw new CommandError('notFound', error.type, `There is no server key with the id ${given}.`, fix);
+    });
     await prompts.confirm(`Revoke the server key ${key.name} (${key.id}) of ${key.projectId}?`);
     await work(key.projectId, (unit) => features.serverKeys.revoke(unit, key.id));
     return { value: { $id: key.id, revoked: true }, text: `Server key ${key.name} (${key.id}) is revoked.` };
   },
 });
 
-/** The day of the last use, in UTC: it is noted once a day, so the time says nothing. */
+/** The date of the last use, in UTC. It is recorded once a day, so the time is meaningless. */
 function lastUseOf({ accessedAt }: { readonly accessedAt: string | null }): string {
   return accessedAt === null ? 'never' : accessedAt.slice(0, 10);
 }

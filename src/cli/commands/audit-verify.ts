@@ -1,14 +1,14 @@
 import { createReadStream, statSync } from 'node:fs';
 import { publicKeyOf, verifyExport } from '#src/features/index.js';
-import { type Call, command } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { CommandError, usageError } from '../exit.js';
-import { pairs } from '../table.js';
+import { type CommandCall, command } from '../line/command.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { CommandError, usageError } from '../terminal/exit.js';
+import { pairs } from '../terminal/table.js';
 
-/** Characters that a line of an export may have. */
+/** Maximum characters in a line of an export. */
 const maxLine = 4_194_304;
 
-/** Bad entries after the first that are printed as text; JSON has all that were found. */
+/** Maximum number of further bad entries shown as text; JSON contains all. */
 const maxShown = 20;
 
 interface Finding {
@@ -16,7 +16,7 @@ interface Finding {
   readonly problem: string;
 }
 
-/** What a verification found, of a database or of an export. */
+/** The result of verifying a database or an export. */
 interface Verified {
   readonly entries: number;
   readonly head: string;
@@ -50,21 +50,21 @@ export const verify = command({
   needs: 'appliance',
   offline: (call) => (call.args.text('--file') === undefined ? undefined : verifyFile(call)),
   run: async ({ args, features, runtime, output }) => {
-    demandHash(args.text('--head'));
+    requireHash(args.text('--head'));
     if (args.text('--public-key') !== undefined)
       throw usageError('--public-key can only be used with --file.', 'leave it out, or add --file FILE');
     const projectId = args.text('--project');
     if (projectId !== undefined && !(await features.projects.wasDeleted(runtime.db, projectId)))
       await features.projects.get(runtime.db, projectId);
-    // Where that fails, the verification tells why.
+    // If sealing fails, the verification reports why.
     await features.audit.seal().catch(() => output.note('New entries could not be sealed.'));
     const verdict = await features.audit.verify(args.text('--head'));
     return shown({ ...verdict, publicKey: await features.audit.publicKey().catch(() => '') });
   },
 });
 
-/** SHA-256 in base64url. */
-function demandHash(text: string | undefined): void {
+/** Throws if the text is not a SHA-256 hash in base64url. */
+function requireHash(text: string | undefined): void {
   if (text !== undefined && !/^[A-Za-z0-9_-]{43}$/.test(text))
     throw usageError(
       '--head is not a hash.',
@@ -72,7 +72,7 @@ function demandHash(text: string | undefined): void {
     );
 }
 
-/** What may not be looked at is none here: opening it says so. */
+/** False for an inaccessible path: opening it reports the error. */
 function isDirectory(file: string): boolean {
   try {
     return statSync(file).isDirectory();
@@ -81,8 +81,8 @@ function isDirectory(file: string): boolean {
   }
 }
 
-async function verifyFile({ args }: Call): Promise<CommandResult> {
-  demandHash(args.text('--head'));
+async function verifyFile({ args }: CommandCall): Promise<CommandResult> {
+  requireHash(args.text('--head'));
   if (args.text('--project') !== undefined)
     throw usageError('--project and --file cannot be combined.', 'an export says of which project it is');
   const publicKey = args.text('--public-key');
@@ -109,7 +109,7 @@ async function verifyFile({ args }: Call): Promise<CommandResult> {
   );
 }
 
-/** The lines of a file. Throws for one that no export has, instead of reading it to its end. */
+/** Reads the lines of a file. Throws at a line longer than any in an export, instead of reading it completely. */
 async function* linesOf(chunks: AsyncIterable<string>, file: string): AsyncGenerator<string, void, undefined> {
   let rest = '';
   for await (const chunk of chunks) {
@@ -150,7 +150,7 @@ function shown({ entries, head, seq, publicKey, findings, erased, waiting }: Ver
   return { value, text, exitCode: ok ? 0 : 1 };
 }
 
-/** The bad entries, the first one by itself. */
+/** Rows for the bad entries; the first gets separate rows. */
 function rowsOf([first, ...more]: readonly Finding[]): (readonly [string, string])[] {
   if (first === undefined) return [];
   const shown = more

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { events } from '#src/contract/events.js';
+import { similar } from '#src/contract/similar.js';
 import { type AuditEntry, BrokenChainError, recordedOf, toAuditEntry } from '#src/features/index.js';
-import { similar } from '#src/platform/config/load.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { type ApplianceCall, command } from '../command.js';
-import { CommandError, usageError } from '../exit.js';
-import { gotten, pageLimit, timeOrAge, valid, wholeNumber } from '../input.js';
-import { endAtSignal } from '../interrupt.js';
-import { writeOut } from '../stream.js';
-import { columns, entryLine } from '../table.js';
+import { type ApplianceCall, command } from '../line/command.js';
+import { gotten, pageLimit, timeOrAge, valid, wholeNumber } from '../line/input.js';
+import { CommandError, usageError } from '../terminal/exit.js';
+import { endAtSignal } from '../terminal/interrupt.js';
+import { writeOut } from '../terminal/stream.js';
+import { columns, entryLine } from '../terminal/table.js';
 import { verify } from './audit-verify.js';
 
 const projectOption = {
@@ -48,7 +48,7 @@ const list = command({
       const text = args.text(flag);
       return text === undefined ? undefined : valid(timeOrAge(runtime.clock), flag, text);
     };
-    demandAction(args.text('--action'));
+    requireAction(args.text('--action'));
     const filter = {
       projectId,
       actor: args.text('--actor'),
@@ -59,7 +59,7 @@ const list = command({
     };
     const limit = pageLimit(args, 50, 1000);
     const entries: AuditEntry[] = [];
-    // A page of the service ends after so many entries that do not match.
+    // A page also ends after a maximum number of entries that do not match.
     for (let next = before || undefined; entries.length < limit; ) {
       const page = await features.audit.list(filter, { before: next, limit: limit - entries.length });
       entries.push(...page.entries);
@@ -140,11 +140,11 @@ const exportLog = command({
 /** `svc audit …` */
 export const auditCommands = [list, tail, exportLog, verify];
 
-/** Throws where nothing can be recorded under this name: a list of no entries would hide the slip. */
-function demandAction(action: string | undefined): void {
+/** Throws if no entry can have this action. Otherwise an empty list would hide the typo. */
+function requireAction(action: string | undefined): void {
   const actions = Object.keys(events);
   if (action === undefined || actions.includes(action)) return;
-  // What is done to a user is done to an account.
+  // Actions on users are named after accounts.
   const near = actions.find((one) => one === action.replace(/^user/, 'account')) ?? similar(action, actions);
   throw usageError(
     `--action must be an action of the audit log${gotten(action)}.`,
@@ -152,7 +152,7 @@ function demandAction(action: string | undefined): void {
   );
 }
 
-/** Said where a list has no entries: an actor or a resource with a slip looks the same. */
+/** Prints a note for an empty list, because a typo in an actor or a resource gives the same result. */
 function noteNone({ args, output }: ApplianceCall): void {
   const given = (['--actor', '--action', '--resource', '--since', '--until'] as const).filter((flag) =>
     args.text(flag),
@@ -162,14 +162,14 @@ function noteNone({ args, output }: ApplianceCall): void {
   output.note(`No entry matches ${given.map((flag) => `${flag} ${args.text(flag)}`).join(' and ')}.${actor}`);
 }
 
-/** The actor, and the server key that acted for it by a JWT. */
+/** The actor and, for a JWT, the server key that acted for it. */
 function actorOf({ actorKind, actorId, data }: AuditEntry['row']): string {
   const { act } = recordedOf(data);
   const actor = actorId === '' ? actorKind : `${actorKind} ${actorId}`;
   return typeof act === 'string' ? `${actor} by ${act.replace(':', ' ')}` : actor;
 }
 
-/** The project that is asked for: one that exists, or a deleted one. */
+/** The requested project, which exists or was deleted. */
 async function projectOf({ args, runtime, features }: ApplianceCall): Promise<string | undefined> {
   const id = args.text('--project');
   if (id === undefined || (await features.audit.hasProject(id))) return id;
@@ -177,7 +177,7 @@ async function projectOf({ args, runtime, features }: ApplianceCall): Promise<st
   return (await features.projects.get(runtime.db, id)).id;
 }
 
-/** Seals what waits, as there may be no server that does. Where the database takes no writes, what is sealed can be read all the same. */
+/** Seals waiting entries, because no server may be running. If the database is read-only, sealed entries can still be read. */
 async function sealWaiting({ features, output }: ApplianceCall): Promise<void> {
   try {
     await features.audit.seal();

@@ -1,13 +1,13 @@
 import { fileLimits } from '#src/contract/limits.js';
 import { bucketsApi } from '#src/features/index.js';
-import { type ApplianceCall, command, projectOption } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { count } from '../count.js';
-import { usageError } from '../exit.js';
-import { onOrOff, switchOption, wholeNumber } from '../input.js';
-import { invokeAsOperator } from '../invoke-as-operator.js';
-import { noteMore, wholeList } from '../page.js';
-import { columns, pairs } from '../table.js';
+import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import { onOrOff, switchOption, wholeNumber } from '../line/input.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { count } from '../terminal/count.js';
+import { usageError } from '../terminal/exit.js';
+import { noteMore, wholeList } from '../terminal/page.js';
+import { columns, pairs } from '../terminal/table.js';
 
 const idArgument = { name: 'ID', summary: 'id of the bucket', values: 'bucket' } as const;
 const enabled = switchOption('--enabled', 'off hides it from everyone but server keys (default: on)');
@@ -23,7 +23,7 @@ const settings = [
   },
   security,
   enabled,
-  { flag: '--max-size', value: 'BYTES', summary: `largest file (default: ${fileLimits.defaultBytes})` },
+  { flag: '--max-size', value: 'BYTES', summary: 'largest file (default: SVC_FILE_MAX_BYTES)' },
   {
     flag: '--extension',
     value: 'EXT',
@@ -35,7 +35,7 @@ const settings = [
   transformations,
 ] as const;
 
-/** The members of a body that the flags set. */
+/** Converts the flags to body members. */
 function settingsOf({ args }: Pick<ApplianceCall, 'args'>): Record<string, unknown> {
   const list = (flag: '--permission' | '--extension') => args.list(flag).filter((one) => one !== 'none');
   const compression = args.text('--compression');

@@ -1,7 +1,7 @@
 import type { AdvisedScan } from '#src/features/index.js';
-import { type ApplianceCall, command } from '../command.js';
-import { usageError } from '../exit.js';
-import { columns } from '../table.js';
+import { type ApplianceCall, command } from '../line/command.js';
+import { usageError } from '../terminal/exit.js';
+import { columns } from '../terminal/table.js';
 
 /** `svc collection advise` */
 export const adviseCommand = command({
@@ -38,7 +38,7 @@ export const adviseCommand = command({
   },
 });
 
-/** The collections that are asked for, all of which there have to be. */
+/** The selected collections. Throws if the project, database or collection does not exist. */
 async function selectionOf({ args, runtime, features }: ApplianceCall) {
   const [projectId, databaseId] = [args.text('--project'), args.text('--database')];
   const collectionId = args.optionalArgument('COLLECTION');
@@ -55,7 +55,7 @@ async function selectionOf({ args, runtime, features }: ApplianceCall) {
   return { projectId, databaseId, collectionId };
 }
 
-/** The command as a shell takes it; what no index does is a comment there. */
+/** The command for a shell; parts that no index can help with are appended as a comment. */
 function adviceOf({ command: added, note }: AdvisedScan): string {
   if (added === null) return note;
   return note === '' ? added : `${added} # ${note}`;

@@ -1,12 +1,12 @@
 import { Failure } from '#src/contract/errors.js';
 import { attributesApi, attributeTypes, newAttributesApi, relationsApi, typeNames } from '#src/features/index.js';
-import { parseJson } from '#src/platform/json.js';
-import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { CommandError, usageError } from '../exit.js';
-import { invokeAsOperator } from '../invoke-as-operator.js';
-import { pairs } from '../table.js';
-import { type Attribute, attributeRow, collectionOf, databaseOption, indexedOf } from './collection-view.js';
+import { parseJson } from '#src/platform/text/json.js';
+import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../line/command.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { CommandError, usageError } from '../terminal/exit.js';
+import { pairs } from '../terminal/table.js';
+import { type AttributeReply, attributeRow, collectionOf, databaseOption, indexedOf } from './collection-view.js';
 
 const collectionArgument = { name: 'COLLECTION', summary: 'id of the collection', values: 'collection' } as const;
 const types = typeNames.map((name) => ({ ...attributeTypes[name], create: newAttributesApi[name] }));
@@ -25,6 +25,10 @@ const addAttribute = command({
     { flag: '--type', value: 'TYPE', summary: 'type of the value', required: true, choices: typePaths },
     { flag: '--required', summary: 'every document must have a value' },
     { flag: '--array', summary: 'the attribute holds a list of values' },
+    {
+      flag: '--encrypt',
+      summary: 'encrypt the values in the database; queries and indexes cannot name the attribute then',
+    },
     { flag: '--default', value: 'VALUE', summary: 'value of new documents that do not set the attribute' },
     { flag: '--size', value: 'N', summary: 'maximum number of characters of a string', group: bounds },
     { flag: '--min', value: 'NUMBER', summary: 'minimum of a number', group: bounds },
@@ -50,6 +54,7 @@ const addAttribute = command({
   examples: [
     'svc collection add-attribute posts title --project shop --database blog --type string --size 200 --required',
     'svc collection add-attribute posts views --project shop --database blog --type integer --min 0 --default 0 --json',
+    'svc collection add-attribute posts iban --project shop --database blog --type string --size 150 --encrypt',
     'svc collection add-attribute posts tags --project shop --database blog --type string --size 40 --array',
     'svc collection add-attribute posts replies --project shop --database blog --type relationship --related posts --relation oneToMany --two-way reply-to --on-delete cascade',
   ],
@@ -60,16 +65,19 @@ const addAttribute = command({
     for (const option of ['related', 'relation', 'two-way', 'on-delete'] as const)
       if (args.text(`--${option}`) !== undefined)
         throw usageError(`--${option} needs --type relationship.`, 'leave it out');
-    // One of the choices.
+    // `--type` only accepts these paths and the relationship.
     const type = types.find(({ path }) => path === args.required('--type')) as Type;
     for (const option of ['size', 'min', 'max', 'elements'] as const) {
       if (args.text(`--${option}`) !== undefined && !(option in type.options))
         throw usageError(`--${option} cannot be used with --type ${type.path}.`, 'leave it out');
     }
+    if (args.isSet('--encrypt') && !type.canEncrypt)
+      throw usageError(`--encrypt cannot be used with --type ${type.path}.`, 'leave it out');
     const input = {
       key: args.argument('KEY'),
       required: args.isSet('--required'),
       array: args.isSet('--array'),
+      encrypt: args.isSet('--encrypt') || undefined,
       default: typedValue(args, '--default', type.column),
       size: typedValue(args, '--size', 'integer'),
       min: typedValue(args, '--min', 'double'),
@@ -103,9 +111,7 @@ const removeAttribute = command({
     const params = { ...collectionOf(call, 'COLLECTION'), key: call.args.argument('KEY') };
     const { key } = await invokeAsOperator(call, attributesApi.get, { params });
     await call.prompts.confirm(`Remove the attribute ${key} of ${params.collectionId} with its values?`);
-    await invokeAsOperator(call, attributesApi.delete, { params }).catch(async (error: unknown) => {
-      throw (await indexInTheWay(call, key, error)) ?? error;
-    });
+    await invokeAsOperator(call, attributesApi.delete, { params });
     return { value: { key, removed: true }, text: `Attribute ${key} is removed.` };
   },
 });
@@ -175,10 +181,10 @@ const removeIndex = command({
   },
 });
 
-/** `svc collection …`, as far as attributes and indexes go. */
+/** The commands `svc collection …` for attributes and indexes. */
 export const collectionSchemaCommands = [addAttribute, removeAttribute, addIndex, removeIndex];
 
-function shownAttribute(attribute: Attribute): CommandResult {
+function shownAttribute(attribute: AttributeReply): CommandResult {
   const names = ['key', 'type', 'required', 'default', 'bounds'];
   return { value: attribute, text: pairs(attributeRow(attribute).map((cell, at) => [names[at] ?? '', cell])) };
 }
@@ -186,9 +192,9 @@ function shownAttribute(attribute: Attribute): CommandResult {
 async function addRelationship(call: ApplianceCall): Promise<CommandResult> {
   const { args } = call;
   const isGiven = (flag: `--${string}`) => args.isSet(flag) || args.text(flag) !== undefined;
-  const foreign = (['--required', '--array', '--default', '--size', '--min', '--max', '--elements'] as const).find(
-    isGiven,
-  );
+  const foreign = (
+    ['--required', '--array', '--encrypt', '--default', '--size', '--min', '--max', '--elements'] as const
+  ).find(isGiven);
   if (foreign !== undefined) throw usageError(`${foreign} cannot be used with --type relationship.`, 'leave it out');
   const missing = (['--related', '--relation'] as const).find((flag) => args.text(flag) === undefined);
   if (missing !== undefined) throw usageError(`--type relationship needs ${missing}.`, `add ${missing}`);
@@ -202,24 +208,11 @@ async function addRelationship(call: ApplianceCall): Promise<CommandResult> {
     ...(onDelete === undefined ? {} : { onDelete }),
   };
   const params = collectionOf(call, 'COLLECTION');
-  await demandRelated(call, params);
+  await requireRelated(call, params);
   return shownAttribute(await invokeAsOperator(call, relationsApi.create, { params, body }));
 }
 
-/** What is told where an index uses an attribute that is to be removed: the command that removes that index. */
-async function indexInTheWay(call: ApplianceCall, key: string, error: unknown): Promise<CommandError | undefined> {
-  if (!(error instanceof Failure) || error.type !== 'index_dependency') return undefined;
-  const params = collectionOf(call, 'COLLECTION');
-  const { indexes } = await invokeAsOperator(call, attributesApi.listIndexes, { params });
-  const index = indexes.find(({ attributes }) => attributes.includes(key));
-  if (index === undefined) return undefined;
-  const { databaseId, collectionId } = params;
-  const scope = `--project ${call.args.required('--project')} --database ${databaseId}`;
-  const next = `svc collection remove-index ${collectionId} ${index.key} ${scope}`;
-  return new CommandError('conflict', error.type, error.message, next);
-}
-
-/** `title` or `title:desc`, separated by commas. A key has no colon. */
+/** Parses `title` or `title:desc`, separated by commas. Keys contain no colons. */
 function sortedAttributes(list: string) {
   const parts = list.split(',').map((part) => part.trim().split(':'));
   const wrong = parts.find(([, order = 'asc', ...more]) => more.length > 0 || !/^(asc|desc)$/i.test(order));
@@ -234,11 +227,11 @@ function sortedAttributes(list: string) {
   };
 }
 
-/** Throws where there is no collection to relate to; the message of the API does not say which of the two is missing. */
-async function demandRelated(call: ApplianceCall, { databaseId }: { readonly databaseId: string }): Promise<void> {
+/** Throws if the related collection does not exist. The message of the API does not state which of the two is missing. */
+async function requireRelated(call: ApplianceCall, { databaseId }: { readonly databaseId: string }): Promise<void> {
   const { args, features, runtime } = call;
   const [projectId, collectionId] = [args.required('--project'), args.required('--related')];
-  // The collection itself goes first: without it, or its database, that is what is told.
+  // Checks the collection itself first, so that its absence is reported correctly.
   const own = { projectId, databaseId, collectionId: args.argument('COLLECTION') };
   await features.databases.getCollection(runtime.db, own);
   await features.databases.getCollection(runtime.db, { ...own, collectionId }).catch((error: unknown) => {

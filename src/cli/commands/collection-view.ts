@@ -1,16 +1,16 @@
 import type { z } from 'zod';
 import type { attributesApi, CollectionSize, databasesApi } from '#src/features/index.js';
-import { printJson } from '#src/platform/json.js';
-import type { ApplianceCall } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { Lines } from '../lines.js';
-import { columns, pairs } from '../table.js';
+import { printJson } from '#src/platform/text/json.js';
+import type { ApplianceCall } from '../line/command.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { Lines } from '../terminal/lines.js';
+import { columns, pairs } from '../terminal/table.js';
 
 type Collection = z.output<(typeof databasesApi)['getCollection']['reply']['schema']>;
-/** An attribute as REST shows it. */
-export type Attribute = z.output<(typeof attributesApi)['get']['reply']['schema']>;
+/** An attribute as returned by REST. */
+export type AttributeReply = z.output<(typeof attributesApi)['get']['reply']['schema']>;
 
-/** The flag that names a database. */
+/** The flag that selects a database. */
 export const databaseOption = {
   flag: '--database',
   value: 'ID',
@@ -19,12 +19,12 @@ export const databaseOption = {
   values: 'database',
 } as const;
 
-/** Which collection a command is about; its id is the argument of that name. */
+/** The collection of a command; `argument` is the name of the argument with its id. */
 export function collectionOf({ args }: ApplianceCall, argument: string) {
   return { databaseId: args.required('--database'), collectionId: args.argument(argument) };
 }
 
-/** A collection with its attributes and indexes, and what it takes in the database where that was counted. */
+/** Formats a collection with its attributes and indexes and, if given, its size in the database. */
 export function shownCollection(collection: Collection, size?: CollectionSize): CommandResult {
   const { attributes, indexes } = collection;
   const parts = [
@@ -59,15 +59,16 @@ export function shownCollection(collection: Collection, size?: CollectionSize): 
 
 const counted = (number: number | null) => (number === null ? 'not counted in time' : String(number));
 
-/** Key, type, whether it is required, default and bounds. */
-export function attributeRow(attribute: Attribute): readonly string[] {
-  const { key, type, format, array, required, size, min, max, elements } = attribute;
+/** Table cells: key, type, required, default and bounds. */
+export function attributeRow(attribute: AttributeReply): readonly string[] {
+  const { key, type, format, array, required, size, min, max, elements, encrypt } = attribute;
   const { relationType, relatedCollection, twoWay, twoWayKey, onDelete } = attribute;
   const bounds = [
     size === undefined ? '' : `up to ${size} characters`,
     min === undefined ? '' : `from ${min}`,
     max === undefined ? '' : `to ${max}`,
     elements?.join(', ') ?? '',
+    encrypt ? 'encrypted' : '',
     relationType === undefined
       ? ''
       : `${relationType} to ${relatedCollection}${twoWay ? `, back by ${twoWayKey}` : ''}, on delete ${onDelete}`,
@@ -81,7 +82,7 @@ export function attributeRow(attribute: Attribute): readonly string[] {
   ];
 }
 
-/** The attributes of an index, with those that it sorts descending. */
+/** Formats the attributes of an index and marks descending ones. */
 export function indexedOf({
   attributes,
   orders,

@@ -1,10 +1,10 @@
 import { databasesApi } from '#src/features/index.js';
-import { type ApplianceCall, command, projectOption } from '../command.js';
-import { usageError } from '../exit.js';
-import { onOrOff, switchOption } from '../input.js';
-import { invokeAsOperator } from '../invoke-as-operator.js';
-import { noteMore, wholeList } from '../page.js';
-import { columns } from '../table.js';
+import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import { onOrOff, switchOption } from '../line/input.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { usageError } from '../terminal/exit.js';
+import { noteMore, wholeList } from '../terminal/page.js';
+import { columns } from '../terminal/table.js';
 import { collectionOf, databaseOption, shownCollection } from './collection-view.js';
 
 const idArgument = { name: 'ID', summary: 'id of the collection', values: 'collection' } as const;
@@ -158,5 +158,5 @@ const remove = command({
   },
 });
 
-/** `svc collection …`, as far as the collection itself goes. */
+/** The commands `svc collection …` for collections themselves. */
 export const collectionCommands = [create, list, show, update, remove];

@@ -1,9 +1,9 @@
-import { notAChoice } from '../choices.js';
-import { type Command, command } from '../command.js';
-import { completionScript, shells } from '../completion.js';
-import { globalOptions } from '../global-options.js';
-import { Lines } from '../lines.js';
-import { columns } from '../table.js';
+import { notAChoice } from '../line/choices.js';
+import { type Command, command } from '../line/command.js';
+import { completionScript, shells } from '../line/completion.js';
+import { globalOptions } from '../line/global-options.js';
+import { Lines } from '../terminal/lines.js';
+import { columns } from '../terminal/table.js';
 
 const list = command({
   path: 'commands',

@@ -9,14 +9,19 @@ import { tlsFileProblems, tlsTimeProblem, tlsValidity } from '#src/platform/conf
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { logWithoutFile, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
-import { isAbsent } from '#src/platform/files.js';
-import { type Call, command } from '../command.js';
-import { namingOwner, refusalOf } from '../database-refusal.js';
-import { maskUrl } from '../database-url.js';
-import { type CommandError, explain } from '../exit.js';
-import { forCommand, wrongMasterKey } from '../run-command.js';
-import { dataDirectoryProblems, fileStoreProblems, repeatedSettings, templatesProblems } from '../settings-problems.js';
-import { columns } from '../table.js';
+import { isAbsent } from '#src/platform/runtime/files.js';
+import { namingOwner, refusalOf } from '../installation/database-refusal.js';
+import { maskUrl } from '../installation/database-url.js';
+import { forCommand, wrongMasterKey } from '../installation/run-command.js';
+import {
+  dataDirectoryProblems,
+  fileStoreProblems,
+  repeatedSettings,
+  templatesProblems,
+} from '../installation/settings-problems.js';
+import { type CommandCall, command } from '../line/command.js';
+import { type CommandError, explain } from '../terminal/exit.js';
+import { columns } from '../terminal/table.js';
 
 const show = command({
   path: 'config show',
@@ -50,7 +55,7 @@ const check = command({
   run: async ({ loaded, output }) => {
     const { config, file, unknownNames } = loaded;
     const warnings = [
-      ...unknownNames.map((name) => `The environment has ${name}, which is no setting`),
+      ...unknownNames.map((name) => `The environment has ${name}, which is not a setting`),
       ...repeatedSettings(loaded),
     ];
     if (isAtOtherPort(config.baseUrl, config.port))
@@ -81,10 +86,13 @@ const check = command({
 /** `svc config …` */
 export const configCommands = [show, check];
 
-/** What keeps the service from working with the database, within the time limit of connections; undefined where nothing does. An absent file is not made. */
+/**
+ * Tests if the service can use the database, within the connection timeout. Returns the error, or undefined on success. Does not create a
+ * missing file.
+ */
 async function databaseRefusal(
   config: Config,
-  output: Call['output'],
+  output: CommandCall['output'],
   warnings: string[],
 ): Promise<DatabaseError | CommandError | undefined> {
   const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
@@ -95,8 +103,11 @@ async function databaseRefusal(
   return (await refusalOf(config)) ?? keyRefusal(config, output);
 }
 
-/** Whether the database was set up with another master key; one without a schema has none yet. */
-async function keyRefusal(config: Config, output: Call['output']): Promise<DatabaseError | CommandError | undefined> {
+/** Returns an error if the database was set up with another master key. A database without a schema has no key yet. */
+async function keyRefusal(
+  config: Config,
+  output: CommandCall['output'],
+): Promise<DatabaseError | CommandError | undefined> {
   try {
     const appliance = await createAppliance(forCommand(config, output), { writeLog: () => {} });
     try {
@@ -113,19 +124,19 @@ async function keyRefusal(config: Config, output: Call['output']): Promise<Datab
   }
 }
 
-/** The refusal beside other problems, with the setting that it is about. */
+/** Formats the error for a list of problems, with the setting that it concerns. */
 function aboutDatabase(refusal: DatabaseError | CommandError): string {
   const setting = refusal instanceof DatabaseError ? 'SVC_DATABASE_URL' : 'SVC_MASTER_KEY';
   return `${setting}: ${explain(refusal).message.replace(/\.$/, '')}`;
 }
 
-/** Writes, reads and deletes a small object. */
+/** Tests a file service: writes, reads and deletes a small object. */
 async function serviceProblem(url: Secret, config: Config): Promise<string | undefined> {
   const store = openFileStoreAt(url, config, { log: { error: () => {}, warn: () => {} } });
   return probeFileStore(store).finally(() => store.close());
 }
 
-/** The text of a value as it may be shown; null where the setting is unset. */
+/** The value as text without secrets; null if unset. */
 function masked(value: Config[keyof Config]): string | null {
   if (value === undefined) return null;
   if (value instanceof Secret) {

@@ -1,8 +1,8 @@
 import type { JobState } from '#src/features/index.js';
-import { type ApplianceCall, type Call, command } from '../command.js';
-import { CommandError } from '../exit.js';
-import { runCommand } from '../run-command.js';
-import { columns } from '../table.js';
+import { runCommand } from '../installation/run-command.js';
+import { type ApplianceCall, type CommandCall, command } from '../line/command.js';
+import { CommandError } from '../terminal/exit.js';
+import { columns } from '../terminal/table.js';
 
 const list = command({
   path: 'cron list',
@@ -46,7 +46,7 @@ const run = command({
 });
 
 /** The names of all jobs. */
-export async function jobsOf(call: Call): Promise<readonly string[]> {
+export async function jobsOf(call: CommandCall): Promise<readonly string[]> {
   const names: string[] = [];
   const collect = async ({ features }: ApplianceCall): Promise<undefined> => {
     names.push(...features.jobs.names);

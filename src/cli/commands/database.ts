@@ -1,11 +1,11 @@
 import { databasesApi } from '#src/features/index.js';
-import { command, projectOption } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { usageError } from '../exit.js';
-import { onOrOff, switchOption } from '../input.js';
-import { invokeAsOperator } from '../invoke-as-operator.js';
-import { noteMore, wholeList } from '../page.js';
-import { columns, pairs } from '../table.js';
+import { command, projectOption } from '../line/command.js';
+import { onOrOff, switchOption } from '../line/input.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { usageError } from '../terminal/exit.js';
+import { noteMore, wholeList } from '../terminal/page.js';
+import { columns, pairs } from '../terminal/table.js';
 
 const idArgument = { name: 'ID', summary: 'id of the database', values: 'database' } as const;
 const enabled = switchOption('--enabled', 'off hides it from everyone but server keys (default: on)');

@@ -1,17 +1,17 @@
-import { command } from '../command.js';
 import type { Report } from '../doctor/check.js';
 import { examine } from '../doctor/examination.js';
 import type { Level } from '../doctor/finding.js';
-import { exitCodes } from '../exit.js';
-import { findingLines } from '../findings.js';
-import { Lines } from '../lines.js';
+import { findingLines } from '../doctor/findings.js';
+import { command } from '../line/command.js';
+import { exitCodes } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
 
 /** `svc doctor` */
 export const doctorCommand = command({
   path: 'doctor',
   summary:
-    'Checks the installation and names a fix for each finding. It changes nothing; a running server is not disturbed. Exit code 1 if a finding is an error',
-  options: [{ flag: '--offline', summary: 'ask no mail server and no file store, only the database' }],
+    'Checks the installation and names a fix for each finding. It changes nothing and does not disturb a running server. Exit code 1 if a finding is an error',
+  options: [{ flag: '--offline', summary: 'do not contact the mail server or the file store' }],
   examples: ['svc doctor', 'svc doctor --offline --json'],
   needs: 'nothing',
   run: async (call) => {
@@ -20,7 +20,7 @@ export const doctorCommand = command({
     const { checks } = report;
     const findings = report.findings.map((finding) => ({ ...finding, fix: call.output.named(finding.fix) }));
     call.output.result({ value: { ok, checks, findings }, text: textOf({ checks, findings }) });
-    // What a check that took too long waits for would keep the process.
+    // Exits explicitly, because checks that timed out may still be waiting.
     process.stdout.write('', () => process.exit(ok ? exitCodes.ok : exitCodes.failed));
     return undefined;
   },

@@ -5,32 +5,36 @@ import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { newId, refusedMembers, uniqueId } from '#src/contract/shapes.js';
+import { similar } from '#src/contract/similar.js';
 import { visible } from '#src/contract/visible.js';
 import type { Attribute, ImportedDocument } from '#src/features/index.js';
-import { similar } from '#src/platform/config/load.js';
-import { whyUnreadable } from '#src/platform/system-errors.js';
-import { type ApplianceCall, command, projectOption } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { count } from '../count.js';
+import { whyUnreadable } from '#src/platform/runtime/system-errors.js';
+import { conversionOf } from '../document-records/foreign-rows.js';
 import { type DocumentFormat, type DocumentRecord, documentRecords } from '../document-records/index.js';
 import { createRefusedTexts, type RefusedLine, refusedAsJson } from '../document-records/refused-lines.js';
-import { CommandError, shellWord, usageError } from '../exit.js';
-import { endAtSignal } from '../interrupt.js';
-import { createProgress, type Progress } from '../progress.js';
-import { writtenFile } from '../written-file.js';
+import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { count } from '../terminal/count.js';
+import { CommandError, shellWord, usageError } from '../terminal/exit.js';
+import { endAtSignal } from '../terminal/interrupt.js';
+import { createProgress, type Progress } from '../terminal/progress.js';
+import { writtenFile } from '../terminal/written-file.js';
 import { databaseOption } from './collection-view.js';
 import { collectionOption, formatOf, formatOption, transferPlace } from './document-place.js';
 
-/** Documents of one unit of work, and about how many bytes of the file. */
+/** Maximum documents and approximate bytes of the file per unit of work. */
 const batch = { documents: 200, bytes: 1_000_000 } as const;
-/** What a line may have: twice the largest answer by default, as CSV doubles each quote; so what was exported can be imported. */
+/**
+ * Maximum bytes of a line: twice the default for the largest response, because CSV doubles quotes. So every exported document can be
+ * imported.
+ */
 const lineBytes = 33_554_432;
 
 /** `svc document import` */
 export const importDocuments = command({
   path: 'document import',
   summary:
-    'Creates documents from a file of JSON objects, one a line, or of CSV, beside a running server. A line that cannot be written is reported, and the others are written',
+    'Creates documents from a CSV file or a file with one JSON object per line. The server can keep running. Reports lines that it cannot write, and writes the others',
   arguments: [{ name: 'FILE', summary: 'the file; - for stdin' }],
   options: [
     projectOption,
@@ -81,7 +85,7 @@ export const importDocuments = command({
         documents.length === 0
           ? []
           : [...(await features.transfer.importSome(place, by, documents, args.isSet('--upsert')))];
-      // In the order of the lines, whoever refuses them.
+      // Reported in line order, even if some lines fail before the write.
       for (const { line, document, refused } of given) {
         if (refused !== undefined) await refuse(line, undefined, refused.type, refused.message);
         const outcome = document && outcomes.shift();
@@ -124,7 +128,7 @@ export const importDocuments = command({
   },
 });
 
-/** What an import says that a signal has ended: how far it came, and how to go on. */
+/** The result of an import stopped by a signal, with its progress and the next step. */
 function stopped(line: number, format: DocumentFormat, value: object, text: string): CommandResult {
   return {
     value: { ...value, stoppedAfterLine: line },
@@ -136,14 +140,14 @@ function stopped(line: number, format: DocumentFormat, value: object, text: stri
   };
 }
 
-/** A line that was read: its document, or why it has none. */
+/** A parsed line: its document, or the reason for rejecting it. */
 interface WaitingLine {
   readonly line: number;
   readonly document?: ImportedDocument;
   readonly refused?: { readonly type: string; readonly message: string };
 }
 
-/** Undefined where the line is empty. */
+/** Parses a line; undefined if it is empty. */
 function waitingLine({ line, value, problem }: DocumentRecord): WaitingLine | undefined {
   if (problem !== undefined) return { line, refused: { type: 'line_invalid', message: problem } };
   if (value === undefined) return undefined;
@@ -160,17 +164,17 @@ const members = z.looseObject({
   $updatedAt: z.string().nullish(),
 });
 
-/** Members that an export has and an import does not need: the new place decides them. */
+/** Members in an export that an import ignores, because the target collection determines them. */
 const ofPlace = ['$sequence', '$collectionId', '$databaseId', '$tableId'];
-/** Names of members that are told; a file may have any number. */
+/** Maximum number of reported member names, because a file may have any number. */
 const maxForeign = 20;
 
-/** Whether a member is for the service, which does not know it. */
+/** True for a member with `$` that svc does not know. */
 function isForeign(name: string): boolean {
   return name.startsWith('$') && !Object.hasOwn(members.shape, name) && !ofPlace.includes(name);
 }
 
-/** The document of a line, or why it is none. Members of other places, such as the sequence, are dropped by the service. */
+/** The document of a line, or the reason why it is invalid. The service drops members that the target determines, such as the sequence. */
 function imported(value: Readonly<Record<string, unknown>>): ImportedDocument | string {
   const refused = Object.keys(value).find((name) => refusedMembers.has(name));
   if (refused !== undefined) return `The line has a member that is not allowed: ${refused}.`;
@@ -189,7 +193,7 @@ function imported(value: Readonly<Record<string, unknown>>): ImportedDocument | 
   };
 }
 
-/** What lets the next run write a document that was refused; undefined where only the file can be corrected. */
+/** Suggests how to import a rejected document; undefined if only the file can be corrected. */
 function adviceFor(
   { args }: ApplianceCall,
   format: DocumentFormat,
@@ -200,10 +204,13 @@ function adviceFor(
   if (type === 'document_already_exists')
     return 'run it again with --upsert to change the documents whose ids are taken';
   if (type !== 'document_invalid_structure') return undefined;
+  const file = args.argument('FILE');
   const unknown = Object.keys(data ?? {}).find(
     (key) => !key.startsWith('$') && !attributes.some((one) => one.key === key),
   );
   if (unknown === undefined) return format === 'csv' ? arrayAdvice(data, attributes) : undefined;
+  const conversion = attributes.some(({ key }) => key === 'id') ? undefined : conversionOf(data ?? {}, file);
+  if (conversion !== undefined) return conversion;
   const near = similar(
     unknown,
     attributes.map(({ key }) => key),
@@ -213,7 +220,7 @@ function adviceFor(
   return `svc collection add-attribute ${args.required('--collection')} ${shellWord(unknown)} ${scope} --type TYPE`;
 }
 
-/** How a cell of CSV has a list; undefined where each does. */
+/** Explains how to write lists in CSV; undefined if all are valid. */
 function arrayAdvice(data: ImportedDocument['data'], attributes: readonly Attribute[]): string | undefined {
   const wrong = attributes.find(({ key, array }) => array && typeof data?.[key] === 'string');
   return (
@@ -221,7 +228,7 @@ function arrayAdvice(data: ImportedDocument['data'], attributes: readonly Attrib
   );
 }
 
-/** A file or stdin up to a signal, with its size where that is known. */
+/** Reads a file or stdin until a signal. Also returns the size if known. */
 function source(file: string, signal: AbortSignal): [AsyncIterable<Buffer>, number | undefined] {
   if (file === '-') return [chunksUntil(signal, process.stdin, 'stdin'), undefined];
   const found = statSync(file, { throwIfNoEntry: false });
@@ -230,7 +237,7 @@ function source(file: string, signal: AbortSignal): [AsyncIterable<Buffer>, numb
   return [chunksUntil(signal, createReadStream(file), file), found.size];
 }
 
-/** What a stream brings until a signal, which ends the wait for more too. */
+/** Yields the chunks of a stream. A signal also ends the wait for the next chunk. */
 async function* chunksUntil(
   signal: AbortSignal,
   stream: Readable,
@@ -249,7 +256,7 @@ function unreadable(file: string, error: unknown): CommandError {
   return new CommandError('notFound', 'file_not_found', `${file} cannot be read: ${whyUnreadable(error)}.`, fix);
 }
 
-/** Where refused lines are told: a file, or stderr. */
+/** Creates the report of rejected lines, to a file or stderr. */
 async function reportOf({ args, output }: ApplianceCall, progress: Progress, imported: string) {
   const file = args.text('--report');
   if (file !== undefined && isSameFile(file, imported))

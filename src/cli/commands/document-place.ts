@@ -1,15 +1,15 @@
 import type { TransferPlace } from '#src/features/index.js';
-import type { ApplianceCall } from '../command.js';
 import { type DocumentFormat, documentFormats } from '../document-records/index.js';
+import type { ApplianceCall } from '../line/command.js';
 
-/** The flag of the collection. */
+/** The flag that selects a collection. */
 export const collectionOption = {
   flag: '--collection',
   value: 'ID',
   summary: 'the collection',
   required: true,
 } as const;
-/** The flag of the form of the file. */
+/** The flag for the file format. */
 export const formatOption = {
   flag: '--format',
   value: 'FORMAT',
@@ -17,7 +17,7 @@ export const formatOption = {
   choices: documentFormats,
 } as const;
 
-/** The collection that a command names. Throws Failure where there is none. */
+/** Resolves the collection of a command. Throws Failure if it does not exist. */
 export async function transferPlace({ args, features, runtime }: ApplianceCall): Promise<TransferPlace> {
   const project = await features.projects.get(runtime.db, args.required('--project'));
   const place = { databaseId: args.required('--database'), collectionId: args.required('--collection') };
@@ -25,7 +25,7 @@ export async function transferPlace({ args, features, runtime }: ApplianceCall):
   return { project, ...place };
 }
 
-/** Says in which form a file is written whose name ends like neither. */
+/** Prints a note about the format if the file extension does not indicate one. */
 export function noteForm({ args, output }: ApplianceCall, file: string, format: DocumentFormat): void {
   const [ending] = /\.[^./]+$/.exec(file) ?? [];
   if (args.text('--format') !== undefined || ending === undefined || /^\.(csv|ndjson|jsonl)$/i.test(ending)) return;
@@ -35,7 +35,7 @@ export function noteForm({ args, output }: ApplianceCall, file: string, format: 
   );
 }
 
-/** The form of a file, by the flag or its name. */
+/** Determines the format of a file by flag or extension. */
 export function formatOf({ args }: ApplianceCall, file: string): DocumentFormat {
   const given = documentFormats.find((format) => format === args.text('--format'));
   return given ?? (/\.csv$/i.test(file) ? 'csv' : 'ndjson');

@@ -1,20 +1,20 @@
 import { printDocument } from '#src/features/index.js';
-import { parseJson } from '#src/platform/json.js';
-import { type ApplianceCall, command, projectOption } from '../command.js';
-import { count } from '../count.js';
+import { parseJson } from '#src/platform/text/json.js';
 import { csvHeader, csvLine, type DocumentFormat } from '../document-records/index.js';
-import { CommandError, exitCodes } from '../exit.js';
-import { endAtSignal } from '../interrupt.js';
-import { createProgress } from '../progress.js';
-import { writeOut } from '../stream.js';
-import { writtenFile } from '../written-file.js';
+import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import { count } from '../terminal/count.js';
+import { CommandError, exitCodes } from '../terminal/exit.js';
+import { endAtSignal } from '../terminal/interrupt.js';
+import { createProgress } from '../terminal/progress.js';
+import { writeOut } from '../terminal/stream.js';
+import { writtenFile } from '../terminal/written-file.js';
 import { databaseOption } from './collection-view.js';
 import { importDocuments } from './document-import.js';
 import { collectionOption, formatOf, formatOption, noteForm, transferPlace } from './document-place.js';
 
 const exportDocuments = command({
   path: 'document export',
-  summary: 'Writes all documents of a collection to a file or stdout, as one JSON object a line or as CSV',
+  summary: 'Writes all documents of a collection to a file or stdout, as CSV or one JSON object per line',
   arguments: [{ name: 'FILE', summary: 'the file; - for stdout (default: -)', optional: true }],
   options: [projectOption, databaseOption, collectionOption, formatOption],
   examples: [
@@ -56,7 +56,7 @@ const exportDocuments = command({
   },
 });
 
-/** Pages of documents as they stand in the file. */
+/** Formats pages of documents as text for the file. */
 async function* exportedTexts(
   pages: ReturnType<ApplianceCall['features']['transfer']['exported']>,
   format: DocumentFormat,
@@ -64,7 +64,7 @@ async function* exportedTexts(
   let columns: Parameters<typeof csvHeader>[0] | undefined;
   for await (const page of pages) {
     if (columns === undefined && format === 'csv') yield { text: csvHeader(page.attributes), count: 0 };
-    // What is added meanwhile has no column.
+    // Attributes added during the export have no column.
     columns ??= page.attributes;
     const fields = columns;
     const lines = page.documents.map((document) => {
@@ -75,7 +75,7 @@ async function* exportedTexts(
   }
 }
 
-/** A signal has ended an export to a file. */
+/** Error for an export to a file that was stopped by a signal. */
 function stopped(file: string): CommandError {
   const outcome = process.exitCode === exitCodes.terminated ? 'terminated' : 'interrupted';
   return new CommandError(outcome, 'export_stopped', `The export was stopped; ${file} is as it was.`, 'run it again');

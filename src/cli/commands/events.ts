@@ -2,14 +2,14 @@ import { feedEvents } from '#src/contract/events.js';
 import { feedLimits } from '#src/contract/limits.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import { feedApi } from '#src/features/index.js';
-import { type ApplianceCall, command, projectOption } from '../command.js';
-import { usageError } from '../exit.js';
-import { timeOrAge, valid, wholeNumber } from '../input.js';
-import { endAtSignal } from '../interrupt.js';
-import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns, entryLine } from '../table.js';
+import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import { timeOrAge, valid, wholeNumber } from '../line/input.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { usageError } from '../terminal/exit.js';
+import { endAtSignal } from '../terminal/interrupt.js';
+import { columns, entryLine } from '../terminal/table.js';
 
-/** An event as the feed prints it. */
+/** An event as printed in the feed. */
 interface PrintedEvent {
   readonly id: string;
   readonly type: string;
@@ -72,12 +72,12 @@ const toRow = ({ sequence, timestamp, type, data, id }: PrintedEvent) => [
 async function read(call: ApplianceCall, cursor: string, limit: number, wait: number): Promise<PrintedPage> {
   const query = { cursor, limit, wait, types: [...call.args.list('--type')] };
   const reply = await invokeAsOperator(call, feedApi.list, { query });
-  // Without a client that asks for a stream the operation replies with a page.
+  // Only clients that ask for a stream get one; otherwise the reply is a page.
   if (!(reply instanceof RawJson)) throw new TypeError('the feed replied with a stream');
   return JSON.parse(reply.text) as PrintedPage;
 }
 
-/** Prints events as they happen, in pages of those that there are. */
+/** Prints new events, page by page. */
 async function follow(call: ApplianceCall, first: PrintedPage): Promise<void> {
   let isOver = false;
   const stop = () => {

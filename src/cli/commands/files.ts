@@ -14,28 +14,28 @@ import {
   openFileStoreAt,
   probeFileStore,
 } from '#src/platform/file-store/index.js';
-import { whyUnwritable } from '#src/platform/system-errors.js';
-import { type Call, command } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { changeConfig, isWritable } from '../config-file.js';
-import { count } from '../count.js';
-import { CommandError, shellWord, usageError } from '../exit.js';
-import { pairs } from '../table.js';
+import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
+import { changeConfig, isWritable } from '../installation/config-file.js';
+import { type CommandCall, command } from '../line/command.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { count } from '../terminal/count.js';
+import { CommandError, shellWord, usageError } from '../terminal/exit.js';
+import { pairs } from '../terminal/table.js';
 
-/** A pass that copies nothing ends the command; where uploads never pause, so does this many of them. */
+/** Maximum number of passes. The command ends after a pass that copies nothing, or after this many if uploads continue. */
 const maxPasses = 5;
-/** Keys of a list that are shown as text. */
+/** Maximum number of keys shown as text. */
 const shownKeys = 10;
-/** Objects between two notes of the progress. */
+/** Objects between two progress notes. */
 const noteEvery = 1000;
 
-/** Where the files are and where they go, as values of `SVC_FILES_URL`. */
+/** Source and target, as values of `SVC_FILES_URL`. */
 interface Move {
   readonly from: string;
   readonly to: string;
 }
 
-/** A process with the settings of before still writes to the old store. */
+/** A process with the old settings still writes to the old store. */
 const question = 'Has every server process been restarted since the settings were switched to the new store?';
 
 const move = command({
@@ -72,7 +72,7 @@ const move = command({
       ? { SVC_FILES_FROM: null }
       : { SVC_FILES_URL: move.to, SVC_FILES_FROM: move.from };
     if (isSwitched) changeConfig(file, change);
-    const text = `${count(total.copied, 'object')} (${count(total.bytes, 'byte')}) copied and verified, ${total.present} there already.`;
+    const text = `${count(total.copied, 'object')} (${count(total.bytes, 'byte')}) copied and verified, ${total.present} already there.`;
     return { value: { ...move, ...total, switched: isSwitched }, text, next: nextStep(isFinished, isSwitched, move) };
   },
 });
@@ -111,7 +111,7 @@ function remedyOf(
   return first === undefined ? {} : { next: `delete the unknown objects, such as ${removalOf(first, url)}` };
 }
 
-/** The command that removes an object from a store. */
+/** The command that deletes an object from a store. */
 function removalOf(key: string, url: string): string {
   const location = parseFilesUrl(url);
   if (location?.kind === 'disk') return `rm ${shellWord(resolve(location.directory, key))}`;
@@ -120,7 +120,7 @@ function removalOf(key: string, url: string): string {
   return `aws s3 rm ${shellWord(`s3://${location.bucket}/${location.prefix}${key}`)}${endpoint}`;
 }
 
-/** The store in force, as a value of `SVC_FILES_URL`. */
+/** The current store, as a value of `SVC_FILES_URL`. */
 function storeOf({ filesUrl, dataDir }: Pick<Config, 'filesUrl' | 'dataDir'>): string {
   return filesUrl?.reveal() ?? `file:${resolve(dataDir, 'files')}`;
 }
@@ -128,7 +128,7 @@ function storeOf({ filesUrl, dataDir }: Pick<Config, 'filesUrl' | 'dataDir'>): s
 /** `svc files …` */
 export const filesCommands = [move, check];
 
-/** A move that has been switched to goes on; another one may begin after it. */
+/** Continues an unfinished move if the settings are already switched. Throws for a different move until then. */
 function moveOf(to: string | undefined, config: Config): Move {
   const { filesFrom } = config;
   const current = storeOf(config);
@@ -145,19 +145,19 @@ function moveOf(to: string | undefined, config: Config): Move {
   return { from: current, to: absolute(to) };
 }
 
-/** Whose the data directory is, where the superuser runs the command: the service has to read and remove what is copied. */
+/** Owner of copied files when running as root: the owner of the data directory, because the service must read and delete them. */
 function ownerOf(dataDir: string): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const { uid, gid } = statSync(resolve(dataDir));
   return { uid, gid };
 }
 
-/** A directory is meant from where the command runs, not from where the service does. */
+/** Resolves a directory relative to the current one, because the service may run in another. */
 function absolute(url: string): string {
   return url.startsWith('file:') ? `file:${resolve(url.slice('file:'.length))}` : url;
 }
 
-async function copied(source: FileStore, target: FileStore, output: Call['output']): Promise<CopyProgress> {
+async function copied(source: FileStore, target: FileStore, output: CommandCall['output']): Promise<CopyProgress> {
   try {
     const reason = await probeFileStore(target);
     if (reason !== undefined) throw new FileStoreError('probe', { reason });
@@ -183,14 +183,14 @@ async function copied(source: FileStore, target: FileStore, output: Call['output
   }
 }
 
-async function onePass(source: FileStore, target: FileStore, output: Call['output']): Promise<CopyProgress> {
+async function onePass(source: FileStore, target: FileStore, output: CommandCall['output']): Promise<CopyProgress> {
   let last: CopyProgress = { present: 0, copied: 0, bytes: 0, removed: 0 };
   let seen = 0;
   for await (const progress of copyObjects(source, target)) {
     last = progress;
     seen += 1;
     if (seen % noteEvery === 0)
-      output.note(`${count(progress.present, 'object')} there already, ${progress.copied} copied`);
+      output.note(`${count(progress.present, 'object')} already there, ${progress.copied} copied`);
   }
   return last;
 }

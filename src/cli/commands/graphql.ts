@@ -1,6 +1,6 @@
 import { sdlOf } from '#src/graphql/project-sdl.js';
-import { command, projectOption } from '../command.js';
-import { Lines } from '../lines.js';
+import { command, projectOption } from '../line/command.js';
+import { Lines } from '../terminal/lines.js';
 
 const schemaCommand = command({
   path: 'graphql schema',

@@ -1,17 +1,17 @@
-import { notAChoice } from '../choices.js';
-import { type Call, command } from '../command.js';
-import { usageError } from '../exit.js';
-import { load, requireDatabase } from '../installation.js';
-import { Lines } from '../lines.js';
-import { idsOf, type Listed, listed } from '../listed-ids.js';
+import { load, requireDatabase } from '../installation/installation.js';
+import { notAChoice } from '../line/choices.js';
+import { type CommandCall, command } from '../line/command.js';
+import { idsOf, type Listed, listed } from '../line/listed-ids.js';
+import { usageError } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
 
-/** Jobs are no rows of the database. */
+/** Jobs have no rows in the database. */
 const nouns = [...listed, 'cron'] as const;
 
-/** Somebody who presses Tab does not wait longer than this for the database; then nothing is offered. */
+/** Timeout for the database during completion. After it, nothing is offered. */
 const patienceMs = 300;
 
-/** The flags that say where to look. */
+/** The flags that select the parent resources. */
 const projectFlag = { flag: '--project', value: 'ID', summary: 'the project', values: 'project' } as const;
 const databaseFlag = {
   flag: '--database',
@@ -20,10 +20,11 @@ const databaseFlag = {
   values: 'database',
 } as const;
 
-/** `svc ids`, by which completion offers values. It has to be quick: nothing of the other commands and of the features is loaded. */
+/** `svc ids` lists values for shell completion. It must be fast, so it does not load other commands or the features. */
 export const idsCommand = command({
   path: 'ids',
-  summary: 'Prints the ids that completion offers, one a line; nothing if the database takes longer than 300 ms',
+  summary:
+    'Prints the ids that completion offers, one per line. Prints nothing if the database takes longer than 300 ms',
   arguments: [{ name: 'NOUN', summary: nouns.join(', '), choices: nouns }],
   options: [projectFlag, databaseFlag],
   examples: ['svc ids project', 'svc ids user --project shop --json'],
@@ -49,8 +50,8 @@ function flagsOf(noun: Listed | 'cron'): readonly (typeof projectFlag | typeof d
   return noun === 'collection' ? [projectFlag, databaseFlag] : [projectFlag];
 }
 
-/** Jobs are known to the features only. */
-async function jobNames(call: Call): Promise<readonly string[]> {
+/** Only the features know the jobs. */
+async function jobNames(call: CommandCall): Promise<readonly string[]> {
   const { jobsOf } = await import('./cron.js');
   return jobsOf(call);
 }

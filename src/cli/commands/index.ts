@@ -1,6 +1,7 @@
-import type { Command } from '../command.js';
+import type { Command } from '../line/command.js';
 import { apikeyCommands } from './apikey.js';
 import { auditCommands } from './audit.js';
+import { backupCommands } from './backup.js';
 import { bucketCommands } from './bucket.js';
 import { collectionCommands } from './collection.js';
 import { adviseCommand } from './collection-advise.js';
@@ -34,7 +35,7 @@ import { webhookCommands, webhookRemoval } from './webhook.js';
 import { webhookDeliveryCommands } from './webhook-deliveries.js';
 import { webhookReceiverCommands } from './webhook-receiver.js';
 
-/** Every command, in the order in which the help lists them. */
+/** All commands, in the order of the help. */
 export const commands: readonly Command[] = [
   initCommand,
   ...migrateCommands,
@@ -58,6 +59,7 @@ export const commands: readonly Command[] = [
   ...webhookRemoval,
   ...eventsCommands,
   ...filesCommands,
+  ...backupCommands,
   ...mailboxCommands,
   ...mailTextCommands,
   ...smsCommands,

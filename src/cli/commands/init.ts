@@ -6,24 +6,24 @@ import { customId, displayName } from '#src/contract/shapes.js';
 import { toKey, toProject } from '#src/features/index.js';
 import { type LoadedConfig, loadConfig } from '#src/platform/config/load.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { type Call, command } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { fileProblem, renderConfig, writeConfig } from '../config-file.js';
-import { maskUrl } from '../database-url.js';
-import { prepareDirectories } from '../directories.js';
-import { CommandError, exitCodes, explain, usageError } from '../exit.js';
-import { chooseSettings } from '../first-settings.js';
-import { withFreeId } from '../free-project-id.js';
-import { valid } from '../input.js';
-import { load } from '../installation.js';
-import { Lines } from '../lines.js';
-import { localUrl } from '../local-url.js';
-import { operatorContext, requireKnownSchema, requireMasterKey, wrongMasterKey } from '../run-command.js';
-import { pairs } from '../table.js';
+import { fileProblem, renderConfig, writeConfig } from '../installation/config-file.js';
+import { maskUrl } from '../installation/database-url.js';
+import { prepareDirectories } from '../installation/directories.js';
+import { chooseSettings } from '../installation/first-settings.js';
+import { withFreeId } from '../installation/free-project-id.js';
+import { load } from '../installation/installation.js';
+import { operatorContext, requireKnownSchema, requireMasterKey, wrongMasterKey } from '../installation/run-command.js';
+import { type CommandCall, command } from '../line/command.js';
+import { valid } from '../line/input.js';
+import { localUrl } from '../serving/local-url.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { CommandError, exitCodes, explain, usageError } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
+import { pairs } from '../terminal/table.js';
 
 const projectName = displayName.refine((name) => name.trim() !== '', 'must have at least one character');
 
-/** The flags that choose settings, which an existing file has already. */
+/** Flags for settings. Ignored if the file exists. */
 const settingFlags = ['--data-dir', '--database', '--base-url', '--port', '--tokens-in-response'] as const;
 
 /** `svc init` */
@@ -55,12 +55,12 @@ export const initCommand = command({
   },
 });
 
-/** Asks for everything, tries it, and writes afterwards: a run that fails leaves nothing that the next one would use. */
-async function install(call: Call, file: string): Promise<CommandResult> {
-  demandWritable(file);
+/** Asks and tests everything before it writes. A failed run leaves nothing that affects the next one. */
+async function install(call: CommandCall, file: string): Promise<CommandResult> {
+  requireWritable(file);
   const values = await chooseSettings(call);
   const project = await chooseProject(call);
-  // What was chosen by flag goes before the environment here too; later runs have the file only.
+  // Chosen values take precedence over the environment in this run; later runs only have the file.
   const loaded = loadConfig({ environment: call.environment, file, flags: values });
   const removeDirectories = prepareDirectories(loaded.config);
   let undo = removeDirectories;
@@ -69,7 +69,7 @@ async function install(call: Call, file: string): Promise<CommandResult> {
       const { runtime, features } = appliance;
       const status = await runtime.migrator.status();
       requireKnownSchema(status);
-      // A lost file cannot be made anew: the key in it is that of the database.
+      // A lost file cannot be replaced: it contains the master key of the database.
       if (status.applied.length > 0 && (await features.projects.hasOtherMasterKey(runtime.db))) throw wrongMasterKey();
       if (!writeConfig(file, renderConfig(values))) throw overtaken(file);
       undo = () => {
@@ -77,7 +77,7 @@ async function install(call: Call, file: string): Promise<CommandResult> {
         removeDirectories();
       };
       const migrated = await migrateEmpty(appliance);
-      // From here on the database may hold what only this master key can read.
+      // From here on, the database may contain data that requires this master key.
       undo = () => {};
       return setUp(call, { ...loaded, file }, appliance, { isNew: true, migrated, project });
     });
@@ -87,7 +87,7 @@ async function install(call: Call, file: string): Promise<CommandResult> {
   }
 }
 
-/** What a database said before there are settings that `svc config` could show: which database it was, and how to name another. */
+/** Extends a database error with the URL and the flag for another database, because there are no settings yet for `svc config` to show. */
 function withoutSettings(error: unknown, { config }: LoadedConfig): unknown {
   if (!(error instanceof DatabaseError)) return error;
   const { exitCode, type, message, fix } = explain(error);
@@ -102,8 +102,8 @@ function withoutSettings(error: unknown, { config }: LoadedConfig): unknown {
   );
 }
 
-/** A second run: makes what is missing, such as the schema after a run that was interrupted, and changes no setting. */
-async function completeInstallation(call: Call, file: string): Promise<CommandResult> {
+/** Completes an existing installation, such as the schema after an interrupted run. Changes no settings. */
+async function completeInstallation(call: CommandCall, file: string): Promise<CommandResult> {
   const ignored = settingFlags.filter((flag) => call.args.text(flag) !== undefined);
   if (ignored.length > 0)
     call.output.note(`${file} exists and is used as it is; ignored: ${ignored.join(', ')}. Change the file instead.`);
@@ -125,8 +125,8 @@ async function withAppliance<T>({ config }: LoadedConfig, body: (appliance: Appl
   }
 }
 
-/** Before anything is asked: the file has to be one that can be written. */
-function demandWritable(file: string): void {
+/** Throws, before any question, if the file cannot be written. */
+function requireWritable(file: string): void {
   try {
     accessSync(dirname(file), constants.W_OK | constants.X_OK);
   } catch (error) {
@@ -138,13 +138,13 @@ function overtaken(file: string): CommandError {
   return new CommandError('conflict', 'file_exists', `${file} was written by another run meanwhile.`, 'svc init');
 }
 
-/** An empty database gets its schema; an older schema is for `svc migrate`. */
+/** Creates the schema in an empty database. An older schema is left to `svc migrate`. */
 async function migrateEmpty({ runtime: { migrator } }: Appliance): Promise<boolean> {
   const { applied } = await migrator.status();
   return applied.length === 0 && (await migrator.up()).length > 0;
 }
 
-/** What is found, or chosen, before the database is set up. */
+/** Facts and choices known before the database is set up. */
 interface Situation {
   readonly isNew: boolean;
   readonly migrated: boolean;
@@ -153,7 +153,7 @@ interface Situation {
 }
 
 async function setUp(
-  call: Call,
+  call: CommandCall,
   loaded: LoadedConfig,
   appliance: Appliance,
   { isNew, migrated, project: name }: Situation,
@@ -184,8 +184,8 @@ async function setUp(
   };
 }
 
-/** The commands that lead to a first user; they work as they are pasted. */
-function firstSteps({ output }: Call, { config }: LoadedConfig, project: string): Lines {
+/** Commands to create a first user; they can be copied and run. */
+function firstSteps({ output }: CommandCall, { config }: LoadedConfig, project: string): Lines {
   const { port, baseUrl, tlsCert } = config;
   const url = tlsCert === undefined && port !== 0 ? localUrl(config, port) : baseUrl;
   const user = JSON.stringify({ userId: 'unique()', email: 'anna@example.com', password: 'tall-green-bicycle' });
@@ -202,8 +202,8 @@ function firstSteps({ output }: Call, { config }: LoadedConfig, project: string)
   ]);
 }
 
-/** The name of a first project by flag or answer; empty for none. */
-async function chooseProject({ args, prompts }: Call): Promise<string> {
+/** Reads the name of a first project from flag or answer; empty for none. */
+async function chooseProject({ args, prompts }: CommandCall): Promise<string> {
   const [name, id] = [args.text('--project'), args.text('--project-id')];
   if (id !== undefined) valid(customId, '--project-id', id);
   if (id !== undefined && name === undefined)
@@ -216,8 +216,8 @@ async function chooseProject({ args, prompts }: Call): Promise<string> {
   return (await prompts.ask({ message, problem })).trim();
 }
 
-/** Makes the first project where there is none yet; one of this name is left as it is. */
-async function firstProject({ args, output }: Call, appliance: Appliance, name: string) {
+/** Creates the first project if there is none. An existing project with this name is unchanged. */
+async function firstProject({ args, output }: CommandCall, appliance: Appliance, name: string) {
   const { runtime, features } = appliance;
   const existing = await features.projects.list(runtime.db);
   const same = existing.find((project) => project.name === name);

@@ -1,11 +1,11 @@
 import { signingKeyLife } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { SigningKeyStatus } from '#src/features/index.js';
-import { type ApplianceCall, command, type ParsedArgs } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { usageError } from '../exit.js';
-import { durationUpTo, gotten, span, valid } from '../input.js';
-import { columns } from '../table.js';
+import { type ApplianceCall, command, type ParsedArgs } from '../line/command.js';
+import { durationUpTo, gotten, span, valid } from '../line/input.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { usageError } from '../terminal/exit.js';
+import { columns } from '../terminal/table.js';
 
 const { overlapSeconds, maxOverlapSeconds, publishSeconds } = signingKeyLife;
 const project = { flag: '--project', value: 'ID', summary: 'the project', values: 'project' } as const;
@@ -78,7 +78,7 @@ async function chosen({ args, runtime, features }: ApplianceCall): Promise<Proje
   return id === undefined ? features.projects.list(runtime.db) : [await features.projects.get(runtime.db, id)];
 }
 
-/** How long the old keys stay; not less than their tokens live. */
+/** Parses `--overlap`, the time that old keys stay published. Must be at least the lifetime of their tokens. */
 function overlapOf(args: ParsedArgs): number | undefined {
   const text = args.text('--overlap');
   if (text === undefined) return undefined;
@@ -90,7 +90,7 @@ function overlapOf(args: ParsedArgs): number | undefined {
   );
 }
 
-/** One project as such; several as a list of the same. */
+/** A single project as an object; several as a list of objects. */
 async function shown({ args, features }: ApplianceCall, projects: readonly Project[]): Promise<CommandResult> {
   const found: { projectId: string; keys: SigningKeyStatus[] }[] = [];
   for (const one of projects) found.push({ projectId: one.id, keys: await features.signingKeys.status(one) });

@@ -1,18 +1,18 @@
 import { isIP } from 'node:net';
 import { Failure } from '#src/contract/errors.js';
 import type { LimitCounter, LimitSelection } from '#src/features/index.js';
-import { instantOf } from '#src/platform/clock.js';
-import { type ApplianceCall, command, projectOption } from '../command.js';
-import { usageError } from '../exit.js';
-import { Lines } from '../lines.js';
-import { columns } from '../table.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
+import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import { usageError } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
+import { columns } from '../terminal/table.js';
 
 const selection = [
   { flag: '--ip', value: 'ADDRESS', summary: 'only the counters of this address', group: 'Selection' },
   {
     flag: '--user',
     value: 'USER',
-    summary: 'only the counters of this user: id or e-mail address',
+    summary: 'only the counters of this user: id or email address',
     group: 'Selection',
   },
 ] as const;
@@ -89,7 +89,7 @@ async function selectionOf({ args, runtime, features }: ApplianceCall, projectId
   if (address !== undefined) return { projectId: project.id, address };
   if (user === undefined) return { projectId: project.id };
   const found = await features.users.getByIdOrEmail(project.id, user).catch((error: unknown) => {
-    // Logins are counted for addresses that nobody has, too.
+    // Login attempts are also counted for addresses without an account.
     if (error instanceof Failure && error.type === 'user_not_found' && user.includes('@')) return { email: user };
     throw error;
   });

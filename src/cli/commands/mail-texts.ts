@@ -1,11 +1,12 @@
-import { emailAddress } from '#src/contract/shapes.js';
+import { emailAddress } from '#src/contract/email-address.js';
+
 import { createTexts, lintTexts, messageNames, sampleVariables } from '#src/features/index.js';
-import { createTemplates, type Fault } from '#src/platform/templates.js';
-import { command } from '../command.js';
-import { CommandError } from '../exit.js';
-import { valid } from '../input.js';
-import { Lines } from '../lines.js';
-import { pairs } from '../table.js';
+import { createTemplates, type Fault } from '#src/platform/templates/templates.js';
+import { command } from '../line/command.js';
+import { valid } from '../line/input.js';
+import { CommandError } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
+import { pairs } from '../terminal/table.js';
 import { localeOf, localeOption, sendTest } from './test-message.js';
 
 const preview = command({
@@ -64,10 +65,10 @@ const test = command({
     sendTest(appliance, 'mail', valid(emailAddress, '--to', args.required('--to')), localeOf(args)),
 });
 
-/** The commands about the texts of messages, and the test of the mail server. */
+/** The commands for message templates, and the test of the mail server. */
 export const mailTextCommands = [preview, check, test];
 
-/** Throws with every fault on a line of its own, as compilers print them. */
+/** Throws with one line per fault, in the format of compilers. */
 function requireValid(faults: readonly Fault[]): void {
   if (faults.length === 0) return;
   const lines = faults.map(({ file, line, message }) => `${file}:${line}: ${message}`);

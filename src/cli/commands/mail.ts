@@ -1,10 +1,10 @@
 import type { ListedMail, ShownMail } from '#src/features/index.js';
-import { type ApplianceCall, command } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { CommandError, usageError } from '../exit.js';
-import { pageLimit } from '../input.js';
-import { Lines } from '../lines.js';
-import { columns, pairs } from '../table.js';
+import { type ApplianceCall, command } from '../line/command.js';
+import { pageLimit } from '../line/input.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { CommandError, usageError } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
+import { columns, pairs } from '../terminal/table.js';
 
 const projectOption = {
   flag: '--project',

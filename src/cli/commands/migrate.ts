@@ -1,13 +1,13 @@
 import type { Migrator, SchemaStatus } from '#src/platform/db/migrations.js';
 import type { Query } from '#src/platform/db/query.js';
-import { command } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { databaseName } from '../database-url.js';
-import { CommandError, exitCodes, usageError } from '../exit.js';
-import { Lines } from '../lines.js';
-import { listenerOn } from '../port-listener.js';
-import { requireKnownSchema } from '../run-command.js';
-import { columns } from '../table.js';
+import { databaseName } from '../installation/database-url.js';
+import { requireKnownSchema } from '../installation/run-command.js';
+import { command } from '../line/command.js';
+import { listenerOn } from '../serving/port-listener.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { CommandError, exitCodes, usageError } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
+import { columns } from '../terminal/table.js';
 
 const up = command({
   path: 'migrate up',
@@ -114,7 +114,7 @@ function sqlText(statements: readonly Query[] = []): Lines {
   );
 }
 
-/** `1`, `0001` and `0001_spine` name the same step. */
+/** Resolves a step: `1`, `0001` and `0001_spine` are the same. */
 function stepName({ migrations }: Migrator, step: string | undefined): string | undefined {
   if (step === undefined) return undefined;
   const found = migrations.find(

@@ -1,8 +1,8 @@
 import { schemaLimits } from '#src/contract/limits.js';
-import { command, projectOption } from '../command.js';
-import { CommandError, usageError } from '../exit.js';
-import { Lines } from '../lines.js';
-import { typesOf } from '../typescript.js';
+import { typesOf } from '../document-records/typescript.js';
+import { command, projectOption } from '../line/command.js';
+import { CommandError, usageError } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
 
 const sdks = ['appwrite', 'node-appwrite'] as const;
 

@@ -1,36 +1,41 @@
+import { type PlatformType, platformTypes } from '#src/contract/platform.js';
 import type { ProjectPlatform } from '#src/features/index.js';
 import { toPlatform } from '#src/features/index.js';
-import { command, projectOption } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { columns, pairs } from '../table.js';
+import { command, type ParsedArgs, projectOption } from '../line/command.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { usageError } from '../terminal/exit.js';
+import { columns, pairs } from '../terminal/table.js';
+
+/** Other accepted words for platform types. */
+const otherWords: Readonly<Record<string, PlatformType>> = { ios: 'apple', macos: 'apple' };
+const typeWords = [...platformTypes, ...Object.keys(otherWords)];
 
 const add = command({
   path: 'platform add',
-  summary: 'Allows web pages of a hostname to call the API for a project',
+  summary: 'Allows web pages of a hostname, or an app, to call the API for a project',
   options: [
     projectOption,
     {
       flag: '--hostname',
       value: 'HOST',
-      summary: 'hostname without scheme, port and path; *.example.com for all subdomains',
-      required: true,
+      summary: 'hostname of pages, without scheme, port and path; *.example.com for all subdomains',
     },
-    { flag: '--name', value: 'NAME', summary: 'display name (default: the hostname)' },
+    { flag: '--type', value: 'TYPE', summary: 'where an app runs, or what it is made with', choices: typeWords },
+    { flag: '--package', value: 'ID', summary: 'application id, bundle identifier or package name of an app' },
+    { flag: '--name', value: 'NAME', summary: 'display name (default: the hostname or package)' },
     { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
   ],
   examples: [
     'svc platform add --project shop --hostname shop.example.com',
     'svc platform add --project shop --hostname "*.old.example.com" --name "Old site" --id old-site --json',
     'svc platform add --project shop --hostname beta.example.com --id beta',
+    'svc platform add --project shop --type android --package com.example.shop',
   ],
   needs: 'appliance',
   run: async ({ args, runtime, features, work }) => {
     const project = await features.projects.get(runtime.db, args.required('--project'));
-    const input = {
-      id: args.text('--id') ?? runtime.random.id(),
-      name: args.text('--name') ?? '',
-      hostname: args.required('--hostname'),
-    };
+    const id = args.text('--id') ?? runtime.random.id();
+    const input = { id, name: args.text('--name') ?? '', ...hostOf(args) };
     return shown(await work(project.id, (unit) => features.projects.addPlatform(unit, project.id, input)));
   },
 });
@@ -47,8 +52,8 @@ const list = command({
     return {
       value: { total: platforms.length, platforms: platforms.map(toPlatform) },
       text: columns(
-        ['ID', 'HOSTNAME', 'NAME'],
-        platforms.map(({ id, hostname, name }) => [id, hostname, name]),
+        ['ID', 'TYPE', 'HOSTNAME OR PACKAGE', 'NAME'],
+        platforms.map(({ id, type, hostname, name }) => [id, type, hostname, name]),
       ),
     };
   },
@@ -56,7 +61,7 @@ const list = command({
 
 const remove = command({
   path: 'platform remove',
-  summary: 'Removes a platform. Running servers refuse pages of its hostname within a second',
+  summary: 'Removes a platform. Running servers refuse its pages or app within a second',
   arguments: [{ name: 'ID', summary: 'id of the platform', values: 'platform' }],
   options: [
     {
@@ -83,13 +88,29 @@ const remove = command({
 /** `svc platform …` */
 export const platformCommands = [add, list, remove];
 
+/** The hostname of pages or the id of an app, from the flags. */
+function hostOf(args: ParsedArgs): { readonly type: PlatformType; readonly hostname: string } {
+  const word = args.text('--type') ?? 'web';
+  const type = otherWords[word] ?? platformTypes.find((one) => one === word) ?? 'web';
+  const [flag, other] =
+    type === 'web' ? (['--hostname', '--package'] as const) : (['--package', '--hostname'] as const);
+  const hostname = args.text(flag);
+  if (hostname === undefined || args.isSet(other))
+    throw usageError(
+      'a platform has a --hostname, or a --package and its --type',
+      'svc platform add --help has examples',
+    );
+  return { type, hostname };
+}
+
 function shown(platform: ProjectPlatform): CommandResult {
-  const { id, hostname, name } = platform;
+  const { id, type, hostname, name } = platform;
   return {
     value: toPlatform(platform),
     text: pairs([
       ['id', id],
-      ['hostname', hostname],
+      ['type', type],
+      [type === 'web' ? 'hostname' : 'package', hostname],
       ['name', name],
     ]),
   };

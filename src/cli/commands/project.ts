@@ -2,13 +2,13 @@ import { logoBytes } from '#src/contract/limits.js';
 import { type Project, projectSettings } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { toProject } from '#src/features/index.js';
-import { switchOf } from '../choices.js';
-import { command } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { usageError } from '../exit.js';
-import { withFreeId } from '../free-project-id.js';
-import { readSmallFile } from '../input.js';
-import { columns, pairs } from '../table.js';
+import { withFreeId } from '../installation/free-project-id.js';
+import { switchOf } from '../line/choices.js';
+import { command } from '../line/command.js';
+import { readSmallFile } from '../line/input.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { usageError } from '../terminal/exit.js';
+import { columns, pairs } from '../terminal/table.js';
 
 const idArgument = { name: 'ID', summary: 'id of the project', values: 'project' } as const;
 
@@ -53,7 +53,7 @@ const list = command({
 
 const show = command({
   path: 'project show',
-  summary: 'Shows a project with its settings and hostnames',
+  summary: 'Shows a project with its settings, hostnames and apps',
   arguments: [idArgument],
   examples: ['svc project show shop', 'svc project show shop --json'],
   needs: 'appliance',
@@ -149,7 +149,7 @@ const settings = command({
 /** `svc project …` */
 export const projectCommands = [create, list, show, update, remove, settings];
 
-/** With all settings, or with those that the command was about. */
+/** Formats a project with the given settings; all by default. */
 function shown(project: Project, keys: readonly string[] = Object.keys(project.settings)): CommandResult {
   return {
     value: toProject(project),
@@ -158,6 +158,7 @@ function shown(project: Project, keys: readonly string[] = Object.keys(project.s
       ['name', project.name],
       ['created', project.createdAt],
       ['hostnames', project.hostnames.join(', ') || 'none'],
+      ...project.apps.map(({ type, id }) => ['app', `${id} (${type})`] as const),
       ...Object.entries(project.settings)
         .filter(([key]) => keys.includes(key))
         .map(([key, value]) => [key, settingText(value)] as const),
@@ -165,13 +166,13 @@ function shown(project: Project, keys: readonly string[] = Object.keys(project.s
   };
 }
 
-/** A setting as text: a switch is on or off, as in every command. */
+/** Formats a setting. Booleans are on or off, as in all commands. */
 function settingText(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   return String(value);
 }
 
-/** `key=7`, `key=on` or another word for a switch, `key=text`; nothing after the sign means the default. */
+/** Parses `key=7`, `key=on` (or another word for a switch) or `key=text`. An empty value means the default. */
 function settingOf(text: string): readonly [string, unknown] {
   const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (key === undefined)
@@ -183,7 +184,7 @@ function settingOf(text: string): readonly [string, unknown] {
   return [key, /^-?\d+$/.test(value) ? Number(value) : value];
 }
 
-/** Whether the setting takes the text as it is, such as a name that consists of digits. */
+/** True if the setting accepts the text unchanged, such as a name of digits. */
 function takesText(key: string, value: string): boolean {
   const { shape } = projectSettings;
   return Object.hasOwn(shape, key) && shape[key as keyof typeof shape].safeParse(value).success;

@@ -1,8 +1,8 @@
-import type { OptionSpec, ParsedArgs } from '../command.js';
-import { usageError } from '../exit.js';
-import { inputBytes, readSecretFile, readStdin, switchOption } from '../input.js';
+import type { OptionSpec, ParsedArgs } from '../line/command.js';
+import { inputBytes, readSecretFile, readStdin, switchOption } from '../line/input.js';
+import { usageError } from '../terminal/exit.js';
 
-/** Flags of providers that can be given again later. */
+/** Flags that can be changed later. */
 export const changeable = [
   { flag: '--client-id', value: 'ID', summary: 'id that the provider has given the application', group: 'OAuth2' },
   {
@@ -14,9 +14,24 @@ export const changeable = [
   { flag: '--secret-stdin', summary: 'reads the client secret from stdin', group: 'OAuth2' },
   { flag: '--scopes', value: 'SCOPES', summary: 'further scopes to ask for, separated by commas', group: 'OAuth2' },
   { flag: '--key-id', value: 'ID', summary: 'id of the private key of apple', group: 'OAuth2' },
+  { flag: '--email-claim', value: 'NAME', summary: 'claim with the email address (default: email)', group: 'OAuth2' },
+  {
+    flag: '--email-verified-claim',
+    value: 'NAME',
+    summary: 'claim that is true if the address is verified (default: email_verified, without --email-claim)',
+    group: 'OAuth2',
+  },
+  { flag: '--name-claim', value: 'NAME', summary: 'claim with the name (default: name)', group: 'OAuth2' },
   { flag: '--metadata-url', value: 'URL', summary: 'address of the metadata of the provider', group: 'SAML' },
   { flag: '--metadata-file', value: 'FILE', summary: 'file with that metadata', group: 'SAML' },
-  { flag: '--sso-url', value: 'URL', summary: 'login page of the provider (HTTP-Redirect)', group: 'SAML' },
+  { flag: '--sso-url', value: 'URL', summary: 'login page of the provider', group: 'SAML' },
+  {
+    flag: '--sso-binding',
+    value: 'BINDING',
+    summary: 'how requests are sent there (default: redirect, or as the metadata says)',
+    choices: ['redirect', 'post'],
+    group: 'SAML',
+  },
   {
     flag: '--cert-file',
     value: 'FILE',
@@ -29,7 +44,7 @@ export const changeable = [
     summary: 'domains whose addresses count as verified, separated by commas',
     group: 'SAML',
   },
-  { flag: '--email-attribute', value: 'NAME', summary: 'attribute with the e-mail address', group: 'SAML' },
+  { flag: '--email-attribute', value: 'NAME', summary: 'attribute with the email address', group: 'SAML' },
   { flag: '--name-attribute', value: 'NAME', summary: 'attribute with the name', group: 'SAML' },
   {
     flag: '--name-id-format',
@@ -46,7 +61,7 @@ export const changeable = [
   { flag: '--idp-initiated-page', value: 'URL', summary: 'page to which such logins lead', group: 'SAML' },
 ] as const satisfies readonly OptionSpec[];
 
-/** Flags that decide who the users are, or which built-in provider is meant: for a new provider only. */
+/** Flags for a new provider only: they identify its users, or the built-in provider. */
 export const fixed = [
   {
     flag: '--issuer',
@@ -56,7 +71,12 @@ export const fixed = [
   },
   { flag: '--tenant', value: 'TENANT', summary: 'tenant of microsoft (default: common)', group: 'OAuth2' },
   { flag: '--team-id', value: 'ID', summary: 'team of apple', group: 'OAuth2' },
-  { flag: '--idp-entity-id', value: 'ID', summary: 'entity id of the provider', group: 'SAML' },
+  {
+    flag: '--idp-entity-id',
+    value: 'ID',
+    summary: 'entity id of the provider; chooses one where the metadata has several',
+    group: 'SAML',
+  },
   {
     flag: '--uid-attribute',
     value: 'NAME',
@@ -65,7 +85,7 @@ export const fixed = [
   },
 ] as const satisfies readonly OptionSpec[];
 
-/** The members of the configuration that the flags give; flags of another kind of provider are refused. Throws CommandError. */
+/** Converts the flags to configuration members. Throws CommandError for flags of another kind of provider. */
 export async function configFrom(
   args: ParsedArgs,
   options: readonly OptionSpec[],
@@ -93,6 +113,9 @@ async function oauth2Config(args: ParsedArgs, text: Text): Promise<Record<string
     tenant: text('--tenant'),
     teamId: text('--team-id'),
     keyId: text('--key-id'),
+    emailClaim: text('--email-claim'),
+    emailVerifiedClaim: text('--email-verified-claim'),
+    nameClaim: text('--name-claim'),
   };
 }
 
@@ -107,6 +130,7 @@ function samlConfig(text: Text): Record<string, unknown> {
     metadata: file === undefined ? undefined : readSecretFile(file, '--metadata-file', inputBytes.file),
     entityId: text('--idp-entity-id'),
     ssoUrl: text('--sso-url'),
+    ssoBinding: text('--sso-binding'),
     certificates: certificates === undefined ? undefined : certificatesIn(certificates),
     nameIdFormat: text('--name-id-format'),
     uidAttribute: text('--uid-attribute'),

@@ -1,12 +1,12 @@
 import { toProvider } from '#src/features/index.js';
-import { notAChoice } from '../choices.js';
-import { type ApplianceCall, command, type OptionSpec, projectOption } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { count } from '../count.js';
-import { usageError } from '../exit.js';
-import { findingLines } from '../findings.js';
-import { onOrOff, switchOption } from '../input.js';
-import { columns, pairs } from '../table.js';
+import { findingLines } from '../doctor/findings.js';
+import { notAChoice } from '../line/choices.js';
+import { type ApplianceCall, command, type OptionSpec, projectOption } from '../line/command.js';
+import { onOrOff, switchOption } from '../line/input.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { count } from '../terminal/count.js';
+import { usageError } from '../terminal/exit.js';
+import { columns, pairs } from '../terminal/table.js';
 import { changeable, configFrom, fixed } from './provider-config.js';
 
 const keyArgument = { name: 'KEY', summary: 'key of the provider', values: 'provider' } as const;
@@ -118,8 +118,8 @@ const update = command({
     const { args, runtime, features, work } = call;
     const project = await features.projects.get(runtime.db, args.required('--project'));
     const key = args.argument('KEY');
-    const { kind } = await features.providers.get(runtime.db, project, key);
-    const config = await features.providers.prepare(kind, await configFrom(args, updateOptions, kind));
+    const { kind, config: before } = await features.providers.get(runtime.db, project, key);
+    const config = await features.providers.prepare(kind, await configFrom(args, updateOptions, kind), before);
     const input = {
       name: args.text('--name'),
       ...onOrOff(args, enabled),
@@ -143,8 +143,8 @@ const remove = command({
     const project = await features.projects.get(runtime.db, args.required('--project'));
     const { key } = await features.providers.get(runtime.db, project, args.argument('KEY'));
     const users = await features.identities.countAt(runtime.db, project, key);
-    const by = users === 0 ? 'nobody logs' : count(users, 'identity of a user logs', 'identities of users log');
-    await prompts.confirm(`Remove the provider ${key}, by which ${by} in?`);
+    const use = users === 0 ? 'No user signs in with it' : `${count(users, 'user signs', 'users sign')} in with it`;
+    await prompts.confirm(`${use}. Remove provider ${key}?`);
     await work(project.id, (unit) => features.providers.remove(unit, project, key));
     return { value: { $id: key, removed: true, identities: users }, text: `Provider ${key} is removed.` };
   },
@@ -174,7 +174,7 @@ const testIt = command({
 /** `svc provider …` */
 export const providerCommands = [add, list, show, update, testIt, remove];
 
-/** What a test without a finding has looked at, and what only a login tries. */
+/** Explains the tests of a provider without findings, and the parts that only a login tests. */
 function foundNothing({ key, kind }: Provider): string {
   return kind === 'saml'
     ? `Nothing wrong was found with the provider ${key}: its metadata, certificates and login page were tried. Attributes and signatures are tried by a login only.`
@@ -188,7 +188,7 @@ function shown({ features }: ApplianceCall, provider: Provider): CommandResult {
   const addresses = features.providers.addresses(kind, projectId, key);
   const config = features.providers.show(provider);
   return {
-    // The entity id of a SAML provider is the provider's; ours has a name of its own.
+    // No conflict: `entityId` is that of the SAML provider; that of svc is `spEntityId`.
     value: { ...toProvider(provider, config), ...addresses },
     text: pairs([
       ['key', key],
@@ -202,7 +202,7 @@ function shown({ features }: ApplianceCall, provider: Provider): CommandResult {
   };
 }
 
-/** What is left to do for a client without a secret: most providers give one to every application that runs on a server. */
+/** Suggests a secret for a client without one: most providers issue one to every application on a server. */
 function secretStep({ features }: ApplianceCall, provider: Provider): Pick<CommandResult, 'next'> {
   if (features.providers.show(provider).hasSecret !== false) return {};
   const { key, projectId } = provider;
@@ -211,13 +211,13 @@ function secretStep({ features }: ApplianceCall, provider: Provider): Pick<Comma
   };
 }
 
-/** The addresses to register at a provider, for an operator who has to do that first. */
+/** The URLs to register at a provider, for an operator who must do that first. */
 function addressesText({ features }: ApplianceCall, kind: string, projectId: string, key: string): string {
   const addresses = Object.entries(features.providers.addresses(kind, projectId, key));
   return addresses.map(([member, address]) => `${labels[member] ?? member} ${address}`).join(', ');
 }
 
-/** Whether the flags say who the provider is. */
+/** True if the flags describe the provider completely. */
 function isDescribed({
   metadata,
   metadataUrl,
@@ -244,12 +244,13 @@ const labels: Readonly<Record<string, string>> = {
   callbackUrl: 'callback URL',
   entityId: 'IdP entity id',
   ssoUrl: 'login page',
+  ssoBinding: 'sends requests by',
   metadataUrl: 'IdP metadata',
   nameIdFormat: 'NameID format',
   uidAttribute: 'uid attribute',
-  emailAttribute: 'e-mail attribute',
+  emailAttribute: 'email attribute',
   nameAttribute: 'name attribute',
-  emailDomains: 'e-mail domains',
+  emailDomains: 'email domains',
   signRequests: 'signed requests',
   idpInitiated: 'IdP-initiated',
   idpInitiatedPage: 'IdP-initiated page',

@@ -6,30 +6,30 @@ import type { LoadedConfig } from '#src/platform/config/load.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { version } from '#src/platform/version.js';
-import { command, type ParsedArgs } from '../command.js';
-import { namingOwner } from '../database-refusal.js';
-import { prepareDirectories } from '../directories.js';
-import { CommandError } from '../exit.js';
-import { valid, wholeNumber } from '../input.js';
-import { load, requireDatabase } from '../installation.js';
-import { localUrl } from '../local-url.js';
-import { writePidFile } from '../pid-file.js';
-import { listenerOn } from '../port-listener.js';
-import { otherPort, settingsOfOtherPort, settingsPlace } from '../ports.js';
-import { requireCurrentSchema, requireKnownSchema, requireMasterKey } from '../run-command.js';
-import { serveUntilSignal } from '../serving.js';
-import { reportStart } from '../start-report.js';
+import { version } from '#src/platform/runtime/version.js';
+import { namingOwner } from '../installation/database-refusal.js';
+import { prepareDirectories } from '../installation/directories.js';
+import { load, requireDatabase } from '../installation/installation.js';
+import { otherPort, settingsOfOtherPort, settingsPlace } from '../installation/ports.js';
+import { requireCurrentSchema, requireKnownSchema, requireMasterKey } from '../installation/run-command.js';
+import { command, type ParsedArgs } from '../line/command.js';
+import { valid, wholeNumber } from '../line/input.js';
+import { localUrl } from '../serving/local-url.js';
+import { writePidFile } from '../serving/pid-file.js';
+import { listenerOn } from '../serving/port-listener.js';
+import { serveUntilSignal } from '../serving/serving.js';
+import { reportStart } from '../serving/start-report.js';
+import { CommandError } from '../terminal/exit.js';
 
 const pollMs = 500;
-/** When a started server loads what it did not need in order to be ready. */
+/** Delay before a started server loads code that it did not need for starting. */
 const settledMs = 500;
 
 /** `svc serve` */
 export const serveCommand = command({
   path: 'serve',
   summary:
-    'Runs the server and prints its URL when ready. SIGTERM finishes running requests, a second one stops at once',
+    'Runs the server and prints its URL when ready. The first SIGTERM lets running requests finish; a second one stops the server at once',
   options: [
     { flag: '--host', value: 'ADDRESS', summary: 'address to listen on', group: 'Address' },
     { flag: '--port', value: 'PORT', summary: 'port to listen on; 0 takes a free one', group: 'Address' },
@@ -68,7 +68,7 @@ export const serveCommand = command({
     }
     serveUntilSignal(appliance, listener, loaded.config.pidfile);
     try {
-      // When everything is ready, so that signals can be sent as soon as the file exists.
+      // Written last, so that signals work as soon as the file exists.
       if (loaded.config.pidfile !== undefined) writePidFile(loaded.config.pidfile);
     } catch (error) {
       await listener.drain();
@@ -103,7 +103,7 @@ function flagsOf(args: ParsedArgs): Record<string, string | undefined> {
   return flags;
 }
 
-/** Opens everything and waits until the database answers. */
+/** Opens the service and waits until the database answers. */
 async function open(config: Config, waitSeconds: number): Promise<Appliance> {
   const until = performance.now() + waitSeconds * 1000;
   const appliance = await createAppliance(config);
@@ -124,7 +124,7 @@ async function open(config: Config, waitSeconds: number): Promise<Appliance> {
 /** Checks the database file, the schema and the master key. */
 async function prepare(appliance: Appliance, mode: string): Promise<void> {
   const { migrator, driver, log } = appliance.runtime;
-  // First: a damaged file may look like one without a schema, and must not be migrated.
+  // Checked first: a damaged file may appear to have no schema, and must not be migrated.
   if (!(await driver.isSound())) {
     throw new CommandError('unusable', 'database_damaged', 'The SQLite file is damaged.', 'restore it from a backup');
   }
@@ -158,7 +158,7 @@ async function listen(appliance: Appliance, loaded: LoadedConfig): Promise<Liste
 
 const usable = { host: 'an address of this machine, such as 127.0.0.1', port: 'a port from 1024 on' } as const;
 
-/** The server cannot listen where the flag, or else the setting, says. */
+/** Error for an unusable address or port, naming the flag or the setting. */
 function addressUnusable(loaded: LoadedConfig, setting: 'host' | 'port', problem: string): CommandError {
   const isFlag = loaded.origins[setting] === 'flag';
   const name = isFlag ? `--${setting}` : settings[setting].key;
@@ -168,7 +168,7 @@ function addressUnusable(loaded: LoadedConfig, setting: 'host' | 'port', problem
   return new CommandError('unusable', 'configuration_invalid', `${name}: ${problem}.`, fix);
 }
 
-/** Most often the server of this installation is running already. Which data another svc serves cannot be asked. */
+/** Error for a port in use. Usually this server is already running, but another svc does not reveal which data it serves. */
 async function addressInUse(loaded: LoadedConfig, address: string): Promise<CommandError> {
   if ((await listenerOn(loaded.config)) !== 'svc')
     return new CommandError(

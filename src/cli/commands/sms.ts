@@ -1,6 +1,6 @@
 import { phoneNumber } from '#src/contract/shapes.js';
-import { command } from '../command.js';
-import { valid } from '../input.js';
+import { command } from '../line/command.js';
+import { valid } from '../line/input.js';
 import { localeOf, localeOption, sendTest } from './test-message.js';
 
 const test = command({

@@ -1,14 +1,14 @@
 import { membershipsApi, teamsApi } from '#src/features/index.js';
-import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { creating } from '../deleted-ids.js';
-import { CommandError } from '../exit.js';
-import { pageLimit, wholeNumber } from '../input.js';
-import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns, pairs } from '../table.js';
+import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../line/command.js';
+import { creating } from '../line/deleted-ids.js';
+import { pageLimit, wholeNumber } from '../line/input.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { CommandError } from '../terminal/exit.js';
+import { columns, pairs } from '../terminal/table.js';
 
 const teamArgument = { name: 'TEAM', summary: 'id of the team', values: 'team' } as const;
-const userArgument = { name: 'USER', summary: 'id or e-mail address of the user' } as const;
+const userArgument = { name: 'USER', summary: 'id or email address of the user' } as const;
 const pageOptions = [
   { flag: '--search', value: 'WORD', summary: 'only entries with this text in id or name' },
   { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 100)', group: 'Page' },
@@ -166,7 +166,7 @@ const removeMember = command({
       const fix = `svc team members ${params.teamId} --project ${call.args.required('--project')}`;
       throw new CommandError('notFound', 'membership_not_found', 'The user is not in this team.', fix);
     }
-    // Somebody may be invited by id and by address.
+    // A user may be invited both by id and by address.
     for (const { $id } of found)
       await invokeAsOperator(call, membershipsApi.delete, { params: { ...params, membershipId: $id } });
     return {

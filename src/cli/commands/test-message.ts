@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Appliance } from '#src/appliance.js';
-import type { SendResult } from '#src/platform/send-result.js';
-import type { ParsedArgs } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { CommandError } from '../exit.js';
-import { valid } from '../input.js';
-import { pairs } from '../table.js';
+import type { SendResult } from '#src/platform/outbound/send-result.js';
+import type { ParsedArgs } from '../line/command.js';
+import { valid } from '../line/input.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { CommandError } from '../terminal/exit.js';
+import { pairs } from '../terminal/table.js';
 
-/** The flag that names a language. */
+/** The flag that selects a language. */
 export const localeOption = {
   flag: '--locale',
   value: 'TAG',
@@ -18,7 +18,7 @@ const languageTag = z
   .string()
   .regex(/^[a-z]{2,3}(-[a-z0-9]{1,8}){0,4}$/i, 'must be a language tag such as de or de-AT');
 
-/** The language that was asked for. */
+/** The requested language. */
 export function localeOf(args: ParsedArgs): string {
   return valid(languageTag, '--locale', args.text('--locale') ?? 'en');
 }
@@ -28,7 +28,7 @@ const channels = {
   sms: { message: 'phone-test', carrier: 'sms', side: 'SMS gateway', fix: 'set SVC_SMS_URL' },
 } as const;
 
-/** Sends a test message; throws with the words of the other side where it was not accepted. */
+/** Sends a test message. Throws CommandError with the server's answer if it was not accepted. */
 export async function sendTest(
   { runtime, features }: Appliance,
   channel: keyof typeof channels,
@@ -55,7 +55,7 @@ export async function sendTest(
   throw new CommandError('failed', `${channel}_refused`, answer === '' ? `${words}.` : `${words}: ${answer}`, next);
 }
 
-/** What to do about a mail that was not accepted, where its outcome tells. */
+/** Suggests a fix for a rejected mail; undefined if the result does not indicate one. */
 function nextOfMail({ isAnswered, isFinal, error }: SendResult): string | undefined {
   if (!isAnswered && /refused/.test(error))
     return 'look whether the mail server runs, and whether SVC_SMTP_URL has its host and port';

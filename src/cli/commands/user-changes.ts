@@ -1,11 +1,12 @@
+import { emailAddress } from '#src/contract/email-address.js';
 import { userLimits } from '#src/contract/limits.js';
-import { displayName, emailAddress, phoneNumber } from '#src/contract/shapes.js';
+import { displayName, phoneNumber } from '#src/contract/shapes.js';
 import { labelList, passwordText, toSession } from '#src/features/index.js';
-import { command, type ParsedArgs, projectOption } from '../command.js';
-import { count } from '../count.js';
-import { usageError } from '../exit.js';
-import { switchOption, valid } from '../input.js';
-import { columns } from '../table.js';
+import { command, type ParsedArgs, projectOption } from '../line/command.js';
+import { switchOption, valid } from '../line/input.js';
+import { count } from '../terminal/count.js';
+import { usageError } from '../terminal/exit.js';
+import { columns } from '../terminal/table.js';
 import { calledOf, findUser, passwordOptions, readPassword, shownUser, userArgument } from './user-view.js';
 
 const update = command({
@@ -15,7 +16,7 @@ const update = command({
   options: [
     projectOption,
     { flag: '--name', value: 'NAME', summary: 'display name' },
-    { flag: '--email', value: 'ADDRESS', summary: 'new e-mail address; it becomes unverified' },
+    { flag: '--email', value: 'ADDRESS', summary: 'new email address; it becomes unverified' },
     { flag: '--phone', value: 'NUMBER', summary: 'new phone number; it becomes unverified' },
     { flag: '--labels', value: 'A,B', summary: `replaces all labels; at most ${userLimits.labels}` },
     switchOption('--email-verified', 'whether the address is verified'),

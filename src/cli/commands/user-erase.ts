@@ -1,20 +1,18 @@
 import { Failure } from '#src/contract/errors.js';
-import { type ApplianceCall, command, projectOption } from '../command.js';
-import { CommandError, shellWord } from '../exit.js';
-import { pairs } from '../table.js';
+import { type ApplianceCall, command, projectOption } from '../line/command.js';
+import { CommandError, shellWord } from '../terminal/exit.js';
+import { pairs } from '../terminal/table.js';
 import { calledOf, userArgument } from './user-view.js';
 
 /** `svc user erase` */
 export const erase = command({
   path: 'user erase',
   summary:
-    'Deletes a user and everything stored about the person: mails, event payloads, files, personal values of the audit log. Documents stay',
-  arguments: [
-    { ...userArgument, summary: 'id or e-mail address of the user, also of a deleted one to erase the rest' },
-  ],
+    'Deletes a user and everything stored about the person: emails, event payloads, files and personal values in the audit log. Documents are kept',
+  arguments: [{ ...userArgument, summary: 'id or email address of the user, also of a deleted one to erase the rest' }],
   options: [
     { ...projectOption, summary: 'id of the project, also of a deleted one' },
-    { flag: '--confirm', value: 'NAME', summary: 'id or e-mail address of the user, to confirm without a prompt' },
+    { flag: '--confirm', value: 'NAME', summary: 'id or email address of the user, to confirm without a prompt' },
     { flag: '--no-vacuum', summary: 'leave bytes in free pages of the database, which are overwritten in time' },
   ],
   examples: [
@@ -50,7 +48,7 @@ export const erase = command({
   },
 });
 
-/** The user, and what erases it: in a project, or in the log of a deleted one. */
+/** Finds the user and the erasure to run, in a project or in the log of a deleted one. */
 async function personOf({ runtime, features, auditContext }: ApplianceCall, projectId: string, asked: string) {
   const { projects, erasure } = features;
   const by = auditContext(projectId);
@@ -75,7 +73,7 @@ async function personOf({ runtime, features, auditContext }: ApplianceCall, proj
   return { id, called, names, documentsStay: true, run: () => erasure.run(by, project, id) };
 }
 
-/** An erasure takes the addresses away too, so that the id alone names who was erased. */
+/** An erasure also removes addresses, so an erased user can only be found by id. */
 function unknownIn(projectId: string): CommandError {
   return new CommandError(
     'notFound',

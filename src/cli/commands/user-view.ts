@@ -1,30 +1,30 @@
 import { Failure } from '#src/contract/errors.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { passwordText, toUser } from '#src/features/index.js';
-import type { ApplianceCall } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { usageError } from '../exit.js';
-import { readSecretFile, readStdin } from '../input.js';
-import { pairs } from '../table.js';
+import type { ApplianceCall } from '../line/command.js';
+import { readSecretFile, readStdin } from '../line/input.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { usageError } from '../terminal/exit.js';
+import { pairs } from '../terminal/table.js';
 
-/** The argument that names a user. */
-export const userArgument = { name: 'USER', summary: 'id or e-mail address of the user', values: 'user' } as const;
+/** The argument that selects a user. */
+export const userArgument = { name: 'USER', summary: 'id or email address of the user', values: 'user' } as const;
 
 const secrets = 'Password (asked for on a terminal)';
 
-/** The flags that say where a password comes from. */
+/** The flags for the source of a password. */
 export const passwordOptions = [
   { flag: '--password-stdin', summary: 'read the password from stdin', group: secrets },
   { flag: '--secret-file', value: 'FILE', summary: 'read the password from a file', group: secrets },
 ] as const;
 
-/** The project and the user that a command names. */
+/** Resolves the project and the user of a command. */
 export async function findUser({ args, runtime, features }: ApplianceCall) {
   const project = await features.projects.get(runtime.db, args.required('--project'));
   return { project, account: await features.users.getByIdOrEmail(project.id, args.argument('USER')) };
 }
 
-/** The password from where the flags say; asked for on a terminal, until nothing is wrong with it. */
+/** Reads a password from the source in the flags. On a terminal, asks until it is valid. */
 export async function readPassword(
   { args, prompts }: ApplianceCall,
   problem: (password: string) => Promise<string | undefined>,
@@ -34,12 +34,12 @@ export async function readPassword(
   if (isOnStdin && file !== undefined)
     throw usageError('--password-stdin and --secret-file cannot be combined.', 'give only one of them');
   if (file !== undefined) return readSecretFile(file, '--secret-file');
-  // What is typed at a terminal would be shown.
+  // Text typed at a terminal would be visible.
   if (isOnStdin && !process.stdin.isTTY) return readStdin('--password-stdin');
   return prompts.askNewSecret('Password', '--password-stdin or --secret-file FILE', problem);
 }
 
-/** What is wrong with a new password of a user; undefined where nothing is. */
+/** Explains why a new password is invalid; undefined if it is valid. */
 export async function passwordProblem(
   { features }: ApplianceCall,
   password: string,
@@ -56,12 +56,12 @@ export async function passwordProblem(
   }
 }
 
-/** How a question or a report calls a user. */
+/** Formats a user for questions and reports. */
 export function calledOf({ id, email }: UserRecord): string {
   return email === null ? id : `${id} (${email})`;
 }
 
-/** Whether a user is blocked, in a word. */
+/** Formats the status of a user. */
 export function statusOf({ status }: UserRecord): string {
   return status ? 'active' : 'blocked';
 }
@@ -70,18 +70,18 @@ function contactOf(contact: string | null, isVerified: boolean): string {
   return contact === null ? '' : `${contact} (${isVerified ? 'verified' : 'not verified'})`;
 }
 
-/** When a user was last seen; a new account has the time at which it was made. */
+/** The last activity of a user. A new account has its creation time in `accessedAt`. */
 function lastSeenOf({ createdAt, accessedAt }: UserRecord): string {
   return accessedAt === null || accessedAt === createdAt ? 'never' : accessedAt;
 }
 
-/** A user as an answer. */
+/** Formats a user as a result. */
 export function shownUser(account: UserRecord): CommandResult {
   return {
     value: toUser(account),
     text: pairs([
       ['id', account.id],
-      ['e-mail', contactOf(account.email, account.emailVerification)],
+      ['email', contactOf(account.email, account.emailVerification)],
       ['phone', contactOf(account.phone, account.phoneVerification)],
       ['name', account.name],
       ['labels', account.labels.join(', ')],

@@ -1,10 +1,11 @@
+import { emailAddress } from '#src/contract/email-address.js';
 import { operatorReading } from '#src/contract/reading.js';
-import { displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
+import { displayName, newId, phoneNumber } from '#src/contract/shapes.js';
 import { passwordText, searchParameter, toUser } from '#src/features/index.js';
-import { command, projectOption } from '../command.js';
-import { creating } from '../deleted-ids.js';
-import { pageLimit, valid, wholeNumber } from '../input.js';
-import { columns } from '../table.js';
+import { command, projectOption } from '../line/command.js';
+import { creating } from '../line/deleted-ids.js';
+import { pageLimit, valid, wholeNumber } from '../line/input.js';
+import { columns } from '../terminal/table.js';
 import { userChangeCommands } from './user-changes.js';
 import { erase } from './user-erase.js';
 import {
@@ -23,7 +24,7 @@ const create = command({
   summary: 'Creates a user with a password',
   options: [
     projectOption,
-    { flag: '--email', value: 'ADDRESS', summary: 'e-mail address', required: true },
+    { flag: '--email', value: 'ADDRESS', summary: 'email address', required: true },
     { flag: '--name', value: 'NAME', summary: 'display name' },
     { flag: '--phone', value: 'NUMBER', summary: 'phone number, such as +14155550123' },
     { flag: '--id', value: 'ID', summary: 'id to use (default: a generated one)' },
@@ -65,7 +66,7 @@ const list = command({
     {
       flag: '--search',
       value: 'WORD',
-      summary: 'only users with this text in id, name, e-mail address or phone number',
+      summary: 'only users with this text in id, name, email address or phone number',
     },
     { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 100)', group: 'Page' },
     { flag: '--offset', value: 'N', summary: 'number of entries to skip (default: 0)', group: 'Page' },
@@ -124,7 +125,7 @@ const block = command({
 
 const unblock = command({
   path: 'user unblock',
-  summary: 'Unblocks a user, who can log in again',
+  summary: 'Unblocks a user. The user can sign in again',
   arguments: [userArgument],
   options: [projectOption],
   examples: ['svc user unblock bob --project shop', 'svc user unblock eve@example.com --project shop --json'],
@@ -137,7 +138,7 @@ const unblock = command({
 
 const resetMfa = command({
   path: 'user reset-mfa',
-  summary: 'Turns off the second factor of a user who has lost it: removes authenticator and recovery codes',
+  summary: 'Turns off the second factor of a user who has lost it. Removes the authenticator and the recovery codes',
   arguments: [userArgument],
   options: [projectOption],
   examples: [
@@ -154,7 +155,7 @@ const resetMfa = command({
 
 const remove = command({
   path: 'user delete',
-  summary: 'Deletes a user with all sessions, memberships and invitations of the user',
+  summary: 'Deletes a user and all sessions, memberships and invitations of that user',
   arguments: [userArgument],
   options: [projectOption],
   examples: ['svc user delete bob --project shop --yes', 'svc user delete eve@example.com --project shop --yes --json'],

@@ -1,10 +1,10 @@
-import { origin, version } from '#src/platform/version.js';
-import { command } from '../command.js';
+import { origin, version } from '#src/platform/runtime/version.js';
+import { command } from '../line/command.js';
 
 /** `svc version` */
 export const versionCommand = command({
   path: 'version',
-  summary: 'Prints the version of svc and of Node.js, the commit that was built, and the archive of a release',
+  summary: 'Prints the versions of svc and Node.js and, if known, the commit and the release archive of this build',
   examples: ['svc version', 'svc version --json'],
   needs: 'nothing',
   run: async () => {

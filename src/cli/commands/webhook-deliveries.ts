@@ -1,18 +1,18 @@
 import { subscribableEvents } from '#src/contract/events.js';
 import { webhookLimits } from '#src/contract/limits.js';
 import { webhooksApi } from '#src/features/index.js';
-import { instantOf } from '#src/platform/clock.js';
-import { command, projectOption } from '../command.js';
-import { usageError } from '../exit.js';
-import { durationUpTo, pageLimit, timeOrAge, valid } from '../input.js';
-import { invokeAsOperator } from '../invoke-as-operator.js';
-import { columns, pairs } from '../table.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
+import { command, projectOption } from '../line/command.js';
+import { durationUpTo, pageLimit, timeOrAge, valid } from '../line/input.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { usageError } from '../terminal/exit.js';
+import { columns, pairs } from '../terminal/table.js';
 
 const idArgument = { name: 'ID', summary: 'id of the webhook', values: 'webhook' } as const;
 
 const test = command({
   path: 'webhook test',
-  summary: 'Sends a test event at once. Exit code 1 if the receiver does not answer 2xx',
+  summary: 'Sends a test event at once. Exit code 1 if the receiver does not return 2xx',
   arguments: [idArgument],
   options: [
     projectOption,
@@ -78,7 +78,7 @@ const list = command({
 
 const replay = command({
   path: 'webhook replay',
-  summary: 'Delivers events again, with the same ids. A running server starts within a second',
+  summary: 'Delivers events again, with the same ids. A running server starts sending within a second',
   arguments: [idArgument],
   options: [
     projectOption,
@@ -128,7 +128,8 @@ const replay = command({
 
 const rotate = command({
   path: 'webhook rotate-secret',
-  summary: 'Replaces the signing secret of a webhook and prints the new one. The old one signs too for a while',
+  summary:
+    'Replaces the signing secret of a webhook and prints the new one. For a while, deliveries are also signed with the old one',
   arguments: [idArgument],
   options: [
     projectOption,
@@ -159,16 +160,16 @@ const rotate = command({
   },
 });
 
-/** An attempt as the list shows it. */
+/** An attempt in the reply of the list. */
 type WireAttempt = Awaited<ReturnType<typeof invokeAsOperator<typeof webhooksApi.deliveries>>>['deliveries'][number];
 
-/** Where a delivery stands, in words; a test is never more than its one attempt. */
+/** The state of a delivery in words. A test has only one attempt. */
 function stateOf({ test: isTest, ok, state }: WireAttempt): string {
   if (!isTest) return state;
   return ok ? 'test delivered' : 'test failed';
 }
 
-/** The answers to the attempts of a delivery, oldest first, and how long each comes after the one before: `HTTP 500; +5s timed out; +5m next`. */
+/** Lists the responses of a delivery, oldest first, each with the time since the previous one: `HTTP 500; +5s timed out; +5m next`. */
 function timeline(attempts: readonly WireAttempt[]): string {
   const parts = attempts.map(({ $createdAt, attempt, statusCode, error }, at) => {
     const before = attempts[at - 1];
@@ -177,7 +178,7 @@ function timeline(attempts: readonly WireAttempt[]): string {
     return attempt > 1 ? `(${attempt - 1} earlier) ${outcome}` : outcome;
   });
   const last = attempts.at(-1);
-  // By the attempt before, as the other times of the line are: the moment itself passes while the attempt waits for its turn.
+  // Relative to the previous attempt, like the other times. The due time itself may have passed while the attempt is queued.
   if (last?.nextAttemptAt) parts.push(`+${span(Date.parse(last.nextAttemptAt) - Date.parse(last.$createdAt))} next`);
   return parts.join('; ');
 }
@@ -188,11 +189,11 @@ const units = [
   ['m', 60_000],
 ] as const;
 
-/** A length of time in milliseconds, in its largest unit. */
+/** Formats milliseconds in the largest unit. */
 function span(ms: number): string {
   const [unit, length] = units.find(([, one]) => ms >= one) ?? ['s', 1000];
   return `${Math.round(ms / length)}${unit}`;
 }
 
-/** The commands about deliveries. */
+/** The commands for deliveries. */
 export const webhookDeliveryCommands = [test, list, replay, rotate];

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSigningSecret, verifyDelivery } from '#src/features/index.js';
-import { command, type ParsedArgs } from '../command.js';
-import { CommandError, usageError } from '../exit.js';
-import { duration, inputBytes, readFileOf, readSecretFile, readStdinBytes, valid, wholeNumber } from '../input.js';
-import { endAtSignal } from '../interrupt.js';
-import type { Lines } from '../lines.js';
-import { entryLine, pairs } from '../table.js';
-import { defaultToleranceSeconds, listenForWebhooks, type ReceivedRequest } from '../webhook-listener.js';
+import { command, type ParsedArgs } from '../line/command.js';
+import { duration, inputBytes, readFileOf, readSecretFile, readStdinBytes, valid, wholeNumber } from '../line/input.js';
+import { defaultToleranceSeconds, listenForWebhooks, type ReceivedRequest } from '../serving/webhook-listener.js';
+import { CommandError, usageError } from '../terminal/exit.js';
+import { endAtSignal } from '../terminal/interrupt.js';
+import type { Lines } from '../terminal/lines.js';
+import { entryLine, pairs } from '../terminal/table.js';
 
-/** A longer time is no time for a timer. */
+/** Maximum delay of a timer. */
 const maxSleepMs = 2_147_483_647;
 const secretFile = { flag: '--secret-file', value: 'FILE', summary: 'file with the signing secret' } as const;
 
 const verify = command({
   path: 'webhook verify',
   summary:
-    'Checks the signatures of a delivery that was received, of any sender of Standard Webhooks. Exit code 1 if one is wrong',
+    'Checks the signatures of a received delivery, from svc or any other Standard Webhooks sender. Exit code 1 if a signature is wrong',
   options: [
     { ...secretFile, required: true },
     { flag: '--body-file', value: 'FILE', summary: 'the body, byte for byte; - is stdin (default: -)' },
@@ -43,7 +43,7 @@ const verify = command({
       timestamp: args.text('--timestamp'),
       standardSignature: args.text('--standard-signature'),
     };
-    demandSomethingToCheck(headers);
+    requireSomethingToCheck(headers);
     const tolerance = args.text('--tolerance');
     const checks = verifyDelivery(
       secret,
@@ -64,7 +64,7 @@ const verify = command({
 
 const listen = command({
   path: 'webhook listen',
-  summary: 'Receives webhooks on this machine, checks and prints them, and hands them on to an application',
+  summary: 'Receives webhooks on this machine, checks and prints them, and forwards them to an application',
   options: [
     { flag: '--port', value: 'N', summary: 'port on 127.0.0.1 (default: 9000; 0 for a free one)' },
     { ...secretFile, summary: 'file with the signing secret; without it no signature is checked' },
@@ -107,19 +107,19 @@ const listen = command({
         `Deliveries received: ${counts.received}, refused: ${counts.refused}.`,
         'compare the secret with that of the sender; it is shown when a webhook is added and when its secret is rotated',
       );
-    // As JSON the deliveries are the result, one a line.
+    // With JSON the deliveries are the result, one per line.
     return output.json ? undefined : { value: counts, text: `Deliveries received: ${counts.received}.` };
   },
 });
 
-/** Until this time is over, or the signal. */
+/** Waits for this time or the signal. */
 async function over(seconds: number | undefined, signal: AbortSignal): Promise<void> {
   const limit = seconds === undefined ? maxSleepMs : seconds * 1000;
   do await sleep(Math.min(limit, maxSleepMs), undefined, { signal }).catch(() => {});
   while (seconds === undefined && !signal.aborted);
 }
 
-/** The commands of the receiving side. They need no installation. */
+/** The commands for receivers of webhooks. They need no installation. */
 export const webhookReceiverCommands = [verify, listen];
 
 type Listening = Parameters<typeof listenForWebhooks>[0];
@@ -144,7 +144,7 @@ async function listening(args: ParsedArgs, options: Pick<Listening, 'secret' | '
   }
 }
 
-function demandSomethingToCheck(
+function requireSomethingToCheck(
   headers: {
     readonly [K in 'signature' | 'id' | 'timestamp' | 'standardSignature']: string | undefined;
   },

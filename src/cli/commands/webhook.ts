@@ -1,14 +1,14 @@
 import { everyEvent, feedOnlyEvents, subscribableEvents } from '#src/contract/events.js';
 import { webhooksApi } from '#src/features/index.js';
-import { instantOf } from '#src/platform/clock.js';
-import { choiceOf, notAChoice } from '../choices.js';
-import { command, type ParsedArgs, projectOption } from '../command.js';
-import type { CommandResult } from '../command-result.js';
-import { shellWord, usageError } from '../exit.js';
-import { onOrOff, readSecretFile, switchOption } from '../input.js';
-import { invokeAsOperator } from '../invoke-as-operator.js';
-import { noteMore, wholeList } from '../page.js';
-import { columns, pairs } from '../table.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
+import { choiceOf, notAChoice } from '../line/choices.js';
+import { command, type ParsedArgs, projectOption } from '../line/command.js';
+import { onOrOff, readSecretFile, switchOption } from '../line/input.js';
+import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { shellWord, usageError } from '../terminal/exit.js';
+import { noteMore, wholeList } from '../terminal/page.js';
+import { columns, pairs } from '../terminal/table.js';
 
 const idArgument = { name: 'ID', summary: 'id of the webhook', values: 'webhook' } as const;
 const name = { flag: '--name', value: 'NAME', summary: 'display name' } as const;
@@ -44,7 +44,7 @@ const inputOf = (args: ParsedArgs) => {
   };
 };
 
-/** The names in a list of events, all of which there have to be. */
+/** Parses a list of events. Throws CommandError for an unknown one. */
 function eventsIn(list: string, project: string): string[] {
   const taken = [everyEvent, ...subscribableEvents];
   const names = list.split(',').map((name) => name.trim());
@@ -152,7 +152,7 @@ const remove = command({
 
 /** `svc webhook add`, `list`, `show`, `update` */
 export const webhookCommands = [add, list, show, update];
-/** `svc webhook remove`, listed after those that work on what there is. */
+/** `svc webhook remove`, listed after the commands whose examples use the webhooks. */
 export const webhookRemoval = [remove];
 
 function shownWebhook(
@@ -169,7 +169,7 @@ function shownWebhook(
   },
   now: number,
 ): CommandResult {
-  // Empty where nothing overlaps, which is no time.
+  // NaN if no secrets overlap, because the text is empty.
   const until = Date.parse(webhook.previousSecretUntil);
   return {
     value: webhook,

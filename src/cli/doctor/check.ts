@@ -1,32 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { explain } from '../exit.js';
-import { type Finding, found } from './finding.js';
+import { explain } from '../terminal/exit.js';
+import { type DoctorFinding, found } from './finding.js';
 
-/** A check of an installation. It changes nothing. */
+/** A read-only check of an installation. */
 export interface Check<C> {
-  /** What it looks at, in words. */
+  /** Subject of the check, for messages. */
   readonly name: string;
   /** The command that does the same without a time limit. */
   readonly alone?: string;
-  run(context: C): readonly Finding[] | Promise<readonly Finding[]>;
+  run(context: C): readonly DoctorFinding[] | Promise<readonly DoctorFinding[]>;
 }
 
-/** How many checks were made, and what they found. */
+/** The number of checks, and their findings. */
 export interface Report {
   readonly checks: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly DoctorFinding[];
 }
 
-/** How long a check may take. */
+/** Time limit of a check. */
 const checkMs = 5000;
 
-/** Makes checks at the same time. One that fails or takes too long is a finding itself. */
+/** Runs checks concurrently. A check that fails or times out is reported as a finding. */
 export async function runChecks<C>(checks: readonly Check<C>[], context: C): Promise<Report> {
   const findings = await Promise.all(checks.map((check) => runCheck(check, context)));
   return { checks: checks.length, findings: findings.flat() };
 }
 
-async function runCheck<C>(check: Check<C>, context: C): Promise<readonly Finding[]> {
+async function runCheck<C>(check: Check<C>, context: C): Promise<readonly DoctorFinding[]> {
   const { name, alone } = check;
   const ended = new AbortController();
   const late = sleep(checkMs, undefined, { signal: ended.signal }).then(
@@ -34,7 +34,7 @@ async function runCheck<C>(check: Check<C>, context: C): Promise<readonly Findin
     () => [],
   );
   try {
-    // Here, and not as it is called: a check may throw before it returns a promise.
+    // Called inside a promise, because a check may throw synchronously.
     return await Promise.race([Promise.resolve().then(() => check.run(context)), late]);
   } catch (error) {
     const { message, fix } = explain(error);

@@ -3,25 +3,26 @@ import { resolve } from 'node:path';
 import type { Appliance } from '#src/appliance.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { FileStoreError, filesLocation } from '#src/platform/file-store/index.js';
-import { isAbsent } from '#src/platform/files.js';
-import { whyUnwritable } from '#src/platform/system-errors.js';
-import { count } from '../count.js';
-import { shellWord } from '../exit.js';
+import { isAbsent } from '#src/platform/runtime/files.js';
+import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
+import { count } from '../terminal/count.js';
+import { shellWord } from '../terminal/exit.js';
 import type { Check } from './check.js';
-import { type Finding, found } from './finding.js';
+import { type DoctorFinding, found } from './finding.js';
+import { refusedOrigins } from './refused-origins.js';
 
-/** Findings of one kind that are named; who mends these sees the others with the next run. */
+/** Maximum number of findings listed per kind. The others appear in the next run. */
 const named = 10;
-/** Objects of the file store that are looked at, each way. */
+/** Objects of the file store checked in each direction. */
 const objects = 1000;
-/** Deliveries that are due are begun within seconds by a server. */
+/** A running server starts due deliveries within seconds. */
 const behindSeconds = 300;
-/** After that, two retries have failed as well. */
+/** By then two retries have also failed. */
 const failingMs = 900_000;
-/** Fewer mails that fail may be mistyped addresses. */
+/** Fewer failures may be mistyped addresses. */
 const severalMails = 3;
 
-/** The checks of what the database and the file store hold. */
+/** Checks of the contents of the database. */
 export const contentChecks: readonly Check<Appliance>[] = [
   { name: 'the jobs', alone: 'svc cron list', run: jobs },
   {
@@ -62,6 +63,11 @@ export const contentChecks: readonly Check<Appliance>[] = [
       ),
   },
   {
+    name: 'refused origins',
+    alone: 'svc audit list --action requestsRefused',
+    run: (appliance) => refusedOrigins(appliance, named),
+  },
+  {
     name: 'slow queries',
     alone: 'svc collection advise',
     run: async ({ runtime, features }) =>
@@ -73,13 +79,13 @@ export const contentChecks: readonly Check<Appliance>[] = [
   },
 ];
 
-/** The checks that ask other servers than the database. */
+/** Checks that contact servers other than the database. */
 export const remoteChecks: readonly Check<Appliance>[] = [
   { name: 'the mail server', alone: 'svc mail test --to ADDRESS', run: mailServer },
   { name: 'the files', alone: 'svc files check', run: files },
 ];
 
-async function jobs({ features }: Appliance): Promise<Finding[]> {
+async function jobs({ features }: Appliance): Promise<DoctorFinding[]> {
   const failed = (await features.jobs.list()).flatMap(({ name, lastError }) =>
     lastError === null
       ? []
@@ -95,7 +101,7 @@ async function jobs({ features }: Appliance): Promise<Finding[]> {
   return [...failed, ...abandoned];
 }
 
-async function webhooks({ features }: Appliance): Promise<Finding[]> {
+async function webhooks({ features }: Appliance): Promise<DoctorFinding[]> {
   const failing = (await features.webhooks.failing(failingMs, named)).map((webhook) => {
     const { projectId, id, enabled, failingSince, logs } = webhook;
     const [called, place] = [
@@ -120,7 +126,7 @@ async function webhooks({ features }: Appliance): Promise<Finding[]> {
   ];
 }
 
-async function mails({ runtime, features }: Appliance): Promise<Finding[]> {
+async function mails({ runtime, features }: Appliance): Promise<DoctorFinding[]> {
   const { failed, sent, lastError } = await features.courier.mailbox.lastHour(runtime.db);
   if (failed < severalMails || sent > 0) return [];
   const message = `Of the mails of the last hour ${failed} have failed and none was sent. The last error: ${lastError}.`;
@@ -129,7 +135,7 @@ async function mails({ runtime, features }: Appliance): Promise<Finding[]> {
   return [found('mails_failing', message, fix)];
 }
 
-async function mailServer({ runtime: { mailer } }: Appliance): Promise<Finding[]> {
+async function mailServer({ runtime: { mailer } }: Appliance): Promise<DoctorFinding[]> {
   if (!mailer.isConfigured) return [];
   const fix = 'correct SVC_SMTP_URL, then svc mail test --to ADDRESS';
   const result = await mailer.probe();
@@ -138,7 +144,7 @@ async function mailServer({ runtime: { mailer } }: Appliance): Promise<Finding[]
   return [found('mail_refused', `The mail server refuses the service: ${result.error}.`, fix)];
 }
 
-async function files({ runtime: { config }, features }: Appliance): Promise<Finding[]> {
+async function files({ runtime: { config }, features }: Appliance): Promise<DoctorFinding[]> {
   try {
     const { missing, files: damaged, orphans } = await features.checkFiles(objects);
     const nothing = missing.length > 0 ? emptyDirectory(config) : undefined;
@@ -163,10 +169,10 @@ async function files({ runtime: { config }, features }: Appliance): Promise<Find
   }
 }
 
-/** A directory that is not there, or holds nothing, is most often one that is not mounted or a wrong setting: no file was lost. */
-function emptyDirectory(config: Config): Finding | undefined {
+/** Reports a missing or empty directory. Usually it is not mounted or misconfigured, and no file is lost. */
+function emptyDirectory(config: Config): DoctorFinding | undefined {
   const location = filesLocation(config.filesUrl, config);
-  // While files are moved, most may be in the other store.
+  // During a move most files may be in the other store.
   if (location.kind !== 'disk' || config.filesFrom !== undefined) return undefined;
   const directory = resolve(location.directory);
   const absent = isAbsent(directory);

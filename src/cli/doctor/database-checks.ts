@@ -1,19 +1,19 @@
 import type { Appliance } from '#src/appliance.js';
-import { instantOf, isAhead } from '#src/platform/clock.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { refusalOfDriver } from '../database-refusal.js';
-import { CommandError } from '../exit.js';
-import { requireCurrentSchema, requireKnownSchema, wrongMasterKey } from '../run-command.js';
+import { instantOf, isAhead } from '#src/platform/runtime/clock.js';
+import { refusalOfDriver } from '../installation/database-refusal.js';
+import { requireCurrentSchema, requireKnownSchema, wrongMasterKey } from '../installation/run-command.js';
+import { CommandError } from '../terminal/exit.js';
 import type { Check } from './check.js';
-import { type Finding, found, saidByDatabase } from './finding.js';
+import { type DoctorFinding, found, saidByDatabase } from './finding.js';
 
-/** Clocks that are synchronised are never so far apart. */
+/** Synchronised clocks never differ by this much. */
 const apartMs = 60_000;
-/** What is said where Postgres takes no writes. */
+/** The error for a read-only Postgres. */
 const readOnly = new DatabaseError('notWritable', '25006');
 const damaged = new DatabaseError('other', 'SQLITE_CORRUPT');
 
-/** The checks of the database itself; with a finding among them, nothing is read from its tables. */
+/** Checks of the database itself. If one fails, no tables are read. */
 export const databaseChecks: readonly Check<Appliance>[] = [
   {
     name: 'the database',
@@ -26,7 +26,7 @@ export const databaseChecks: readonly Check<Appliance>[] = [
   },
 ];
 
-/** The checks of whether this version can work with the database. */
+/** Checks of the schema version. */
 export const schemaChecks: readonly Check<Appliance>[] = [
   {
     name: 'the schema',
@@ -41,7 +41,7 @@ export const schemaChecks: readonly Check<Appliance>[] = [
   },
 ];
 
-/** The checks of whether this installation is the one whose database it is. */
+/** Checks that the database belongs to this installation. */
 export const keyChecks: readonly Check<Appliance>[] = [
   {
     name: 'the master key',
@@ -53,7 +53,7 @@ export const keyChecks: readonly Check<Appliance>[] = [
   },
 ];
 
-/** The checks of the clock of this machine. */
+/** Checks of this machine's clock. */
 export const clockChecks: readonly Check<Appliance>[] = [
   {
     name: 'the clock against what is stored',
@@ -67,7 +67,7 @@ export const clockChecks: readonly Check<Appliance>[] = [
       if (newest === undefined || !isAhead(newest, now)) return [];
       const message = `The clock says ${instantOf(now)}, but something was stored at ${newest}: it is behind, or was ahead.`;
       const fix =
-        'timedatectl set-ntp true; if the clock is right, docs/operations.md, "When the clock is set", tells what follows';
+        'timedatectl set-ntp true; if the clock is right, docs/troubleshooting.md, "A wrong clock", lists the effects';
       return [found('clock_behind', message, fix)];
     },
   },
@@ -76,7 +76,7 @@ export const clockChecks: readonly Check<Appliance>[] = [
     run: async ({ runtime: { driver, clock } }) => {
       const before = clock.now();
       const theirs = await driver.serverTime();
-      // What the answer took is no difference.
+      // The duration of the query is not a clock difference.
       const apart = theirs === undefined ? 0 : Math.max(before - theirs, theirs - clock.now());
       if (apart <= apartMs) return [];
       const message = `The clock of this machine and that of the database server are ${Math.round(apart / 1000)} s apart.`;
@@ -85,10 +85,10 @@ export const clockChecks: readonly Check<Appliance>[] = [
   },
 ];
 
-/** The refusal that a command would end with, as a finding. */
-function refusalOf(code: 'schema_newer' | 'schema_pending', demand: () => void): Finding[] {
+/** Converts the error of a command into a finding. */
+function refusalOf(code: 'schema_newer' | 'schema_pending', check: () => void): DoctorFinding[] {
   try {
-    demand();
+    check();
     return [];
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;

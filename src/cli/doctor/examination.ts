@@ -3,29 +3,29 @@ import { type Appliance, createAppliance } from '#src/appliance.js';
 import { ConfigError } from '#src/platform/config/config-error.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import type { Call } from '../command.js';
-import { CommandError } from '../exit.js';
-import { load, requireDatabase } from '../installation.js';
-import { forCommand } from '../run-command.js';
+import { load, requireDatabase } from '../installation/installation.js';
+import { forCommand } from '../installation/run-command.js';
+import type { CommandCall } from '../line/command.js';
+import { CommandError } from '../terminal/exit.js';
 import { type Check, type Report, runChecks } from './check.js';
 import { contentChecks, remoteChecks } from './content-checks.js';
 import { clockChecks, databaseChecks, keyChecks, schemaChecks } from './database-checks.js';
-import { type Finding, found, type Level, saidByDatabase } from './finding.js';
+import { type DoctorFinding, found, type Level, saidByDatabase } from './finding.js';
 import { machineChecks, nodeCheck } from './machine-checks.js';
 import { settingsChecks } from './settings-checks.js';
 
-/** What is left out. */
+/** Options of an examination. */
 interface Scope {
-  /** Whether other servers than the database are not asked. */
+  /** True to skip checks of servers other than the database. */
   readonly offline: boolean;
 }
 
-/** How long is waited for connections to be closed. */
+/** Time limit for closing connections. */
 const closeMs = 2000;
 const order: readonly Level[] = ['error', 'warning', 'info'];
 
-/** Makes every check that can be made: what a later one rests on is checked first. The worst findings come first. */
-export async function examine(call: Call, scope: Scope): Promise<Report> {
+/** Runs all checks that can run, prerequisites first. Sorts findings by severity. */
+export async function examine(call: CommandCall, scope: Scope): Promise<Report> {
   const reports: Report[] = [await runChecks([nodeCheck], undefined)];
   const loaded = readSettings(call);
   if (isFinding(loaded)) reports.push({ checks: 1, findings: loaded });
@@ -40,12 +40,12 @@ export async function examine(call: Call, scope: Scope): Promise<Report> {
   };
 }
 
-function isFinding(value: LoadedConfig | Finding[]): value is Finding[] {
+function isFinding(value: LoadedConfig | DoctorFinding[]): value is DoctorFinding[] {
   return Array.isArray(value);
 }
 
-/** Throws CommandError where there is no installation, as for every command. */
-function readSettings(call: Call): LoadedConfig | Finding[] {
+/** Throws CommandError if there is no installation, like every command. */
+function readSettings(call: CommandCall): LoadedConfig | DoctorFinding[] {
   try {
     return load(call);
   } catch (error) {
@@ -56,7 +56,7 @@ function readSettings(call: Call): LoadedConfig | Finding[] {
   }
 }
 
-async function examineDatabase(loaded: LoadedConfig, { output }: Call, { offline }: Scope): Promise<Report[]> {
+async function examineDatabase(loaded: LoadedConfig, { output }: CommandCall, { offline }: Scope): Promise<Report[]> {
   const appliance = await open(loaded, output);
   if (Array.isArray(appliance)) return [{ checks: 1, findings: appliance }];
   try {
@@ -67,13 +67,13 @@ async function examineDatabase(loaded: LoadedConfig, { output }: Call, { offline
       [...clockChecks, ...contentChecks, ...(offline ? [] : remoteChecks)],
     ]);
   } finally {
-    // What is still under way reads only.
+    // Operations still running only read.
     await Promise.race([appliance.close(), sleep(closeMs, undefined, { ref: false })]);
   }
 }
 
-/** What it says goes to no log: the findings tell it. */
-async function open({ config }: LoadedConfig, output: Call['output']): Promise<Appliance | Finding[]> {
+/** Without a log, because the findings report the errors. */
+async function open({ config }: LoadedConfig, output: CommandCall['output']): Promise<Appliance | DoctorFinding[]> {
   try {
     requireDatabase(config);
     return await createAppliance(forCommand(config, output), { writeLog: () => {} });
@@ -84,7 +84,7 @@ async function open({ config }: LoadedConfig, output: Call['output']): Promise<A
   }
 }
 
-/** Stage by stage, up to the first one with a finding: those after it would only repeat it. */
+/** Runs the stages until one has findings, because later stages would only repeat them. */
 async function inOrder(appliance: Appliance, stages: readonly (readonly Check<Appliance>[])[]): Promise<Report[]> {
   const reports: Report[] = [];
   for (const stage of stages) {

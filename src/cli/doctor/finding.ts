@@ -1,12 +1,12 @@
 import type { Config } from '#src/platform/config/schema.js';
 import type { DatabaseError } from '#src/platform/db/database-error.js';
-import { namingOwner } from '../database-refusal.js';
-import { explain } from '../exit.js';
+import { namingOwner } from '../installation/database-refusal.js';
+import { explain } from '../terminal/exit.js';
 
-/** How much a finding matters: an error makes the command fail, a warning can become one, an info may be meant to be so. */
+/** Severity of a finding. An error makes the command fail, a warning can become an error, an info may be intended. */
 export type Level = 'error' | 'warning' | 'info';
 
-/** What `svc doctor` can find by itself, with the level of each; docs/operations.md lists them. What a database says has the types of its conditions. */
+/** Codes of `svc doctor` with their levels; docs/troubleshooting.md lists them. Findings from a database error use the type of its condition. */
 export const findingLevels = {
   configuration_invalid: 'error',
   setting_unknown: 'warning',
@@ -54,29 +54,30 @@ export const findingLevels = {
   webhooks_behind: 'warning',
   signing_key_old: 'warning',
   team_without_owner: 'info',
+  origin_refused: 'info',
   query_slow: 'warning',
   check_failed: 'error',
 } as const satisfies Readonly<Record<string, Level>>;
 
-/** A code of the table. */
+/** A code listed in `findingLevels`. */
 export type FindingCode = keyof typeof findingLevels;
 
-/** Something that is not as it should be, and what mends it. */
-export interface Finding {
+/** A problem and its fix. */
+export interface DoctorFinding {
   readonly code: string;
   readonly level: Level;
   readonly message: string;
-  /** A command wherever one mends it. */
+  /** A command where possible. */
   readonly fix: string;
 }
 
-/** A finding of the table. */
-export function found(code: FindingCode, message: string, fix: string): Finding {
+/** Creates a finding with the level of its code. */
+export function found(code: FindingCode, message: string, fix: string): DoctorFinding {
   return { code, level: findingLevels[code], message, fix };
 }
 
-/** What the database says, as every command would tell it. */
-export function saidByDatabase(error: DatabaseError, config: Config): Finding {
+/** Creates a finding for a database error, with the same text as in every command. */
+export function saidByDatabase(error: DatabaseError, config: Config): DoctorFinding {
   const { type, message, fix } = explain(namingOwner(config, error));
   return { code: type, level: 'error', message, fix };
 }

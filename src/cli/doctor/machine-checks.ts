@@ -4,23 +4,23 @@ import { parseFilesUrl } from '#src/platform/config/files-url.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
-import { isAbsent } from '#src/platform/files.js';
-import { shellWord } from '../exit.js';
-import { listenerOn } from '../port-listener.js';
-import { otherPort } from '../ports.js';
-import { dataDirectoryProblems } from '../settings-problems.js';
-import { nodeUnsupportedSince } from '../start-report.js';
+import { isAbsent } from '#src/platform/runtime/files.js';
+import { otherPort } from '../installation/ports.js';
+import { dataDirectoryProblems } from '../installation/settings-problems.js';
+import { listenerOn } from '../serving/port-listener.js';
+import { nodeUnsupportedSince } from '../serving/start-report.js';
+import { shellWord } from '../terminal/exit.js';
 import type { Check } from './check.js';
-import { type Finding, found } from './finding.js';
+import { type DoctorFinding, found } from './finding.js';
 import { everybody } from './settings-checks.js';
 
 const mebibyte = 1024 * 1024;
-/** Below this, databases fail at any moment. */
+/** Below this, databases may fail at any time. */
 const fullBytes = 100 * mebibyte;
-/** Below both, there is little room left: large disks need no tenth of theirs. */
+/** A disk is nearly full if it is below both bounds: a tenth of a large disk is still plenty. */
 const scarce = { bytes: 5 * 1024 * mebibyte, part: 0.1 };
 
-/** The version of Node.js, which needs no settings. */
+/** Checks the version of Node.js. Needs no settings. */
 export const nodeCheck: Check<unknown> = {
   name: 'Node.js',
   run: () => {
@@ -31,14 +31,14 @@ export const nodeCheck: Check<unknown> = {
   },
 };
 
-/** The checks of what stands around the service on this machine. */
+/** Checks of the service's environment on this machine. */
 export const machineChecks: readonly Check<LoadedConfig>[] = [
   { name: 'the data directory', run: ({ config }) => dataDirectory(resolve(config.dataDir)) },
   {
     name: 'the database file',
     run: ({ config }) => {
       const file = fileOf(config);
-      // A file that this user cannot look at is told by the check of the directory.
+      // A file that this user cannot access is reported by the check of the directory.
       if (file === null || !existsSync(file) || (statSync(file).mode & everybody) === 0) return [];
       const message = `Everybody on this machine can use ${file}, the database.`;
       return [found('database_file_readable', message, `chmod o-rwx ${shellWord(file)}`)];
@@ -48,7 +48,7 @@ export const machineChecks: readonly Check<LoadedConfig>[] = [
   { name: 'the port', run: port },
 ];
 
-function dataDirectory(directory: string): Finding[] {
+function dataDirectory(directory: string): DoctorFinding[] {
   const word = shellWord(directory);
   if (isAbsent(directory)) {
     const message = `The data directory ${directory} does not exist.`;
@@ -68,8 +68,8 @@ function fileOf({ databaseUrl }: Config): string | null {
   return file === null ? null : resolve(file);
 }
 
-/** Room where this machine stores something; each disk is named once. */
-function disks(config: Config): Finding[] {
+/** Checks the free space of each disk with data of the service, once per disk. */
+function disks(config: Config): DoctorFinding[] {
   const file = fileOf(config);
   const location = config.filesUrl && parseFilesUrl(config.filesUrl.reveal());
   const directories = [config.dataDir, ...(file === null ? [] : [dirname(file)])];
@@ -85,16 +85,16 @@ function disks(config: Config): Finding[] {
   });
 }
 
-/** What is found of a disk with so many bytes free. */
-export function roomOn(directory: string, free: number, total: number): Finding[] {
+/** Findings for a disk with this many free bytes. */
+export function roomOn(directory: string, free: number, total: number): DoctorFinding[] {
   const fix = `make room on the disk of ${directory}`;
   const message = `The disk of ${directory} has ${Math.floor(free / mebibyte)} MiB left.`;
   if (free < fullBytes) return [found('disk_full', message, fix)];
   return free < scarce.bytes && free < scarce.part * total ? [found('disk_nearly_full', message, fix)] : [];
 }
 
-/** A server that runs is none, and neither is one that does not. */
-async function port(loaded: LoadedConfig): Promise<Finding[]> {
+/** Reports only other programs on the port, neither a running server nor an unused port. */
+async function port(loaded: LoadedConfig): Promise<DoctorFinding[]> {
   const { config } = loaded;
   if (config.port === 0 || (await listenerOn(config)) !== 'other') return [];
   const message = `Another program than svc listens on ${config.host} port ${config.port}.`;

@@ -4,14 +4,14 @@ import { toProblem } from '#src/platform/config/config-error.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import { isAtOtherPort, isOnLocalhost } from '#src/platform/config/localhost.js';
 import { tlsFileProblems, tlsTimeProblem, tlsValidity } from '#src/platform/config/tls-files.js';
-import { createTemplates } from '#src/platform/templates.js';
-import { shellWord } from '../exit.js';
-import { fileStoreProblems, repeatedSettings, templatesProblems } from '../settings-problems.js';
-import { settingsAtRisk } from '../start-report.js';
+import { createTemplates } from '#src/platform/templates/templates.js';
+import { fileStoreProblems, repeatedSettings, templatesProblems } from '../installation/settings-problems.js';
+import { settingsAtRisk } from '../serving/start-report.js';
+import { shellWord } from '../terminal/exit.js';
 import type { Check } from './check.js';
-import { type Finding, found } from './finding.js';
+import { type DoctorFinding, found } from './finding.js';
 
-/** The mode bits by which everybody on the machine may do something. */
+/** Mode bits that give access to all users of the machine. */
 export const everybody = 0o007;
 
 const riskCodes = {
@@ -29,13 +29,13 @@ const remedies = {
   SVC_EGRESS_ALLOW: 'nothing, if applications need these addresses',
 } as const;
 
-/** The checks that need the settings only. */
+/** Checks that only need the settings. */
 export const settingsChecks: readonly Check<LoadedConfig>[] = [
   {
     name: 'the names of settings',
     run: (loaded) => [
       ...loaded.unknownNames.map((name) =>
-        found('setting_unknown', `The environment has ${name}, which is no setting.`, 'correct or remove it'),
+        found('setting_unknown', `The environment has ${name}, which is not a setting.`, 'correct or remove it'),
       ),
       ...repeatedSettings(loaded).map((sentence) =>
         found('setting_repeated', `${sentence}.`, 'remove all of these lines but one'),
@@ -84,7 +84,7 @@ export const settingsChecks: readonly Check<LoadedConfig>[] = [
   {
     name: 'the directories of files',
     run: async ({ config }) => {
-      // Whether a service takes files is known once something was written to it, which is for svc config check.
+      // Testing a file service requires a write, which only `svc config check` does.
       const problems = await fileStoreProblems(config, async () => undefined);
       return problems.map((problem) =>
         found('file_store_unusable', `${problem}.`, 'correct the setting, or the permissions of the directory'),
@@ -101,7 +101,7 @@ export const settingsChecks: readonly Check<LoadedConfig>[] = [
   },
 ];
 
-function certificate({ config }: LoadedConfig): Finding[] {
+function certificate({ config }: LoadedConfig): DoctorFinding[] {
   const problems = tlsFileProblems(config);
   if (problems.length > 0)
     return problems.map(toProblem).map(({ message, fix }) => found('tls_unusable', `${message}.`, fix));
@@ -113,7 +113,7 @@ function certificate({ config }: LoadedConfig): Finding[] {
   return [found(code, `${problem.message}.`, `renew the certificate in ${config.tlsCert}, then restart the server`)];
 }
 
-function publicAddress({ config }: LoadedConfig): Finding[] {
+function publicAddress({ config }: LoadedConfig): DoctorFinding[] {
   const { baseUrl, port, tlsCert, trustedProxies } = config;
   if (isAtOtherPort(baseUrl, port)) {
     const message = `SVC_BASE_URL is ${baseUrl}, but the server listens on port ${port}.`;

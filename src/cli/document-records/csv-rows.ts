@@ -2,22 +2,22 @@ import { decodeUtf8 } from './utf8.js';
 
 const [quote, comma, newline] = [0x22, 0x2c, 0x0a];
 
-/** A row of CSV: its cells, or what is wrong with it. */
+/** A CSV row: its cells or its problem. */
 interface CsvRow {
-  /** Of several lines the last. */
+  /** The last line of a multi-line row. */
   readonly line: number;
   readonly bytes: number;
-  /** A cell without quotes that is empty is null. */
+  /** An empty cell without quotes is null. */
   readonly cells?: readonly (string | null)[];
   readonly problem?: string;
 }
 
-/** Where in a row a byte stands. */
+/** Parser state within a row. */
 type State = 'begin of a cell' | 'in a cell' | 'in quotes' | 'after a quote';
 
 /**
- * Reads rows as RFC 4180 has them; empty lines are none. A row that is wrong or too long costs itself only: the next one begins after it. Of a row
- * beyond the length nothing is kept.
+ * Reads rows of RFC 4180 and skips empty lines. An invalid or too long row does not affect the next one. The contents of a row over the
+ * limit are discarded.
  */
 export async function* csvRows(
   chunks: AsyncIterable<Buffer>,
@@ -75,7 +75,7 @@ function after(state: State, byte: number | undefined): State {
 
 const isEmpty = ({ cells }: CsvRow) => cells?.length === 1 && cells[0] === null;
 
-/** The cells of a row whose quotes are closed. */
+/** Parses the cells of a row with balanced quotes. */
 function parsed(row: Buffer): Pick<CsvRow, 'cells' | 'problem'> {
   const text = decodeUtf8(row)?.replace(/\r$/, '');
   if (text === undefined) return { problem: 'The line is not UTF-8.' };
@@ -97,7 +97,7 @@ function parsed(row: Buffer): Pick<CsvRow, 'cells' | 'problem'> {
   }
 }
 
-/** Where the quotes close: a quote that is not followed by another. */
+/** Finds the closing quote, which is not followed by another quote. */
 function endOfQuotes(text: string, from: number): number {
   let end = text.indexOf('"', from);
   while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);

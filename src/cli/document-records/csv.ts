@@ -1,16 +1,17 @@
 import { type Attribute, attributeTypes } from '#src/features/index.js';
-import { parseJson, printJson } from '#src/platform/json.js';
-import { usageError } from '../exit.js';
+import { parseJson, printJson } from '#src/platform/text/json.js';
+import { usageError } from '../terminal/exit.js';
 import { csvRows } from './csv-rows.js';
+import { idNames } from './foreign-rows.js';
 import type { DocumentRecord } from './record.js';
 
-/** Members of every document that a file keeps, and those that the new place decides. */
+/** System members that a file keeps; those in `ignored` depend on the target collection. */
 const kept = ['$id', '$createdAt', '$updatedAt', '$permissions'] as const;
 const ignored = ['$sequence', '$collectionId', '$databaseId'];
 
 /**
- * Reads CSV as RFC 4180 has it: the first line names the columns. A cell without a quote that is empty is null, an empty one in quotes the
- * empty text; lists and permissions are JSON.
+ * Reads CSV (RFC 4180) with the column names in the first line. An empty cell is null; an empty quoted cell is the empty string. Lists and
+ * permissions are JSON.
  */
 export async function* csvRecords(
   chunks: AsyncIterable<Buffer>,
@@ -32,7 +33,9 @@ export async function* csvRecords(
   }
 }
 
-/** Whether a line of a file that is read in another form is the first one of CSV: names, of which at least one is a column. */
+/**
+ * True if a line of a file read in another format looks like a CSV header: it consists of names and includes a column of the collection.
+ */
 export function isCsvHeader(line: string, attributes: readonly Attribute[]): boolean {
   if (!/^[\w$",; .-]+\r?$/.test(line)) return false;
   const names = line.split(/[,;]/).map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
@@ -40,12 +43,12 @@ export function isCsvHeader(line: string, attributes: readonly Attribute[]): boo
   return names.some((name) => columns.includes(name));
 }
 
-/** The first line of an export. */
+/** Returns the header line of an export. */
 export function csvHeader(attributes: readonly Attribute[]): string {
   return `${[...kept, ...attributes.map(({ key }) => key)].join(',')}\r\n`;
 }
 
-/** A document as a line of CSV. */
+/** Formats a document as a CSV line. */
 export function csvLine(document: Readonly<Record<string, unknown>>, attributes: readonly Attribute[]): string {
   const cells = [...kept, ...attributes.map(({ key }) => key)].map((name) => cellOf(document[name]));
   return `${cells.join(',')}\r\n`;
@@ -66,7 +69,9 @@ function columnsOf(names: readonly (string | null)[], attributes: ReadonlyMap<st
       `The column "${unknown.slice(0, 40)}" is no attribute of the collection.`,
       unknown.includes(';')
         ? 'separate the columns by commas'
-        : 'correct the first line of the file; svc collection show lists the attributes',
+        : idNames.has(unknown)
+          ? `if it has the ids of the documents, name the column $id instead of ${unknown}`
+          : 'correct the first line of the file; svc collection show lists the attributes',
     );
   if (new Set(columns).size < columns.length)
     throw usageError('The first line of the file names a column twice.', 'correct it');
@@ -86,7 +91,7 @@ function documentOf(
   );
 }
 
-/** What a cell says; one that is no value of its attribute is left as it is, and refused as such. */
+/** Parses a cell. A value that does not fit its attribute is left as text, so that validation rejects it. */
 function cellValue(name: string, cell: string | null, attributes: ReadonlyMap<string, Attribute>): unknown {
   const attribute = attributes.get(name);
   if (attribute === undefined) {

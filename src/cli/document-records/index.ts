@@ -6,12 +6,12 @@ import type { DocumentRecord } from './record.js';
 export { csvHeader, csvLine } from './csv.js';
 export type { DocumentRecord } from './record.js';
 
-/** The forms of files of documents. */
+/** File formats of documents. */
 export const documentFormats = ['ndjson', 'csv'] as const;
-/** The form of a file of documents. */
+/** A file format of documents. */
 export type DocumentFormat = (typeof documentFormats)[number];
 
-/** Reads a file of documents a line at a time, each of at most so many bytes. */
+/** Reads a file of documents line by line; each line may have up to `maxBytes` bytes. */
 export function documentRecords(
   chunks: AsyncIterable<Buffer>,
   format: DocumentFormat,

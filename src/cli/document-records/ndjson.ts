@@ -1,13 +1,16 @@
-import { parseJson } from '#src/platform/json.js';
-import { type CommandError, usageError } from '../exit.js';
+import { parseJson } from '#src/platform/text/json.js';
+import { type CommandError, usageError } from '../terminal/exit.js';
 import type { DocumentRecord } from './record.js';
 import { decodeUtf8 } from './utf8.js';
 
 const newline = 0x0a;
-/** A first line that is looked at for the names of columns. */
+/** Maximum length of a first line that is checked for column names. */
 const headerBytes = 65_536;
 
-/** Reads JSON objects, one a line; a file whose first line is that of another form is refused. A line beyond a length is not kept, so that no file takes more memory than its longest line may. */
+/**
+ * Reads JSON objects, one per line. Rejects a file if its first line has another format. Discards lines over the limit, so that memory use
+ * is bounded by the longest allowed line.
+ */
 export async function* ndjsonRecords(
   chunks: AsyncIterable<Buffer>,
   maxBytes: number,
@@ -25,22 +28,19 @@ export async function* ndjsonRecords(
   }
 }
 
-/** Parts of an array may be lines of their own by chance, so none is taken. */
+/** Rejects arrays: some of their lines may happen to be valid objects, so no line is imported. */
 function anArray(): CommandError {
-  return usageError(
-    'The file is a JSON array; an object a line is needed.',
-    `make it so, such as with jq -c '.[]' FILE`,
-  );
+  return usageError('The file is a JSON array; expected one JSON object per line.', `convert it with jq -c '.[]' FILE`);
 }
 
 function csv(): CommandError {
-  return usageError('The file is CSV, and was read as JSON objects, one a line.', 'add --format csv');
+  return usageError('The file is CSV, but was read as one JSON object per line.', 'add --format csv');
 }
 
 interface Line {
   readonly line: number;
   readonly bytes: number;
-  /** Undefined where it was too long. */
+  /** Undefined if the line is too long. */
   readonly text: Buffer | undefined;
 }
 
@@ -74,14 +74,14 @@ async function* linesOf(chunks: AsyncIterable<Buffer>, maxBytes: number): AsyncG
 function parsed(bytes: Buffer): Pick<DocumentRecord, 'value' | 'problem'> {
   const text = decodeUtf8(bytes)?.trim();
   if (text === undefined) return { problem: 'The line is not UTF-8.' };
-  // An empty line is none.
+  // Skip empty lines.
   if (text === '') return {};
   try {
     const value = parseJson(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return { value: value as Record<string, unknown> };
   } catch {
-    // It is no JSON, and so no object either.
+    // Invalid JSON is reported below.
   }
   return { problem: 'The line is not a JSON object.' };
 }

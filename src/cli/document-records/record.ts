@@ -1,6 +1,6 @@
-/** A line of a file of documents: its value, or what is wrong with it; neither where it is empty. */
+/** A line in a file of documents: its value or its problem. An empty line has neither. */
 export interface DocumentRecord {
-  /** Of several lines of CSV the last. */
+  /** The last line of a multi-line CSV row. */
   readonly line: number;
   readonly bytes: number;
   readonly value?: Readonly<Record<string, unknown>>;

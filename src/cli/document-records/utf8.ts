@@ -1,4 +1,4 @@
-/** The text without a byte order mark; undefined where the bytes are not UTF-8. */
+/** Decodes UTF-8 without a byte order mark; undefined for invalid bytes. */
 export function decodeUtf8(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -1,4 +1,4 @@
-// The wing `data`: what applications store.
+// The area `data`: storage for applications.
 
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -7,15 +7,17 @@ import type { Installation } from '../installation/index.js';
 import { createBucketsFeature } from './buckets/index.js';
 import { createDatabasesFeature } from './databases/index.js';
 import { createDocumentsFeature } from './documents/index.js';
-import { createFilesFeature } from './files/index.js';
+import { createFilesFeature, type FindUser } from './files/index.js';
 import { createTransactionsFeature } from './transactions/index.js';
 
-/** Tells which users were deleted. */
+export { type CollectionStorage, collections, storageOf, withUnbuiltWords } from './databases/index.js';
+
+/** Finds out if a user was deleted. */
 interface DeletedUsers {
   has(reader: Reader, id: { readonly projectId: string; readonly kind: 'user'; readonly id: string }): Promise<boolean>;
 }
 
-/** Builds databases with their collections and the documents in them, and buckets with their files. */
+/** Creates the features for databases, collections, documents, buckets and files. */
 export function createData(
   runtime: Runtime,
   {
@@ -23,7 +25,12 @@ export function createData(
     idempotency,
     lists,
     takenIds,
-  }: Pick<Installation, 'projects' | 'idempotency'> & { readonly lists: Lists; readonly takenIds: DeletedUsers },
+    findUser,
+  }: Pick<Installation, 'projects' | 'idempotency'> & {
+    readonly lists: Lists;
+    readonly takenIds: DeletedUsers;
+    readonly findUser: FindUser;
+  },
 ) {
   const { databases, empty, operations, jobs } = createDatabasesFeature(runtime, lists);
   projects.emptiedBy(empty);
@@ -39,6 +46,7 @@ export function createData(
     lists,
     idempotency,
     isGone: (reader, projectId, id) => takenIds.has(reader, { projectId, kind: 'user', id }),
+    findUser,
   });
   projects.emptiedBy(ofFiles.emptyProject);
   return {
@@ -51,9 +59,9 @@ export function createData(
     scans: documents.scans,
     transfer: documents.transfer,
     documentReaders: documents.readers,
-    /** Deletes what transactions hold of a user. */
+    /** Deletes staged data of a user from transactions. */
     forgetUser: transactions.forgetUser,
-    // Before those of databases: `transactions` stands where the id of a database does.
+    // Transactions come first: `transactions` would otherwise match as the id of a database.
     operations: [...transactions.operations, ...operations, ...ofBuckets.operations, ...ofFiles.operations],
     valueOperations: documents.valueOperations,
     jobs: [...jobs(documents.reprint), ...documents.scans.jobs, ...transactions.jobs, ...ofFiles.jobs],

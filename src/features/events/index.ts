@@ -1,5 +1,5 @@
-// What the wing `events` offers the others: reading back what the audit log knows of a user. Its streams are built last, as they ask the
-// other wings who may read.
+// Public interface of the area `events`. It provides the activity of users from the audit log. The streams are built last, as they need
+// other areas to check read permissions.
 
 import type { User } from '#src/contract/actor.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -8,7 +8,7 @@ import type { Installation, Projects } from '../installation/index.js';
 import { createActivity } from './activity/index.js';
 import { createAuditFeature, type SubjectErasure } from './audit/index.js';
 import { createFeedFeature, type FeedAccess, openFeed } from './feed/index.js';
-import { createEventOutbox } from './outbox/index.js';
+import { createEventOutbox, createPayloads, type Payloads } from './outbox/index.js';
 import { createReaders, type ReaderSources } from './readers/index.js';
 import { createRealtime } from './realtime/index.js';
 import { createRefusals } from './refusals/index.js';
@@ -24,23 +24,24 @@ export {
 } from './activity/index.js';
 export type { ReaderCredential, ReaderSources } from './readers/index.js';
 
-/** Takes persons out of what has happened. */
+/** Erases personal data from the audit log and from events. */
 export interface PersonErasure {
   readonly subjects: SubjectErasure;
   readonly events: EventErasure;
 }
 
-/** Columns of this wing that hold sealed values. */
+/** Columns of this area with sealed values. */
 export const sealedInEvents = Object.values(sealedWebhooks);
 
-/** Builds what records changes, and what reads them back and tells others. */
+/** Builds the recording of changes, and the features that read, seal and deliver the records. */
 export function createEvents(runtime: Runtime, { projects, lists }: { projects: Projects; lists: Lists }) {
   createEventOutbox(runtime);
+  const payloads = createPayloads(runtime, projects);
   const activity = createActivity(runtime);
-  const refusals = createRefusals(runtime);
+  const refusals = createRefusals(runtime, projects);
   const log = createAuditFeature(runtime);
-  const hooks = createWebhooksFeature(runtime, projects, lists);
-  const feed = openFeed(runtime);
+  const hooks = createWebhooksFeature(runtime, projects, lists, payloads);
+  const feed = openFeed(runtime, payloads);
   hooks.follow(feed.watch.wake, feed.watch.isFollowed);
   return {
     activity,
@@ -50,6 +51,7 @@ export function createEvents(runtime: Runtime, { projects, lists }: { projects: 
     webhooks: hooks.webhooks,
     worker: hooks.worker,
     feed,
+    payloads,
     workers: [hooks.worker, refusals.worker, log.worker],
     operations: [...hooks.operations, ...log.operations],
     jobs: [...hooks.jobs, ...log.jobs],
@@ -59,21 +61,26 @@ export function createEvents(runtime: Runtime, { projects, lists }: { projects: 
 
 interface StreamDeps extends Pick<Installation, 'projects' | 'serverKeys'> {
   readonly feed: FeedAccess;
+  readonly payloads: Payloads;
   readonly sources: ReaderSources;
   readonly printUser: (user: User) => unknown;
 }
 
-/** Builds what tells clients of events as they happen, each only of what it may read at that moment. */
+/** Builds live streams of events: the feed and realtime sockets. A client only gets events it may read at that moment. */
 export function createEventStreams(runtime: Runtime, deps: StreamDeps) {
   const { db } = runtime;
-  const { feed, projects, serverKeys, sources, printUser } = deps;
+  const { feed, payloads, projects, serverKeys, sources, printUser } = deps;
   const readers = createReaders(sources, async (projectId, resources) => {
     const rows = await db.all(feed.store.lastStates(projectId, resources));
-    return rows.map(({ resource, data, audience }) => ({
+    const states = rows.map(({ id, resource, data, audience }) => ({
+      id: String(id),
       resource: String(resource),
       data: String(data),
       audience: audience === null ? null : String(audience),
     }));
+    const opened = await payloads.openAll(db, projectId, states);
+    // Without known permissions, no caller can read it.
+    return states.map((state, at) => ({ ...state, data: opened[at] ?? '{}' }));
   });
   const feedFeature = createFeedFeature(runtime, {
     ...feed,

@@ -1,4 +1,4 @@
-// The wing `identity`: end users, how they come in, prove who they are and belong to teams.
+// The `identity` area: end users, their logins, credentials and teams.
 
 import type { Runtime } from '#src/platform/index.js';
 import type { Lists } from '#src/platform/list-query/index.js';
@@ -33,9 +33,9 @@ import { createTeamsFeature } from './teams/index.js';
 import { createTokensFeature } from './tokens/index.js';
 import { createUserManagement } from './user-management/index.js';
 import { createUserChanges, createUsers, sealedPasswords } from './users/index.js';
-import { createVerification } from './verification/index.js';
+import { createContactVerification } from './verification/index.js';
 
-/** Columns of this wing that hold sealed values. */
+/** Columns of this area that store sealed values. */
 export const sealedInIdentity = [
   sealedPasswords,
   sealedSeeds,
@@ -104,12 +104,12 @@ function createUsersAndSessions(runtime: Runtime, deps: IdentityDeps) {
   };
 }
 
-/** Builds end users with their credentials, and whatever uses those: self-service, management and the ways to log in. */
+/** Builds end users and their credentials, and the features on top: self-service, user management and login methods. */
 export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
   const { teams, ...base } = createUsersAndSessions(runtime, deps);
   const all = { ...deps, ...base };
   const selfService = createSelfService(runtime, all);
-  const verification = createVerification(runtime, all);
+  const verification = createContactVerification(runtime, all);
   const recovery = createRecovery(runtime, all);
   const secondFactor = createSecondFactor(runtime, { ...all, loginSwitchOf });
   const userManagement = createUserManagement(runtime, {
@@ -133,7 +133,7 @@ export function createIdentity(runtime: Runtime, deps: IdentityDeps) {
       ...all,
       withdrawAll: (unit, project, recipients) => teams.endAll(unit, project, { recipients }),
     }),
-    /** The users behind credentials that were accepted earlier. */
+    /** Resolves credentials that were accepted earlier to their users, for streams and sockets. */
     eventReaders: createEventReaders(runtime, all),
     operations: [
       ...accountOperations,

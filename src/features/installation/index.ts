@@ -1,4 +1,4 @@
-// What the wing `installation` offers the others: projects, limits, and messages to people.
+// Public interface of the area `installation`: projects, limits, and messages to people.
 import type { Runtime } from '#src/platform/index.js';
 import { createCertificate } from './certificate/index.js';
 import { createCourier, sealedMessages } from './courier/index.js';
@@ -19,10 +19,10 @@ export {
 } from './limits/index.js';
 export type { Projects, ServerKeys } from './projects/index.js';
 
-/** Columns of this wing that hold sealed values. */
+/** Columns of this area with sealed values. */
 export const sealedInInstallation = Object.values(sealedMessages);
 
-/** Builds what every project rests on. Jobs are built last of all: see `createJobsFeature`. */
+/** Builds the services that all projects depend on. `createJobsFeature` builds the jobs last. */
 export function createInstallation(runtime: Runtime) {
   const limits = createLimits(runtime);
   const { projects, serverKeys, operations, rebinding } = createProjectsFeature(runtime);
@@ -43,5 +43,5 @@ export function createInstallation(runtime: Runtime) {
   };
 }
 
-/** The services of this wing, on which those of the others rest. */
+/** The services of this area. Other areas depend on them. */
 export type Installation = ReturnType<typeof createInstallation>;

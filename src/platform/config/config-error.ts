@@ -1,13 +1,13 @@
-import { errorCode, FileTooLargeError } from '../files.js';
-import { whyUnreadable } from '../system-errors.js';
+import { errorCode, FileTooLargeError } from '../runtime/files.js';
+import { whyUnreadable } from '../runtime/system-errors.js';
 
-/** What is wrong with the settings, and what mends it. */
+/** A problem of the settings, with its fix. */
 export interface ConfigProblem {
   readonly message: string;
   readonly fix: string;
 }
 
-/** Of one that is a text only, the fix is to correct the settings. */
+/** A plain text stands for a problem with the default fix. */
 export type GivenProblem = string | ConfigProblem;
 
 const correct = 'correct the settings, then run svc config check';
@@ -22,7 +22,7 @@ export class ConfigError extends Error {
     this.problems = problems;
   }
 
-  /** What mends all of them. */
+  /** The common fix of all problems; the default fix if they differ. */
   get fix(): string {
     const [first, ...others] = new Set(this.problems.map(({ fix }) => fix));
     return first === undefined || others.length > 0 ? correct : first;
@@ -34,7 +34,7 @@ export function toProblem(given: GivenProblem): ConfigProblem {
   return typeof given === 'string' ? { message: given, fix: correct } : given;
 }
 
-/** A setting names a file that cannot be read. */
+/** The problem of a setting that refers to an unreadable file. */
 export function unreadableFile(setting: string, file: string, error: unknown): ConfigProblem {
   const reason = error instanceof FileTooLargeError ? `it has ${error.message}` : whyUnreadable(error);
   const fixes: Readonly<Record<string, string>> = {

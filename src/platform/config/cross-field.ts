@@ -1,11 +1,11 @@
-import { readSmall } from '../files.js';
+import { readSmall } from '../runtime/files.js';
 import { type ConfigProblem, type GivenProblem, unreadableFile } from './config-error.js';
 import { parseFilesUrl } from './files-url.js';
 import { isOnLocalhost } from './localhost.js';
 import type { Config } from './schema.js';
 import { parseSmsGateway } from './sms-gateway.js';
 
-/** What is wrong between settings each of which is valid by itself. */
+/** Conflicts between settings that are valid by themselves. */
 export function problemsBetween(values: Partial<Config>): GivenProblem[] {
   return [...tlsProblems(values), ...filesProblems(values), ...mailProblems(values), ...smsProblems(values)];
 }

@@ -1,15 +1,15 @@
-/** Where the bytes of files are stored. */
+/** Storage location of files. */
 export type FilesLocation =
   | { readonly kind: 'disk'; readonly directory: string }
   | {
       readonly kind: 's3';
       readonly bucket: string;
-      /** What every key begins with: empty, or words that end in a slash. */
+      /** Prefix of every key: empty, or path segments that end in a slash. */
       readonly prefix: string;
       /** Address of the service; null: that of AWS in the region. */
       readonly endpoint: string | null;
       readonly region: string;
-      /** Whether the bucket is a part of the path, not of the host name. */
+      /** True if the bucket is part of the path, not of the host name. */
       readonly pathStyle: boolean;
     };
 
@@ -17,7 +17,7 @@ const bucketName = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const prefixName = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 const parameterNames = ['endpoint', 'region', 'pathStyle'];
 
-/** Reads `file:DIRECTORY` or `s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true`; undefined where it is neither. */
+/** Parses `file:DIRECTORY` or `s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true`; undefined for anything else. */
 export function parseFilesUrl(text: string): FilesLocation | undefined {
   const [, directory] = /^file:(.+)$/.exec(text) ?? [];
   if (directory !== undefined) return { kind: 'disk', directory };

@@ -1,47 +1,48 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { errorCode, FileTooLargeError, isAbsent, readSmall, utf8Text } from '../files.js';
-import { whyUnreadable } from '../system-errors.js';
+import { similar } from '#src/contract/similar.js';
+import { errorCode, FileTooLargeError, isAbsent, readSmall, utf8Text } from '../runtime/files.js';
+import { whyUnreadable } from '../runtime/system-errors.js';
 import { ConfigError, type GivenProblem, toProblem, unreadableFile } from './config-error.js';
 import { problemsBetween } from './cross-field.js';
 import { type Config, type Setting, settings } from './schema.js';
 import { Secret } from './secret.js';
 
-/** Where a value came from. */
+/** Source of a value. */
 export type Origin = 'flag' | 'environment' | 'file' | 'default' | 'unset';
 
-/** The settings in force with the origin of each, and the file they were read from. */
+/** The effective settings with the origin of each, and the file they were read from. */
 export interface LoadedConfig {
   readonly config: Config;
   readonly origins: Readonly<Record<keyof Config, Origin>>;
-  /** The configuration file that was read; null where there is none. */
+  /** The configuration file that was read; null if there is none. */
   readonly file: string | null;
-  /** Names of the environment that look like settings and are none, each with the setting that was probably meant. */
+  /** Environment variables that look like settings but are not, each with the setting that was probably meant. */
   readonly unknownNames: readonly string[];
   /** Settings that the file has more than once, each with its lines; the last one counts. */
   readonly repeated: readonly { readonly key: string; readonly lines: readonly number[] }[];
 }
 
-/** What may name or replace values. */
+/** Sources of settings. */
 interface LoadOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** `--config FILE`. */
   readonly file?: string | undefined;
   /** Values given as flags, by environment name. */
   readonly flags?: Readonly<Record<string, string | undefined>>;
-  /** Whether a missing master key is a problem; `svc init` has none yet. */
+  /** True if a missing master key is a problem; `svc init` has none yet. */
   readonly needsMasterKey?: boolean;
 }
 
-/** Bytes that the file of settings may have, and a file with the value of one. */
+/** Most bytes of the settings file, and of a file with a single value. */
 const fileBytes = { settings: 1_048_576, value: 65_536 } as const;
 
-/** Where settings are looked for unless a file is named. */
+/** Default paths of the settings file. */
 export const defaultFiles = ['svc.env', '/etc/svc/svc.env'];
 
 /**
- * The first default file that exists. One in a current directory that this user may not search cannot be known of, and does not count: the
- * directory is often that of somebody else, in which a shell was.
+ * The first default file that exists. A file in a current directory that this user may not search does not count: its existence is unknown,
+ * and the directory often belongs to another user whose shell started the command.
  */
 export function defaultFile(): string | undefined {
   return defaultFiles.find((path, at) => !isAbsent(path) && !(at === 0 && isHidden(path)));
@@ -56,7 +57,7 @@ function isHidden(path: string): boolean {
   }
 }
 
-/** The file that holds the configuration: the one named, else the first of the default ones that exists. */
+/** The configuration file: the given one, else the first default file that exists. */
 function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
   const named = options.file ?? (options.environment.SVC_CONFIG || undefined);
   if (named !== undefined) return resolve(named);
@@ -64,13 +65,13 @@ function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string 
   return found === undefined ? null : resolve(found);
 }
 
-/** Whether there is an installation: a file with settings, or a master key in the environment, as in a container. */
+/** True if there is an installation: a settings file, or a master key in the environment, as in a container. */
 export function isInstallationInReach(options: Pick<LoadOptions, 'environment' | 'file'>): boolean {
   const { SVC_MASTER_KEY: key, SVC_MASTER_KEY_FILE: keyFile } = options.environment;
   return configFile(options) !== null || [key, keyFile].some((value) => value !== undefined && value !== '');
 }
 
-/** Throws ConfigError for a file that cannot be read: without it, other settings would be in force. */
+/** Throws ConfigError if the file cannot be read, because the effective settings would differ without it. */
 function readSettings(file: string): string {
   try {
     return readSmall(file, fileBytes.settings).toString('utf8');
@@ -122,7 +123,7 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   return { config, origins: origins as LoadedConfig['origins'], file, unknownNames, repeated };
 }
 
-/** No problems: other programs share the environment. */
+/** Not reported as problems: other programs share the environment. */
 function unknownNamesIn(environment: LoadOptions['environment']): string[] {
   const settingNames = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
   return Object.keys(environment)
@@ -134,12 +135,12 @@ function unknownNamesIn(environment: LoadOptions['environment']): string[] {
     });
 }
 
-/** No problems: systemd reads such a file too, and takes the last line. */
+/** Not reported as problems: systemd reads such a file too, and uses the last line. */
 function repeatedIn(linesOf: EnvFile['lines']): LoadedConfig['repeated'] {
   return Object.entries(linesOf).flatMap(([key, lines]) => (lines.length > 1 ? [{ key, lines }] : []));
 }
 
-/** With a file there is an installation already, and `svc init` makes no second key for it. */
+/** If there is a file, there is an installation already, and `svc init` does not create a second key for it. */
 function missingMasterKey(file: string | null): GivenProblem {
   if (file === null || isAbsent(file))
     return {
@@ -152,7 +153,7 @@ function missingMasterKey(file: string | null): GivenProblem {
   };
 }
 
-/** What is wrong by itself is not said to be missing too. */
+/** True if both are about the same setting: an invalid setting is not reported as missing too. */
 function sameSetting(listed: GivenProblem, problem: GivenProblem): boolean {
   return toProblem(listed).message.split(' ')[0] === toProblem(problem).message.split(' ')[0];
 }
@@ -183,16 +184,16 @@ function find(
   return { text: fallback, origin: fallback === null ? 'unset' : 'default' };
 }
 
-/** What a file of settings has. */
+/** Content of a settings file. */
 interface EnvFile {
   readonly values: Readonly<Record<string, string>>;
-  /** The numbers of the lines that set each of them. */
+  /** The numbers of the lines that set each setting. */
   readonly lines: Readonly<Record<string, readonly number[]>>;
 }
 
 const noLines: EnvFile = { values: {}, lines: {} };
 
-/** KEY=VALUE lines as systemd's EnvironmentFile reads them: `#` comments, optional quotes around the value. */
+/** Parses KEY=VALUE lines like systemd's EnvironmentFile: `#` comments, optional quotes around the value. */
 function parseEnvFile(content: string, problems: GivenProblem[]): EnvFile {
   const settingNames = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
   const values: Record<string, string> = {};
@@ -212,24 +213,4 @@ function parseEnvFile(content: string, problems: GivenProblem[]): EnvFile {
     }
   }
   return { values, lines };
-}
-
-/** The candidate with the smallest edit distance, where less than half of its letters differ; a farther one was hardly meant. */
-export function similar(word: string, candidates: readonly string[]): string | undefined {
-  const [found] = [...candidates].sort((a, b) => distance(word, a) - distance(word, b));
-  return found !== undefined && distance(word, found) * 2 < Math.max(word.length, found.length) ? found : undefined;
-}
-
-/** How many letters have to be changed, added or removed (Levenshtein). */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const above = row;
-    row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (above[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      row.push(Math.min(change, (above[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
-    }
-  }
-  return row[b.length] ?? 0;
 }

@@ -1,9 +1,9 @@
-/** Whether an address is on this machine, so that nobody else can be meant by it; what is no address is not. */
+/** True if a URL refers to this machine by a loopback name or address; false for an invalid URL. */
 export function isOnLocalhost(url: string): boolean {
   return URL.canParse(url) && ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
 }
 
-/** Whether an address is on this machine at another port than the one that is listened on, so that it is right behind a proxy only. Port 0 is any. */
+/** True if a URL refers to this machine at a port other than `port`, which is correct only behind a proxy. Port 0 matches any port. */
 export function isAtOtherPort(url: string, port: number): boolean {
   if (!isOnLocalhost(url)) return false;
   const { protocol, port: text } = new URL(url);

@@ -2,13 +2,13 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import '#src/contract/problems.js';
 import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
-import { logLevels } from '../log.js';
+import { logLevels } from '../runtime/log.js';
 import { parseFilesUrl } from './files-url.js';
 import { Secret } from './secret.js';
 import { parseSender } from './sender.js';
 import { parseSmsGateway } from './sms-gateway.js';
 
-/** Words separated by commas; `none` is how a list is emptied, as an empty value means that nothing is set. */
+/** Words separated by commas; `none` is the empty list, because an empty value counts as unset. */
 const list = (text: string) =>
   (text.trim() === 'none' ? '' : text)
     .split(',')
@@ -22,7 +22,8 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
 
-const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+/** A switch; both spellings of its two values mean the same. */
+const flag = z.enum(['on', 'off', 'true', 'false']).transform((value) => value === 'on' || value === 'true');
 
 const cidrs = z
   .string()
@@ -75,7 +76,7 @@ const masterKey = z
 const databaseUrl = z
   .string()
   .refine((value) => /^(sqlite:.+|postgres(ql)?:\/\/.+)/.test(value), 'must be sqlite:FILE or postgres://…')
-  // As the driver reads it.
+  // In the form that the driver parses.
   .refine(
     (value) => value.startsWith('sqlite:') || URL.canParse(value.replaceAll(' ', '%20')),
     'is not a valid URL: check its host and port, and percent-encode the special characters of its password (/ is %2F)',
@@ -117,9 +118,9 @@ function isSmtpUrl(text: string): boolean {
 export interface Setting<S extends z.ZodType = z.ZodType> {
   /** Its name in the environment and in `svc.env`. */
   readonly key: `SVC_${string}`;
-  /** From the text of the file or environment to the value in use. */
+  /** Converts the text of the file or environment to the value. */
   readonly schema: S;
-  /** The text in force where nothing is set; null where the setting is optional. */
+  /** The default text; null if the setting is optional. */
   readonly fallback: string | null;
   readonly summary: string;
 }
@@ -131,7 +132,7 @@ const setting = <S extends z.ZodType, const F extends string | null>(
   summary: string,
 ) => ({ key, schema, fallback, summary });
 
-/** Every setting of the installation; templates/config/svc.env and docs/settings.md are compared with this table by a test. */
+/** Every setting of the installation. A test compares templates/config/svc.env and docs/settings.md with this table. */
 export const settings = {
   dataDir: setting(
     'SVC_DATA_DIR',
@@ -171,7 +172,7 @@ export const settings = {
     'SVC_MASTER_KEY',
     masterKey,
     null,
-    'Wraps every stored secret: 32 bytes base64url, made by `svc init`',
+    'Encrypts every stored secret: 32 bytes base64url, made by `svc init`',
   ),
   baseUrl: setting(
     'SVC_BASE_URL',
@@ -197,7 +198,7 @@ export const settings = {
         'must be words separated by commas',
       ),
     'Appwrite',
-    'Words that are accepted for the brand in X-<word>-Project, -Session, -Key and -JWT',
+    'Other brand names accepted in headers: X-<name>-Project, -Session, -Key and -JWT',
   ),
   passwordMinLength: setting(
     'SVC_PASSWORD_MIN_LENGTH',
@@ -279,7 +280,7 @@ export const settings = {
     '1000',
     'Of these, sockets of an address: IPv4, or the /64 of IPv6',
   ),
-  rateLimit: setting('SVC_RATE_LIMIT', z.enum(['on', 'off']), 'on', 'off switches the request limits off, for tests'),
+  rateLimit: setting('SVC_RATE_LIMIT', flag, 'on', 'off switches the request limits off, for tests'),
   rateLimits: setting(
     'SVC_RATE_LIMITS',
     rateOverrides,
@@ -304,6 +305,18 @@ export const settings = {
     '16777216',
     'Largest response in bytes; all responses under way in a process have four times as much, and further large ones wait',
   ),
+  compression: setting(
+    'SVC_COMPRESSION',
+    flag,
+    'true',
+    'false sends documents, the feed and OpenAPI descriptions uncompressed, such as behind a proxy that compresses them',
+  ),
+  fileMaxBytes: setting(
+    'SVC_FILE_MAX_BYTES',
+    wholeNumber(1, 53_687_091_200),
+    '30000000',
+    'Largest file in bytes, for new buckets that set no size of their own',
+  ),
   bodyMaxBytes: setting('SVC_BODY_MAX_BYTES', wholeNumber(1024, 104_857_600), '1048576', 'Largest JSON body in bytes'),
   auditDays: setting(
     'SVC_AUDIT_DAYS',
@@ -323,15 +336,10 @@ export const settings = {
     '',
     'CIDRs that outbound calls may reach although they are not public',
   ),
-  pgPrepared: setting(
-    'SVC_PG_PREPARED',
-    z.enum(['on', 'off']),
-    'on',
-    'off for connection poolers that cannot keep prepared statements',
-  ),
+  pgPrepared: setting('SVC_PG_PREPARED', flag, 'on', 'off for connection poolers that cannot keep prepared statements'),
   startPage: setting(
     'SVC_START_PAGE',
-    z.enum(['on', 'off']),
+    flag,
     'on',
     'off answers 404 at / and /v1, where the service otherwise says that it runs',
   ),
@@ -354,7 +362,7 @@ export const settings = {
 
 type Settings = typeof settings;
 
-/** The settings in force, frozen. Optional ones without a value are undefined. */
+/** The effective settings, frozen. Optional ones without a value are undefined. */
 export type Config = {
   readonly [K in keyof Settings]: Settings[K]['fallback'] extends string
     ? z.output<Settings[K]['schema']>

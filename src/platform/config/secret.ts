@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A value that does not print: only `reveal()` gives it away. */
+/** A value that is hidden in any output; only `reveal()` returns it. */
 export class Secret {
   readonly #value: string;
 

@@ -1,16 +1,16 @@
-/** Who mails come from. */
+/** Sender of mails. */
 export interface Sender {
   /** May be empty. */
   readonly name: string;
   readonly address: string;
 }
 
-/** Whether a text is one plain address, with nothing in it that means something in a header. */
+/** True if the text is one plain address, without characters that have a meaning in a header. */
 export function isMailAddress(text: string): boolean {
   return /^[^\s\p{Cc}@<>()[\]\\,;:"]+@[^\s\p{Cc}@<>()[\]\\,;:"]+$/u.test(text);
 }
 
-/** Reads `ADDRESS` or `Name <ADDRESS>`; undefined where it is neither. */
+/** Parses `ADDRESS` or `Name <ADDRESS>`; undefined for anything else. */
 export function parseSender(text: string): Sender | undefined {
   const [, quoted, plain = '', inner, bare] =
     /^\s*(?:(?:"([^"<>]*)"|([^"<>]*?))\s*<([^<>]+)>|([^<>\s]+))\s*$/.exec(text) ?? [];

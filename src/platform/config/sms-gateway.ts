@@ -1,4 +1,4 @@
-/** Where SMS are handed over. */
+/** Address and credentials of the SMS gateway. */
 export type SmsGateway =
   | { readonly kind: 'http'; readonly url: string; readonly authorization: string | null }
   | {
@@ -7,16 +7,16 @@ export type SmsGateway =
       readonly token: string;
       /** A number, or the id of a messaging service. */
       readonly from: string;
-      /** Where Twilio's API is; null: where everybody finds it. */
+      /** Base URL of Twilio's API; null: the public one. */
       readonly api: string | null;
     };
 
-/** The Authorization header of a name and a password (RFC 7617). */
+/** The Authorization header for a name and a password (RFC 7617). */
 export function basicAuthorization(name: string, password: string): string {
   return `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
 }
 
-/** Reads `https://USER:PASSWORD@HOST/PATH` or `twilio://SID:TOKEN@/?from=NUMBER`; undefined where it is neither. */
+/** Parses `https://USER:PASSWORD@HOST/PATH` or `twilio://SID:TOKEN@/?from=NUMBER`; undefined for anything else. */
 export function parseSmsGateway(text: string): SmsGateway | undefined {
   if (text.startsWith('twilio:')) return parseTwilio(text);
   if (!URL.canParse(text)) return undefined;
@@ -30,11 +30,11 @@ export function parseSmsGateway(text: string): SmsGateway | undefined {
   return { kind: 'http', url: url.href, authorization: name === '' ? null : basicAuthorization(name, password) };
 }
 
-/** Not a URL for the WHATWG, which wants a host after credentials. */
+/** Not parsed as a WHATWG URL, which requires a host after credentials. */
 function parseTwilio(text: string): SmsGateway | undefined {
   const [, sid = '', secret = '', query = ''] = /^twilio:\/\/([^:@/?#]+):([^:@/?#]+)@\/?\?([^#]*)$/.exec(text) ?? [];
   const [account, token] = [decoded(sid), decoded(secret)];
-  // The plus sign of a number would be read as a space.
+  // Otherwise the plus sign of a number would be read as a space.
   const parameters = new URLSearchParams(query.replaceAll('+', '%2B'));
   const from = parameters.get('from') ?? '';
   const api = parameters.get('api');

@@ -1,16 +1,16 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { errorCode, readSmall } from '../files.js';
+import { errorCode, readSmall } from '../runtime/files.js';
 import { type GivenProblem, unreadableFile } from './config-error.js';
 import type { Config } from './schema.js';
 
-/** Bytes that a file with certificates or a key may have. */
+/** Most bytes of a file with certificates or a key. */
 const pemBytes = 1_048_576;
 const expiresSoonMs = 14 * 86_400_000;
 
 /**
- * What keeps a server from serving https with the configured files; empty where nothing does, and where none are configured. Reads both files,
- * which only the server needs: other commands go on without.
+ * Problems that prevent serving https with the configured files; empty if there are none, or if no files are configured. Reads both files,
+ * which only the server needs: other commands run without them.
  */
 export function tlsFileProblems({ tlsCert, tlsKey, baseUrl }: Config): GivenProblem[] {
   if (tlsCert === undefined || tlsKey === undefined) return [];
@@ -30,13 +30,13 @@ export function tlsFileProblems({ tlsCert, tlsKey, baseUrl }: Config): GivenProb
   return problems;
 }
 
-/** From when to when a certificate is valid, in milliseconds since 1970. */
+/** Validity period of a certificate, in milliseconds since 1970. */
 export interface TlsValidity {
   readonly from: number;
   readonly until: number;
 }
 
-/** The validity of the configured certificate; undefined where none can be read. */
+/** The validity of the configured certificate; undefined if it cannot be read. */
 export function tlsValidity({ tlsCert }: Pick<Config, 'tlsCert'>): TlsValidity | undefined {
   if (tlsCert === undefined) return undefined;
   try {
@@ -47,7 +47,7 @@ export function tlsValidity({ tlsCert }: Pick<Config, 'tlsCert'>): TlsValidity |
   }
 }
 
-/** Whether a certificate is not valid at a time, or expires within 14 days of it; undefined where neither. */
+/** The problem of a certificate that is not valid at `now`, or expires within 14 days of it; undefined if neither. */
 export function tlsTimeProblem({ from, until }: TlsValidity, now: number) {
   const isValid = from <= now && now < until;
   if (isValid && until - now > expiresSoonMs) return undefined;
@@ -77,7 +77,7 @@ function isCertificate(pem: Buffer): boolean {
   }
 }
 
-/** OpenSSL compares the public halves as it loads both. */
+/** OpenSSL compares the public keys when it loads both. */
 function pairProblem(cert: Buffer, key: Buffer): string | undefined {
   try {
     createSecureContext({ cert, key });

@@ -1,11 +1,11 @@
 import type { Bound, Value } from './query.js';
 
-/** How the elements of an array are sent to Postgres: in the binary format of its `array_send`, which takes nothing apart and rounds nothing. */
+/** Encoding of array elements for Postgres: the binary format of its `array_send`, which needs no parsing and rounds nothing. */
 interface Elements {
-  /** The OID of the type. */
+  /** OID of the type. */
   readonly oid: number;
   readonly bytes: (value: string | number) => number;
-  /** Writes one at a place and returns the place behind it. */
+  /** Writes a value at an offset and returns the offset after it. */
   readonly write: (target: Buffer, value: string | number, at: number) => number;
 }
 
@@ -24,20 +24,23 @@ const elements = {
   boolean: { oid: 16, bytes: () => 1, write: (target, value, at) => target.writeUInt8(Number(value), at) },
 } satisfies Record<string, Elements>;
 
-/** A column of rows that are to be written. */
+/** A column of the rows to write. */
 interface ArrayColumn {
   readonly name: string;
-  /** Its type in SQL. */
+  /** SQL type of the column. */
   readonly type: keyof typeof elements;
 }
 
-/** Rows as a table called `given`, of one bound array for each column: JSON would cost Postgres as much to read as the rows to write. */
+/**
+ * Rows as a table called `given`, with one bound array per column. With JSON, Postgres would spend as much on parsing the rows as on
+ * writing them.
+ */
 export function unnested(columns: readonly ArrayColumn[], place: (at: number) => string): string {
   const arrays = columns.map(({ type }, at) => `cast(${place(at)} as ${type}[])`);
   return `unnest(${arrays.join(', ')}) as given (${columns.map(({ name }) => name).join(', ')})`;
 }
 
-/** The arrays for `unnested`, one for each column. */
+/** The arrays for `unnested`, one per column. */
 export function toArrays(columns: readonly ArrayColumn[], rows: readonly (readonly Value[])[]): Bound[] {
   return columns.map(({ type }, column) => toArray(elements[type], rows, column));
 }
@@ -54,7 +57,7 @@ function toArray({ oid, bytes, write }: Elements, rows: readonly (readonly Value
     else size += bytes(value);
   }
   const array = Buffer.allocUnsafe(size);
-  // One dimension, whether there are nulls, the type, the length, and the number of the first.
+  // Dimensions (one), null flag, type, length, and index of the first element.
   let at = 0;
   for (const word of [1, hasNull, oid, rows.length, 1]) at = array.writeInt32BE(word, at);
   for (const row of rows) {

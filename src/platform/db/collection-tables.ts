@@ -1,8 +1,13 @@
-/** The table of a collection; every name in it is made of our own numbers. */
+import type { Query } from './query.js';
+
+/** The table of a collection. Table names contain only numbers assigned by the service. */
 export const documentTable = (number: number): string => `d_${number}`;
 /** The table of the roles that may read single documents. */
 export const readersTable = (number: number): string => `r_${number}`;
-/** The table of the words that a fulltext index of a collection holds. */
+/** The table of the words in a fulltext index of a collection. */
 export const wordsTable = (number: number, index: number): string => `w_${number}_${index}`;
-/** The table of how many documents collections have: the sum of its rows for a collection. */
+/** The table of document counts: the count of a collection is the sum of its rows. */
 export const countsTable = 'collection_counts';
+
+/** A statement without values. */
+export const statement = (sql: string): Query => ({ sql, values: [] });

@@ -2,10 +2,10 @@ import { countsTable, documentTable, readersTable } from './collection-tables.js
 import type { DialectName } from './query.js';
 
 /**
- * The roles that may read a document, with its sequence and the time it was created at: what follows SELECT, of one row of documents or of a
- * table of them. A permission is `read("role")`, so the role begins at the seventh character and ends two before the last.
+ * The roles that may read a document, with its sequence and creation time. Returns the text after SELECT, for one row of documents or a
+ * table of them. A permission is `read("role")`, so the role starts at the seventh character and ends two before the last.
  */
-export function rolesOf(dialect: DialectName, row: string, isTable = true): string {
+export function readRolesSql(dialect: DialectName, row: string, isTable = true): string {
   const from = isTable ? `${row} cross join ` : '';
   const columns = `substr(value, 7, length(value) - 8), ${row}.seq, ${row}.created_at`;
   return dialect === 'sqlite'
@@ -14,14 +14,14 @@ export function rolesOf(dialect: DialectName, row: string, isTable = true): stri
 }
 
 /**
- * Keeps beside the documents of a collection, in the statement that writes them, who may read each and how many there are: one statement
- * less for each write. Rows of readers are found by the roles that their document had, so that each is one entry in one index. Postgres
- * appends to the count, as a row that every write changed would make all of them wait for each other; a job sums it up.
+ * Triggers that maintain the readers of each document and the document count of a collection. They run within the writing statement, which
+ * saves one statement per write. Reader rows are found by the roles that their document had, so each is one entry in one index. Postgres
+ * appends to the count, because updating one row would make all writers wait for each other; a job sums it up.
  */
 export function collectionTriggers(dialect: DialectName, number: number): string[] {
   const [documents, readers] = [documentTable(number), readersTable(number)];
-  const add = `insert into ${readers} (role, seq, created_at) select ${rolesOf(dialect, 'new', false)}`;
-  const old = rolesOf(dialect, 'old', false).replace(', old.seq, old.created_at', '');
+  const add = `insert into ${readers} (role, seq, created_at) select ${readRolesSql(dialect, 'new', false)}`;
+  const old = readRolesSql(dialect, 'old', false).replace(', old.seq, old.created_at', '');
   const remove = `delete from ${readers} where seq = old.seq and role in (select ${old})`;
   if (dialect === 'sqlite') {
     const count = (by: string) => `update ${countsTable} set documents = documents ${by} where number = ${number}`;
@@ -33,7 +33,7 @@ export function collectionTriggers(dialect: DialectName, number: number): string
       `create trigger ${documents}_remove after delete on ${documents} begin ${count('- 1')}; end`,
     ];
   }
-  const addAll = `insert into ${readers} (role, seq, created_at) select ${rolesOf(dialect, 'added')}`;
+  const addAll = `insert into ${readers} (role, seq, created_at) select ${readRolesSql(dialect, 'added')}`;
   const count = (of: string) => `insert into ${countsTable} (number, documents) ${of}`;
   const countAll = count(`select ${number}, count(*) from added having count(*) > 0`);
   const change = `${remove}; if tg_op = 'UPDATE' then ${add}; else ${count(`values (${number}, -1)`)}; end if`;
@@ -46,7 +46,7 @@ export function collectionTriggers(dialect: DialectName, number: number): string
   ];
 }
 
-/** The same in the place of the triggers of an earlier layout. */
+/** The same triggers, replacing those of an earlier layout. */
 export function replacedTriggers(dialect: DialectName, number: number): string[] {
   const [documents, readers] = [documentTable(number), readersTable(number)];
   const of = dialect === 'postgres' ? ` on ${documents}` : '';

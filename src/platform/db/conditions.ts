@@ -1,20 +1,20 @@
-/** What a database says of itself, with the words for operators. */
+/** A failure reported by a database, with a message for operators. */
 interface Condition {
-  /** Codes of sqlite3, SQLSTATEs, codes of Node's network, and our own for what has none. */
+  /** Codes of sqlite3, SQLSTATEs, network codes of Node, and own codes for failures that have none. */
   readonly codes: readonly string[];
   /** The `type` of the error that a command prints. */
   readonly type: string;
   /** A sentence without its full stop: the code follows in brackets. */
   readonly message: string;
   readonly next: string;
-  /** `unusable`: starting again does not help. */
+  /** `unusable`: a restart does not help. */
   readonly outcome?: 'unusable';
 }
 
 const filesBeside = 'it, its directory and the files beside it that end with -wal and -shm have to be writable';
 const settings = 'svc config show --origin shows SVC_DATABASE_URL';
 
-/** The one table of what a database may say. `fromSqlite` and `fromPostgres` decide what a client is told. */
+/** The one table of database failures. `fromSqlite` and `fromPostgres` map it to the response of a client. */
 export const conditions: readonly Condition[] = [
   {
     codes: ['SQLITE_FULL', '53100'],
@@ -60,7 +60,7 @@ export const conditions: readonly Condition[] = [
     next: 'look at the log of the kernel and at the disk',
   },
   {
-    codes: ['SQLITE_BUSY', 'SQLITE_LOCKED', '55P03', '40001', '40P01', 'waited_too_long'],
+    codes: ['SQLITE_BUSY', 'SQLITE_LOCKED', 'SQLITE_SCHEMA', '55P03', '40001', '40P01', 'waited_too_long'],
     type: 'database_busy',
     message: 'The database is busy: another program holds a lock',
     next: 'try again; if it stays so, end the program that holds the lock',
@@ -150,7 +150,7 @@ export const conditions: readonly Condition[] = [
 
 const byCode = new Map(conditions.flatMap((condition) => condition.codes.map((code) => [code, condition] as const)));
 
-/** What a code says, if the table has it. */
+/** The condition of a code, if the table has it. */
 export function conditionOf(code: string): Condition | undefined {
   return byCode.get(code);
 }

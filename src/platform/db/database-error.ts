@@ -1,8 +1,8 @@
 import { errorCatalog, Failure } from '#src/contract/errors.js';
 
 /**
- * What went wrong, in words both databases share. `notWritable`: the database answers and does not take this write; `busy`: a lock was waited
- * for in vain, for as long as anything may wait; `reference`: a row refers to another that is not there.
+ * Kinds of errors that both databases share. `notWritable`: the database responds but refuses the write. `busy`: the longest allowed wait
+ * for a lock is over. `reference`: a row refers to a missing one.
  */
 type DatabaseErrorKind =
   | 'unique'
@@ -16,13 +16,13 @@ type DatabaseErrorKind =
   | 'tooManyColumns'
   | 'other';
 
-/** An error of the database without its text, which may hold SQL and values; `code` is the driver's own. */
+/** A database error without its text, which may contain SQL and values; `code` is the driver's own. */
 export class DatabaseError extends Error {
   readonly kind: DatabaseErrorKind;
   readonly code: string;
-  /** A sentence for the client, after the message of the catalog; may say nothing that the client did not send. */
+  /** A sentence for the client, after the message of the catalog. It must not contain data that the client did not send. */
   readonly advice: string | undefined;
-  /** Private, so that who prints the error does not print it. */
+  /** Private, so that printing the error does not print it. */
   readonly #index: string | undefined;
 
   constructor(kind: DatabaseErrorKind, code: string, { advice, index }: { advice?: string; index?: string } = {}) {
@@ -34,13 +34,13 @@ export class DatabaseError extends Error {
     this.#index = index;
   }
 
-  /** Which index refused a value, as far as the database says: its name (Postgres), or its columns with their table (SQLite). */
+  /** The index that refused a value, if the database reports it: its name (Postgres), or its columns with their table (SQLite). */
   get index(): string | undefined {
     return this.#index;
   }
 }
 
-/** After how many seconds a client may try again; absent for what is a defect of ours or expected by a feature. */
+/** Seconds after which a client may retry; absent for defects of the service and errors that features expect. */
 const retryAfter: Partial<Record<DatabaseErrorKind, number>> = {
   conflict: 1,
   unavailable: 1,
@@ -48,7 +48,7 @@ const retryAfter: Partial<Record<DatabaseErrorKind, number>> = {
   notWritable: 5,
 };
 
-/** The answer a client gets for a database error that no feature expected; undefined where it is a defect of ours. */
+/** The response to a database error that no feature expected; undefined if it is a defect of the service. */
 export function failureOf(error: DatabaseError): Failure | undefined {
   if (error.kind === 'timeout') return timeoutOf(error);
   const seconds = retryAfter[error.kind];
@@ -77,6 +77,21 @@ function constraintOf(error: unknown): { index?: string } {
   return typeof name === 'string' ? { index: name } : {};
 }
 
+/** Every result code of SQLite except OK. `SCHEMA`: the schema kept changing while the statement was prepared. */
+const sqliteKinds: Readonly<Record<string, DatabaseErrorKind>> = {
+  SQLITE_TOOBIG: 'tooLong',
+  SQLITE_INTERRUPT: 'timeout',
+  ...ofKind('conflict', ['BUSY', 'LOCKED', 'PROTOCOL', 'SCHEMA', 'ABORT']),
+  ...ofKind('notWritable', ['FULL', 'IOERR', 'READONLY', 'NOLFS']),
+  ...ofKind('unavailable', ['CANTOPEN', 'NOMEM', 'PERM', 'AUTH']),
+  ...ofKind('other', ['ERROR', 'INTERNAL', 'CORRUPT', 'NOTADB', 'NOTFOUND', 'EMPTY', 'FORMAT']),
+  ...ofKind('other', ['CONSTRAINT', 'MISMATCH', 'MISUSE', 'RANGE']),
+};
+
+function ofKind(kind: DatabaseErrorKind, codes: readonly string[]): Record<string, DatabaseErrorKind> {
+  return Object.fromEntries(codes.map((code) => [`SQLITE_${code}`, kind]));
+}
+
 /** Maps an error of sqlite3. */
 export function fromSqlite(error: unknown): DatabaseError {
   const code = codeOf(error);
@@ -85,17 +100,12 @@ export function fromSqlite(error: unknown): DatabaseError {
   if (unique) return new DatabaseError('unique', code, indexIn(error, /constraint failed: ([\w., ]+)$/));
   if (code === 'SQLITE_CONSTRAINT' && error instanceof Error && /FOREIGN KEY/.test(error.message))
     return new DatabaseError('reference', code);
-  if (code === 'SQLITE_TOOBIG') return new DatabaseError('tooLong', code);
-  if (['SQLITE_BUSY', 'SQLITE_LOCKED', 'SQLITE_PROTOCOL'].includes(code)) return new DatabaseError('conflict', code);
-  if (code === 'SQLITE_INTERRUPT') return new DatabaseError('timeout', code);
-  if (['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY'].includes(code)) return new DatabaseError('notWritable', code);
-  if (code === 'SQLITE_CANTOPEN' || code === 'SQLITE_NOMEM') return new DatabaseError('unavailable', code);
-  return new DatabaseError('other', code);
+  return new DatabaseError(sqliteKinds[code] ?? 'other', code);
 }
 
-/** Classes of SQLSTATE (PostgreSQL, Appendix A) that say the server or the connection is away. */
+/** SQLSTATE classes (PostgreSQL, Appendix A) for a lost server or connection. */
 const awayClasses = ['08', '53', '57', '58'];
-/** The server ended the connection: a transaction was idle, or took too long. */
+/** The server ended the connection because a transaction was idle or took too long. */
 const endedConnection = ['25P03', '25P04'];
 
 /** Maps an error of pg. */
@@ -107,7 +117,7 @@ export function fromPostgres(error: unknown): DatabaseError {
   if (code === '40001' || code === '40P01' || code === '55P03') return new DatabaseError('conflict', code);
   if (code === '57014') return new DatabaseError('timeout', code);
   if (code === '25006' || code === '53100') return new DatabaseError('notWritable', code);
-  // A value does not fit an index; a table has had as many columns as it may, those dropped included.
+  // 54000: a value does not fit an index. 54011: a table has reached its limit of columns, including dropped ones.
   if (code === '54000') return new DatabaseError('tooLong', code, indexIn(error, / for index "(\w+)"/));
   if (code === '54011') return new DatabaseError('tooManyColumns', code);
   const isAway = awayClasses.includes(code.slice(0, 2)) || endedConnection.includes(code);
@@ -115,14 +125,14 @@ export function fromPostgres(error: unknown): DatabaseError {
   return new DatabaseError('other', code);
 }
 
-/** What pg says without a code while it connects. */
+/** Errors without a code that pg throws while it connects. */
 const unnamed: readonly (readonly [RegExp, string])[] = [
   [/timeout/i, 'no_answer'],
   [/password/i, '28P01'],
   [/does not support SSL/, 'no_tls'],
 ];
 
-/** Maps an error of pg while it connects: whatever the server said, nothing can be asked of it. */
+/** Maps an error of pg during connect. Every such error counts as `unavailable`. */
 export function cannotConnect(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const code = codeOf(error);
@@ -131,7 +141,7 @@ export function cannotConnect(error: unknown): DatabaseError {
   return new DatabaseError('unavailable', named ?? code);
 }
 
-// Without a SQLSTATE it is the connection that failed: refused, reset, ended, or not had in time.
+// A code that is no SQLSTATE means that the connection failed: refused, reset, ended, or not opened in time.
 function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]+$/.test(code);
 }

@@ -6,61 +6,64 @@ import type { Row } from './table.js';
 /** One connection, one statement at a time. */
 export interface Connection {
   all(query: Query): Promise<Row[]>;
-  /** Runs statements one after the other, none of which needs what another returns; Postgres gets them in one round trip. */
+  /** Runs statements in order. None may need the result of another; Postgres gets them in one round trip. */
   together(queries: readonly Query[]): Promise<Row[][]>;
-  /** Runs a statement and returns how many rows it changed. */
+  /** Runs a statement and returns the number of rows it changed. */
   run(query: Query): Promise<number>;
 }
 
-/** Rows that a unit of work leaves to be written right before its commit, a whole group in one statement. */
+/** Rows of a unit of work that are inserted right before the commit. A whole group uses one statement. */
 export interface Insert {
   readonly table: string;
   readonly columns: readonly string[];
-  /** Columns of whole numbers; the others are text. */
+  /** Columns of integers; the others are text. */
   readonly numbers?: ReadonlySet<string> | undefined;
   readonly rows: readonly (readonly Value[])[];
 }
 
 /** The body of a transaction: its result and the rows to write before the commit. */
-export type Transaction<T> = (
+export type TransactionBody<T> = (
   connection: Connection,
 ) => Promise<{ readonly value: T; readonly inserts: readonly Insert[] }>;
 
-/** What both databases can do. Every method throws DatabaseError, and whatever the given functions throw. */
+/** The interface of both databases. Every method throws DatabaseError, and any error of the given functions. */
 export interface Driver {
   readonly dialect: DialectName;
-  /** One statement in a snapshot of its own; a list takes one of the places of lists. */
+  /** Runs one statement in its own snapshot. With a `reading` it uses one of the slots for lists. */
   read(query: Query, reading?: Reading): Promise<Row[]>;
-  /** Several reads of one state of the database, likewise. */
+  /** Runs several reads in one snapshot; uses the slots in the same way. */
   snapshot<T>(body: (connection: Connection) => Promise<T>, reading?: Reading): Promise<T>;
-  /** A transaction; resolved only after the commit is on disk. It waits for connections and locks until then, on the clock of `performance`. */
-  transact<T>(body: Transaction<T>, until: number): Promise<T>;
-  /** A transaction without time limits that keeps every other process of ours out; for migrations. */
+  /**
+   * Runs a transaction and resolves only after the commit is on disk. It waits for connections and locks until `until`, on the clock of
+   * `performance`.
+   */
+  transact<T>(body: TransactionBody<T>, until: number): Promise<T>;
+  /** A transaction without time limits that excludes every other process of this service; for migrations. */
   exclusive<T>(body: (connection: Connection) => Promise<T>): Promise<T>;
   /**
-   * Calls the listener with what other processes notify on a channel, and with nothing where some of it may have been missed. A database
+   * Calls the listener with the notifications of other processes on a channel, and with undefined if some may have been missed. A database
    * without notifications never calls it.
    */
   listen(channel: string, listener: (payload: string | undefined) => void): void;
-  /** Resolves while the database answers. */
+  /** Resolves while the database responds. */
   ping(): Promise<void>;
-  /** Whether the file of the database is undamaged; a database that is a server looks after itself. */
+  /** True if the database file is undamaged. Always true for a database server, which checks its own files. */
   isSound(): Promise<boolean>;
-  /** Refreshes what the query planner knows of the tables. */
+  /** Refreshes the statistics of the query planner. */
   optimize(): Promise<void>;
   /**
-   * Leaves nothing of rows that were deleted or changed in these tables. SQLite rewrites its whole file and empties its log, while writers wait;
+   * Removes all traces of deleted or changed rows of these tables. SQLite rewrites its whole file and empties its log while writers wait;
    * Postgres vacuums the tables. Throws DatabaseError.
    */
   scrub(tables: readonly string[]): Promise<void>;
-  /** The clock of the database's server, in milliseconds since 1970; undefined where the database is a file. */
+  /** The clock of the database server, in milliseconds since 1970; undefined if the database is a file. */
   serverTime(): Promise<number | undefined>;
-  /** Words about the server for the start-up log. */
+  /** Name and version of the server, for the start-up log. */
   describe(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Joins the inserts of several units, one entry a table, in the order of the names: so the texts of statements stay the same. */
+/** Merges the inserts of several units into one entry per table, sorted by name, so that the statement texts stay the same. */
 function mergeInserts(inserts: readonly Insert[]): Insert[] {
   const byTable = new Map<string, Insert & { rows: (readonly Value[])[] }>();
   for (const insert of inserts) {
@@ -72,8 +75,8 @@ function mergeInserts(inserts: readonly Insert[]): Insert[] {
 }
 
 /**
- * Inserts of any number of rows, whose texts stay the same and prepared. SQLite takes a statement for each table, with
- * all rows as one value; Postgres takes one statement for all tables, as each is a round trip, with a value for each column.
+ * Inserts any number of rows with constant texts, which stay prepared. SQLite gets one statement per table, with all rows as one value.
+ * Postgres gets one statement for all tables, because each is a round trip, with one value per column.
  */
 export function bulkInserts(dialect: DialectName, inserts: readonly Insert[]): Query[] {
   const merged = mergeInserts(inserts);

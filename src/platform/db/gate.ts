@@ -6,7 +6,7 @@ interface Waiting {
   readonly until: number;
 }
 
-/** Lets so many in at once; the others wait in line, each until its time is over. */
+/** A semaphore with a deadline for each waiter. Callers wait in FIFO order. */
 export class Gate {
   readonly #line = new WaitingLine<Waiting>();
   #free: number;
@@ -15,7 +15,7 @@ export class Gate {
     this.#free = places;
   }
 
-  /** Runs the body when there is a place. Throws DatabaseError `busy` where there is none in time, on the clock of `performance`. */
+  /** Runs the body when a slot is free. Throws DatabaseError `busy` if none is free by `until`, on the clock of `performance`. */
   async use<T>(until: number, body: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((enter, reject) => this.#line.push({ enter, reject, until }));

@@ -1,7 +1,7 @@
-import { type Clock, instantOf } from '../clock.js';
 import type { Config } from '../config/schema.js';
-import type { Metrics } from '../metrics.js';
-import { packageFile } from '../package-root.js';
+import { type Clock, instantOf } from '../runtime/clock.js';
+import type { Metrics } from '../runtime/metrics.js';
+import { packageFile } from '../runtime/package-root.js';
 import type { Driver } from './driver.js';
 import { createMigrator, loadMigrations, type Migrator } from './migrations.js';
 import { createOutbox, type Outbox } from './outbox.js';
@@ -9,7 +9,7 @@ import { createSql, type DialectName, type Sql } from './query.js';
 import { createDatabase, type Database } from './unit.js';
 import { createWritability, type Writability } from './writability.js';
 
-/** An open database with everything the platform does with it. */
+/** An open database with its migrator, outbox and writability state. */
 export interface OpenDatabase {
   readonly db: Database;
   readonly sql: Sql;
@@ -19,12 +19,13 @@ export interface OpenDatabase {
   readonly outbox: Outbox;
 }
 
-/** What opening a database needs. */
-interface DatabaseDeps {
+/** Dependencies of `openDatabase`. */
+export interface DatabaseDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly wrapDriver?: ((driver: Driver) => Driver) | undefined;
   readonly onChange: (up: boolean, code?: string) => void;
-  /** Told when the database refuses writes or takes them again, and with which code it refused. */
+  /** Called when the database starts to refuse writes, or accepts them again, with the code of the refusal. */
   readonly onWritable: (isWritable: boolean, code: string) => void;
 }
 
@@ -32,19 +33,20 @@ export { logWithoutFile } from './sqlite-moved.js';
 
 const migrationsDirectory = packageFile('migrations');
 
-/** Which database a URL names, and for SQLite the file. */
+/** The dialect of a database URL and, for SQLite, the file. */
 export function parseDatabaseUrl(url: string): { readonly dialect: DialectName; readonly file: string | null } {
   if (url.startsWith('sqlite:'))
     return { dialect: 'sqlite', file: url.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '') };
   return { dialect: 'postgres', file: null };
 }
 
-/** Opens the configured database. Throws DatabaseError where it cannot be reached. */
+/** Opens the configured database. Throws DatabaseError if it is unreachable. */
 export async function openDatabase(config: Config, deps: DatabaseDeps): Promise<OpenDatabase> {
   const { dialect, file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const sql = createSql(dialect);
   const writability = createWritability(deps.onWritable);
-  const driver = file === null ? await connect(config, deps, writability) : await open(file, config);
+  const opened = file === null ? await connect(config, deps, writability) : await open(file, config);
+  const driver = deps.wrapDriver?.(opened) ?? opened;
   const migrations = await loadMigrations(migrationsDirectory, sql);
   const outbox = createOutbox();
   return {
@@ -57,7 +59,7 @@ export async function openDatabase(config: Config, deps: DatabaseDeps): Promise<
   };
 }
 
-/** Opens the database for single reads only, without what the writes and the measurements of a server need. Throws DatabaseError. */
+/** Opens the database for single reads only, without the write support and metrics of a server. Throws DatabaseError. */
 export async function openReader(config: Config): Promise<Pick<Driver, 'read' | 'close'> & { readonly sql: Sql }> {
   const { dialect, file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const driver =
@@ -71,7 +73,7 @@ export async function openReader(config: Config): Promise<Pick<Driver, 'read' | 
   return { sql: createSql(dialect), read: driver.read.bind(driver), close: driver.close.bind(driver) };
 }
 
-// Each database brings a package of its own, and one of them is in use.
+// Imported on demand: each database has its own package, and only one of them is used.
 async function open(file: string, { querySeconds, answerMaxBytes }: Config): Promise<Driver> {
   const { openSqlite } = await import('./sqlite.js');
   return openSqlite(file, { statementMs: querySeconds * 1000, listBytes: answerMaxBytes });
@@ -85,7 +87,7 @@ async function connect(
   const { openPostgres, readOnly } = await import('./postgres.js');
   return openPostgres({
     url: config.databaseUrl.reveal(),
-    prepared: config.pgPrepared === 'on',
+    prepared: config.pgPrepared,
     statementMs: config.querySeconds * 1000,
     onChange,
     onWritable: (isWritable) => (isWritable ? writability.lifted(readOnly) : writability.refused(readOnly)),

@@ -1,19 +1,19 @@
 import type { Reading } from '#src/contract/reading.js';
 import { DatabaseError } from './database-error.js';
 
-/** How many lists read at once. */
+/** Limits of concurrent list reads; `places` is the total. */
 interface LaneBounds {
   readonly places: number;
-  /** Places that one account can have, so that there are some for others. */
+  /** Most slots of one account, so that some are left for others. */
   readonly perAccount: number;
-  /** Reads of an account, and of all, that wait for a place; one more is refused. */
+  /** Most reads that wait for a slot, per account and in total; one more is rejected. */
   readonly waitingOfAccount: number;
   readonly waiting: number;
-  /** For how long one waits at most. */
+  /** Longest wait, in milliseconds. */
   readonly waitMs: number;
 }
 
-/** What waits, as both databases bound it. */
+/** Limits of the queue, the same for both databases. */
 export const laneQueue = { waitingOfAccount: 256, waiting: 1024, waitMs: 10_000 } as const;
 
 interface Waiting {
@@ -29,21 +29,21 @@ const full = () => new DatabaseError('unavailable', 'lists_waiting');
 
 const clientGone = 'client_gone';
 
-/** A read that was given up, as nobody waits for it. */
+/** Error for a read that was cancelled because its client is gone. */
 export const gone = () => new DatabaseError('timeout', clientGone);
 
-/** Whether an error is that. */
+/** True for the error made by `gone`. */
 export function isGone(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === clientGone;
 }
 
 /**
- * The places that lists have. Everything else reads by connections of its own, so it never waits for lists. Accounts take turns: an
- * account that asks for much waits behind itself only.
+ * A semaphore for list reads. All other reads use separate connections, so they never wait for lists. Accounts are served round-robin, so
+ * an account with many reads only delays itself.
  */
 export class Lane {
   readonly #bounds: LaneBounds;
-  /** Those who hold a place or wait, the one whose turn is next first. */
+  /** Accounts with a slot or a waiting read; the next to be served comes first. */
   readonly #accounts = new Map<string, Account>();
   #held = 0;
   #waiting = 0;
@@ -52,7 +52,7 @@ export class Lane {
     this.#bounds = bounds;
   }
 
-  /** Runs the body with a place. Throws DatabaseError where too many wait, or where nobody waits for the answer any more. */
+  /** Runs the body with a slot. Throws DatabaseError if the queue is full, or if the client is gone. */
   async use<T>(reading: Reading, body: () => Promise<T>): Promise<T> {
     await this.#enter(reading);
     try {
@@ -113,7 +113,7 @@ export class Lane {
       if (this.#held >= this.#bounds.places) return;
       const [first] = account.queue;
       if (first === undefined || account.held >= this.#bounds.perAccount) continue;
-      // It goes to the end of the row.
+      // Moves the account to the end.
       this.#accounts.delete(name);
       this.#accounts.set(name, account);
       this.#take(account);

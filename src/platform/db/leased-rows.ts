@@ -2,28 +2,28 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql, Value } from './query.js';
 import type { Table } from './table.js';
 
-/** What a row of a leased table has. */
+/** Columns of a leased table. */
 interface LeasedRow {
   readonly id: string;
-  /** When the next attempt is due; null when all is done. A claim leaves it as it is: no index holds what a claim changes. */
+  /** Time of the next attempt; null when done. A claim does not change it, so that claims update no index. */
   readonly dueAt: Instant | null;
-  /** Until when nobody else works on it; null while nobody does. */
+  /** Expiry of the lease; null if the row is free. */
   readonly leaseUntil: Instant | null;
   readonly owner: string | null;
   readonly fence: number;
   readonly state: string;
 }
 
-/** The right to work on rows until a time; another process takes them over after it. */
-export interface Lease {
+/** The right to work on rows until `until`; after that another process may claim them. */
+export interface RowLease {
   readonly owner: string;
   readonly now: Instant;
   readonly until: Instant;
 }
 
 /**
- * SQL that takes the rows of a table that are due longest: nobody else does until the lease is over, and the fence tells who came later. `scope`
- * are the columns that a claim is limited to, `claimed` what it sets besides.
+ * Builds SQL that claims the rows that have been due longest. No other process claims them until the lease expires, and the fence
+ * distinguishes later claims. `scope` lists the columns that limit a claim; `claimed` is an additional assignment.
  */
 export function createLeaseClaim<T extends LeasedRow, S extends string>(
   sql: Sql,
@@ -42,25 +42,25 @@ export function createLeaseClaim<T extends LeasedRow, S extends string>(
       } as never,
     ),
   );
-  return (of: Readonly<Record<S, string>>, { owner, now, until }: Lease, limit: number): Query =>
+  return (of: Readonly<Record<S, string>>, { owner, now, until }: RowLease, limit: number): Query =>
     claim({ ...of, owner, now, until, limit });
 }
 
-/** What a claim sets, by the names `owner` and `until`. */
+/** Assignments of a claim, with the parameters `owner` and `until`. */
 export const leased = 'fence = fence + 1, owner = :owner, lease_until = :until';
 
-/** SQL that tells whether nobody works on a row, or its lease is over; `now` is the place of the time. */
+/** SQL condition for a row without a lease or with an expired one; `now` is the placeholder of the time. */
 export const isFree = (now: string): string => `(lease_until is null or lease_until <= ${now})`;
 
-/** What a row has that nobody works on. */
+/** Column values of a row without a lease. */
 export const free = { owner: null, lease_until: null } as const;
 
-/** Leaves out the rows that another claim is about to take. */
+/** Skips the rows that another claim is about to take. */
 export const skipLocked = ({ dialect }: Sql): string => (dialect === 'postgres' ? 'for update skip locked' : '');
 
 /**
- * SQL that ends a lease; it changes nothing where another process has claimed the row since, nor where the lease has ended: the answer to an
- * earlier COMMIT may have been lost. `claimed` is the state of a row that somebody works on.
+ * Builds SQL that ends a lease. It changes nothing if another process has claimed the row since, or if the lease has already ended, because
+ * the response to an earlier COMMIT may have been lost. `claimed` is the state of a row with a lease.
  */
 export function createLeaseEnd<T extends LeasedRow>(sql: Sql, table: Table<T>, claimed: T['state']) {
   return ({ id, fence }: Pick<T, 'id' | 'fence'>, change: Partial<T>): Query =>

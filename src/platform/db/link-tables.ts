@@ -1,25 +1,27 @@
 import { attributeColumn } from './collection-ddl.js';
-import { documentTable } from './collection-tables.js';
+import { documentTable, statement } from './collection-tables.js';
 import type { DialectName, Query } from './query.js';
 
-/** One of the two documents that a link joins: the collection that the relationship was created in has the parents. */
+/** A side of a link. The parents are in the collection that the relationship was created in. */
 export type LinkSide = 'parent' | 'child';
 
-/** Which relationship: the collection and the attribute that it was created as. */
+/** Identifies a relationship: the collection and the attribute it was created as. */
 export interface LinkNumbers {
   readonly collection: number;
   readonly attribute: number;
 }
 
-/** The table of the pairs of documents that a relationship joins; every name in it is made of our own numbers. */
+/** The table of the linked pairs of documents. Table names contain only numbers assigned by the service. */
 export const linkTable = ({ collection, attribute }: LinkNumbers): string => `l_${collection}_${attribute}`;
 
-/** The statements that make and remove what relationships are kept in, on either database, inside a transaction. */
+/** The statements that create and drop the storage of relationships, on either database, inside a transaction. */
 export function createLinkDdl(dialect: DialectName) {
-  const statement = (sql: string): Query => ({ sql, values: [] });
   const text = dialect === 'sqlite' ? 'text' : 'text collate "C"';
   return {
-    /** A document of a single side is in one link at most, which the database holds also where two units meet. */
+    /**
+     * A document on a single side has at most one link; a unique index enforces this for concurrent units. `restricts` is true if the
+     * creator of the link could change the document whose deletion it may prevent.
+     */
     create: (link: LinkNumbers, related: number, isSingle: Readonly<Record<LinkSide, boolean>>): Query[] => {
       const table = linkTable(link);
       const column = (side: LinkSide, collection: number) =>
@@ -27,14 +29,14 @@ export function createLinkDdl(dialect: DialectName) {
       const single = isSingle.parent ? [statement(`create unique index ${table}_parent on ${table} (parent)`)] : [];
       return [
         statement(
-          `create table ${table} (${column('parent', link.collection)}, ${column('child', related)}, primary key (parent, child))`,
+          `create table ${table} (${column('parent', link.collection)}, ${column('child', related)}, restricts smallint not null default 1, primary key (parent, child))`,
         ),
         statement(`create ${isSingle.child ? 'unique ' : ''}index ${table}_child on ${table} (child)`),
         ...single,
       ];
     },
     drop: (link: LinkNumbers): Query => statement(`drop table ${linkTable(link)}`),
-    /** The column in which a document shows the one that it is linked to, and its index, by which lists are filtered. */
+    /** Adds the column with the id of the linked document, and an index for filtering lists by it. */
     addColumn: (collection: number, attribute: number): Query[] => [
       statement(`alter table ${documentTable(collection)} add column ${attributeColumn(attribute)} ${text}`),
       statement(
@@ -50,5 +52,5 @@ export function createLinkDdl(dialect: DialectName) {
 
 const shownIndex = (collection: number, attribute: number): string => `x_${collection}_${attribute}`;
 
-/** The statements that make and remove what relationships are kept in. */
+/** The statements that create and drop the storage of relationships. */
 export type LinkDdl = ReturnType<typeof createLinkDdl>;

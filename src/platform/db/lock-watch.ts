@@ -1,22 +1,30 @@
-/** How often it looks for transactions that wait too long. */
+/** Interval of the check for transactions that wait too long, in milliseconds. */
 const everyMs = 250;
 
-/** A transaction that is under way. */
+/** A running transaction. */
 interface Watched {
-  /** Of the server process that runs it. */
+  /** Id of the server process that runs it. */
   readonly processId: number;
-  /** When waiting ends, on the clock of `performance`. */
+  /** End of the allowed waiting time, on the clock of `performance`. */
   readonly until: number;
 }
 
-/** Statements of ours that wait for a lock, whatever their transaction has done before. */
+/** The running transactions whose waits for locks are bounded. */
+export interface LockWatch {
+  /** Watches a transaction until it is passed to `leave`. */
+  enter(processId: number, until: number): Watched;
+  leave(one: Watched): void;
+  stop(): void;
+}
+
+/** Cancels statements of this service that wait for a lock, whatever their transaction has done before. */
 const cancelWaiting = `select pg_cancel_backend(pid) from pg_stat_activity where pid = any($1::int[]) and wait_event_type = 'Lock'`;
 
 /**
- * Bounds what a transaction waits for locks in all: `lock_timeout` bounds one statement only. After its time a transaction may go on working,
- * but the next wait is ended. A pooler in between hides the process ids; then nothing is found and `lock_timeout` is the bound.
+ * Bounds the total time a transaction waits for locks; `lock_timeout` only bounds one statement. After that time the transaction may
+ * continue, but its next wait for a lock is cancelled. A pooler in between hides the process ids; then only `lock_timeout` applies.
  */
-export function createLockWatch(ask: (text: string, values: readonly unknown[]) => Promise<void>) {
+export function createLockWatch(ask: (text: string, values: readonly unknown[]) => Promise<void>): LockWatch {
   const watched = new Set<Watched>();
   const look = async (): Promise<void> => {
     const now = performance.now();
@@ -27,7 +35,7 @@ export function createLockWatch(ask: (text: string, values: readonly unknown[]) 
   const timer = setInterval(() => {
     if (isLooking || watched.size === 0) return;
     isLooking = true;
-    // Where the server cannot be asked the next turn asks again.
+    // If the server cannot be reached, the next turn tries again.
     look()
       .catch(() => {})
       .finally(() => {
@@ -35,13 +43,12 @@ export function createLockWatch(ask: (text: string, values: readonly unknown[]) 
       });
   }, everyMs).unref();
   return {
-    /** Watches over a transaction until it is given to `leave`. */
-    enter: (processId: number, until: number): Watched => {
+    enter: (processId, until) => {
       const one = { processId, until };
       watched.add(one);
       return one;
     },
-    leave: (one: Watched): void => void watched.delete(one),
+    leave: (one) => void watched.delete(one),
     stop: () => clearInterval(timer),
   };
 }

@@ -2,49 +2,57 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Knex } from 'knex';
+import { bind } from '../runtime/bind.js';
 import { DatabaseError } from './database-error.js';
 import type { Connection, Driver } from './driver.js';
 import type { Query, Sql, Value } from './query.js';
 
-/** What Postgres calls two transactions that wait for each other, and how often steps are begun then. */
+/** SQLSTATE of a Postgres deadlock, and how often a move is attempted after one. */
 const deadlock = '40P01';
 const attempts = 3;
 
 type Builder = Pick<Knex.SchemaBuilder | Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
 
-/** A file of `migrations/`: returns what is to be run, in order, as knex builders; it never runs anything itself. */
+/** A file of `migrations/`. It returns the statements to run, in order, as knex builders; it never runs any itself. */
 interface MigrationFile {
-  /** Is told which tables exist, as some are made at run time. */
+  /** `tables` lists the existing tables, because some are created at run time. */
   up(knex: Knex, dialect: Sql['dialect'], tables: readonly string[]): readonly Builder[];
   down(knex: Knex, dialect: Sql['dialect'], tables: readonly string[]): readonly Builder[];
 }
 
-/** A step of the schema with the SQL it stands for on the database in use. */
+/** A migration with its SQL for the database in use. */
 export interface Migration {
   readonly name: string;
   readonly up: (tables: readonly string[]) => readonly Query[];
   readonly down: (tables: readonly string[]) => readonly Query[];
 }
 
-/** Where a database stands against the migrations of this version. */
+/** Migrations of this version compared with those applied to a database. */
 export interface SchemaStatus {
   readonly applied: readonly string[];
   readonly pending: readonly string[];
-  /** Applied by a newer version: this one does not know them. */
+  /** Applied by a newer version; unknown to this one. */
   readonly unknown: readonly string[];
 }
 
-/** Moves the schema; every move is one transaction that keeps other processes out, so a kill leaves the old schema or the new one. */
+/**
+ * Migrates the schema. Every move is one transaction that excludes other processes, so a killed process leaves either the old schema or the
+ * new one.
+ */
 export interface Migrator {
   readonly migrations: readonly Migration[];
   status(): Promise<SchemaStatus>;
-  /** Applies what is pending, up to and including `to`; returns the names. */
+  /** Applies the pending migrations up to and including `to`; returns their names. */
   up(to?: string): Promise<string[]>;
-  /** What applying what is pending, up to and including `to`, would run. */
+  /** Applies pending migrations in a transaction of the caller: those that are named, or all. Returns their names. */
+  migrate(connection: Connection, names?: readonly string[]): Promise<string[]>;
+  /** Names of the tables that migrations create. */
+  tables(): ReadonlySet<string>;
+  /** The statements `up` would run for the pending migrations up to and including `to`. */
   planUp(to?: string): Promise<readonly Query[]>;
-  /** What taking the last step back would run. */
+  /** The statements `down` would run. */
   planDown(): Promise<readonly Query[]>;
-  /** Takes the last step back; returns its name, or undefined where there is none. */
+  /** Reverts the last migration; returns its name, or undefined if there is none. */
   down(): Promise<string | undefined>;
 }
 
@@ -52,7 +60,10 @@ const table = 'schema_migrations';
 const createTable = `create table if not exists ${table} (name text not null primary key, applied_at text not null)`;
 const query = (sql: string, values: Query['values'] = []): Query => ({ sql, values });
 
-/** Reads the migrations of a directory in the order of their names. Throws when there is none: a wrong directory must not pass for an empty one. */
+/**
+ * Reads the migrations of a directory in the order of their names. Throws if there is none, so that a wrong directory does not pass for an
+ * empty one.
+ */
 export async function loadMigrations(directory: string, sql: Sql): Promise<Migration[]> {
   const names = readdirSync(directory)
     .filter((file) => file.endsWith('.js'))
@@ -75,88 +86,118 @@ export async function loadMigrations(directory: string, sql: Sql): Promise<Migra
   return Promise.all(names.map(load));
 }
 
+interface Deps {
+  readonly driver: Driver;
+  readonly migrations: readonly Migration[];
+  readonly now: () => string;
+}
+
+type Source = Pick<Connection, 'all'>;
+
 /** Creates the migrator of a database. */
 export function createMigrator(driver: Driver, migrations: readonly Migration[], now: () => string): Migrator {
-  const applied = async (connection: Pick<Connection, 'all'>): Promise<string[]> => {
-    const rows = await connection.all(query(`select name from ${table} order by name`));
-    return rows.map((row) => String(row.name));
-  };
-  const tableExists = async (): Promise<boolean> => {
-    const rows =
-      driver.dialect === 'sqlite'
-        ? await driver.read(query("select 1 as one from sqlite_master where type = 'table' and name = ?", [table]))
-        : await driver.read(query('select 1 as one where to_regclass($1) is not null', [table]));
-    return rows.length > 0;
-  };
-  const tables = async (connection: Pick<Connection, 'all'>): Promise<string[]> => {
-    const list =
-      driver.dialect === 'sqlite'
-        ? "select name from sqlite_master where type = 'table'"
-        : 'select tablename as name from pg_tables where schemaname = current_schema()';
-    return (await connection.all(query(list))).map((row) => String(row.name));
-  };
-  const placeholder = (position: number) => (driver.dialect === 'sqlite' ? '?' : `$${position}`);
-  const apply = async (connection: Connection, statements: readonly Query[]) => {
-    for (const statement of statements) await connection.run(statement);
-  };
-  /** All or nothing; once more where a statement of a running server was in the way, and Postgres has ended one of the two. */
-  const exclusive = async <T>(body: (connection: Connection) => Promise<T>): Promise<T> => {
-    for (let count = 1; ; count++) {
-      try {
-        return await driver.exclusive(body);
-      } catch (error) {
-        if (!(error instanceof DatabaseError && error.code === deadlock) || count === attempts) throw error;
-      }
-    }
-  };
-  const pendingAfter = (done: readonly string[], to: string | undefined) =>
-    migrations.filter(({ name }) => !done.includes(name) && (to === undefined || name <= to));
+  const deps: Deps = { driver, migrations, now };
+  return { migrations, ...bind(deps, { status, up, migrate, tables, planUp, planDown, down }) };
+}
+
+async function status({ driver, migrations }: Deps): Promise<SchemaStatus> {
+  const applied = await readApplied(driver);
+  const names = migrations.map(({ name }) => name);
   return {
-    migrations,
-    status: async () => {
-      const done = (await tableExists()) ? await applied({ all: driver.read }) : [];
-      const names = migrations.map(({ name }) => name);
-      return {
-        applied: done,
-        pending: names.filter((name) => !done.includes(name)),
-        unknown: done.filter((name) => !names.includes(name)),
-      };
-    },
-    up: (to) =>
-      exclusive(async (connection) => {
-        await connection.run(query(createTable));
-        const done = await applied(connection);
-        const pending = pendingAfter(done, to);
-        for (const migration of pending) {
-          await apply(connection, migration.up(await tables(connection)));
-          await connection.run(
-            query(`insert into ${table} (name, applied_at) values (${placeholder(1)}, ${placeholder(2)})`, [
-              migration.name,
-              now(),
-            ]),
-          );
-        }
-        return pending.map(({ name }) => name);
-      }),
-    planUp: async (to) => {
-      const reader = { all: driver.read };
-      const done = (await tableExists()) ? await applied(reader) : [];
-      const existing = await tables(reader);
-      return pendingAfter(done, to).flatMap((migration) => migration.up(existing));
-    },
-    planDown: async () => {
-      const reader = { all: driver.read };
-      const last = (await tableExists()) ? (await applied(reader)).at(-1) : undefined;
-      return migrations.find(({ name }) => name === last)?.down(await tables(reader)) ?? [];
-    },
-    down: () =>
-      exclusive(async (connection) => {
-        const last = (await applied(connection)).at(-1);
-        const migration = migrations.find(({ name }) => name === last);
-        if (migration === undefined) return undefined;
-        await apply(connection, migration.down(await tables(connection)));
-        await connection.run(query(`delete from ${table} where name = ${placeholder(1)}`, [migration.name]));
-        return migration.name;
-      }),
+    applied,
+    pending: names.filter((name) => !applied.includes(name)),
+    unknown: applied.filter((name) => !names.includes(name)),
   };
+}
+
+/** The applied migrations; none if their table does not exist yet. */
+async function readApplied(driver: Driver): Promise<string[]> {
+  const exists =
+    driver.dialect === 'sqlite'
+      ? await driver.read(query("select 1 as one from sqlite_master where type = 'table' and name = ?", [table]))
+      : await driver.read(query('select 1 as one where to_regclass($1) is not null', [table]));
+  return exists.length > 0 ? namesIn({ all: driver.read }) : [];
+}
+
+async function namesIn(source: Source): Promise<string[]> {
+  const rows = await source.all(query(`select name from ${table} order by name`));
+  return rows.map((row) => String(row.name));
+}
+
+function up(deps: Deps, to?: string): Promise<string[]> {
+  const names = deps.migrations.map(({ name }) => name).filter((name) => to === undefined || name <= to);
+  return exclusive(deps.driver, (connection) => migrate(deps, connection, names));
+}
+
+async function migrate(
+  { driver, migrations, now }: Deps,
+  connection: Connection,
+  names?: readonly string[],
+): Promise<string[]> {
+  const values = driver.dialect === 'sqlite' ? '?, ?' : '$1, $2';
+  await connection.run(query(createTable));
+  const wanted = migrations.filter(({ name }) => names === undefined || names.includes(name));
+  const pending = pendingAfter(wanted, await namesIn(connection), undefined);
+  for (const { name, up: statements } of pending) {
+    await apply(connection, statements(await tablesOf(driver, connection)));
+    await connection.run(query(`insert into ${table} (name, applied_at) values (${values})`, [name, now()]));
+  }
+  return pending.map(({ name }) => name);
+}
+
+function tables({ migrations }: Deps): ReadonlySet<string> {
+  const statements = migrations.flatMap((migration) => migration.up([]));
+  const created = statements.flatMap(({ sql }) => /^create table (?:if not exists )?["`]?(\w+)/i.exec(sql)?.[1] ?? []);
+  return new Set(created);
+}
+
+/** All or nothing. Retries if the move and a statement of a running server deadlocked and Postgres cancelled the move. */
+async function exclusive<T>(driver: Driver, body: (connection: Connection) => Promise<T>): Promise<T> {
+  for (let count = 1; ; count++) {
+    try {
+      return await driver.exclusive(body);
+    } catch (error) {
+      if (!(error instanceof DatabaseError && error.code === deadlock) || count === attempts) throw error;
+    }
+  }
+}
+
+function pendingAfter(migrations: readonly Migration[], applied: readonly string[], to: string | undefined) {
+  return migrations.filter(({ name }) => !applied.includes(name) && (to === undefined || name <= to));
+}
+
+async function apply(connection: Connection, statements: readonly Query[]): Promise<void> {
+  for (const statement of statements) await connection.run(statement);
+}
+
+async function tablesOf({ dialect }: Driver, source: Source): Promise<string[]> {
+  const list =
+    dialect === 'sqlite'
+      ? "select name from sqlite_master where type = 'table'"
+      : 'select tablename as name from pg_tables where schemaname = current_schema()';
+  return (await source.all(query(list))).map((row) => String(row.name));
+}
+
+async function planUp({ driver, migrations }: Deps, to?: string): Promise<readonly Query[]> {
+  const applied = await readApplied(driver);
+  const tables = await tablesOf(driver, { all: driver.read });
+  return pendingAfter(migrations, applied, to).flatMap((migration) => migration.up(tables));
+}
+
+async function planDown({ driver, migrations }: Deps): Promise<readonly Query[]> {
+  const last = (await readApplied(driver)).at(-1);
+  const migration = migrations.find(({ name }) => name === last);
+  return migration?.down(await tablesOf(driver, { all: driver.read })) ?? [];
+}
+
+function down({ driver, migrations }: Deps): Promise<string | undefined> {
+  const place = driver.dialect === 'sqlite' ? '?' : '$1';
+  return exclusive(driver, async (connection) => {
+    const last = (await namesIn(connection)).at(-1);
+    const migration = migrations.find(({ name }) => name === last);
+    if (migration === undefined) return undefined;
+    await apply(connection, migration.down(await tablesOf(driver, connection)));
+    await connection.run(query(`delete from ${table} where name = ${place}`, [migration.name]));
+    return migration.name;
+  });
 }

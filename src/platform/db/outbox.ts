@@ -2,43 +2,46 @@ import type { Audience, EventName, EventPayload, FeedOnlyEvent } from '#src/cont
 import type { IdempotentRequest } from '#src/contract/idempotency.js';
 import type { Waits } from '#src/contract/operation.js';
 import type { Instant } from '#src/contract/shapes.js';
+import type { SealedAad } from '../crypto/sealing.js';
 import type { Insert } from './driver.js';
 import type { Value } from './query.js';
 
-/** On whose behalf, where and for which request something is done; every audit row says so. */
+/** Actor, place and request of a change; recorded in every audit row. */
 export interface AuditContext {
   readonly projectId: string | null;
   readonly actor: { readonly kind: string; readonly id: string };
-  /** The server key that acts for the actor, by a JWT that it has made. */
+  /** The server key that acts for the actor with a JWT it has signed. */
   readonly actingKey?: string;
   readonly requestId: string;
-  /** Where the request came from; absent for jobs and commands. */
+  /** Origin of the request; absent for jobs and commands. */
   readonly client?: { readonly ip: string; readonly userAgent: string };
-  /** Where several units of work share the time for which they may wait. */
+  /** Time that several units of work may wait in all. */
   readonly waits?: Waits | undefined;
-  /** Where the answer is kept, for duplicates of the request. */
+  /** Request whose response is stored for its duplicates. */
   readonly idempotent?: IdempotentRequest | undefined;
 }
 
-/** What is recorded with a change besides its name. */
+/** Details recorded with a change besides its name. */
 export interface Recorded<E extends EventName> {
-  /** Path of what changed, such as `users/5f…/sessions/60…`. */
+  /** Path of the changed object, such as `users/5f…/sessions/60…`. */
   readonly resource: string;
   readonly payload: EventPayload<E>;
-  /** What the event carries, as JSON text, where that is not the payload. */
+  /** Payload of the event as JSON text, if it differs from `payload`. */
   readonly announce?: string;
-  /** The user whose personal values the payload holds, if any. */
+  /** Seals the payload of the event, if it must not be stored as it is. */
+  readonly seal?: (aad: SealedAad, text: string) => string;
+  /** The user whose personal data the payload contains, if any. */
   readonly userId?: string;
-  /** Who may read the event, where that is not this user. */
+  /** The readers of the event, if not this user. */
   readonly audience?: Audience | undefined;
-  /** Who does it, where a unit does the work of several. */
+  /** The actor, if one unit works for several. */
   readonly by?: AuditContext;
 }
 
 /** Columns of a table that units of work append rows to. */
 export type AppendedTable = Omit<Insert, 'rows'>;
 
-/** Appends a row, which is written right before the commit: the rows of a whole group of units in one statement. */
+/** Appends a row. Rows are inserted right before the commit, with one statement for a whole group of units. */
 export type Append = (table: AppendedTable, row: readonly Value[]) => void;
 
 /** A change that a unit of work recorded. */
@@ -51,24 +54,26 @@ export interface RecordedChange {
 
 /** An event of the feed only. */
 export interface Announcement {
-  /** Path of what it is about, such as `teams/5f…`. */
+  /** Path of its subject, such as `teams/5f…`. */
   readonly resource: string;
-  /** What the event carries, as JSON text. */
+  /** Payload of the event, as JSON text. */
   readonly data: string;
-  /** Absent where the permissions of a document or file decide. */
+  /** Absent if the permissions of a document or file decide. */
   readonly audience?: Audience | undefined;
+  /** Changed parts of an account or team. Several announcements about one subject are merged and list all parts. */
+  readonly changed?: readonly string[];
 }
 
-/** Turns what units of work leave behind into rows. */
+/** Turns changes and announcements of units of work into rows. */
 interface Recorder {
   record(change: RecordedChange, append: Append): void;
   announce(event: FeedOnlyEvent, announcement: Announcement, by: AuditContext, now: Instant, append: Append): void;
 }
 
-/** What one unit of work leaves behind for its commit. */
+/** Changes and rows that one unit of work collects for its commit. */
 interface Entries {
   record<E extends EventName>(event: E, recorded: Recorded<E>): void;
-  /** Of several of one name about one thing the last counts. */
+  /** If a unit announces the same event about the same resource several times, the last one counts. */
   announce(event: FeedOnlyEvent, announcement: Announcement): void;
   readonly append: Append;
   inserts(): readonly Insert[];
@@ -76,12 +81,12 @@ interface Entries {
 
 /** Collects the rows that units of work append. */
 export interface Outbox {
-  /** Registers what turns recorded changes into rows; there is one. */
+  /** Registers the recorder, which turns recorded changes into rows. There is only one. */
   recordWith(recorder: Recorder): void;
   open(by: AuditContext, now: Instant): Entries;
 }
 
-/** Creates the outbox. Until a recorder is registered, recording throws. */
+/** Creates the outbox. Recording throws until a recorder is registered. */
 export function createOutbox(): Outbox {
   let recorder: Recorder | undefined;
   const registered = (): Recorder => {
@@ -99,18 +104,20 @@ export function createOutbox(): Outbox {
         if (ofTable === undefined) rows.set(table, [row]);
         else ofTable.push(row);
       };
-      const announced = new Map<string, () => void>();
+      const announced = new Map<string, Announcement & { readonly event: FeedOnlyEvent }>();
       return {
         record: (event, recorded) => registered().record({ event, recorded, by: recorded.by ?? by, now }, append),
         announce: (event, announcement) => {
           const key = `${event} ${announcement.resource}`;
-          // It takes the place of the last.
+          const changed = [...(announced.get(key)?.changed ?? []), ...(announcement.changed ?? [])];
+          // Deleted first, so that it moves to the end.
           announced.delete(key);
-          announced.set(key, () => registered().announce(event, announcement, by, now, append));
+          announced.set(key, { ...announcement, event, changed: [...new Set(changed)] });
         },
         append,
         inserts: () => {
-          for (const add of announced.values()) add();
+          for (const { event, ...announcement } of announced.values())
+            registered().announce(event, announcement, by, now, append);
           announced.clear();
           return Array.from(rows, ([table, values]) => ({ ...table, rows: values }));
         },

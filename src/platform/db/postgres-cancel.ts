@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type pg from 'pg';
 
-/** What a request to cancel is known by (PostgreSQL, Message Formats, CancelRequest). */
+/** Code of a cancel request (PostgreSQL, Message Formats, CancelRequest). */
 const cancelCode = 80_877_102;
 const cancelMs = 1000;
 
-/** What pg keeps of a connection, for which it has no public names. */
+/** Properties of a pg connection that are not public. */
 interface Backend {
   readonly host: string;
   readonly port: number;
@@ -15,9 +15,9 @@ interface Backend {
 }
 
 /**
- * Asks the server to end what runs on a connection; resolved when it has been told so, or cannot be. As psql does it: by a connection of its
- * own that says nothing else, is never encrypted and is closed by the server once the signal is sent. Where that fails, the time limit of
- * the statement is left.
+ * Asks the server to cancel the statement on a connection; resolves when the request is sent, or cannot be. Works as in psql: on a new,
+ * unencrypted connection that sends nothing else and that the server closes once the signal is sent. If it fails, the time limit of the
+ * statement still applies.
  */
 export async function cancel(client: pg.PoolClient): Promise<void> {
   const { host, port, processID, secretKey } = client as unknown as Backend;

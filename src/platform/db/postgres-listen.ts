@@ -1,16 +1,16 @@
 import pg from 'pg';
 
-/** Pause before another attempt to connect. */
+/** Pause before another attempt to connect, in milliseconds. */
 const retryMs = 1000;
 
-/** Notifications of a channel, read on a connection of its own for as long as the process lives. */
+/** Receives the notifications of a channel on its own connection until it is stopped. */
 interface Listening {
   stop(): Promise<void>;
 }
 
 /**
- * Listens to a channel (`LISTEN`). The connection is made anew where it breaks; the listener is called without a payload after each
- * connect, as what was notified before was missed. A pooler that shares connections between transactions passes nothing on.
+ * Listens to a channel (`LISTEN`). Reconnects if the connection breaks. Calls the listener without a payload after each connect, because
+ * earlier notifications were missed. A pooler that shares connections between transactions delivers no notifications.
  */
 export function listenTo(
   settings: pg.ClientConfig,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import { Lru } from '../lru.js';
+import { Lru } from '../cache/lru.js';
 
-/** What is kept of texts that were sent. */
+/** Bounds of the cache of texts that were sent. */
 const texts = { bytes: 4_194_304, entries: 2000, largest: 65_536 } as const;
-/** What a connection keeps prepared, here and on the server; one that has more is closed and replaced after its use. */
+/** Most prepared statements of a connection, here and on the server. A connection with more is closed and replaced after its use. */
 const prepared = { statements: 500, characters: 1_000_000 } as const;
 
 const nameLength = 20;
@@ -14,22 +14,22 @@ interface Prepared {
   characters: number;
 }
 
-/** Names of statements, under which a server keeps them prepared. */
+/** Names of prepared statements. */
 export interface StatementNames {
-  /** The name of a text that is sent by a connection; undefined where it should not be kept. */
+  /** The statement name of a text on a connection; undefined if it should not be prepared. */
   nameOf(sql: string, client: pg.PoolClient): string | undefined;
-  /** Whether the connection has had more statements prepared than it may keep. */
+  /** True if the connection has more prepared statements than allowed. */
   isFull(client: pg.PoolClient): boolean;
 }
 
 /**
- * Names the texts that come again, when they do. A prepared statement stays with its connection, on the server and in pg, and one in a
- * transaction that fails cannot be given back; so what is bounded is the life of the connection.
+ * Names texts from their second use on. A prepared statement stays with its connection, on the server and in pg, and cannot be released in
+ * a failed transaction. The lifetime of the connection is therefore limited instead.
  */
 export function nameStatements(isOn: boolean): StatementNames {
   const cache = new Lru<string>(texts);
   const preparedBy = new WeakMap<pg.PoolClient, Prepared>();
-  /** Undefined at the first time: most texts that come once never come again. */
+  /** Undefined at the first use: most texts that are sent once are never sent again. */
   const nameOf = (sql: string): string | undefined => {
     const name = cache.get(sql);
     if (name === undefined && cache.fits(sql, nameLength))

@@ -1,13 +1,13 @@
 import pg from 'pg';
 import { cannotConnect, DatabaseError, fromPostgres } from './database-error.js';
 
-/** A server that hangs is noticed by a probe: every `everyMs`; two in a row that take over `answerMs` are one too many. */
+/** A probe detects a server that hangs. It runs every `everyMs`; two in a row that take longer than `answerMs` count as a failure. */
 const probe = { everyMs: 500, answerMs: 1000 } as const;
 
-/** Codes of a server that is there and lets nobody new in. */
+/** Codes of a server that is running but refuses new connections. */
 const refusesNewcomers = ['53300', '28P01', '28000', '3D000'];
 
-/** What a probe sees. `readOnly`: a standby, or `default_transaction_read_only`. */
+/** Result of a probe. `readOnly`: a standby, or `default_transaction_read_only`. */
 interface Seen {
   readonly readOnly: boolean;
 }
@@ -17,130 +17,143 @@ interface Probe {
   readonly answer: Promise<Seen>;
 }
 
-/** What the owner of the pool is told. */
+/** Callbacks of the pool's owner. */
 interface Listener {
-  /** `code` says why it does not answer. */
+  /** `code` is the reason of the failure. */
   onChange(up: boolean, code?: string): void;
-  /** The server became read-only, or takes writes: a connection from before may lead to another server. */
+  /** The server became read-only, or accepts writes again: earlier connections may lead to another server. */
   onWritable(writable: boolean): void;
-  /** Whether the pool has connections that work. */
+  /** True if the pool has working connections. */
   isConnected(): boolean;
 }
 
-/** What is known of the server. */
-interface ServerWatch {
-  /** Throws DatabaseError, with the reason, while the server is known to be away. */
-  demandUp(): void;
-  isWritable(): boolean;
-  /** A query failed on its connection: looks now instead of at the next turn. `anew`: on a connection of its own. */
-  suspect(anew?: boolean): void;
-  /** Asks the server something beside the pool; nothing while there is no connection. */
-  ask(text: string, values: readonly unknown[]): Promise<void>;
-  /** Looks, and throws DatabaseError where the server is away. */
-  check(): Promise<void>;
-  stop(): Promise<void>;
-}
+/** Probes on its own connection whether the server responds and accepts writes. */
+export class ServerWatch {
+  readonly #settings: pg.ClientConfig;
+  readonly #listener: Listener;
+  #away: DatabaseError | undefined;
+  #writable = true;
+  /** A connection reported read-only; the next probe decides which connections to keep. */
+  #doubted = false;
+  #stopped = false;
+  #client: pg.Client | undefined;
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-/** Asks the server on a connection of its own whether it still answers, and whether it takes writes. */
-export function watchServer(settings: pg.ClientConfig, listener: Listener): ServerWatch {
-  let away: DatabaseError | undefined;
-  let writable = true;
-  /** A connection said read-only: the next answer says which connections are worth keeping. */
-  let doubted = false;
-  let stopped = false;
-  let client: pg.Client | undefined;
-  let running: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
+  constructor(settings: pg.ClientConfig, listener: Listener) {
+    this.#settings = settings;
+    this.#listener = listener;
+    this.#schedule();
+  }
 
-  const sendProbe = (connected?: pg.Client): Probe => {
-    const probe = connected ?? createProbe(settings);
-    const query = async (): Promise<Seen> => {
-      if (connected === undefined)
-        await probe.connect().catch((error: unknown) => Promise.reject(cannotConnect(error)));
-      const { rows } = await probe.query("select current_setting('transaction_read_only') as read_only");
-      return { readOnly: rows[0]?.read_only === 'on' };
-    };
-    return { client: probe, answer: query() };
-  };
-  const leave = (): void => {
-    client?.end().catch(() => {});
-    client = undefined;
-  };
-  const seen = ({ readOnly }: Seen, anew: boolean): void => {
-    // The next connection may find another server.
-    if (readOnly) leave();
-    if (away !== undefined) {
-      away = undefined;
-      listener.onChange(true);
+  /** Throws DatabaseError, with the reason, while the server is known to be unavailable. */
+  requireUp(): void {
+    if (this.#away !== undefined) throw new DatabaseError('unavailable', this.#away.code);
+  }
+
+  isWritable(): boolean {
+    return this.#writable;
+  }
+
+  /** Reports a failed query. Probes now instead of at the next turn; if `anew` is true, on a new connection. */
+  suspect(anew = false): void {
+    if (anew) this.#doubted = true;
+    // After `stop` it would open a connection that is never closed and keeps the process alive.
+    if (!this.#stopped) void this.#look();
+  }
+
+  /** Sends a query outside the pool; does nothing without a connection. */
+  async ask(text: string, values: readonly unknown[]): Promise<void> {
+    await this.#client?.query(text, [...values]);
+  }
+
+  /** Probes, and throws DatabaseError if the server is unavailable. */
+  async check(): Promise<void> {
+    await this.#look();
+    this.requireUp();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+    await this.#client?.end().catch(() => {});
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      void this.#look().finally(() => this.#stopped || this.#schedule());
+    }, probe.everyMs).unref();
+  }
+
+  /** Probes once; calls during a probe share its end. */
+  #look(): Promise<void> {
+    this.#running ??= this.#probe().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #probe(): Promise<void> {
+    const anew = this.#doubted;
+    this.#doubted = false;
+    if (anew) this.#leave();
+    const probes = [sendProbe(this.#settings, this.#client)];
+    try {
+      await this.#answered(probes, anew);
+    } catch (first) {
+      // One slow response may be caused by the network or by this process. Another connection is tried before all others are destroyed.
+      if (this.#away !== undefined || this.#stopped) return this.#lost(probes, first);
+      probes.push(sendProbe(this.#settings));
+      await this.#answered(probes, anew).catch((second: unknown) => this.#lost(probes, second));
     }
-    const isNews = writable === readOnly || (anew && !readOnly);
-    writable = !readOnly;
-    if (isNews) listener.onWritable(writable);
-  };
-  /** Takes the first answer; the others are cut. */
-  const answered = async (all: readonly Probe[], anew: boolean): Promise<void> => {
+  }
+
+  #leave(): void {
+    this.#client?.end().catch(() => {});
+    this.#client = undefined;
+  }
+
+  /** Uses the first response and destroys the other probes. */
+  async #answered(all: readonly Probe[], anew: boolean): Promise<void> {
     const answers = all.map(async (one) => ({ one, what: await one.answer }));
     const { one, what } = await answerInTime(Promise.any(answers));
     for (const { client: other } of all) if (other !== one.client) destroy(other);
-    client = one.client;
-    seen(what, anew);
-  };
-  const look = async (): Promise<void> => {
-    const anew = doubted;
-    doubted = false;
-    if (anew) leave();
-    const probes = [sendProbe(client)];
-    try {
-      await answered(probes, anew);
-    } catch (first) {
-      // One slow answer may be the network's or our own; another connection is asked before those of all others are cut.
-      if (away !== undefined || stopped) return lost(probes, first);
-      probes.push(sendProbe());
-      await answered(probes, anew).catch((second: unknown) => lost(probes, second));
+    this.#client = one.client;
+    this.#seen(what, anew);
+  }
+
+  #seen({ readOnly }: Seen, anew: boolean): void {
+    // The next connection may reach another server.
+    if (readOnly) this.#leave();
+    if (this.#away !== undefined) {
+      this.#away = undefined;
+      this.#listener.onChange(true);
     }
-  };
-  const lost = (probes: readonly Probe[], thrown: unknown): void => {
-    client = undefined;
-    for (const { client: one } of probes) destroy(one);
+    const isNews = this.#writable === readOnly || (anew && !readOnly);
+    this.#writable = !readOnly;
+    if (isNews) this.#listener.onWritable(this.#writable);
+  }
+
+  #lost(probes: readonly Probe[], thrown: unknown): void {
+    this.#client = undefined;
+    for (const { client } of probes) destroy(client);
     const error = reasonOf(thrown);
-    if (refusesNewcomers.includes(error.code) && listener.isConnected()) return;
-    const isNews = away === undefined && !stopped;
-    away = error;
-    if (isNews) listener.onChange(false, error.code);
+    if (refusesNewcomers.includes(error.code) && this.#listener.isConnected()) return;
+    const isNews = this.#away === undefined && !this.#stopped;
+    this.#away = error;
+    if (isNews) this.#listener.onChange(false, error.code);
+  }
+}
+
+function sendProbe(settings: pg.ClientConfig, connected?: pg.Client): Probe {
+  const client = connected ?? createProbe(settings);
+  const query = async (): Promise<Seen> => {
+    if (connected === undefined) await client.connect().catch((error: unknown) => Promise.reject(cannotConnect(error)));
+    const { rows } = await client.query("select current_setting('transaction_read_only') as read_only");
+    return { readOnly: rows[0]?.read_only === 'on' };
   };
-  const check = (): Promise<void> => {
-    running ??= look().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
-  const schedule = () => {
-    timer = setTimeout(() => void check().finally(() => stopped || schedule()), probe.everyMs).unref();
-  };
-  schedule();
-  const demandUp = (): void => {
-    if (away !== undefined) throw new DatabaseError('unavailable', away.code);
-  };
-  return {
-    demandUp,
-    isWritable: () => writable,
-    suspect: (anew = false) => {
-      if (anew) doubted = true;
-      // After the end it would open a connection that nobody closes, and the process would stay.
-      if (!stopped) void check();
-    },
-    ask: async (text, values) => void (await client?.query(text, [...values])),
-    check: async () => {
-      await check();
-      demandUp();
-    },
-    stop: async () => {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
-      await client?.end().catch(() => {});
-    },
-  };
+  return { client, answer: query() };
 }
 
 function createProbe(settings: pg.ClientConfig): pg.Client {
@@ -153,18 +166,18 @@ function createProbe(settings: pg.ClientConfig): pg.Client {
   return client;
 }
 
-/** Of several probes that failed the last one says why. */
+/** If several probes failed, the last one gives the reason. */
 function reasonOf(thrown: unknown): DatabaseError {
   return fromPostgres(thrown instanceof AggregateError ? thrown.errors.at(-1) : thrown);
 }
 
-/** Cuts a connection without a goodbye, which a hanging server would not read. */
+/** Closes a connection without a terminate message, which a hanging server would not read. */
 export function destroy(client: pg.Client | pg.PoolClient): void {
   // pg has no public way to do this; `connection.stream` is the socket.
   (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream?.destroy();
 }
 
-/** Rejects when there is no answer in time; a busy event loop gets one turn to read an answer that has arrived meanwhile. */
+/** Rejects without a response in time. A busy event loop gets one more turn to read a response that has already arrived. */
 function answerInTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new DatabaseError('unavailable', 'no_answer'));

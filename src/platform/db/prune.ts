@@ -3,7 +3,7 @@ import type { AuditContext } from './outbox.js';
 import type { Query } from './query.js';
 import type { Database } from './unit.js';
 
-/** Deletes rows in small units of work until a batch is not full; throws where the signal ends it before. */
+/** Deletes rows in small units of work until a batch is not full. Throws if the signal is aborted before that. */
 export async function pruneInBatches(
   db: Pick<Database, 'work'>,
   by: AuditContext,

@@ -1,25 +1,25 @@
 import { createRequire } from 'node:module';
 import type { Knex } from 'knex';
-import { Lru } from '../lru.js';
+import { Lru } from '../cache/lru.js';
 
-/** The two databases. */
+/** The supported databases. */
 export type DialectName = 'sqlite' | 'postgres';
 
-/** A value a statement can carry. */
+/** A value of a statement. */
 export type Value = string | number | null;
 
-/** What a statement is sent with; bytes are values in the binary format of Postgres. */
+/** A bound value; a Buffer is a value in the binary format of Postgres. */
 export type Bound = Value | Buffer;
 
 /** SQL text with its values, ready for the driver. The text is the key of the prepared statement. */
 export interface Query {
   readonly sql: string;
   readonly values: readonly Bound[];
-  /** Every column of the answer is text. Postgres then sends it as it stands, without looking for its end first. */
+  /** Every column of the result is text. Postgres then sends the values as they are stored, without computing their length first. */
   readonly allText?: true;
 }
 
-/** A place in a statement that is filled at each call. */
+/** A placeholder that is filled in at each call. */
 class Parameter {
   readonly name: string;
   constructor(name: string) {
@@ -27,10 +27,10 @@ class Parameter {
   }
 }
 
-/** Anything knex can compile. */
+/** An object that knex can compile. */
 type Builder = Pick<Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
 
-/** What statements are built with. */
+/** The query builders of knex. */
 interface Builders {
   (table: string | Knex.QueryBuilder): Knex.QueryBuilder;
   raw: Knex['raw'];
@@ -40,18 +40,21 @@ interface Builders {
 export interface Sql {
   readonly dialect: DialectName;
   readonly knex: Builders;
-  /** All of knex, for migrations. It has hundreds of files, so it is loaded by this or with the first statement that is compiled. */
+  /** All of knex, for migrations. It has hundreds of files, so it is loaded by this call or when the first statement is compiled. */
   loadKnex(): Knex;
-  /** Compiles a statement at the first call; every call only fills in the values. */
+  /** Compiles a statement on the first call; later calls only fill in the values. */
   prepare<P extends Readonly<Record<string, Value>>>(
     build: (knex: Builders, parameters: { readonly [K in keyof P]: Knex.Value }) => Builder,
   ): (parameters: P) => Query;
-  /** A condition: the column is one of a list, however long, bound as one value made by `list`. The statement's text stays the same. */
+  /**
+   * A condition: the column is one of a list of any length, bound as one value made by `list`. The statement's text does not depend on the
+   * list.
+   */
   isOneOf(column: string, list: Knex.Value): Knex.Raw;
   list(values: readonly string[]): string;
-  /** A query of our own words with `?` for its values. Texts repeat, so their native form is kept. */
+  /** A query written in this code base, with `?` for its values. Texts repeat, so their native form is cached. */
   text(source: string, values: readonly Bound[]): Query;
-  /** Compiles a query whose shape is known only now. */
+  /** Compiles a query with a shape that is known only at run time. */
   compile(builder: Builder): Query;
 }
 
@@ -74,7 +77,7 @@ export function createSql(dialect: DialectName): Sql {
       const parameters = new Proxy({}, { get: (_, name) => new Parameter(String(name)) });
       let compiled: ReturnType<typeof native> | undefined;
       return (given) => {
-        // The proxy stands for whatever names the caller's type lists; knex passes unknown objects through as bindings.
+        // The proxy has a parameter for every name in the caller's type; knex passes unknown objects through as bindings.
         compiled ??= native(build(knex, parameters as never));
         const values = compiled.bindings.map((binding) =>
           binding instanceof Parameter ? (given[binding.name] ?? null) : (binding as Value),
@@ -101,8 +104,8 @@ export function createSql(dialect: DialectName): Sql {
 }
 
 /**
- * Postgres takes a list it does not know for one of ten, and plans anew at each call where it hopes to do better with a shorter one; so short
- * lists repeat their last value, which costs an index nothing.
+ * Postgres assumes ten elements for an unknown list. It plans the statement again at each call if it expects a better plan for a shorter
+ * list. Short lists therefore repeat their last value, which costs nothing in an index.
  */
 function padded(values: readonly string[]): readonly string[] {
   const last = values.at(-1);
@@ -110,7 +113,7 @@ function padded(values: readonly string[]): readonly string[] {
   return [...values, ...Array.from({ length: assumedLength - values.length }, () => last)];
 }
 
-/** Loads knex at the first call. Not by `import()`: a unit of work cannot wait for it. */
+/** Loads knex on the first call. Uses `require` because a unit of work cannot wait for `import()`. */
 function createLoader(dialect: DialectName): () => Knex {
   const require = createRequire(import.meta.url);
   let loaded: Knex | undefined;
@@ -124,10 +127,10 @@ function createLoader(dialect: DialectName): () => Knex {
 }
 
 const assumedLength = 10;
-/** Texts whose native form is kept. */
+/** Bounds of the cache of native texts. */
 const cacheBounds = { bytes: 8_388_608, entries: 2000, largest: 131_072 } as const;
 
-/** Numbers the places of a text as Postgres wants them; our texts have no other question marks. */
+/** Numbers the placeholders of a text for Postgres. The texts contain no other question marks. */
 function createNumbering(): (source: string) => string {
   const cache = new Lru<string>(cacheBounds);
   return (source) => {

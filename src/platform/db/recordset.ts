@@ -1,15 +1,15 @@
 import type { Value } from './query.js';
 
-/** A column of rows that are given to Postgres as one value. */
+/** A column of rows that are sent to Postgres as one value. */
 interface RecordColumn {
   readonly name: string;
-  /** Its type in SQL. */
+  /** SQL type of the column. */
   readonly type: string;
 }
 
 /**
- * The rows that a bound text holds, as a table called `given`, for reads: for arrays of another length Postgres would plan anew. It takes the
- * text apart once; picking members of it would read it again for each.
+ * The rows of a bound text as a table called `given`, for reads. With arrays, Postgres would plan again for each length. It parses the text
+ * once; member operators would parse it for each member.
  */
 export function recordset(place: string, columns: readonly RecordColumn[]): string {
   const list = columns.map(({ name, type }) => `${name} ${type}`);

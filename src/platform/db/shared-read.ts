@@ -1,5 +1,5 @@
 import type { Reading, Waiter } from '#src/contract/reading.js';
-import { Lru } from '../lru.js';
+import { Lru } from '../cache/lru.js';
 import { DatabaseError } from './database-error.js';
 import { gone } from './lane.js';
 import type { Query, Sql, Value } from './query.js';
@@ -7,40 +7,43 @@ import { recordset, toRecords } from './recordset.js';
 import type { Row } from './table.js';
 import type { Database } from './unit.js';
 
-/** Reads in one statement, and statements of one kind under way at once. */
+/** Most reads in one statement, and most statements of one kind running at once. */
 const together = { max: 16, atOnce: 2 } as const;
-/** Both databases bound the values of a statement. */
+/** Both databases limit the number of values in a statement. */
 const maxSharedValues = 1000;
-/** Kinds of reads that are kept, by the length of their texts in both forms. */
+/** Bounds of the cache of kinds. `bytes` counts the statement texts for both databases. */
 const kinds = { bytes: 16_777_216, entries: 500, largest: 262_144 } as const;
-/** Reads of a kind that wait for those under way. */
+/** Most queued reads of one kind. */
 const maxWaiting = 1024;
 /**
- * For how long a statement of several reads may run. One that is slow makes all others wait, so then each runs alone, in the share of its own
- * caller; and so do all of its kind for a while, as what was done until then is lost.
+ * Time limit of a joined statement. A slow read delays all the others, so after `afterMs` each read runs alone in the quota of its own
+ * caller. All reads of that kind run alone for `forMs`, because the work of a statement that was cancelled is lost.
  */
 const slow = { afterMs: 1000, forMs: 60_000 } as const;
-/** Whose share a statement of several callers takes; a name that no caller has. */
+/** The account charged for a statement of several callers; no caller has this name. */
 const joined = 'joined';
 
-/** A read of one row of texts without FROM that can share a statement with others, as it finds its values in the columns of a table of values. */
+/**
+ * A read of one row of texts without FROM. It can share a statement with others because it takes its values from the columns of a table of
+ * values.
+ */
 export interface SharedQuery {
   readonly columns: string;
-  /** Values of the places in `columns`, the same for all that share. */
+  /** Values of the placeholders in `columns`; the same for all reads that share the statement. */
   readonly values: readonly Value[];
-  /** The read's own values, and the place of each, perhaps with a cast. */
+  /** The read's own values, and the placeholder of each, optionally with a cast. */
   readonly own: readonly Value[];
   readonly places: readonly string[];
-  /** Reads with the same key share statements: they differ in their own values only. */
+  /** Reads with the same key can share a statement: they differ only in their own values. */
   readonly key: string;
 }
 
-/** The column of an own value, by its number. SQLite calls the columns of VALUES so; the first one numbers the reads. */
+/** The column of an own value, by its number. SQLite gives the columns of VALUES these names; the first one numbers the reads. */
 export const sharedColumn = (at: number): string => `given.column${at + 2}`;
 
 type Dialect = Pick<Sql, 'dialect' | 'text'>;
 
-/** Joins reads with the same key: several are one statement over a table of their values, which is planned and begun once for all. */
+/** Joins reads with the same key into one statement over a table of their values, which is planned and started once for all of them. */
 export function createSharedRead(
   db: Pick<Database, 'lists'>,
   sql: Dialect,
@@ -52,7 +55,7 @@ export function createSharedRead(
     let kind = cache.get(query.key);
     if (kind === undefined) {
       kind = new Kind(db, joinedReads(query, sql), sql.dialect === 'sqlite');
-      // The text of the statement, once for each number of reads on SQLite.
+      // The text of the statement; SQLite needs one for each number of reads.
       cache.set(query.key, kind, 6 * query.columns.length + 1000);
     }
     return kind.read(query.own, reading);
@@ -66,20 +69,23 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** The statement for some reads. */
+/** Builds the statement for a batch of reads. */
 type JoinedStatement = (calls: readonly SharedQuery['own'][]) => Query;
 
-/** Reads that differ in their own values only. Those of one turn of the event loop go together, and those that come while enough are under way. */
+/**
+ * Reads that differ only in their own values. Reads of one turn of the event loop are batched, and so are those that arrive while enough
+ * statements are running.
+ */
 class Kind {
   readonly #db: Pick<Database, 'lists'>;
   readonly #statement: JoinedStatement;
-  /** Statements are of 1, 2, 4 … reads, so that there are few texts. */
+  /** True if batches have 1, 2, 4 … reads, which keeps the number of statement texts small. */
   readonly #doubling: boolean;
   #waiting: Waiting[] = [];
   #underWay = 0;
   #called = false;
   #slowUntil = 0;
-  /** How many statements were begun. */
+  /** Number of statements started. */
   #begun = 0;
   #watched = false;
 
@@ -115,7 +121,7 @@ class Kind {
     });
   }
 
-  /** A read that runs alone has the whole time of its caller: whoever waits behind it for long runs alone as well. */
+  /** A read that runs alone may use the whole time of its caller. Reads that wait too long behind it run alone as well. */
   #watch(): void {
     if (this.#watched) return;
     this.#watched = true;
@@ -157,7 +163,7 @@ class Kind {
       }
       const isSlow = error instanceof DatabaseError && error.kind === 'timeout' && error.code !== 'client_gone';
       if (isSlow && batch.some(({ reading }) => !reading.waiter.isGone)) this.#becomeSlow();
-      // Not waited for: each has the share of its own caller, and those that come later do not wait for it.
+      // Not awaited: each runs in the quota of its own caller, and later reads do not wait for it.
       for (const one of batch) void this.#alone(one);
     }
   }
@@ -192,8 +198,8 @@ function readingOfAll(batch: readonly Waiting[]): Reading {
 }
 
 /**
- * Several who wait for one statement: it goes on for as long as one of them does. A class, since V8 gives every object literal with a getter a
- * hidden class of its own, which keeps what the getter sees, here whole requests, until the next full collection.
+ * Several waiters for one statement, which runs until all of them are gone. This is a class because V8 gives every object literal with a
+ * getter its own hidden class. That class retains what the getter references, here whole requests, until the next full collection.
  */
 class AnyOf implements Waiter {
   readonly #waiters: readonly Waiter[];
@@ -214,7 +220,7 @@ class AnyOf implements Waiter {
   }
 }
 
-/** Makes the statement for some reads. */
+/** Creates the builder of joined statements for a kind of read. */
 function joinedReads({ columns, values, places }: SharedQuery, sql: Dialect): JoinedStatement {
   const from = (table: string) => `select cast(given.column1 as text) as part, ${columns} from ${table} as given`;
   if (sql.dialect === 'sqlite') {
@@ -228,7 +234,7 @@ function joinedReads({ columns, values, places }: SharedQuery, sql: Dialect): Jo
   }
   const types = places.map((place) => /^cast\(\? as (.+)\)$/.exec(place)?.[1] ?? 'text');
   const given = ['integer', ...types].map((type, at) => ({ name: `column${at + 1}`, type }));
-  // Postgres would take it for a hundred rows, and such a cost for a reason to compile the statement.
+  // Without the limit Postgres would estimate a hundred rows, and compile the statement because of that cost.
   const text = from(`(select * from ${recordset('?', given)} limit ${together.max})`);
   return (calls) => {
     const rows = calls.map((own, part) => [part, ...own]);

@@ -1,6 +1,6 @@
 import sqlite3 from 'sqlite3';
 import type { Waiter } from '#src/contract/reading.js';
-import { Lru } from '../lru.js';
+import { Lru } from '../cache/lru.js';
 import { DatabaseError, fromSqlite } from './database-error.js';
 import type { Connection } from './driver.js';
 import { gone } from './lane.js';
@@ -8,35 +8,37 @@ import type { Query } from './query.js';
 import type { Row } from './table.js';
 
 const busyTimeoutMs = 5000;
-/** No value is longer: a text beyond half a gibibyte is an exception in V8, thrown where nobody can catch it. */
+/** Most attempts to prepare a statement after schema changes. SQLite retries by itself, but not within its fulltext tables. */
+const schemaAttempts = 50;
+/** Upper bound of a value. V8 throws an exception that cannot be caught for a text beyond half a gibibyte. */
 const largestValueBytes = 256 * 1024 * 1024;
-/** What a connection keeps prepared. What is not kept is prepared for one call. */
+/** Bounds of the cache of prepared statements. Others are prepared for one call. */
 const prepared = { bytes: 16_777_216, entries: 500, largest: 1_048_576 } as const;
-/** What a prepared statement takes, as measured: something for itself, and for each character of its text. */
+/** Measured size of a prepared statement: a fixed part and a part for each character of its text. */
 const bytesOf = (sql: string) => 4096 + 16 * sql.length;
 
-/** How a connection is opened. */
+/** Options of opening a connection. */
 interface Opening {
-  /** No text and no value on it is longer than so many bytes. */
+  /** Most bytes of a text or value on this connection. */
   readonly largestBytes?: number | undefined;
-  /** Whether a file that is not there is made. It may have been moved away, and then the new one would take its log. */
+  /** True if a missing file is created. It may have been moved away, and then the new one would adopt its log. */
   readonly creates?: boolean;
 }
 
-/** The limits of a use of a connection. */
+/** The limits of one use of a connection. */
 interface Use {
-  /** For how long a statement may run. */
+  /** Longest run time of a statement, in milliseconds. */
   readonly maxMs: number;
-  /** Statements end when nobody waits any more. */
+  /** Statements are interrupted when the waiter is gone. */
   readonly waiter?: Waiter | undefined;
 }
 
-/** A connection of our own: each SQL text is prepared once. `Statement.get` is never used, as it keeps its snapshot open. */
+/** A connection that prepares each SQL text once. `Statement.get` is never used, because it keeps its snapshot open. */
 export class SqliteConnection implements Connection {
   readonly #database: sqlite3.Database;
-  // sqlite3 finalises a statement that runs only after its call.
+  // sqlite3 finalises a running statement only after its call.
   readonly #statements = new Lru<sqlite3.Statement>(prepared, (statement) => statement.finalize());
-  /** When each of the statements that run has to have ended. */
+  /** Deadline of each running statement. */
   readonly #running = new Map<number, number>();
   #started = 0;
   #settled: (() => void)[] = [];
@@ -69,7 +71,7 @@ export class SqliteConnection implements Connection {
       'wal_autocheckpoint = 4000',
       'cache_size = -16384',
       'trusted_schema = OFF',
-      // What undoes a single statement stays in memory; as a file it would be made anew for each large one.
+      // Keeps the statement journal in memory; as a file it would be created again for each large statement.
       'temp_store = MEMORY',
     ]) {
       await connection.all({ sql: `PRAGMA ${pragma}`, values: [] });
@@ -77,7 +79,7 @@ export class SqliteConnection implements Connection {
     return connection;
   }
 
-  /** Runs the body, in which statements have a time limit. */
+  /** Runs the body with a time limit for its statements. */
   async within<T>(use: Use, body: () => Promise<T>): Promise<T> {
     const before = this.#use;
     this.#use = use;
@@ -88,7 +90,7 @@ export class SqliteConnection implements Connection {
     }
   }
 
-  /** Ends only when every statement of the body has: an interrupt that is meant for one of them must not hit what comes next. */
+  /** Resolves only after every statement of the body has ended, so that a late interrupt cannot hit the next use. */
   async settling<T>(body: () => Promise<T>): Promise<T> {
     try {
       return await body();
@@ -101,7 +103,7 @@ export class SqliteConnection implements Connection {
   }
 
   all(query: Query): Promise<Row[]> {
-    return this.#limited((done, fail) =>
+    return this.#limited(query.sql, (done, fail) =>
       this.#call(query, fail, (statement) =>
         statement.all<Row>(query.values, (error: Error | null, rows: Row[]) =>
           error === null ? done(rows) : fail(error),
@@ -117,7 +119,7 @@ export class SqliteConnection implements Connection {
   }
 
   run(query: Query): Promise<number> {
-    return this.#limited((done, fail) =>
+    return this.#limited(query.sql, (done, fail) =>
       this.#call(query, fail, (statement) =>
         statement.run(query.values, function (error: Error | null) {
           if (error === null) done(this.changes);
@@ -138,17 +140,24 @@ export class SqliteConnection implements Connection {
   }
 
   /**
-   * Ends what runs where its time is over or nobody waits for it. SQLite forgets an interrupt that comes before a statement has begun, so
-   * this is asked again and again; one that comes after it is forgotten as well, as nothing else runs on the connection until its use ends.
+   * Interrupts running statements that are past their deadline or have no waiter. SQLite ignores an interrupt before a statement has begun,
+   * so this is called repeatedly. An interrupt after the statement has ended is ignored too, because nothing else runs on the connection
+   * until its use ends.
    */
   interruptOverdue(): void {
-    const now = performance.now();
     if (this.#running.size === 0) return;
-    if (this.#ending || this.#use.waiter?.isGone || [...this.#running.values()].some((until) => until < now))
-      this.#database.interrupt();
+    if ([...this.#running.values()].some((until) => this.#isOver(until))) this.#database.interrupt();
   }
 
-  /** Ends what runs; resolved when nothing does. sqlite3 would wait for it, and takes no interrupt while it closes. */
+  /** True if a statement with this deadline must stop. */
+  #isOver(until: number): boolean {
+    return this.#ending || this.#use.waiter?.isGone === true || until < performance.now();
+  }
+
+  /**
+   * Interrupts the running statements and resolves when all have ended. sqlite3 would wait for them on close, and accepts no interrupt
+   * while it closes.
+   */
   async end(): Promise<void> {
     this.#ending = true;
     this.interruptOverdue();
@@ -162,11 +171,12 @@ export class SqliteConnection implements Connection {
     });
   }
 
-  #limited<T>(start: (done: (value: T) => void, fail: (error: Error) => void) => void): Promise<T> {
+  #limited<T>(sql: string, start: (done: (value: T) => void, fail: (error: Error) => void) => void): Promise<T> {
     if (this.#ending) return Promise.reject(new DatabaseError('unavailable', 'closed'));
     if (this.#use.waiter?.isGone) return Promise.reject(gone());
     const id = this.#started++;
-    this.#running.set(id, performance.now() + this.#use.maxMs);
+    const until = performance.now() + this.#use.maxMs;
+    this.#running.set(id, until);
     const ended = () => {
       this.#running.delete(id);
       if (this.#running.size === 0) {
@@ -178,9 +188,18 @@ export class SqliteConnection implements Connection {
         ended();
         resolve(value);
       };
+      let attempts = 0;
       const fail = (error: Error) => {
+        const failure = error instanceof DatabaseError ? error : fromSqlite(error);
+        attempts += 1;
+        if (failure.code === 'SQLITE_SCHEMA' && attempts < schemaAttempts && !this.#isOver(until)) {
+          // The statement has had no effect. Prepared again, it uses the new schema.
+          this.#statements.delete(sql);
+          start(done, fail);
+          return;
+        }
         ended();
-        reject(error instanceof DatabaseError ? error : fromSqlite(error));
+        reject(failure);
       };
       start(done, fail);
     });

@@ -1,43 +1,43 @@
 import { readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { isAbsent } from '../files.js';
+import { isAbsent } from '../runtime/files.js';
 import { DatabaseError } from './database-error.js';
 
-/** What SQLite itself calls it; it does not look while it keeps a write-ahead log. */
+/** SQLite's own code for a moved file; SQLite does not check this in WAL mode. */
 const fileMoved = 'SQLITE_READONLY_DBMOVED';
-/** How SQLite names a database without a file. */
+/** SQLite's name for a database without a file. */
 const inMemory = ':memory:';
-/** What SQLite keeps beside a database: the write-ahead log, its index, and the journal of what is not committed. */
+/** Suffixes of the files beside a database: the write-ahead log, its index, and the rollback journal. */
 const besides = ['-wal', '-shm', '-journal'];
-/** Most links that a path leads through, as in Linux. */
+/** Most symbolic links in a path, as in Linux. */
 const mostLinks = 40;
 
 /**
- * The log that lies where the file of its database is gone; undefined where the file is there or nothing is. The log holds the newest writes, and
- * SQLite deletes it when it makes a file anew or opens an empty one.
+ * The path of a log without its database file; undefined if the file exists or there is no log. The log contains the newest writes, and
+ * SQLite deletes it when it creates the file again or opens an empty one.
  */
 export function logWithoutFile(file: string): string | undefined {
   if (file === inMemory) return undefined;
   const target = targetOf(file);
-  // Looked for before the file: whoever makes a new database makes its file first.
+  // Checked before the file, because a new database gets its file first.
   const [log] = besides.map((suffix) => `${target}${suffix}`).filter((path) => !isAbsent(path));
   if (log === undefined) return undefined;
   if (isAbsent(target)) return log;
   return log.endsWith('-wal') && sizeOf(log) > 0 && sizeOf(target) === 0 ? log : undefined;
 }
 
-/** Whether opening a database makes it. */
+/** True if opening the database creates it. */
 export function isNewDatabase(file: string): boolean {
   return file === inMemory || isAbsent(file);
 }
 
-/** What links lead to, also where nothing is there: SQLite keeps the log beside that. */
+/** Resolves symbolic links, even if the target is missing: SQLite keeps the log beside the target. */
 function targetOf(file: string): string {
   let path = resolve(file);
   try {
     for (let links = 0; links < mostLinks; links++) path = resolve(dirname(path), readlinkSync(path));
   } catch {
-    // No link any more.
+    // Not a link.
   }
   return path;
 }
@@ -47,22 +47,22 @@ function sizeOf(path: string): number {
 }
 
 /**
- * Watches that the open database is still the one at its path. SQLite goes on writing into a file that was deleted, moved or replaced, and into a
- * log that was: whoever opens the path later sees nothing of it.
+ * Checks that the open database is still the one at its path. SQLite continues to write to a file or log that was deleted, moved or
+ * replaced. Processes that open the path later do not see those writes.
  */
 export class SqliteFiles {
   readonly #paths: readonly string[];
-  /** Which file each path led to when the database was written to first. */
+  /** Identity of the file at each path at the first write. */
   readonly #first = new Map<string, string>();
 
-  /** For a file that was opened just now. A database in memory has none. */
+  /** `file` must have been opened just before. A database in memory has no file. */
   constructor(file: string) {
     this.#paths = file === inMemory ? [] : [file, `${realpathSync(file)}-wal`];
     for (const path of this.#paths.slice(0, 1)) this.#first.set(path, identityOf(path));
   }
 
-  /** Throws DatabaseError where a path leads elsewhere by now. Inside a transaction, where the log exists. */
-  demandUnmoved(): void {
+  /** Throws DatabaseError if a path now leads to another file. Call it inside a transaction, when the log exists. */
+  requireUnmoved(): void {
     for (const path of this.#paths) {
       const identity = identityOf(path);
       const first = this.#first.get(path);

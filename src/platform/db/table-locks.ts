@@ -2,23 +2,23 @@ import { DatabaseError } from './database-error.js';
 import type { Query, Sql } from './query.js';
 import type { Reader, Unit } from './unit.js';
 
-/** A database of a project, whose collections can be related to each other. */
+/** A database of a project. Its collections can be related to each other. */
 export interface DatabaseOfProject {
   readonly projectId: string;
   readonly databaseId: string;
 }
 
-/** Who uses several tables of documents, and who changes the tables, wait for each other before either locks any of them. */
+/** Locks for the tables of documents. Multi-table requests and schema changes exclude each other before taking table locks. */
 export interface TableLocks {
-  /** Before a unit or a snapshot uses tables of several collections: no schema change that concerns several is under way until it ends. */
+  /** Called before a unit or snapshot uses tables of several collections. Blocks schema changes of several collections until it ends. */
   use(reader: Reader, databases: readonly DatabaseOfProject[]): Promise<void>;
-  /** Before a unit changes several tables: nobody uses them until it ends. */
+  /** Called before a unit changes several tables. Blocks all users of these tables until the unit ends. */
   lock(unit: Unit, databases: readonly DatabaseOfProject[], tables: readonly string[]): Promise<void>;
-  /** Before a unit changes the table of one collection, and those that only it writes: who uses several tables does not wait for it. */
+  /** Called before a unit changes the table of one collection, and tables that only it writes. Does not block users of several tables. */
   lockOne(unit: Unit, tables: readonly string[], against: LockedOut): Promise<void>;
 }
 
-/** Whom the lock of a table keeps out: everybody, those who write, or those who write and other changes of the schema. */
+/** The other users that a table lock excludes: all, writers, or writers and schema changes. */
 export type LockedOut = keyof typeof modes;
 
 const modes = {
@@ -27,23 +27,22 @@ const modes = {
   writersAndChanges: 'share row exclusive',
 } as const;
 
-/** How long one attempt waits for a lock: longer from attempt to attempt, and shorter than Postgres takes to look for a deadlock. */
+/** Wait of one attempt for a lock. It doubles with each attempt and stays below the deadlock timeout of Postgres. */
 const waitsMs = { first: 200, longest: 600 } as const;
 /**
- * How long it waits for the vacuum of a table: Postgres ends an autovacuum that is in somebody's way once it looks for a deadlock, by default after
- * a second, and not before.
+ * Wait for a vacuum of the table. Postgres cancels a blocking autovacuum only when it checks for deadlocks, by default after one second.
  */
 const vacuumMs = 1300;
-/** After this time there is no other attempt; a unit has a little longer. */
+/** No further attempt starts after this time; a unit may run a little longer. */
 const longestMs = 8000;
-/** What Postgres answers where a lock was not to be had in time. */
+/** SQLSTATE for a lock that was not available in time. */
 const notInTime = '55P03';
 
 /**
- * Creates the locks of the tables of related collections. Requests use them in any order, so there is none in which a change could wait for
- * one table after the other: whoever uses several has a lock of the database in common, and whoever changes several has it alone, first of all.
- * A change waits only for a short time at once and then leaves the others as long without it, so that a list that runs for long holds up
- * nobody else. SQLite has one writer at a time, and needs none of it.
+ * Creates the locks for the tables of related collections. Requests use tables in any order, so no lock order avoids deadlocks. Therefore a
+ * user of several tables takes a shared advisory lock of the database, and a change of several tables takes it exclusively, before any
+ * table lock. A change waits only briefly at a time and then pauses as long, so that one slow list does not block all other requests.
+ * SQLite has one writer at a time and needs no locks.
  */
 export function createTableLocks(sql: Sql): TableLocks {
   if (sql.dialect === 'sqlite') return { use: async () => {}, lock: async () => {}, lockOne: async () => {} };
@@ -68,7 +67,7 @@ export function createTableLocks(sql: Sql): TableLocks {
     await unit.together([plain('set local lock_timeout to default'), plain('release savepoint tables')]);
     return true;
   };
-  /** A vacuum, or what locks as one, is at work on one of the tables; the pause in which others go on comes first. */
+  /** True if a vacuum, or another holder of its lock mode, works on one of the tables. Pauses first, so that other requests can proceed. */
   const isVacuumed = async (unit: Unit, tables: readonly string[], waitMs: number): Promise<boolean> => {
     const pause = sql.text('select pg_sleep(cast(? as double precision) / 1000)', [waitMs]);
     const vacuums = sql.text(

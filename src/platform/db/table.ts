@@ -1,16 +1,16 @@
 import type { Knex } from 'knex';
 import type { Instant } from '#src/contract/shapes.js';
-import { parseJson, printJson } from '../json.js';
+import { parseJson, printJson } from '../text/json.js';
 import type { Sql, Value } from './query.js';
 
-/** How a column's stored form and its domain form turn into each other. */
+/** Converts a column between its stored form and its domain form. */
 interface Codec<T> {
   readonly decode: (stored: Value) => T;
   readonly encode: (value: T) => Value;
-  /** What the migrated column is; a test compares. */
+  /** Type of the migrated column; a test compares them. */
   readonly storage: 'text' | 'integer' | 'bigint';
   readonly nullable: boolean;
-  /** Whether it is a moment; docs/operations.md says of each what comes of it where the clock is set. */
+  /** True for a moment in time. docs/decisions/clock.md describes the effect of clock changes on each. */
   readonly isTime?: true;
 }
 
@@ -24,7 +24,7 @@ const codec = <T>(storage: Codec<T>['storage'], decode: Codec<T>['decode'], enco
 const sharedTextLength = 300;
 const sharedTexts = 100;
 
-/** Text; ids too. */
+/** Text, including ids. */
 export const text = codec<string>(
   'text',
   (stored) => stored as string,
@@ -39,9 +39,9 @@ export const word = <T extends string>() =>
     (stored) => stored as T,
     (value) => value,
   );
-/** A whole number that fits 32 bits. */
+/** An integer of 32 bits. */
 export const integer = codec<number>('integer', Number, (value) => value);
-/** A whole number up to 2^53, such as milliseconds. */
+/** An integer up to 2^53, such as milliseconds. */
 export const bigint = codec<number>('bigint', Number, (value) => value);
 /** A moment as a number since the Unix epoch, in milliseconds or longer steps. */
 export const epoch: Codec<number> = { ...bigint, isTime: true };
@@ -51,8 +51,11 @@ export const bool = codec<boolean>(
   (stored) => Number(stored) === 1,
   (value) => (value ? 1 : 0),
 );
-/** Any JSON value, stored as text; whole numbers beyond 2^53 are bigints and stay exact. Short texts repeat a lot, so their values are kept and shared: they must not be changed. */
-export const json = <T>() => {
+/**
+ * Any JSON value, stored as text; integers beyond 2^53 are bigints and stay exact. Short texts repeat a lot, so their values are cached and
+ * shared: do not change them.
+ */
+export const jsonText = <T>() => {
   const cache = new Map<string, T>();
   const decode = (stored: Value): T => {
     const source = String(stored);
@@ -64,7 +67,7 @@ export const json = <T>() => {
   };
   return codec<T>('text', decode, (value) => printJson(value));
 };
-/** Null or what the inner codec carries. */
+/** Null or a value of the inner codec. */
 export const nullable = <T>(inner: Codec<T>): Codec<T | null> => ({
   ...(inner.isTime ? { isTime: true } : {}),
   storage: inner.storage,
@@ -78,14 +81,14 @@ export type Row = Readonly<Record<string, Value>>;
 
 const packed = 'packed';
 
-/** A table of ours: snake_case in the database, camelCase here. */
+/** A table of this service: snake_case in the database, camelCase here. */
 export interface Table<T> {
   readonly name: string;
   readonly columns: { readonly [K in keyof T]: string };
   readonly codecs: { readonly [K in keyof T]: Codec<T[K]> };
   /**
-   * What to select for `decode`: all columns as one JSON array. The drivers turn each column of each row into a JavaScript value one by
-   * one; one text and one `JSON.parse` take a third of that. The name tells joined tables apart.
+   * The expression to select for `decode`: all columns as one JSON array. Drivers convert each column of each row to a JavaScript value
+   * separately; one text and one `JSON.parse` take a third of that time. `as` distinguishes joined tables.
    */
   select(sql: Pick<Sql, 'dialect' | 'knex'>, as?: string): Knex.Raw;
   decode(row: Row, as?: string): T;

@@ -2,8 +2,8 @@ import { type ErrorType, Failure, type FailureOptions } from '#src/contract/erro
 import { type EventName, events, type FeedOnlyEvent } from '#src/contract/events.js';
 import type { Reading } from '#src/contract/reading.js';
 import type { Instant } from '#src/contract/shapes.js';
-import { type Clock, instantOf } from '../clock.js';
-import type { Metrics } from '../metrics.js';
+import { type Clock, instantOf } from '../runtime/clock.js';
+import type { Metrics } from '../runtime/metrics.js';
 import { DatabaseError, failureOf } from './database-error.js';
 import type { Connection, Driver, Insert } from './driver.js';
 import type { Announcement, Append, AuditContext, Outbox, Recorded } from './outbox.js';
@@ -19,71 +19,76 @@ export interface Reader {
   one(query: Query): Promise<Row | undefined>;
 }
 
-/** A unit of work: everything done through it is committed together or not at all. Only SQL may be awaited inside. */
+/** A unit of work: its changes are committed together or not at all. The body may only await SQL. */
 export interface Unit extends Reader {
   readonly by: AuditContext;
   /** One instant for the whole unit. */
   readonly now: Instant;
   /** Changes rows and returns how many. */
   run(query: Query): Promise<number>;
-  /** Runs statements one after the other, none of which needs what another returns; Postgres gets them in one round trip. Returns the rows of each. */
+  /** Runs statements in order and returns the rows of each. None may need the result of another; Postgres gets them in one round trip. */
   together(queries: readonly Query[]): Promise<Row[][]>;
-  /** Leaves an audit row and, where the event is announced, an event, in the same commit. */
+  /** Adds an audit row to the commit, and an event if its type is announced. */
   record<E extends EventName>(event: E, recorded: Recorded<E>): void;
-  /** Leaves an event of the feed in the same commit; of several of one name about one thing only the last. */
+  /**
+   * Adds an event of the feed to the commit. If a unit announces the same event about the same resource several times, only the last one
+   * counts.
+   */
   announce(event: FeedOnlyEvent, announcement: Announcement): void;
-  /** Leaves a row of a table that is only appended to, in the same commit. */
+  /** Adds a row of an append-only table to the commit. */
   readonly append: Append;
-  /** Runs after the commit. A nudge only: it may never come. */
+  /** Registers a callback after the commit. Best effort: it may never run. */
   afterCommit(then: () => void): void;
   /**
-   * Ends the unit with an error of the catalog and keeps everything done in it so far: so a wrong password is counted and refused. It throws by
-   * itself; write `throw unit.refuse(...)`, so that the compiler sees the end too. Nobody but the unit may handle what it throws: a unit that goes
-   * on after its refusal, or throws another error instead, is a defect and is rolled back.
+   * Ends the unit with an error of the catalog, but commits its changes. For example, a wrong password is counted and refused. It throws by
+   * itself; write `throw unit.refuse(...)`, so that the compiler sees the end too. Do not catch the error it throws: a unit that continues
+   * after its refusal, or throws another error instead, is a defect and is rolled back.
    */
   refuse(type: ErrorType, options?: FailureOptions): never;
 }
 
-/** Reads of a database, each of its own state or several of one. */
+/** Reads of a database, each with its own snapshot or several in one. */
 export interface Reads extends Reader {
-  /** Several reads of one state of the database. */
+  /** Runs several reads in one snapshot. */
   snapshot<T>(body: (snapshot: Reader) => Promise<T>): Promise<T>;
 }
 
 /** Reads and units of work over one database. */
 export interface Database extends Reads {
   /**
-   * Reads lists, whose cost callers decide: by the places that lists have, of which each account has its share, and for no longer than somebody
-   * waits for the answer. Without a reading it is the database itself.
+   * Reads for list queries, whose cost is controlled by callers. They use the slots for lists, with a quota per account, and are cancelled
+   * when the client is gone. Without a reading none of this applies.
    */
   lists(reading: Reading | undefined): Reads;
   /**
-   * Runs a unit of work. Throwing rolls back, except for `unit.refuse`, which commits before its Failure is thrown.
-   * The body may run again when the database asks for it, so it must have no other effects.
+   * Runs a unit of work. Throwing rolls back, except for `unit.refuse`, which commits before its Failure is thrown. The body may run again
+   * after a conflict, so it must have no other effects.
    */
   work<T>(by: AuditContext, body: (unit: Unit) => Promise<T>): Promise<T>;
-  /** Runs a unit of work, takes back all that it has done, and returns what its body has returned. */
+  /** Runs a unit of work, rolls it back, and returns the result of its body. */
   rehearse<T>(by: AuditContext, body: (unit: Unit) => Promise<T>): Promise<T>;
   /**
-   * Runs a unit of work that nobody waits for the result of, such as the time of the last use. Where the database does not take it at once it is
-   * left undone, so that readers are served by a database that is read-only, full or locked.
+   * Runs a best-effort write, such as `accessedAt`. It is skipped if the database is read-only, full or locked, so that reads still
+   * succeed.
    */
   note(by: AuditContext, body: (unit: Unit) => Promise<void>): Promise<void>;
-  /** Registers who is told after each commit of this process that announced an event. A nudge only. */
+  /** Registers a listener called after each commit of this process that announced an event (best effort). */
   onAnnounced(listener: () => void): void;
 }
 
 const attempts = 3;
-/** Least time that is left for another attempt: it may wait that long for a connection. */
+/** Another attempt starts only with at least this much time left, because it may have to wait for a connection. */
 const leastLeftMs = 2000;
-/** A conflict that took longer was one of locks that are held, not of two units that met. */
+/** If the attempts took longer in total, the unit ends as `busy` instead of with the conflict: locks held it up. */
 const metMs = 1000;
-/** What a unit may wait in any case: its request may have spent its time on something else, such as a hash. */
+/** Every unit may wait at least this long, even if its request has used up its time, such as by a hash between two units. */
 const leastWaitMs = 500;
-/** How long a note may wait. */
+/** Longest wait of a note. */
 const noteWaitMs = 500;
 
-/** A unit of work awaited something that is not SQL: a defect of the caller, noticed at once because it holds up every writer. */
+/**
+ * A unit of work awaited something that is not SQL. This is a defect of the caller; it is detected at once because it blocks every writer.
+ */
 class IdleUnitError extends Error {
   constructor() {
     super('a unit of work awaited something other than SQL');
@@ -91,7 +96,7 @@ class IdleUnitError extends Error {
   }
 }
 
-/** What `unit.refuse` throws. It is no Failure, so that code which expects one lets it pass, and only the unit knows the class. */
+/** The error that `unit.refuse` throws. It is not a Failure, so that code which catches failures lets it pass. */
 class Refusal extends Error {
   readonly failure: Failure;
 
@@ -102,7 +107,7 @@ class Refusal extends Error {
   }
 }
 
-/** What ends a rehearsal, so that the database takes it back. */
+/** Ends a rehearsal, so that the database rolls it back. */
 class Rehearsed<T> extends Error {
   readonly value: T;
 
@@ -113,12 +118,24 @@ class Rehearsed<T> extends Error {
   }
 }
 
-/** A unit of work caught its own refusal: a defect of the caller. What was kept to refuse must not be committed as a success. */
+/** A unit of work caught its own refusal: a defect of the caller. Changes meant for a refusal must not be committed as a success. */
 class CaughtRefusalError extends Error {
   constructor(refusal: Refusal) {
     super(`a unit of work did not end with its refusal ${refusal.failure.type}`, { cause: refusal });
     this.name = 'CaughtRefusalError';
   }
+}
+
+type Body<T> = (unit: Unit) => Promise<T>;
+
+interface Deps {
+  readonly driver: Driver;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly writability: Writability;
+  /** Calls the listeners of announced events. */
+  readonly announced: () => void;
 }
 
 /** Builds units of work over a driver. */
@@ -133,91 +150,105 @@ export function createDatabase(
   const announced = () => {
     for (const listener of listeners) listener();
   };
-  /** Attempts until one is committed, the time is over, or the error is no conflict. */
-  const attempt = async <T>(by: AuditContext, body: (unit: Unit) => Promise<T>, waitMs: number): Promise<Done<T>> => {
-    const started = performance.now();
-    const until = untilOf(by, started, waitMs);
-    for (let count = 1; ; count++) {
-      try {
-        return await driver.transact(async (connection) => {
-          const done = await runUnit(connection, by, body, outbox, clock, announced);
-          return { value: done, inserts: done.inserts };
-        }, until);
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-        const now = performance.now();
-        if (count < attempts && now + leastLeftMs < until) continue;
-        throw now - started > metMs ? new DatabaseError('busy', error.code) : error;
-      }
-    }
-  };
-  /** What a unit failed with: a row that refers to one that is not there, where all of the project was deleted meanwhile, says just that. */
-  const causeOf = async ({ projectId }: AuditContext, error: unknown): Promise<unknown> => {
-    if (!(error instanceof DatabaseError && error.kind === 'reference') || projectId === null) return error;
-    const place = driver.dialect === 'sqlite' ? '?' : '$1';
-    const found = await driver.read({ sql: `select 1 as one from projects where id = ${place}`, values: [projectId] });
-    return found.length === 0 ? new Failure('project_not_found', { cause: error }) : error;
-  };
-  const reads = (reading?: Reading): Reads => ({
-    all: (query) => driver.read(query, reading),
-    one: async (query) => (await driver.read(query, reading))[0],
-    snapshot: (body) => driver.snapshot((connection) => body(readerOf(connection)), reading),
-  });
-  const measured = async <T>(by: AuditContext, body: (unit: Unit) => Promise<T>, waitMs: number): Promise<Done<T>> => {
-    const started = clock.monotonic();
-    const seconds = () => (clock.monotonic() - started) / 1000;
-    try {
-      const done = await attempt(by, body, waitMs);
-      metrics.unit('write', 'ok', seconds());
-      if (done.wrote) writability.accepted();
-      return done;
-    } catch (error) {
-      metrics.unit('write', 'failed', seconds());
-      if (error instanceof DatabaseError && error.kind === 'notWritable') writability.refused(error.code);
-      throw await causeOf(by, error);
-    }
-  };
-  const work = async <T>(by: AuditContext, body: (unit: Unit) => Promise<T>, waitMs = longestWaitMs): Promise<T> => {
-    const { outcome, then } = await measured(by, body, waitMs);
-    for (const next of then) next();
-    if (outcome instanceof Refusal) throw outcome.failure;
-    return outcome;
-  };
+  const deps: Deps = { driver, outbox, clock, metrics, writability, announced };
   return {
-    ...reads(),
-    lists: reads,
-    work: (by, body) => work(by, body),
-    rehearse: async (by, body) => {
-      const rehearsed = attempt(
-        by,
-        async (unit) => {
-          throw new Rehearsed(await body(unit));
-        },
-        longestWaitMs,
-      );
-      return rehearsed.then(
-        () => {
-          throw new Error('a rehearsal must not be committed');
-        },
-        (error: unknown) => {
-          if (error instanceof Rehearsed) return error.value;
-          throw error;
-        },
-      );
-    },
-    note: async (by, body) => {
-      if (!writability.isWritable()) return;
-      await work(by, body, noteWaitMs).catch((error: unknown) => {
-        if (!(error instanceof DatabaseError && failureOf(error) !== undefined)) throw error;
-      });
-    },
+    ...readsOf(driver),
+    lists: (reading) => readsOf(driver, reading),
+    work: (by, body) => work(deps, by, body, longestWaitMs),
+    rehearse: (by, body) => rehearse(deps, by, body),
+    note: (by, body) => note(deps, by, body),
     onAnnounced: (listener) => void listeners.push(listener),
   };
 }
 
+function readsOf(driver: Driver, reading?: Reading): Reads {
+  return {
+    all: (query) => driver.read(query, reading),
+    one: async (query) => (await driver.read(query, reading))[0],
+    snapshot: (body) => driver.snapshot((connection) => body(readerOf(connection)), reading),
+  };
+}
+
+async function work<T>(deps: Deps, by: AuditContext, body: Body<T>, waitMs: number): Promise<T> {
+  const { outcome, then } = await measured(deps, by, body, waitMs);
+  for (const next of then) next();
+  if (outcome instanceof Refusal) throw outcome.failure;
+  return outcome;
+}
+
+async function measured<T>(deps: Deps, by: AuditContext, body: Body<T>, waitMs: number): Promise<Done<T>> {
+  const { driver, clock, metrics, writability } = deps;
+  const started = clock.monotonic();
+  const seconds = () => (clock.monotonic() - started) / 1000;
+  try {
+    const done = await attempt(deps, by, body, waitMs);
+    metrics.unit('write', 'ok', seconds());
+    if (done.wrote) writability.accepted();
+    return done;
+  } catch (error) {
+    metrics.unit('write', 'failed', seconds());
+    if (error instanceof DatabaseError && error.kind === 'notWritable') writability.refused(error.code);
+    throw await causeOf(driver, by, error);
+  }
+}
+
+/** Attempts the unit until it is committed, its time is over, or the error is not a conflict. */
+async function attempt<T>(deps: Deps, by: AuditContext, body: Body<T>, waitMs: number): Promise<Done<T>> {
+  const started = performance.now();
+  const until = untilOf(by, started, waitMs);
+  for (let count = 1; ; count++) {
+    try {
+      return await deps.driver.transact(async (connection) => {
+        const done = await runUnit(deps, connection, by, body);
+        return { value: done, inserts: done.inserts };
+      }, until);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      const now = performance.now();
+      if (count < attempts && now + leastLeftMs < until) continue;
+      throw now - started > metMs ? new DatabaseError('busy', error.code) : error;
+    }
+  }
+}
+
+/** Reports a foreign-key error as `project_not_found` if the project is gone. */
+async function causeOf(driver: Driver, { projectId }: AuditContext, error: unknown): Promise<unknown> {
+  if (!(error instanceof DatabaseError && error.kind === 'reference') || projectId === null) return error;
+  const place = driver.dialect === 'sqlite' ? '?' : '$1';
+  const found = await driver.read({ sql: `select 1 as one from projects where id = ${place}`, values: [projectId] });
+  return found.length === 0 ? new Failure('project_not_found', { cause: error }) : error;
+}
+
+async function rehearse<T>(deps: Deps, by: AuditContext, body: Body<T>): Promise<T> {
+  const rehearsed = attempt(
+    deps,
+    by,
+    async (unit) => {
+      throw new Rehearsed(await body(unit));
+    },
+    longestWaitMs,
+  );
+  return rehearsed.then(
+    () => {
+      throw new Error('a rehearsal must not be committed');
+    },
+    (error: unknown) => {
+      if (error instanceof Rehearsed) return error.value;
+      throw error;
+    },
+  );
+}
+
+async function note(deps: Deps, by: AuditContext, body: Body<void>): Promise<void> {
+  if (!deps.writability.isWritable()) return;
+  await work(deps, by, body, noteWaitMs).catch((error: unknown) => {
+    if (!(error instanceof DatabaseError && failureOf(error) !== undefined)) throw error;
+  });
+}
+
 /**
- * When a unit stops waiting, on the clock of `performance`. The units of a request share their time, and each has a little of its own. Who
- * queues before its unit begins asks for it then, so that the queue is part of that time.
+ * Deadline of a unit, on the clock of `performance`. The units of a request share its time, which starts at the first call; each gets at
+ * least a little of its own. Whoever queues before a unit calls this before queueing, so that the queue counts.
  */
 export function untilOf(
   { waits }: Pick<AuditContext, 'waits'>,
@@ -232,13 +263,13 @@ export function untilOf(
 /** A unit that was committed. */
 interface Done<T> {
   readonly outcome: T | Refusal;
-  /** Whether it changed anything, as far as is known: then the database takes writes. */
+  /** True if it is known to have changed something; this proves that the database accepts writes. */
   readonly wrote: boolean;
   readonly inserts: readonly Insert[];
   readonly then: readonly (() => void)[];
 }
 
-/** Another unit was in the way, or the statement was made for another state of the schema: the unit may run again. */
+/** True if another unit was in the way, or the statement was prepared for another schema: the unit may run again. */
 function isConflict(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && (error.kind === 'conflict' || ['0A000', '26000'].includes(error.code));
 }
@@ -247,14 +278,12 @@ function readerOf(connection: Connection): Reader {
   return { all: (query) => connection.all(query), one: async (query) => (await connection.all(query))[0] };
 }
 
-/** Runs the body once and collects what it leaves for the commit. */
+/** Runs the body once and collects its rows for the commit. */
 async function runUnit<T>(
+  { outbox, clock, announced }: Deps,
   connection: Connection,
   by: AuditContext,
-  body: (unit: Unit) => Promise<T>,
-  outbox: Outbox,
-  clock: Clock,
-  announced: () => void,
+  body: Body<T>,
 ): Promise<Done<T>> {
   const then: (() => void)[] = [];
   const now = instantOf(clock.now());
@@ -305,8 +334,8 @@ async function runUnit<T>(
 }
 
 /**
- * Watches that the body is never left waiting with no statement under way. Continuations of promises run before `setImmediate`,
- * so a body that is still unfinished then, with nothing asked of the database, waits for something else.
+ * Detects a body that waits with no statement running. Continuations of promises run before `setImmediate`, so a body that is still
+ * unfinished then, without a running statement, waits for something else.
  */
 function watchIdle(connection: Connection): { watched: Connection; idle: Promise<never>; done: () => void } {
   let underWay = 0;
@@ -315,7 +344,7 @@ function watchIdle(connection: Connection): { watched: Connection; idle: Promise
   const idle = new Promise<never>((_, reject) => {
     alarm = reject;
   });
-  // Where the body fails first, nobody listens to this promise any more.
+  // If the body fails first, this promise has no other listener.
   idle.catch(() => {});
   const look = () =>
     setImmediate(() => {

@@ -1,16 +1,16 @@
 import { DatabaseError } from './database-error.js';
 
-/** How long a unit of work or a read may wait for locks and connections, so that its answer leaves within 12 seconds. */
+/** Longest wait of a unit of work or a read for locks and connections, in milliseconds, so that its response leaves within 12 seconds. */
 export const longestWaitMs = 10_500;
 
-/** Somebody who waits. */
+/** An entry of the queue. */
 interface Waiting {
   readonly reject: (error: DatabaseError) => void;
-  /** When waiting ends, on the clock of `performance`. */
+  /** End of waiting, on the clock of `performance`. */
   readonly until: number;
 }
 
-/** First come, first served; who has waited until its time is over leaves the line with an error. */
+/** A FIFO queue. Entries that are past their deadline are rejected and leave it. */
 export class WaitingLine<T extends Waiting> {
   #waiting: T[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -29,7 +29,7 @@ export class WaitingLine<T extends Waiting> {
     return this.#waiting.shift();
   }
 
-  /** One timer for all; it is left where it is while the line moves, so that nobody pays for one. */
+  /** Sets the one timer of the queue. It is not moved when entries leave, which keeps `shift` cheap. */
   #wakeAt(at: number): void {
     if (at >= this.#timerAt) return;
     clearTimeout(this.#timer);

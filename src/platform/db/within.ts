@@ -1,6 +1,6 @@
 import type { Database, Reads, Unit } from './unit.js';
 
-/** The database as a unit of work sees it: whatever is read and changed through it belongs to that unit. */
+/** The database inside a unit of work: everything read and changed through it belongs to that unit. */
 export function within(unit: Unit): Database {
   const reads: Reads = {
     all: (query) => unit.all(query),

@@ -9,10 +9,10 @@ export interface WordsOfRow {
   readonly words: string;
 }
 
-/** Documents that one statement reads to index their words, and about how many bytes of text. */
+/** Documents per statement when indexing words, and their approximate bytes of text. */
 const batch = { documents: 1000, bytes: 1_000_000 } as const;
 
-/** SQL over the words of documents. */
+/** SQL for the words of documents. */
 export function createWordStore(sql: Sql) {
   const { dialect } = sql;
   const columns = [
@@ -20,7 +20,7 @@ export function createWordStore(sql: Sql) {
     { name: 'words', type: 'text' },
   ] as const;
   return {
-    /** Puts words in the place of those that the documents had. */
+    /** Replaces the words of documents. */
     put: (number: number, index: number, rows: readonly WordsOfRow[]): Query => {
       const table = wordsTable(number, index);
       if (dialect === 'sqlite')
@@ -37,13 +37,13 @@ export function createWordStore(sql: Sql) {
         values,
       );
     },
-    /** The last document of the next batch beyond a sequence, as `last`; null where none is left. */
+    /** The last document of the next batch after a sequence, as `last`; null if none is left. */
     batchEnd: (number: number, attribute: number, after: number): Query => {
       const next = `select seq, coalesce(octet_length(${attributeColumn(attribute)}), 0) as bytes from ${documentTable(number)} where seq > ? order by seq limit ${batch.documents}`;
       const sized = `select seq, sum(bytes) over (order by seq) - bytes as ahead from (${next}) as next`;
       return sql.text(`select max(seq) as last from (${sized}) as sized where ahead < ${batch.bytes}`, [after]);
     },
-    /** The values of an attribute beyond a sequence and up to another; the documents are locked, so that no change of them is lost. */
+    /** The values of an attribute after one sequence and up to another. Locks the documents, so that no change of them is lost. */
     texts: (number: number, attribute: number, after: number, to: number): Query =>
       sql.text(
         `select seq, ${attributeColumn(attribute)} as text from ${documentTable(number)} where seq > ? and seq <= ?${dialect === 'postgres' ? ' order by seq for no key update' : ''}`,

@@ -1,18 +1,21 @@
-/** Whether the database takes writes, as far as is known. */
+/** Last known state of the database: whether it accepts writes. */
 export interface Writability {
   isWritable(): boolean;
-  /** A write was refused because the database is read-only, full, or its disk fails. */
+  /** Reports a refused write: the database is read-only or full, or its disk fails. */
   refused(code: string): void;
-  /** Something was written. */
+  /** Reports a successful write. */
   accepted(): void;
-  /** What this code said holds no longer. */
+  /** Reports that the cause of this code is gone. */
   lifted(code: string): void;
 }
 
-/** A disk that is nearly full takes one write and refuses the next; so the last refusal has to be this old. */
+/**
+ * The last refusal must be this old before writes count as accepted again. A disk that is nearly full accepts one write and refuses the
+ * next.
+ */
 const calmMs = 10_000;
 
-/** Keeps whether the database takes writes; tells when that changes, and with which code it refused. */
+/** Tracks whether the database accepts writes. Calls `onChange` when that changes, with the code of the refusal. */
 export function createWritability(onChange: (isWritable: boolean, code: string) => void): Writability {
   let refusal: { readonly code: string; readonly at: number } | undefined;
   const restore = ({ code }: { readonly code: string }): void => {

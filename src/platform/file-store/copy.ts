@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { type FileStore, FileStoreError, ObjectNotFoundError } from './store.js';
 
-/** What copying has done so far. */
+/** Progress of copying. */
 export interface CopyProgress {
-  /** Objects that were there already, in the same size. */
+  /** Objects that the target already had in the same size. */
   readonly present: number;
   readonly copied: number;
   readonly bytes: number;
-  /** Objects that were removed while they were copied. */
+  /** Objects that were removed from the source while they were copied. */
   readonly removed: number;
 }
 
 /**
- * Copies every object that the target does not have in the same size. Each copy is read back and compared by size and SHA-256; one that differs is
- * removed. An object that vanishes from the source meanwhile is removed from the target too. Throws FileStoreError.
+ * Copies every object that the target does not have in the same size. Each copy is read back and compared by size and SHA-256; a copy that
+ * differs is removed. If an object disappears from the source during the copy, it is removed from the target too. Throws FileStoreError.
  */
 export async function* copyObjects(source: FileStore, target: FileStore): AsyncGenerator<CopyProgress> {
   let progress: CopyProgress = { present: 0, copied: 0, bytes: 0, removed: 0 };
@@ -27,7 +27,7 @@ export async function* copyObjects(source: FileStore, target: FileStore): AsyncG
   yield progress;
 }
 
-/** False where the object is gone. */
+/** False if the object is gone. */
 async function copyObject(key: string, source: FileStore, target: FileStore): Promise<boolean> {
   const sent = createHash('sha256');
   try {

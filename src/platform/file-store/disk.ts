@@ -1,138 +1,168 @@
 import { close, constants, createReadStream, fstat, open as openNumber } from 'node:fs';
 import { chown, type FileHandle, mkdir, open, opendir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { errorCode } from '../files.js';
-import { demandKey } from './keys.js';
-import { type FileStore, FileStoreError, ObjectDamagedError, ObjectNotFoundError, type StoredObject } from './store.js';
+import { bind } from '../runtime/bind.js';
+import { errorCode } from '../runtime/files.js';
+import { requireKey } from './keys.js';
+import {
+  type ByteRange,
+  type FileStore,
+  FileStoreError,
+  ObjectDamagedError,
+  ObjectNotFoundError,
+  type StoredObject,
+} from './store.js';
 
-/** How the file of an object is called while it is written; it is renamed when it is on the disk. */
+/** Suffix of an object's file while it is written; it is renamed once it is on the disk. */
 const unfinished = '.incoming';
-/** Bytes that are read or written at once: each call waits for a thread. */
+/** Bytes of one read or write; each call waits for a thread. */
 const pieceBytes = 262_144;
-/** What a network file system says of a directory that is not the one it was. */
+/** Error of a network file system for a directory that was replaced. */
 const replaced = 'ESTALE';
-/** A directory may be removed between its creation and the rename into it. */
+/** Most attempts to create a file: its directory may be removed before the file is opened. */
 const attempts = 5;
 
 const numbers = { open: promisify(openNumber), stat: promisify(fstat), close: promisify(close) };
 
-/** Whose the files and directories are that a process of the superuser makes. */
+/** Owner of files created when running as root. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** Objects as files below a directory, a directory for each segment of a key but the last. */
-export function createDiskStore(root: string, owner?: Owner): FileStore {
-  const pathOf = (key: string): string => {
-    demandKey(key);
-    return join(root, key);
-  };
-  /** By its number only: a volume that is mounted again may be another device, and its directories are the same. */
-  let first: number | undefined;
-  const atStart = inodeOf(root);
-  /** Where a volume falls away, a directory made in its place would take bytes that are hidden when it comes back. */
-  const demandSameRoot = async (): Promise<void> => {
-    first ??= await atStart;
-    if (first !== undefined && (await inodeOf(root)) !== first) throw new FileStoreError(replaced);
-  };
-  const open0600 = async (path: string): Promise<FileHandle> => {
-    for (let count = 1; ; count++) {
-      await demandSameRoot();
-      await makeDirectory(dirname(path), owner);
-      first ??= await inodeOf(root);
-      try {
-        const file = await open(path, 'w', 0o600);
-        await ownedBy(owner, file);
-        return file;
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT' || count === attempts) throw error;
-      }
-    }
-  };
-  /** Removes directories that have become empty, up to the root. */
-  const prune = async (directory: string): Promise<void> => {
-    for (let at = directory; at.length > root.length; at = dirname(at)) {
-      try {
-        await rmdir(at);
-      } catch (error) {
-        if (errorCode(error) !== 'ENOENT') return;
-      }
-    }
-  };
-  async function* walk(directory: string, prefix: string): AsyncIterable<StoredObject> {
-    for await (const entry of entriesOf(directory)) {
-      const key = prefix === '' ? entry.name : `${prefix}/${entry.name}`;
-      const path = join(directory, entry.name);
-      if (entry.isDirectory()) yield* walk(path, key);
-      else if (entry.isFile() && !entry.name.endsWith(unfinished)) {
-        const found = await statOf(path);
-        if (found !== undefined) yield { key, size: found.size, modifiedAt: Math.floor(found.mtimeMs) };
-      }
-    }
-  }
-
-  return {
-    write: async (key, bytes) => {
-      const path = pathOf(key);
-      const incoming = `${path}${unfinished}`;
-      const file = await reported(() => open0600(incoming));
-      try {
-        let size = 0;
-        for await (const chunks of inPieces(bytes)) size += await reported(() => writeAll(file, chunks));
-        await reported(async () => {
-          await file.sync();
-          await file.close();
-          await rename(incoming, path);
-          await syncDirectory(dirname(path));
-        });
-        return size;
-      } catch (error) {
-        await file.close().catch(() => {});
-        await rm(incoming, { force: true }).catch(() => {});
-        await prune(dirname(path));
-        throw error;
-      }
-    },
-    read: async (key, range) => {
-      const path = pathOf(key);
-      // Reads by the number of a file take less time than those by a FileHandle.
-      const fd = await reported(
-        () =>
-          numbers.open(path, constants.O_RDONLY).catch(async (error) => {
-            // Where the volume has fallen away, no object is missing.
-            await demandSameRoot();
-            throw error;
-          }),
-        key,
-      );
-      if (range !== undefined) {
-        try {
-          const { size } = await reported(() => numbers.stat(fd));
-          if (size <= range.end) throw new ObjectDamagedError();
-        } catch (error) {
-          await numbers.close(fd).catch(() => {});
-          throw error;
-        }
-      }
-      return createReadStream(path, { fd, highWaterMark: pieceBytes, ...range });
-    },
-    size: async (key) => (await statOf(pathOf(key)))?.size,
-    remove: async (key) => {
-      const path = pathOf(key);
-      await reported(async () => {
-        await rm(path, { force: true });
-        await rm(`${path}${unfinished}`, { force: true });
-      });
-      await prune(dirname(path));
-    },
-    list: (prefix) => walk(prefix === '' ? root : pathOf(prefix), prefix),
-    close: async () => {},
-  };
+/** The directory of a store. */
+interface Root {
+  readonly root: string;
+  readonly owner: Owner | undefined;
+  readonly inodeAtStart: Promise<number | undefined>;
+  /** Undefined until the directory exists. The device is not compared: a remounted volume may have another one with the same directories. */
+  inode: number | undefined;
 }
 
-/** Gives a file that was just made to its owner; closes it where that fails. */
+/** Stores objects as files below a directory. Each segment of a key except the last is a directory. */
+export function createDiskStore(root: string, owner?: Owner): FileStore {
+  const at: Root = { root, owner, inodeAtStart: inodeOf(root), inode: undefined };
+  return { ...bind(at, { write, read, size, remove, list }), close: async () => {} };
+}
+
+async function write(at: Root, key: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+  const path = pathOf(at, key);
+  const incoming = `${path}${unfinished}`;
+  const file = await reported(() => open0600(at, incoming));
+  try {
+    let size = 0;
+    for await (const chunks of inPieces(bytes)) size += await reported(() => writeAll(file, chunks));
+    await reported(async () => {
+      await file.sync();
+      await file.close();
+      await rename(incoming, path);
+      await syncDirectory(dirname(path));
+    });
+    return size;
+  } catch (error) {
+    await file.close().catch(() => {});
+    await rm(incoming, { force: true }).catch(() => {});
+    await prune(at, dirname(path));
+    throw error;
+  }
+}
+
+function pathOf({ root }: Root, key: string): string {
+  requireKey(key);
+  return join(root, key);
+}
+
+async function open0600(at: Root, path: string): Promise<FileHandle> {
+  for (let count = 1; ; count++) {
+    await requireSameRoot(at);
+    await makeDirectory(dirname(path), at.owner);
+    at.inode ??= await inodeOf(at.root);
+    try {
+      const file = await open(path, 'w', 0o600);
+      await ownedBy(at.owner, file);
+      return file;
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT' || count === attempts) throw error;
+    }
+  }
+}
+
+/**
+ * Throws if the root was replaced. If a volume is unmounted, files in a new directory in its place would be hidden after it is mounted
+ * again.
+ */
+async function requireSameRoot(at: Root): Promise<void> {
+  at.inode ??= await at.inodeAtStart;
+  if (at.inode !== undefined && (await inodeOf(at.root)) !== at.inode) throw new FileStoreError(replaced);
+}
+
+/** Removes empty directories, up to the root. */
+async function prune({ root }: Root, directory: string): Promise<void> {
+  for (let at = directory; at.length > root.length; at = dirname(at)) {
+    try {
+      await rmdir(at);
+    } catch (error) {
+      if (errorCode(error) !== 'ENOENT') return;
+    }
+  }
+}
+
+async function read(at: Root, key: string, range?: ByteRange): Promise<Readable> {
+  const path = pathOf(at, key);
+  // Reading by file descriptor is faster than by FileHandle.
+  const fd = await reported(
+    () =>
+      numbers.open(path, constants.O_RDONLY).catch(async (error) => {
+        // If the volume is unmounted, the object is not missing.
+        await requireSameRoot(at);
+        throw error;
+      }),
+    key,
+  );
+  if (range !== undefined) {
+    try {
+      const { size } = await reported(() => numbers.stat(fd));
+      if (size <= range.end) throw new ObjectDamagedError();
+    } catch (error) {
+      await numbers.close(fd).catch(() => {});
+      throw error;
+    }
+  }
+  return createReadStream(path, { fd, highWaterMark: pieceBytes, ...range });
+}
+
+async function size(at: Root, key: string): Promise<number | undefined> {
+  return (await statOf(pathOf(at, key)))?.size;
+}
+
+async function remove(at: Root, key: string): Promise<void> {
+  const path = pathOf(at, key);
+  await reported(async () => {
+    await rm(path, { force: true });
+    await rm(`${path}${unfinished}`, { force: true });
+  });
+  await prune(at, dirname(path));
+}
+
+function list(at: Root, prefix: string): AsyncIterable<StoredObject> {
+  return walk(prefix === '' ? at.root : pathOf(at, prefix), prefix);
+}
+
+async function* walk(directory: string, prefix: string): AsyncIterable<StoredObject> {
+  for await (const entry of entriesOf(directory)) {
+    const key = prefix === '' ? entry.name : `${prefix}/${entry.name}`;
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) yield* walk(path, key);
+    else if (entry.isFile() && !entry.name.endsWith(unfinished)) {
+      const found = await statOf(path);
+      if (found !== undefined) yield { key, size: found.size, modifiedAt: Math.floor(found.mtimeMs) };
+    }
+  }
+}
+
+/** Changes the owner of a new file; closes the file if that fails. */
 async function ownedBy(owner: Owner | undefined, file: FileHandle): Promise<void> {
   if (owner === undefined) return;
   try {
@@ -143,7 +173,7 @@ async function ownedBy(owner: Owner | undefined, file: FileHandle): Promise<void
   }
 }
 
-/** Undefined where there is none, or none that can be reached. */
+/** Undefined if the path does not exist or cannot be reached. */
 async function inodeOf(path: string): Promise<number | undefined> {
   return stat(path).then(
     ({ ino }) => ino,
@@ -151,7 +181,7 @@ async function inodeOf(path: string): Promise<number | undefined> {
   );
 }
 
-/** Creates a directory, and its parents, durably. */
+/** Creates a directory and its parents durably. */
 async function makeDirectory(directory: string, owner: Owner | undefined): Promise<void> {
   const first = await mkdir(directory, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -170,7 +200,7 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Chunks that are written together. They are not copied into one: that memory would have to be collected again. */
+/** Groups chunks that are written together. They are not copied into one buffer, which would create garbage. */
 async function* inPieces(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -184,7 +214,7 @@ async function* inPieces(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8A
   if (size > 0) yield chunks;
 }
 
-/** Returns how many bytes it wrote: all of them. */
+/** Writes all chunks and returns their size in bytes. */
 async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promise<number> {
   let size = 0;
   for (let left = [...chunks]; left.length > 0; ) {
@@ -195,7 +225,7 @@ async function writeAll(file: FileHandle, chunks: readonly Uint8Array[]): Promis
   return size;
 }
 
-/** What is left of chunks without so many bytes of their beginning. */
+/** The chunks without their first `bytes` bytes. */
 function without(chunks: readonly Uint8Array[], bytes: number): Uint8Array[] {
   let skipped = bytes;
   const left: Uint8Array[] = [];
@@ -215,7 +245,7 @@ async function statOf(path: string): Promise<{ readonly size: number; readonly m
   }
 }
 
-/** The entries of a directory; none where it is gone. */
+/** The entries of a directory; none if it is gone. */
 async function* entriesOf(directory: string) {
   try {
     yield* await opendir(directory);
@@ -225,7 +255,7 @@ async function* entriesOf(directory: string) {
   }
 }
 
-/** Turns errors of the system into those of the store. */
+/** Converts system errors to errors of the store. */
 async function reported<T>(act: () => Promise<T>, key?: string): Promise<T> {
   try {
     return await act();

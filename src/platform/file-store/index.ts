@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type FilesLocation, parseFilesUrl } from '../config/files-url.js';
 import type { Config } from '../config/schema.js';
 import type { Secret } from '../config/secret.js';
-import { lazy } from '../lazy.js';
+import { lazy } from '../runtime/lazy.js';
 import { createDiskStore, type Owner } from './disk.js';
 import { createMovingStore } from './moving.js';
 import type { S3Deps } from './s3.js';
@@ -15,7 +15,7 @@ export { type FileStore, FileStoreError, ObjectDamagedError, ObjectNotFoundError
 
 type FilesConfig = Pick<Config, 'filesUrl' | 'filesFrom' | 'filesKeyId' | 'filesSecret' | 'dataDir'>;
 interface Deps extends Pick<S3Deps, 'log'> {
-  /** Whose new files are, where it is not the user of this process. */
+  /** Owner of new files, if not the user of this process. */
   readonly owner?: Owner | undefined;
 }
 
@@ -27,7 +27,7 @@ export function openFileStore(config: FilesConfig, deps: Deps): FileStore {
     : createMovingStore(store, openFileStoreAt(config.filesFrom, config, deps));
 }
 
-/** Where the files are by a value of `SVC_FILES_URL`; `files` in the data directory where there is none. */
+/** The location for a value of `SVC_FILES_URL`; by default `files` in the data directory. */
 export function filesLocation(url: Secret | undefined, { dataDir }: Pick<Config, 'dataDir'>): FilesLocation {
   return (url && parseFilesUrl(url.reveal())) ?? { kind: 'disk', directory: resolve(dataDir, 'files') };
 }
@@ -44,7 +44,7 @@ export function openFileStoreAt(url: Secret | undefined, config: FilesConfig, de
   );
 }
 
-/** A store that is opened at its first use. */
+/** A store that is opened on first use. */
 function deferred(open: () => Promise<FileStore>): FileStore {
   const store = lazy(open);
   return {

@@ -1,6 +1,9 @@
 import { type FileStore, ObjectNotFoundError } from './store.js';
 
-/** A store whose objects are being copied from another: writes go to the new one, and what is not there yet is read from the old one. */
+/**
+ * A store whose objects are being copied from an old one: writes go to the new store, and objects that it does not have yet are read from
+ * the old one.
+ */
 export function createMovingStore(store: FileStore, old: FileStore): FileStore {
   return {
     write: store.write,
@@ -15,11 +18,11 @@ export function createMovingStore(store: FileStore, old: FileStore): FileStore {
       } catch (error) {
         if (!(error instanceof ObjectNotFoundError)) throw error;
       }
-      // It may have been copied, and the old one removed, in between.
+      // The object may have been copied, and removed from the old store, in between.
       return store.read(key, range);
     },
     size: async (key) => (await store.size(key)) ?? (await old.size(key)),
-    // The old one first: a copy begins with it, so none can bring the object back afterwards.
+    // Removes from the old store first: a copy reads from it, so no copy can restore the object afterwards.
     remove: async (key) => {
       await old.remove(key);
       await store.remove(key);

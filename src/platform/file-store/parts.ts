@@ -2,28 +2,28 @@ import { randomBytes } from 'node:crypto';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { errorCode } from '../files.js';
+import { errorCode } from '../runtime/files.js';
 import { FileStoreError } from './store.js';
 
-/** Bytes that are sent by one request, as often as that is tried. */
+/** Bytes sent by one request, which may be repeated. */
 export interface Part {
   readonly size: number;
   readonly isLast: boolean;
-  /** Small ones are in memory; others are read from the disk anew. */
+  /** Small parts are in memory; others are read from the disk for each attempt. */
   body(): Buffer | Readable;
 }
 
-/** What is sent by one request at most. */
+/** Most bytes of one request. */
 const partBytes = 8 * 1024 * 1024;
-/** What of a part is in memory; the rest waits on the disk, so that many uploads and slow ones cost no memory. */
+/** Bytes of a part kept in memory. The rest is buffered on the disk, so that many or slow uploads use little memory. */
 const memoryBytes = 256 * 1024;
 const pieceBytes = 64 * 1024;
 
 /**
- * The bytes in parts of the same size but for the last. All parts lie in one file of the directory, so each is to be sent before the next is asked for.
- * The file has no name any more once it is open, so that nothing of it is left where the process is killed.
+ * Splits bytes into parts of the same size, except for the last. All parts share one file in the directory, so each must be sent before the
+ * next one is requested. The file is unlinked as soon as it is open, so that nothing remains if the process is killed.
  */
-export async function* partsOf(bytes: AsyncIterable<Uint8Array>, directory: string): AsyncGenerator<Part> {
+export async function* filePartsOf(bytes: AsyncIterable<Uint8Array>, directory: string): AsyncGenerator<Part> {
   const buffer = Buffer.allocUnsafeSlow(memoryBytes);
   let filled = 0;
   let written = 0;
@@ -63,7 +63,7 @@ export async function* partsOf(bytes: AsyncIterable<Uint8Array>, directory: stri
   }
 }
 
-/** A stream of the file itself would close it at its end. */
+/** Not a stream of the file itself, which would close it at its end. */
 async function* pieces(file: FileHandle, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < size; ) {
     const piece = Buffer.allocUnsafeSlow(Math.min(pieceBytes, size - at));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { type FileStore, FileStoreError } from './store.js';
 
-/** Writes, reads and removes a small object; returns why that fails, undefined where it does not. */
+/** Writes, reads and removes a small object. Returns the reason of a failure; undefined on success. */
 export async function probeFileStore(store: FileStore): Promise<string | undefined> {
   const sent = randomBytes(32);
   const key = `probe/${sent.toString('hex', 0, 8)}`;

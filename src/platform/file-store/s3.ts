@@ -15,20 +15,28 @@ import {
 } from '@aws-sdk/client-s3';
 import type { FilesLocation } from '../config/files-url.js';
 import type { Secret } from '../config/secret.js';
-import { errorCode } from '../files.js';
-import type { Log } from '../log.js';
-import { describeNetworkError } from '../network-errors.js';
-import { createNotice } from '../notice.js';
-import { demandKey } from './keys.js';
-import { type Part, partsOf } from './parts.js';
-import { type FileStore, FileStoreError, ObjectDamagedError, ObjectNotFoundError } from './store.js';
+import { describeNetworkError } from '../outbound/network-errors.js';
+import { bind } from '../runtime/bind.js';
+import { errorCode } from '../runtime/files.js';
+import type { Log } from '../runtime/log.js';
+import { createNotice, type Notice } from '../runtime/notice.js';
+import { requireKey } from './keys.js';
+import { filePartsOf, type Part } from './parts.js';
+import {
+  type ByteRange,
+  type FileStore,
+  FileStoreError,
+  ObjectDamagedError,
+  ObjectNotFoundError,
+  type StoredObject,
+} from './store.js';
 
-/** What a store over S3 needs. */
+/** Dependencies of an S3 store. */
 export interface S3Deps {
   readonly location: Extract<FilesLocation, { kind: 's3' }>;
   readonly keyId: string;
   readonly secret: Secret;
-  /** Where parts that are being sent wait on the disk. */
+  /** Directory that buffers the parts being sent. */
   readonly directory: string;
   readonly log: Pick<Log, 'error' | 'warn'>;
 }
@@ -37,14 +45,14 @@ const timeouts = { connectionTimeout: 5000, requestTimeout: 60_000, socketTimeou
 /** A download occupies a connection until its client has read it. */
 const connections = { keepAlive: true, maxSockets: 512 };
 const attempts = 3;
-/** Before a part is sent again, and twice as long the next time. */
+/** Pause before a part is sent again; doubled for each further attempt. */
 const pauseMs = 100;
-/** After its first attempt a part is sent again only for so long: a service that never answers holds an upload for one time limit. */
+/** A part is retried only within this time, so that an unresponsive service delays an upload by one time limit only. */
 const againWithinMs = 30_000;
-/** The client would write on stderr what is logged as `files.store-away`. */
+/** Keeps the client from writing to stderr; its errors are logged as `files.store-away`. */
 const silent = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** What the codes of S3 that need an operator mean. */
+/** Meanings of S3 codes that require an operator. */
 const refusals: Readonly<Record<string, string>> = {
   AccessDenied: 'the key may not do this in the bucket',
   AuthorizationHeaderMalformed: 'the region is not that of the bucket',
@@ -54,151 +62,166 @@ const refusals: Readonly<Record<string, string>> = {
   SignatureDoesNotMatch: 'the secret is not that of the key id',
 };
 
-// The client would write on stderr at each start that it will need a newer Node.js one day; package.json says what is needed now.
+// Otherwise the client warns on stderr at each start about a future Node.js requirement; package.json states the current one.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
 
-/** Stores objects in a bucket of a service that speaks S3. */
-export function createS3Store({ location, keyId, secret, directory, log }: S3Deps): FileStore {
+interface Bucket extends Omit<S3Deps, 'keyId' | 'secret'> {
+  readonly client: S3Client;
+  readonly notice: Notice;
+}
+
+/** Stores objects in a bucket of an S3-compatible service. */
+export function createS3Store({ keyId, secret, ...deps }: S3Deps): FileStore {
+  const { region, endpoint, pathStyle } = deps.location;
   const client = new S3Client({
-    region: location.region,
-    ...(location.endpoint === null ? {} : { endpoint: location.endpoint }),
-    forcePathStyle: location.pathStyle,
+    region,
+    ...(endpoint === null ? {} : { endpoint }),
+    forcePathStyle: pathStyle,
     credentials: { accessKeyId: keyId, secretAccessKey: secret.reveal() },
-    // Services other than AWS do not all know the checksums that the client would add.
+    // Some services other than AWS do not support the checksums that the client would add.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: attempts,
     logger: silent,
     requestHandler: { ...timeouts, throwOnRequestTimeout: true, httpAgent: connections, httpsAgent: connections },
   });
-  const notice = createNotice();
-  const at = (key: string) => {
-    demandKey(key);
-    return { Bucket: location.bucket, Key: `${location.prefix}${key}` };
-  };
-  const reported = (error: unknown): FileStoreError => {
+  const bucket: Bucket = { ...deps, client, notice: createNotice() };
+  return { ...bind(bucket, { write, read, size, remove, list }), close: async () => client.destroy() };
+}
+
+async function write(bucket: Bucket, key: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+  const { client, directory } = bucket;
+  const etags: string[] = [];
+  let uploadId: string | undefined;
+  let size = 0;
+  try {
+    for await (const part of filePartsOf(bytes, directory)) {
+      size += part.size;
+      const object = { ...at(bucket, key), ContentLength: part.size };
+      if (part.isLast && uploadId === undefined) {
+        await send(bucket, key, part, (Body) => client.send(new PutObjectCommand({ ...object, Body })));
+        return size;
+      }
+      uploadId ??= await beginUpload(bucket, key);
+      const place = { ...object, UploadId: uploadId, PartNumber: etags.length + 1 };
+      const { ETag } = await send(bucket, key, part, (Body) => client.send(new UploadPartCommand({ ...place, Body })));
+      etags.push(ETag ?? '');
+    }
+    const parts = etags.map((ETag, index) => ({ ETag, PartNumber: index + 1 }));
+    const whole = { ...at(bucket, key), UploadId: uploadId, MultipartUpload: { Parts: parts } };
+    await attempt(bucket, key, () => client.send(new CompleteMultipartUploadCommand(whole)));
+    return size;
+  } catch (error) {
+    if (uploadId !== undefined) await abandon(bucket, key, uploadId);
+    throw error;
+  }
+}
+
+function at({ location }: Bucket, key: string) {
+  requireKey(key);
+  return { Bucket: location.bucket, Key: `${location.prefix}${key}` };
+}
+
+async function beginUpload(bucket: Bucket, key: string): Promise<string> {
+  const command = new CreateMultipartUploadCommand(at(bucket, key));
+  return (await attempt(bucket, key, () => bucket.client.send(command))).UploadId ?? '';
+}
+
+async function abandon(bucket: Bucket, key: string, uploadId: string): Promise<void> {
+  try {
+    await bucket.client.send(new AbortMultipartUploadCommand({ ...at(bucket, key), UploadId: uploadId }));
+  } catch (error) {
+    bucket.log.warn('files.upload-not-aborted', { key, reason: describeError(error) });
+  }
+}
+
+/** Sends a part with retries; the client itself does not retry streams. */
+async function send<T>(
+  bucket: Bucket,
+  key: string,
+  { body }: Part,
+  request: (bytes: Buffer | Readable) => Promise<T>,
+): Promise<T> {
+  for (let count = 1, until = performance.now() + againWithinMs; ; count++) {
+    const bytes = body();
+    try {
+      return await attempt(bucket, key, () => request(bytes));
+    } catch (error) {
+      const isLate = count === attempts || performance.now() > until;
+      const isFinal = Buffer.isBuffer(bytes) || isLate || !isPassing(error);
+      if (isFinal) throw error;
+      await sleep(pauseMs * 2 ** (count - 1));
+    } finally {
+      if (bytes instanceof Readable) bytes.destroy();
+    }
+  }
+}
+
+async function attempt<T>({ notice, log }: Bucket, key: string, call: () => Promise<T>): Promise<T> {
+  try {
+    const result = await call();
+    notice.over();
+    return result;
+  } catch (error) {
+    if (isMissing(error)) throw new ObjectNotFoundError(key);
+    if (error instanceof S3ServiceException && error.name === 'InvalidRange') throw new ObjectDamagedError(error);
     const reason = describeError(error);
     if (notice.isNews(reason)) log.error('files.store-away', { reason });
-    return new FileStoreError(error instanceof S3ServiceException ? error.name : errorCode(error), {
-      reason,
-      cause: error,
-    });
-  };
-  const attempt = async <T>(key: string, call: () => Promise<T>): Promise<T> => {
-    try {
-      const result = await call();
-      notice.over();
-      return result;
-    } catch (error) {
-      if (isMissing(error)) throw new ObjectNotFoundError(key);
-      if (error instanceof S3ServiceException && error.name === 'InvalidRange') throw new ObjectDamagedError(error);
-      throw reported(error);
-    }
-  };
-  /** The client does not send a stream again by itself. */
-  const send = async <T>(
-    key: string,
-    { body }: Part,
-    request: (bytes: Buffer | Readable) => Promise<T>,
-  ): Promise<T> => {
-    for (let count = 1, until = performance.now() + againWithinMs; ; count++) {
-      const bytes = body();
-      try {
-        return await attempt(key, () => request(bytes));
-      } catch (error) {
-        const isLate = count === attempts || performance.now() > until;
-        const isFinal = Buffer.isBuffer(bytes) || isLate || !isPassing(error);
-        if (isFinal) throw error;
-        await sleep(pauseMs * 2 ** (count - 1));
-      } finally {
-        if (bytes instanceof Readable) bytes.destroy();
-      }
-    }
-  };
-  const store = async (key: string, bytes: AsyncIterable<Uint8Array>): Promise<number> => {
-    const etags: string[] = [];
-    let uploadId: string | undefined;
-    let size = 0;
-    try {
-      for await (const part of partsOf(bytes, directory)) {
-        size += part.size;
-        const object = { ...at(key), ContentLength: part.size };
-        if (part.isLast && uploadId === undefined) {
-          await send(key, part, (Body) => client.send(new PutObjectCommand({ ...object, Body })));
-          return size;
-        }
-        uploadId ??= (await attempt(key, () => client.send(new CreateMultipartUploadCommand(at(key))))).UploadId ?? '';
-        const place = { ...object, UploadId: uploadId, PartNumber: etags.length + 1 };
-        const { ETag } = await send(key, part, (Body) => client.send(new UploadPartCommand({ ...place, Body })));
-        etags.push(ETag ?? '');
-      }
-      const parts = etags.map((ETag, index) => ({ ETag, PartNumber: index + 1 }));
-      const whole = { ...at(key), UploadId: uploadId, MultipartUpload: { Parts: parts } };
-      await attempt(key, () => client.send(new CompleteMultipartUploadCommand(whole)));
-      return size;
-    } catch (error) {
-      if (uploadId !== undefined) await abandon(key, uploadId);
-      throw error;
-    }
-  };
-  const abandon = async (key: string, uploadId: string): Promise<void> => {
-    try {
-      await client.send(new AbortMultipartUploadCommand({ ...at(key), UploadId: uploadId }));
-    } catch (error) {
-      log.warn('files.upload-not-aborted', { key, reason: describeError(error) });
-    }
-  };
-  return {
-    write: store,
-    read: async (key, range) => {
-      const bytes = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
-      const answer = await attempt(key, () => client.send(new GetObjectCommand({ ...at(key), ...bytes })));
-      const { Body, ContentLength, $metadata } = answer;
-      if (!(Body instanceof Readable)) throw new TypeError('the answer has no body');
-      if (range !== undefined && $metadata.httpStatusCode !== 206) {
-        Body.destroy();
-        throw new FileStoreError('range-ignored', { reason: 'the service does not know ranges' });
-      }
-      if (range !== undefined && ContentLength !== range.end - range.start + 1) {
-        Body.destroy();
-        throw new ObjectDamagedError();
-      }
-      return Body;
-    },
-    size: async (key) => {
-      try {
-        return (await attempt(key, () => client.send(new HeadObjectCommand(at(key))))).ContentLength;
-      } catch (error) {
-        if (error instanceof ObjectNotFoundError) return undefined;
-        throw error;
-      }
-    },
-    remove: async (key) => {
-      await attempt(key, () => client.send(new DeleteObjectCommand(at(key))));
-    },
-    list: async function* (prefix) {
-      let token: string | undefined;
-      do {
-        const page = {
-          Bucket: location.bucket,
-          Prefix: `${location.prefix}${prefix === '' ? '' : `${prefix}/`}`,
-          ContinuationToken: token,
-        };
-        const found = await attempt(prefix, () => client.send(new ListObjectsV2Command(page)));
-        for (const { Key = '', Size = 0, LastModified } of found.Contents ?? [])
-          yield { key: Key.slice(location.prefix.length), size: Size, modifiedAt: LastModified?.getTime() ?? 0 };
-        token = found.NextContinuationToken;
-      } while (token !== undefined);
-    },
-    close: async () => client.destroy(),
-  };
+    const code = error instanceof S3ServiceException ? error.name : errorCode(error);
+    throw new FileStoreError(code, { reason, cause: error });
+  }
+}
+
+async function read(bucket: Bucket, key: string, range?: ByteRange): Promise<Readable> {
+  const bytes = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end}` };
+  const get = () => bucket.client.send(new GetObjectCommand({ ...at(bucket, key), ...bytes }));
+  const { Body, ContentLength, $metadata } = await attempt(bucket, key, get);
+  if (!(Body instanceof Readable)) throw new TypeError('the answer has no body');
+  if (range !== undefined && $metadata.httpStatusCode !== 206) {
+    Body.destroy();
+    throw new FileStoreError('range-ignored', { reason: 'the service does not know ranges' });
+  }
+  if (range !== undefined && ContentLength !== range.end - range.start + 1) {
+    Body.destroy();
+    throw new ObjectDamagedError();
+  }
+  return Body;
+}
+
+async function size(bucket: Bucket, key: string): Promise<number | undefined> {
+  try {
+    return (await attempt(bucket, key, () => bucket.client.send(new HeadObjectCommand(at(bucket, key))))).ContentLength;
+  } catch (error) {
+    if (error instanceof ObjectNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+async function remove(bucket: Bucket, key: string): Promise<void> {
+  await attempt(bucket, key, () => bucket.client.send(new DeleteObjectCommand(at(bucket, key))));
+}
+
+async function* list(bucket: Bucket, prefix: string): AsyncGenerator<StoredObject> {
+  const { client, location } = bucket;
+  let token: string | undefined;
+  do {
+    const page = {
+      Bucket: location.bucket,
+      Prefix: `${location.prefix}${prefix === '' ? '' : `${prefix}/`}`,
+      ContinuationToken: token,
+    };
+    const found = await attempt(bucket, prefix, () => client.send(new ListObjectsV2Command(page)));
+    for (const { Key = '', Size = 0, LastModified } of found.Contents ?? [])
+      yield { key: Key.slice(location.prefix.length), size: Size, modifiedAt: LastModified?.getTime() ?? 0 };
+    token = found.NextContinuationToken;
+  } while (token !== undefined);
 }
 
 function isMissing(error: unknown): boolean {
   return error instanceof S3ServiceException && ['NoSuchKey', 'NotFound'].includes(error.name);
 }
 
-/** Whether it may go well the next time: the connection broke, or the service has trouble of its own. */
+/** True if a retry may succeed: the connection broke, or the service has an internal error. */
 function isPassing(error: unknown): boolean {
   const { cause } = error as FileStoreError;
   if (!(cause instanceof S3ServiceException)) return true;

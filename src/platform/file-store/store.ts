@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** An object as a list tells of it. */
+/** An entry of a list of objects. */
 export interface StoredObject {
   readonly key: string;
   readonly size: number;
@@ -8,30 +8,32 @@ export interface StoredObject {
   readonly modifiedAt: number;
 }
 
-/** Bytes of an object, both ends included. */
+/** A range of bytes, both ends included. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
-/** Where the bytes of files are. Keys are paths of letters, digits and `. _ -`, with `/` between their segments. Throws FileStoreError. */
+/** Storage of file contents. Keys are paths of letters, digits and `. _ -`, with `/` between their segments. Throws FileStoreError. */
 export interface FileStore {
-  /** Writes an object; resolves with its size once it is durable; leaves nothing behind where `bytes` fails. An existing object of the key is replaced. */
+  /**
+   * Writes an object and resolves with its size once it is durable; an existing object is replaced. Leaves nothing behind if `bytes` fails.
+   */
   write(key: string, bytes: AsyncIterable<Uint8Array>): Promise<number>;
-  /** The bytes from `start` to `end`, the whole object without. Throws ObjectNotFoundError, and ObjectDamagedError where it is shorter. */
+  /** The bytes of `range`, by default of the whole object. Throws ObjectNotFoundError, and ObjectDamagedError if the object is shorter. */
   read(key: string, range?: ByteRange): Promise<Readable>;
-  /** The size of an object; undefined where there is none. */
+  /** The size of an object; undefined if there is none. */
   size(key: string): Promise<number | undefined>;
-  /** Removes an object, and what a write of it that was killed has left. Removing what is not there is no error. */
+  /** Removes an object, and any remains of an interrupted write. A missing object is not an error. */
   remove(key: string): Promise<void>;
-  /** Every object below a prefix that ends with a segment, in no promised order; all for the empty one. */
+  /** Every object below a prefix of whole segments, in no particular order; all objects for the empty prefix. */
   list(prefix: string): AsyncIterable<StoredObject>;
   close(): Promise<void>;
 }
 
-/** The store did not do what was asked of it. */
+/** An operation of the store failed. */
 export class FileStoreError extends Error {
-  /** Of the system or of the remote service, such as `ENOSPC`. */
+  /** Code of the system or of the remote service, such as `ENOSPC`. */
   readonly code: string;
   /** The same for an operator. */
   readonly reason: string;
@@ -43,7 +45,7 @@ export class FileStoreError extends Error {
   }
 }
 
-/** There is no object of that key. */
+/** No object has that key. */
 export class ObjectNotFoundError extends Error {
   readonly key: string;
   constructor(key: string) {
@@ -53,7 +55,7 @@ export class ObjectNotFoundError extends Error {
   }
 }
 
-/** An object is not what was stored: its end is missing, or its bytes were changed. */
+/** An object differs from the stored one: it is truncated, or its bytes were changed. */
 export class ObjectDamagedError extends Error {
   constructor(cause?: unknown) {
     super('an object of the file store is damaged', { cause });

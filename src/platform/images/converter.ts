@@ -4,24 +4,24 @@ import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '#src/contract/errors.js';
 import { createFrameReader, writeFrame } from './frames.js';
-import { type ConvertedImage, type ImageAnswer, ImageRefused, type ImageRequest } from './image.js';
+import { type ConvertedImage, type DrawRequest, type ImageAnswer, ImageRefused, type ImageRequest } from './image.js';
 
-/** Bytes of an image that is read. */
+/** Most bytes of a source image. */
 const maxBytes = 32 * 1024 * 1024;
-/** A conversion that takes longer is ended together with its process, and so is a process that gives no sign of life for `silentMs`. */
+/** A conversion that takes longer is aborted by killing its process, as is a process without a sign of life for `silentMs`. */
 const longestMs = 30_000;
 const silentMs = 5000;
-/** A process without work ends after this time, and at once where it has kept more memory than this. */
+/** An idle process is ended after this time, or at once if it has kept more memory than this. */
 const idle = { ms: 10_000, residentBytes: 192 * 1024 * 1024 };
 const retrySeconds = 5;
 
-/** Converts images in a process of its own, one at a time: decoders take hundreds of megabytes, and keep a good part of them. */
+/** Converts images in a separate process, one at a time: decoders use hundreds of megabytes and do not release all of it. */
 interface Converter {
-  convert(pieces: AsyncIterable<Uint8Array>, request: ImageRequest): Promise<ConvertedImage>;
+  convert(pieces: AsyncIterable<Uint8Array>, request: ImageRequest | DrawRequest): Promise<ConvertedImage>;
   close(): void;
 }
 
-/** Creates a converter; its process begins with the first image, and ends when there are none. */
+/** Creates a converter. Its process starts with the first image and ends when idle. */
 export function createConverter(): Converter {
   let running: Running | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -47,7 +47,7 @@ export function createConverter(): Converter {
         if ('refused' in answer) throw new ImageRefused(answer.refused);
         return { format: answer.format, bytes };
       } catch (error) {
-        // Of what was sent in part nothing may be left for the next.
+        // Parts of an unfinished request must not reach the next one.
         if (!(error instanceof ImageRefused) || running?.isAsked()) end();
         throw error;
       }
@@ -58,20 +58,20 @@ export function createConverter(): Converter {
 
 type Running = ReturnType<typeof start>;
 
-/** Starts a process. It inherits nothing of the environment: it needs no secret, and decoders have had holes. */
+/** Starts a process. It inherits no environment variables: it needs no secret, and decoders have had vulnerabilities. */
 function start() {
   const isSource = import.meta.url.endsWith('.ts');
   const script = fileURLToPath(new URL(isSource ? './process.ts' : './image-process.js', import.meta.url));
   const child = spawn(process.execPath, [...(isSource ? process.execArgv : []), script], {
-    // Each arena of the allocator keeps memory of its own.
+    // Each arena of the allocator keeps its own memory.
     env: { MALLOC_ARENA_MAX: '2', UV_THREADPOOL_SIZE: '2', LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH },
-    // By the channel it learns that this process has gone, whatever it does then.
+    // The IPC channel tells the child that this process has ended, whatever the child is doing.
     stdio: ['pipe', 'pipe', 'ignore', 'ipc'],
   });
   const { stdin, stdout } = child;
-  // The types know no four descriptors.
+  // The types do not cover four descriptors.
   if (stdin === null || stdout === null) throw new TypeError('a process without pipes');
-  // A broken pipe is told by the end of the answers.
+  // A broken pipe shows up as the end of the responses.
   stdin.on('error', () => {});
   child.on('error', () => {});
   const next = createFrameReader(stdout);
@@ -87,9 +87,9 @@ function start() {
       throw new Failure('general_unavailable', { retryAfter: retrySeconds, cause: endOf(child) });
     return frame;
   };
-  /** Writes that fail are those to a process that has ended. */
+  /** Writes a frame; errors are ignored because they mean that the process has ended. */
   const put = (frame: Uint8Array) => Promise.race([writeFrame(stdin, frame).catch(() => {}), ended]);
-  const send = async (pieces: AsyncIterable<Uint8Array>, request: ImageRequest): Promise<void> => {
+  const send = async (pieces: AsyncIterable<Uint8Array>, request: ImageRequest | DrawRequest): Promise<void> => {
     await put(Buffer.from(JSON.stringify(request)));
     let size = 0;
     for await (const piece of pieces) {
@@ -102,24 +102,24 @@ function start() {
   return {
     child,
     isAlive: () => child.exitCode === null && child.signalCode === null && !child.killed,
-    /** Whether a request has been sent, or begun, that was not answered. */
+    /** True if a request was sent, fully or in part, and has no response yet. */
     isAsked: () => isAsked,
-    /** A process that does nothing keeps nobody waiting for it. */
+    /** An idle process must not keep this one running. */
     hold: (isNeeded: boolean): void => {
       for (const one of [child, child.channel, stdin as Socket, stdout as Socket]) {
         if (isNeeded) one?.ref();
         else one?.unref();
       }
     },
-    ask: async (pieces: AsyncIterable<Uint8Array>, request: ImageRequest) => {
+    ask: async (pieces: AsyncIterable<Uint8Array>, request: ImageRequest | DrawRequest) => {
       isAsked = true;
       const kill = () => child.kill('SIGKILL');
       const late = setTimeout(kill, longestMs);
-      // A process that has just been started says nothing for a while.
+      // A process that was just started is silent for a while.
       let silent: NodeJS.Timeout | undefined;
       const hear = () => {
         clearTimeout(silent);
-        // In two steps: what has arrived while this process was busy is heard between them.
+        // In two steps, so that messages that arrived while this process was busy are handled in between.
         silent = setTimeout(() => {
           silent = setTimeout(kill, 100);
         }, silentMs);

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 
 const headBytes = 4;
 
-/** Writes a frame: how long it is, then its bytes. Resolves when there is room for another one. */
+/** Writes a frame: its length, then its bytes. Resolves when the stream accepts another one. */
 export async function writeFrame(target: Writable, bytes: Uint8Array): Promise<void> {
   const head = Buffer.allocUnsafe(headBytes);
   head.writeUInt32BE(bytes.length);
@@ -11,11 +11,11 @@ export async function writeFrame(target: Writable, bytes: Uint8Array): Promise<v
   if (!target.write(bytes)) await once(target, 'drain');
 }
 
-/** Reads frames, one at a time. */
+/** Reads frames, one at a time; undefined at the end of the source. */
 export function createFrameReader(source: AsyncIterable<Uint8Array>): () => Promise<Buffer | undefined> {
   const pieces = source[Symbol.asyncIterator]();
   let rest: Uint8Array = Buffer.alloc(0);
-  /** So many bytes; undefined where the source ends before. */
+  /** Reads `size` bytes; undefined if the source ends before. */
   const take = async (size: number): Promise<Buffer | undefined> => {
     const taken = Buffer.allocUnsafeSlow(size);
     for (let filled = 0; ; ) {

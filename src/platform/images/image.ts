@@ -1,7 +1,7 @@
-/** The formats that images can be converted into. */
+/** Target formats of conversions. */
 export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'gif';
 
-/** Which part of an image is kept where it is cropped. */
+/** The part of an image that cropping keeps. */
 export const gravities = [
   'center',
   'top-left',
@@ -15,10 +15,13 @@ export const gravities = [
   'auto',
 ] as const;
 
-/** The longest side that a client may ask for, in pixels. */
+/** The longest side that a client may request, in pixels. */
 export const maxSide = 4000;
 
-/** The longest side of the result, by its format: AVIF takes ten times as long to write as JPEG, and WebP with transparency three times the memory. */
+/**
+ * The longest side of the result, by format: AVIF takes ten times as long to encode as JPEG, and WebP with transparency three times the
+ * memory.
+ */
 export const longestSide: Readonly<Record<ImageFormat, number>> = {
   jpeg: maxSide,
   png: maxSide,
@@ -27,42 +30,56 @@ export const longestSide: Readonly<Record<ImageFormat, number>> = {
   gif: maxSide,
 };
 
-/** How an image is to be shown. */
+/** Transformation of an image. */
 export interface ImageRequest {
-  /** Pixels; 0: as the other side asks. */
+  /** Pixels; 0: in proportion to the other side. */
   readonly width: number;
   readonly height: number;
   readonly gravity: (typeof gravities)[number];
-  /** 1 to 100; null: what is usual for the format. */
+  /** 1 to 100; null: the default of the format. */
   readonly quality: number | null;
   /** Pixels. */
   readonly borderWidth: number;
-  /** Six hex digits, as are all colours. */
+  /** Six hex digits, like all colours. */
   readonly borderColor: string;
   readonly borderRadius: number;
   /** 0 to 1. */
   readonly opacity: number;
   /** Degrees, clockwise. */
   readonly rotation: number;
-  /** What is behind transparent parts; null: nothing, or white where the format knows no transparency. */
+  /** Colour behind transparent parts; null: none, or white if the format has no transparency. */
   readonly background: string | null;
   /** Null: that of the image, or WebP for AVIF. */
   readonly format: ImageFormat | null;
 }
 
-/** An image in a format. */
+/** A picture drawn by the service itself. */
+export interface Drawing {
+  /** SVG written by the service; callers control only numbers and colours in it. */
+  readonly svg: string;
+  /** A few letters in the middle, in the font that comes with the service. */
+  readonly label?: { readonly text: string; readonly colour: string; readonly pixels: number };
+}
+
+/** A drawing with its encoding. */
+export interface DrawRequest extends Drawing {
+  readonly quality: number | null;
+  readonly format: ImageFormat;
+}
+
+/** A converted image with its format. */
 export interface ConvertedImage {
   readonly bytes: Buffer;
   readonly format: ImageFormat;
 }
 
-/** What the process that converts images answers, beside the bytes. */
+/** Response of the converter process, besides the bytes. */
 export type ImageAnswer = { readonly residentBytes: number } & (
   | { readonly format: ImageFormat }
   | { readonly refused: ImageRefused['reason'] }
 );
 
-/** The image will not be shown: its bytes are none of a known format, or there are more pixels or bytes than are worked on. */
+/** The image is not converted: its format is unknown, or it has too many pixels or bytes. */
 export class ImageRefused extends Error {
   readonly reason: 'unsupported' | 'too-large';
   constructor(reason: ImageRefused['reason'], options?: ErrorOptions) {

@@ -1,10 +1,12 @@
 import type { Reading } from '#src/contract/reading.js';
 import { Lane } from '../db/lane.js';
 import { createConverter } from './converter.js';
-import type { ConvertedImage, ImageRequest } from './image.js';
+import type { ConvertedImage, DrawRequest, ImageRequest } from './image.js';
 
 export {
   type ConvertedImage,
+  type Drawing,
+  type DrawRequest,
   gravities,
   type ImageFormat,
   ImageRefused,
@@ -15,40 +17,53 @@ export {
 /** Converts images, a few at a time. */
 export interface Images {
   /**
-   * Reads the image when the turn of its account comes. Throws ImageRefused, and DatabaseError where too many wait, or where the client is gone
-   * before its turn.
+   * Reads and converts the image when the turn of its account comes. Throws ImageRefused, and DatabaseError if the queue is full or the
+   * client is gone before its turn.
    */
   convert(
     reading: Reading,
     read: () => Promise<AsyncIterable<Uint8Array>>,
     request: ImageRequest,
   ): Promise<ConvertedImage>;
-  /** Ends the processes that convert. */
+  /** Draws a picture of the service's own when the turn of its account comes. Throws DatabaseError like `convert`. */
+  draw(reading: Reading, request: DrawRequest): Promise<ConvertedImage>;
+  /** Ends the converter processes. */
   close(): void;
 }
 
-/** An image can take several hundred megabytes while it is decoded, so even large machines work on two at once. */
+/** An image can take several hundred megabytes while it is decoded, so even large machines convert only two at once. */
 const mostAtOnce = 2;
-/** Those that wait hold no bytes, and a page of thumbnails asks for all of them at once. */
+/** Queued requests hold no bytes, and a page of thumbnails requests all of them at once. */
 const waiting = { waitingOfAccount: 128, waiting: 256, waitMs: 30_000 };
 
-/** Creates the converter of one process on a machine with so many processors. */
+type Inner = (
+  reading: Reading,
+  read: () => Promise<AsyncIterable<Uint8Array>>,
+  request: ImageRequest | DrawRequest,
+) => Promise<ConvertedImage>;
+
+/** The empty input of a drawing. */
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** Creates the image converters of this process, for a machine with `processors` processors. */
 export function createImages(processors: number): Images {
   const parallel = Math.min(mostAtOnce, Math.max(1, processors - 1));
   const lane = new Lane({ places: parallel, perAccount: parallel, ...waiting });
   const converters = Array.from({ length: parallel }, createConverter);
   const free = [...converters];
+  const work: Inner = (reading, read, request) =>
+    lane.use(reading, async () => {
+      // The semaphore has as many slots as there are converters. The most recently used one is warm.
+      const converter = free.pop() ?? createConverter();
+      try {
+        return await converter.convert(await read(), request);
+      } finally {
+        free.push(converter);
+      }
+    });
   return {
-    convert: (reading, read, request) =>
-      lane.use(reading, async () => {
-        // The lane has no more places than there are converters. The one that worked last is warm.
-        const converter = free.pop() ?? createConverter();
-        try {
-          return await converter.convert(await read(), request);
-        } finally {
-          free.push(converter);
-        }
-      }),
+    convert: work,
+    draw: (reading, request) => work(reading, async () => nothing(), request),
     close: () => {
       for (const converter of converters) converter.close();
     },

@@ -1,9 +1,17 @@
 import sharp, { type Sharp } from 'sharp';
-import { type ConvertedImage, type ImageFormat, ImageRefused, type ImageRequest, longestSide } from './image.js';
+import { packageFile } from '../runtime/package-root.js';
+import {
+  type ConvertedImage,
+  type DrawRequest,
+  type ImageFormat,
+  ImageRefused,
+  type ImageRequest,
+  longestSide,
+} from './image.js';
 
 /**
- * Pixels of an image that is decoded, by its format as libvips names it: JPEG, PNG and WebP are decoded in strips or reduced, the others as a
- * whole. A format that is not here is refused.
+ * Most pixels of a source image, by the format name in libvips. JPEG, PNG and WebP are decoded in strips or reduced, the others as a whole.
+ * A format that is not listed is rejected.
  */
 const maxPixels: Readonly<Record<string, number>> = {
   jpeg: 52_000_000,
@@ -12,11 +20,14 @@ const maxPixels: Readonly<Record<string, number>> = {
   gif: 16_000_000,
   heif: 12_000_000,
 };
-/** Pixels of the longest side: beyond it no format but PNG and AVIF can hold an image, and cropping one leads to sides that libvips refuses. */
+/**
+ * Longest side of a source image, in pixels. Beyond it only PNG and AVIF can contain an image, and cropping one leads to sides that libvips
+ * rejects.
+ */
 const maxSourceSide = 65_535;
-/** The loaders of these formats; no other code of libvips sees bytes of callers, above all not those of SVG, PDF and TIFF. */
+/** The loaders of these formats. No other code of libvips sees bytes of callers, especially not the loaders of SVG, PDF and TIFF. */
 const loaders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((name) => `VipsForeignLoad${name}`);
-/** Seconds for which a step of the work may take. */
+/** Time limit of one step. */
 const timeout = { seconds: 10 };
 
 const positions: Readonly<Record<ImageRequest['gravity'], string | number>> = {
@@ -35,7 +46,7 @@ const transparent = { r: 0, g: 0, b: 0, alpha: 0 };
 
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: loaders });
-// Each image is another one, and the queue in front decides how many are worked on.
+// Images do not repeat, and the queue in front limits the concurrency.
 sharp.cache(false);
 sharp.concurrency(1);
 
@@ -55,17 +66,47 @@ export async function convertImage(bytes: Buffer, request: ImageRequest): Promis
   }
 }
 
-/** What the header of an image says; no pixel is decoded before it is known how many there are. */
+/** The loader used only for drawings of the service. */
+const drawingLoader = { operation: ['VipsForeignLoadSvg'] };
+
+/** Draws a picture. The process handles one image at a time, so no bytes of a caller reach the SVG loader while it is unblocked. */
+export async function drawImage({ svg, label, quality, format }: DrawRequest): Promise<ConvertedImage> {
+  sharp.unblock(drawingLoader);
+  try {
+    const image = sharp(Buffer.from(svg)).timeout(timeout);
+    if (label !== undefined) image.composite([{ input: await letters(label), gravity: 'centre' }]);
+    if (format === 'jpeg') image.flatten({ background: '#ffffff' });
+    return { bytes: await encode(image, { quality }, format).toBuffer(), format };
+  } finally {
+    sharp.block(drawingLoader);
+  }
+}
+
+/** Letters on a transparent background, as PNG. Pango parses the text as markup, so it is escaped. */
+function letters({ text, colour, pixels }: NonNullable<DrawRequest['label']>): Promise<Buffer> {
+  const escaped = text.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+  const marked = `<span foreground="#${colour}">${escaped}</span>`;
+  // At 72 dots per inch a point is a pixel.
+  const font = { font: `Inter Medium ${pixels}`, fontfile: packageFile('dist/initials.ttf'), dpi: 72 };
+  return sharp({ text: { text: marked, ...font, rgba: true } })
+    .png()
+    .toBuffer();
+}
+
+/** Reads the header of an image; no pixel is decoded before the size is checked. */
 async function describe(bytes: Buffer): Promise<{ format: ImageFormat; maxPixels: number }> {
   const { format, width, height } = await sharp(bytes, { limitInputPixels: false, pages: 1 }).metadata();
   const limit = maxPixels[format];
   if (limit === undefined) throw new ImageRefused('unsupported');
   if (width * height > limit || Math.max(width, height) > maxSourceSide) throw new ImageRefused('too-large');
-  // AVIF takes seconds to write, so it is made where it is asked for only.
+  // AVIF takes seconds to encode, so it is used only on request.
   return { format: format === 'heif' ? 'webp' : (format as ImageFormat), maxPixels: limit };
 }
 
-/** Both sides given: exactly these, cropped; one: the other in proportion; none: the size of the image. All of it smaller where a side would be longer than `longest`. */
+/**
+ * Both sides given: exactly this size, cropped. One side: the other in proportion. None: the size of the image. The result is scaled down
+ * so that no side exceeds `longest`.
+ */
 function resize(image: Sharp, { width, height, gravity }: ImageRequest, longest: number): Sharp {
   const inside = { fit: 'inside', withoutEnlargement: width === 0 && height === 0 } as const;
   if (width === 0 || height === 0)
@@ -79,7 +120,7 @@ function isDecorated({ borderWidth, borderRadius, opacity, rotation }: ImageRequ
   return borderWidth > 0 || borderRadius > 0 || opacity < 1 || rotation % 360 !== 0;
 }
 
-/** Border, round corners, opacity and rotation, in this order; then no side is longer than the longest. */
+/** Adds border, round corners, opacity and rotation, in this order; then scales down to the longest side. */
 async function decorate(resized: Sharp, request: ImageRequest, behind: string | null, longest: number): Promise<Sharp> {
   const { borderWidth, borderRadius, borderColor, opacity, rotation } = request;
   const border = { top: borderWidth, bottom: borderWidth, left: borderWidth, right: borderWidth };
@@ -91,7 +132,7 @@ async function decorate(resized: Sharp, request: ImageRequest, behind: string | 
     .toBuffer({ resolveWithObject: true });
   const raw = { width: info.width, height: info.height, channels: 4 } as const;
   roundCorners(data, raw, borderRadius);
-  // A step of its own: sharp would put the background behind the image before it fades it.
+  // A separate step, because sharp would add the background before applying the opacity.
   const faded =
     opacity === 1 ? data : await sharp(data, { raw }).linear([1, 1, 1, opacity], [0, 0, 0, 0]).raw().toBuffer();
   const image = sharp(faded, { raw }).timeout(timeout);
@@ -99,7 +140,7 @@ async function decorate(resized: Sharp, request: ImageRequest, behind: string | 
   return image.resize(longest, longest, { fit: 'inside', withoutEnlargement: true });
 }
 
-/** Makes the pixels outside of the quarter circles of the corners transparent; RGBA, eight bits each. */
+/** Makes the pixels outside of the quarter circles at the corners transparent; RGBA, eight bits each. */
 function roundCorners(pixels: Buffer, { width, height }: { width: number; height: number }, radius: number): void {
   const r = Math.min(radius, width / 2, height / 2);
   for (let row = 0; row < r; row++) {
@@ -110,20 +151,20 @@ function roundCorners(pixels: Buffer, { width, height }: { width: number; height
       const [left, right] = [4 * y * width, 4 * (y * width + width)];
       pixels.fill(0, left, left + 4 * whole);
       pixels.fill(0, right - 4 * whole, right);
-      // The pixel that the circle cuts is transparent by as much as lies outside.
+      // The alpha of the pixel on the circle is reduced by the part outside.
       for (const alpha of [left + 4 * whole + 3, right - 4 * whole - 1])
         pixels[alpha] = Math.round((pixels[alpha] ?? 0) * (1 - (outside - whole)));
     }
   }
 }
 
-/** What transparent parts are shown on; null where they stay transparent. */
+/** The colour behind transparent parts; null if they stay transparent. */
 function backgroundOf({ background }: ImageRequest, format: ImageFormat): string | null {
   if (background !== null) return `#${background}`;
   return format === 'jpeg' ? '#ffffff' : null;
 }
 
-function encode(image: Sharp, { quality }: ImageRequest, format: ImageFormat): Sharp {
+function encode(image: Sharp, { quality }: Pick<ImageRequest, 'quality'>, format: ImageFormat): Sharp {
   const chosen = quality === null ? {} : { quality };
   switch (format) {
     case 'jpeg':
@@ -131,7 +172,7 @@ function encode(image: Sharp, { quality }: ImageRequest, format: ImageFormat): S
     case 'webp':
       return image.webp(chosen);
     case 'avif':
-      // The smallest effort that compresses better than WebP; the usual one takes seconds.
+      // The lowest effort that compresses better than WebP; the default takes seconds.
       return image.avif({ ...chosen, effort: 2 });
     case 'png':
       return image.png();
@@ -140,7 +181,7 @@ function encode(image: Sharp, { quality }: ImageRequest, format: ImageFormat): S
   }
 }
 
-/** Sharp tells its errors by their words only. What takes too long is too large, too. */
+/** Sharp's errors differ only in their messages. A timeout counts as too large. */
 function reasonOf(error: unknown): ImageRefused['reason'] {
   return error instanceof Error && /pixel limit|timeout|too large|out of range/i.test(error.message)
     ? 'too-large'

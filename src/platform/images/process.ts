@@ -1,23 +1,23 @@
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { createFrameReader, writeFrame } from './frames.js';
-import { type ImageAnswer, ImageRefused, type ImageRequest } from './image.js';
+import { type DrawRequest, type ImageAnswer, ImageRefused, type ImageRequest } from './image.js';
 
-/** Of the process: the machine serves everybody else first. */
+/** Niceness of this process: all others have priority. */
 const niceness = 10;
-/** How often it gives a sign of life while it works: decoding is done by other threads. */
+/** Interval of the signs of life while it works; other threads do the decoding. */
 const beatMs = 500;
 
 yieldToOthers();
-// The service ends it when it ends itself, and lets what is under way finish before.
+// Signals are ignored: the service ends this process itself, after the running conversion.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
-// Whatever is still being converted then is for nobody.
+// After a disconnect no client waits for the running conversion.
 process.on('disconnect', () => process.exit(0));
 process.stdout.on('error', () => process.exit(0));
 await work();
 process.exit(0);
 
-/** Converts one image after another until the service has gone. */
+/** Converts images one after the other until the service is gone. */
 async function work(): Promise<void> {
   const next = createFrameReader(process.stdin);
   for (;;) {
@@ -43,11 +43,15 @@ function signOfLife(): void {
   if (process.connected) process.send?.(0, () => {});
 }
 
-async function answerTo(bytes: Buffer, request: ImageRequest): Promise<ImageAnswer & { readonly bytes: Buffer }> {
+async function answerTo(
+  bytes: Buffer,
+  request: ImageRequest | DrawRequest,
+): Promise<ImageAnswer & { readonly bytes: Buffer }> {
   const residentBytes = () => process.memoryUsage.rss();
   try {
-    const { convertImage } = await import('./pipeline.js');
-    const { bytes: converted, format } = await convertImage(bytes, request);
+    const { convertImage, drawImage } = await import('./pipeline.js');
+    const made = 'svg' in request ? drawImage(request) : convertImage(bytes, request);
+    const { bytes: converted, format } = await made;
     return { format, bytes: converted, residentBytes: residentBytes() };
   } catch (error) {
     const reason = error instanceof ImageRefused ? error.reason : 'unsupported';
@@ -55,11 +59,11 @@ async function answerTo(bytes: Buffer, request: ImageRequest): Promise<ImageAnsw
   }
 }
 
-/** Where the system does not let it, it works like any other process. */
+/** Lowers the priority; ignores errors if the system does not allow it. */
 function yieldToOthers(): void {
   try {
     setPriority(niceness);
-    // Where memory is short, Linux ends this process first.
+    // Makes Linux kill this process first if memory runs out.
     writeFileSync('/proc/self/oom_score_adj', '1000');
   } catch {}
 }

@@ -1,20 +1,22 @@
 import { z } from 'zod';
 import { queryBounds } from '#src/contract/limits.js';
 
+/** Booleans in query strings. */
+export const truthWords = ['true', 'false', '1', '0'] as const;
+
+/** Converts a boolean of a query string. */
+export const isTrue = (word: (typeof truthWords)[number]): boolean => word === 'true' || word === '1';
+
 /** The parameters of a list. */
 export const listParameters = {
   queries: z
     .array(z.string())
     .default([])
     .meta({ description: 'Queries, each a JSON object with method, attribute and values' }),
-  total: z
-    .enum(['true', 'false'])
-    .default('true')
-    .transform((word) => word === 'true')
-    .meta({ description: 'false: do not count' }),
+  total: z.enum(truthWords).default('true').transform(isTrue).meta({ description: 'false: do not count' }),
 };
 
-/** The parameter of a list that can be searched. */
+/** The parameter of a searchable list. */
 export const searchParameter = {
   search: z
     .string()

@@ -1,13 +1,17 @@
-import { Failure } from '#src/contract/errors.js';
-import { instantOf } from '#src/platform/clock.js';
-import { createQueryParser, type ListQuery, type Vocabulary } from './query/parse.js';
+import { invalidParam } from '#src/contract/errors.js';
+import { parseInstant } from '#src/contract/instant.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
+import type { Vocabulary } from './query/condition.js';
+import { createQueryParser, type ListQuery } from './query/parse.js';
 import { oneText } from './query/wire.js';
 
-/** A field that queries may speak of. `texts` is a JSON array of text. */
+/** A field that queries can use. `texts` is a JSON array of text. */
 export interface ListField {
   readonly column: string;
   readonly type: 'text' | 'instant' | 'boolean' | 'integer' | 'texts';
   readonly nullable?: true;
+  /** Converts a text to the stored form of this field, for comparisons. */
+  readonly stored?: (typed: string) => string;
 }
 
 /** The fields of most tables. */
@@ -17,10 +21,9 @@ export const commonFields = {
   $updatedAt: { column: 'updated_at', type: 'instant' },
 } as const satisfies Readonly<Record<string, ListField>>;
 
-const invalid = (message: string) =>
-  new Failure('general_argument_invalid', { message: `Invalid \`queries\` param: ${message}` });
+const invalid = (problem: string) => invalidParam('queries', problem);
 
-/** What queries of such a list may speak of. */
+/** The vocabulary of a list with these fields. */
 export function vocabularyOf(fields: Readonly<Record<string, ListField>>): Vocabulary<ListField> {
   return {
     invalid,
@@ -46,24 +49,24 @@ export function parseListQueries(
   return createQueryParser(vocabularyOf(fields))(texts);
 }
 
-/** A part of a list. */
-export interface Page {
+/** A page of a list. */
+export interface PageWindow {
   readonly limit: number;
   readonly offset: number;
 }
 
-/** Parses the queries of a list that is read by pages only: `limit` and `offset`. Throws Failure `general_argument_invalid`. */
+/** Parses the queries of a list that supports only `limit` and `offset`. Throws Failure `general_argument_invalid`. */
 export function parsePage(
   texts: readonly string[],
   { max, defaultLimit }: { readonly max: number; readonly defaultLimit: number },
-): Page {
+): PageWindow {
   const query = parseListQueries([...texts, JSON.stringify({ method: 'limit', values: [defaultLimit] })], {});
   if (query.cursor !== null || query.conditions.length > 0) throw invalid('this list takes limit and offset only.');
   if (query.limit > max) throw invalid(`limit takes a whole number from 1 to ${max}.`);
   return { limit: query.limit, offset: query.offset };
 }
 
-function comparable({ type }: ListField, value: unknown): unknown {
+function comparable({ type, stored }: ListField, value: unknown): unknown {
   if (type === 'boolean') {
     if (typeof value !== 'boolean') throw invalid('a value must be true or false.');
     return value;
@@ -73,8 +76,8 @@ function comparable({ type }: ListField, value: unknown): unknown {
     return value;
   }
   const text = oneText([value], 'a comparison', invalid);
-  if (type !== 'instant') return text;
-  const time = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(time)) throw invalid('a value must be a time in ISO 8601.');
+  if (type !== 'instant') return stored?.(text) ?? text;
+  const time = parseInstant(text);
+  if (time === undefined) throw invalid('a value must be a time in ISO 8601.');
   return instantOf(time);
 }

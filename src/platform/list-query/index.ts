@@ -1,9 +1,10 @@
 export { listParameters, searchParameter } from './api.js';
-export { commonFields, type ListField, type Page, parsePage } from './fields.js';
-export { createCompiler } from './query/compile.js';
-export { bind, type Fragment, join } from './query/fragment.js';
+export { commonFields, type ListField, type PageWindow, parsePage } from './fields.js';
+export { createConditionCompiler } from './query/compile.js';
+export type { Condition, Vocabulary, Within } from './query/condition.js';
+export { boundValue, type Fragment, join } from './query/fragment.js';
 export { afterCursor, type OrderColumn, orderBy } from './query/order.js';
-export { type Condition, createQueryParser, type ListQuery, type Order, type Vocabulary } from './query/parse.js';
+export { createQueryParser, type ListQuery, type Order } from './query/parse.js';
 export { oneText, readQuery, readShape, type WireQuery } from './query/wire.js';
 export {
   createLists,

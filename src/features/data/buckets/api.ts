@@ -11,7 +11,7 @@ const name = required(displayName);
 const ofBucket = z.object({ bucketId: customId });
 const optional = <S extends z.ZodType>(schema: S) => schema.nullish().transform((value) => value ?? undefined);
 
-/** What a bucket is set to besides its name; what is not given stays, or is the default. */
+/** Settings of a bucket. An omitted one keeps its value, or gets the default in a new bucket. */
 const settings = {
   permissions: optional(permissionList),
   fileSecurity: optional(z.boolean()),

@@ -23,7 +23,7 @@ const fields = {
 } as const satisfies Readonly<Record<string, ListField>>;
 
 /** Buckets. */
-export function createBucketsFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'random'>, lists: Lists) {
+export function createBucketsFeature(runtime: Pick<Runtime, 'config' | 'db' | 'sql' | 'random'>, lists: Lists) {
   const { db, sql } = runtime;
   const store = createBucketStore(sql);
   const buckets = createBuckets(runtime, store);

@@ -1,6 +1,6 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { bigint, bool, instant, integer, json, nullable, table, text, word } from '#src/platform/db/table.js';
+import { bigint, bool, instant, integer, jsonText, nullable, table, text, word } from '#src/platform/db/table.js';
 
 /** Buckets: containers of files. */
 export const buckets = table('buckets', {
@@ -10,9 +10,9 @@ export const buckets = table('buckets', {
   name: text,
   enabled: bool,
   fileSecurity: bool,
-  permissions: json<readonly string[]>(),
+  permissions: jsonText<readonly string[]>(),
   maximumFileSize: bigint,
-  allowedFileExtensions: json<readonly string[]>(),
+  allowedFileExtensions: jsonText<readonly string[]>(),
   compression: word<'none' | 'gzip'>(),
   encryption: bool,
   transformations: bool,
@@ -26,7 +26,7 @@ export const buckets = table('buckets', {
 /** A bucket as stored. */
 export type Bucket = ReturnType<typeof buckets.decode>;
 
-/** Bytes that the files of a project have together. */
+/** Bytes of all files of a project. */
 export const fileUsage = table('file_usage', { projectId: text, bytes: bigint });
 
 /** SQL over buckets and the bytes in them. */
@@ -42,7 +42,7 @@ export function createBucketStore(sql: Sql) {
     count: (projectId: string): Query => sql.compile(ofProject(projectId).count({ count: '*' })),
     insert: (row: Bucket): Query =>
       sql.compile(knex(buckets.name).insert(buckets.encode(row)).onConflict().ignore().returning('key')),
-    /** Returns nothing where the bucket is gone. */
+    /** Returns no row if the bucket is gone. */
     update: (key: string, change: Partial<Bucket>): Query =>
       sql.compile(
         knex(buckets.name)
@@ -51,19 +51,19 @@ export function createBucketStore(sql: Sql) {
           .update(buckets.encodeSome(change))
           .returning(['total_size', 'files']),
       ),
-    /** Counts files and their bytes; changes nothing where the bucket is gone. */
+    /** Adds to the counts of files and bytes. Changes no row if the bucket is gone. */
     add: (key: string, files: number, bytes: number): Query =>
       sql.text(
         'update buckets set files = files + ?, total_size = total_size + ? where key = ? and deleted_at is null',
         [files, bytes, key],
       ),
-    /** Buckets that are deleted and wait for their files to be removed. */
+    /** Deleted buckets whose files have not been removed yet. */
     deleted: (limit: number): Query =>
       sql.compile(knex(buckets.name).whereNotNull('deleted_at').limit(limit).select('key', 'project_id')),
     ofProject: (projectId: string): Query =>
       sql.compile(knex(buckets.name).where({ project_id: projectId }).select('key')),
     remove: (key: string): Query => sql.compile(knex(buckets.name).where({ key }).delete()),
-    /** Held until the end of the unit: what a project has is counted one after the other. */
+    /** Locks the usage of a project until the end of the unit, so that concurrent units count one after the other. */
     holdUsage: (projectId: string): Query =>
       sql.text(
         `insert into file_usage (project_id, bytes) values (?, 0)
@@ -80,7 +80,7 @@ export function createBucketStore(sql: Sql) {
 /** SQL over buckets. */
 export type BucketStore = ReturnType<typeof createBucketStore>;
 
-/** What a new bucket has where nothing is said. */
+/** A new bucket with default settings. */
 export function newBucket(
   row: Pick<Bucket, 'key' | 'projectId' | 'id' | 'name'>,
   maximumFileSize: number,

@@ -22,7 +22,7 @@ export const bucketShape = z
   })
   .meta({ id: 'Bucket' });
 
-/** Prints a bucket. Nothing looks for viruses. */
+/** Converts a bucket to its wire format. `antivirus` is always false: there is no virus scanner. */
 export function toBucket(bucket: Bucket): z.input<typeof bucketShape> {
   return {
     $id: bucket.id,

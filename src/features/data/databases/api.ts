@@ -5,9 +5,10 @@ import { permissionList } from '#src/contract/permissions.js';
 import { customId, displayName, newId, required } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
 import { givenAttribute, givenErrors, givenIndex } from './attributes/given.js';
-import { collectionShape, databaseShape } from './view.js';
+import { collectionShape, databaseShape } from './model/view.js';
 
-const common = { tag: 'databases', auth: ['key'], limit: 'data' } as const;
+/** Bodies use the configured size limit because default values may be as long as those of documents. */
+const common = { tag: 'databases', auth: ['key'], limit: 'data', bodyBytes: 'setting' } as const;
 const name = required(displayName);
 const ofDatabase = z.object({ databaseId: customId });
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });

@@ -5,7 +5,8 @@ import { declare, empty, json, rawJson } from '#src/contract/operation.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, newId, uniqueId, wireInstant } from '#src/contract/shapes.js';
 import { transactionErrors } from '#src/contract/transaction.js';
-import type { DocumentPage, StoredDocument } from './document.js';
+import { isTrue, truthWords } from '#src/platform/list-query/api.js';
+import type { DocumentPage, StoredDocument } from './model/document.js';
 
 const documents = '/databases/:databaseId/collections/:collectionId/documents';
 const common = {
@@ -15,7 +16,10 @@ const common = {
   bodyBytes: bodySizes.documents,
 } as const;
 const read = { ...common, method: 'GET', scopes: ['documents.read'], status: 200 } as const;
-/** A member of the body at a place where it would be ignored: the change would be made at once, or of every document. */
+/**
+ * Rejects members of the query string that belong in the body. They would be ignored, and the change would be made at once or to all
+ * documents.
+ */
 const inBody = (...names: string[]) =>
   z
     .looseObject({})
@@ -38,9 +42,9 @@ const inTransaction = {
 
 const data = z.record(z.string(), z.unknown());
 const number = z.union([z.number(), z.bigint()]);
-/** Errors of values that are written. */
+/** Errors of written values. */
 const valueErrors = [...absent, 'document_invalid_structure', 'document_unique_constraint_violation'] as const;
-/** Errors of one document that is written. */
+/** Errors of one written document. */
 const documentErrors = [
   ...valueErrors,
   'document_already_exists',
@@ -59,7 +63,7 @@ const populate = z
   .meta({ description: 'Relationships of which the documents are returned, such as `author` or `author.books`' });
 const permissions = permissionList.nullish().transform((list) => list ?? undefined);
 
-/** A document on the wire: what every one has, and the attributes of its collection beside it. */
+/** A document on the wire: the members of every document, and the attributes of its collection. */
 export const documentShape = z
   .looseObject({
     $id: z.string(),
@@ -72,7 +76,7 @@ export const documentShape = z
   })
   .meta({ id: 'Document' });
 
-/** What a number that is added or subtracted has in common. */
+/** Common members of the operations that add to or subtract from a number. */
 const increment = {
   ...change,
   method: 'PATCH',
@@ -108,7 +112,13 @@ const matching = z
   .max(queryBounds.queries)
   .default([])
   .meta({ description: 'Queries of the documents; all of them where there is none' });
-// Where a member is mistyped, all documents would match: those bodies take no others.
+/**
+ * Accepts other members, which are ignored, except lists: a mistyped `queries` would match all documents. Empty lists are allowed because
+ * PHP prints an empty object as an empty list.
+ */
+const otherMember = z
+  .unknown()
+  .refine((value) => !Array.isArray(value) || value.length === 0, 'is unknown. The list of this body is `queries`');
 const echoed = { entries: 1, bytes: bulkLimits.bytes * 2 } as const;
 const bulk = {
   ...write,
@@ -132,7 +142,7 @@ export const documentsApi = declare({
     status: 201,
     reply: rawJson(z.union([documentShape, documentList])),
     bound: echoed,
-    // A bound is left by an operator in a document that is written below the new one.
+    // An operator in a nested document can exceed its bounds.
     errors: [...documentErrors, 'attribute_limit_exceeded', 'document_missing_data', 'general_bad_request'],
   },
   list: {
@@ -145,8 +155,9 @@ export const documentsApi = declare({
       queries,
       populate,
       total: z
-        .enum(['true', 'false', 'exact'])
+        .enum([...truthWords, 'exact'])
         .default('true')
+        .transform((word) => (word === 'exact' ? word : isTrue(word)))
         .meta({ description: 'false: do not count; exact: count without a limit' }),
       ...inTransaction,
     }),
@@ -194,11 +205,9 @@ export const documentsApi = declare({
     id: 'documents.updateAll',
     method: 'PATCH',
     summary: 'Changes the documents that match queries, all or none.',
-    body: z.strictObject({
-      data: z.looseObject({ $permissions: permissions }),
-      queries: matching,
-      ...inTransaction,
-    }),
+    body: z
+      .object({ data: z.looseObject({ $permissions: permissions }), queries: matching, ...inTransaction })
+      .catchall(otherMember),
     reply: rawJson(documentList),
     bound: echoed,
     errors: [
@@ -224,7 +233,7 @@ export const documentsApi = declare({
     id: 'documents.deleteAll',
     method: 'DELETE',
     summary: 'Deletes the documents that match queries, all or none.',
-    body: z.strictObject({ queries: matching, ...inTransaction }),
+    body: z.object({ queries: matching, ...inTransaction }).catchall(otherMember),
     reply: rawJson(documentList),
     bound: echoed,
     errors: [...absent, ...queryErrors, 'general_bad_request'],
@@ -257,7 +266,7 @@ export const documentsApi = declare({
   },
 });
 
-/** What the operations that change documents can be refused with. */
+/** Errors of the operations that change documents. */
 export const documentWriteErrors: readonly ErrorType[] = [
   ...new Set(Object.values(documentsApi).flatMap(({ method, errors }) => (method === 'GET' ? [] : errors))),
 ];

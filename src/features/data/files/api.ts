@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { fileLimits } from '#src/contract/limits.js';
 import { declare, empty, file, json, rawJson } from '#src/contract/operation.js';
-import { permissionList } from '#src/contract/permissions.js';
-import { customId, newId, required, visibleText } from '#src/contract/shapes.js';
+import { customId, required, visibleText } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
+import { fileShape } from './model/view.js';
 import { previewParameters } from './previews/api.js';
-import { fileShape } from './view.js';
+import { filePermissions, uploadFields } from './uploads/fields.js';
 
 const common = { tag: 'storage', auth: ['guest', 'user', 'key'], limit: 'data' } as const;
 const files = '/storage/buckets/:bucketId/files';
@@ -13,7 +13,6 @@ const read = { ...common, method: 'GET', scopes: ['files.read'], status: 200 } a
 const write = { ...common, scopes: ['files.write'], idempotent: true } as const;
 const ofBucket = z.object({ bucketId: customId });
 const ofFile = ofBucket.extend({ fileId: customId });
-const permissions = permissionList.nullish().transform((list) => list ?? undefined);
 const absent = ['storage_bucket_not_found', 'storage_file_not_found'] as const;
 const token = z.string().max(256).optional().meta({ description: 'A file token, instead of the permission to read' });
 const content = {
@@ -34,10 +33,7 @@ export const filesApi = declare({
     summary: 'Uploads a file, or with Content-Range a chunk of 5 MiB of one.',
     params: ofBucket,
     upload: true,
-    body: z.object({
-      fileId: newId,
-      permissions: z.preprocess((value) => (typeof value === 'string' ? [value] : value), permissions),
-    }),
+    body: uploadFields,
     status: 201,
     reply: rawJson(fileShape),
     errors: [
@@ -84,7 +80,7 @@ export const filesApi = declare({
       name: required(visibleText(fileLimits.name))
         .nullish()
         .transform((value) => value ?? undefined),
-      permissions,
+      permissions: filePermissions,
     }),
     status: 200,
     reply: rawJson(fileShape),

@@ -1,27 +1,26 @@
-import { fileLimits, jobLimits } from '#src/contract/limits.js';
-import { instantOf } from '#src/platform/clock.js';
+import { jobLimits } from '#src/contract/limits.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { FileStatements } from './store.js';
+import type { FileStatements } from './model/store.js';
 
-/** What the file store and the database do not agree on. */
+/** Differences between the file store and the database. */
 interface FileCheck {
-  /** Objects that files name. */
+  /** Number of objects that files refer to. */
   readonly objects: number;
   readonly bytes: number;
-  /** Keys that files name and the store does not have, or has with another size. */
+  /** Keys that files refer to, but that are missing in the store or differ in size. */
   readonly missing: readonly string[];
-  /** The files that miss them. */
+  /** The files of the missing objects. */
   readonly files: readonly { readonly bucketId: string; readonly fileId: string; readonly projectId: string }[];
-  /** Keys that the store has and no row names. */
+  /** Keys in the store without a row in the database. */
   readonly orphans: readonly string[];
 }
 
 /**
- * Compares the database with the file store, both ways; where a number is given, about so many objects of each. What is being uploaded meanwhile
- * is in neither list.
+ * Compares the database with the file store, in both directions. `atMost` limits the number of objects checked in each,
+ * approximately. Uploads in progress are in neither list.
  */
 export function createFileCheck(
-  { db, files, clock }: Pick<Runtime, 'db' | 'files' | 'clock'>,
+  { db, files }: Pick<Runtime, 'db' | 'files'>,
   statements: FileStatements,
 ): (atMost?: number) => Promise<FileCheck> {
   const findMissing = async (atMost: number) => {
@@ -46,7 +45,6 @@ export function createFileCheck(
   };
   const findOrphans = async (atMost: number) => {
     const orphans: string[] = [];
-    const since = clock.now() - fileLimits.writingSeconds * 1000;
     let keys: string[] = [];
     let seen = 0;
     for await (const { key } of files.list('')) {
@@ -58,12 +56,12 @@ export function createFileCheck(
       keys = [];
     }
     if (keys.length > 0) orphans.push(...(await unknownOf(keys)));
-    return { orphans, since: instantOf(since) };
+    return orphans;
   };
   return async (atMost = Number.POSITIVE_INFINITY) => {
     const { missing, objects, bytes } = await findMissing(atMost);
-    const { orphans } = await findOrphans(atMost);
-    // What was removed while this looked is no difference.
+    const orphans = await findOrphans(atMost);
+    // Ignores objects that were removed during the check.
     const stillMissing: string[] = [];
     for (const key of missing) if ((await unknownOf([key])).length === 0) stillMissing.push(key);
     const damaged: FileCheck['files'][number][] = [];

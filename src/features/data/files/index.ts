@@ -1,102 +1,66 @@
-import { Failure } from '#src/contract/errors.js';
-import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type Lists, listRequestOf } from '#src/platform/list-query/index.js';
+import type { Lists } from '#src/platform/list-query/index.js';
 import type { Idempotency } from '../../installation/index.js';
 import type { BucketStore, Buckets } from '../buckets/index.js';
-import type { Where } from './access.js';
-import { filesApi } from './api.js';
 import { createFileCheck } from './check.js';
 import { createContentReader } from './content/reader.js';
 import { createContentWriter } from './content/writer.js';
-import { createFileJobs } from './jobs/index.js';
-import { imageRequestOf } from './previews/api.js';
+import { createFileJobs } from './jobs.js';
+import type { Files } from './model/service.js';
+import { createFileStore } from './model/store.js';
+import { fileOperations } from './operations.js';
 import { createPreviews } from './previews/index.js';
-import { createFileReaders } from './readers/index.js';
-import { createReads } from './reads.js';
-import type { FileInBucket, Files } from './service.js';
-import { createFileStore } from './store.js';
+import { createFileReaders } from './readers.js';
+import { createFileReads } from './reads.js';
 import { createFileTokensPart } from './tokens/index.js';
-import { createUploads } from './uploads/index.js';
+import type { FindUser } from './tokens/service.js';
+import { createFileUploads } from './uploads/index.js';
 import type { IsGone } from './uploads/rows.js';
-import { toFile } from './view.js';
-import { createWrites } from './writes.js';
+import { createFileWrites } from './writes.js';
 
-export { fileShape } from './view.js';
+export { fileShape } from './model/view.js';
+export type { FindUser } from './tokens/service.js';
 
-type FileCall = Pick<Call<(typeof filesApi)['get']>, 'project' | 'actor' | 'request'> & {
-  readonly params: { readonly bucketId: string };
-};
+interface Deps {
+  readonly buckets: Buckets;
+  readonly bucketStore: BucketStore;
+  readonly lists: Lists;
+  readonly idempotency: Idempotency;
+  readonly isGone: IsGone;
+  readonly findUser: FindUser;
+}
 
-/** Files of buckets. */
+/** Builds the feature: files in buckets, their tokens, previews and jobs. */
 export function createFilesFeature(
   runtime: Pick<
     Runtime,
     'config' | 'db' | 'sql' | 'files' | 'images' | 'sealing' | 'clock' | 'random' | 'log' | 'metrics'
   >,
-  {
-    buckets,
-    bucketStore,
-    lists,
-    idempotency,
-    isGone,
-  }: {
-    readonly buckets: Buckets;
-    readonly bucketStore: BucketStore;
-    readonly lists: Lists;
-    readonly idempotency: Idempotency;
-    readonly isGone: IsGone;
-  },
+  { buckets, bucketStore, lists, idempotency, isGone, findUser }: Deps,
 ) {
   const statements = createFileStore(runtime.sql);
   const reader = createContentReader(runtime, statements);
   const writer = createContentWriter(runtime, statements);
   const previews = createPreviews(runtime, { reader, statements });
-  const part = createFileTokensPart(runtime, lists, (source, where, id) => reads.shareable(source, where, id));
-  const reads = createReads(runtime, { buckets, lists, statements, reader, tokens: part.tokens });
-  const { bucketOf, bucketIn } = reads;
+  const part = createFileTokensPart(runtime, lists, {
+    shareable: (source, where, id) => reads.shareable(source, where, id),
+    findUser,
+  });
+  const reads = createFileReads(runtime, { buckets, lists, statements, reader, tokens: part.tokens });
+  const { bucketIn } = reads;
   const files: Files = {
     ...reads,
-    ...createUploads(runtime, { buckets, statements, writer, reader, bucketOf, bucketIn, idempotency, isGone }),
-    ...createWrites(runtime, { buckets, statements, bucketIn, idempotency }),
+    ...createFileUploads(runtime, { buckets, statements, writer, reader, bucketIn, idempotency, isGone }),
+    ...createFileWrites(runtime, { buckets, statements, bucketIn, idempotency }),
   };
   const { jobs, emptyProject, removeBytes } = createFileJobs(runtime, { buckets, bucketStore, statements, previews });
-  const where = ({ project, actor, params, request }: FileCall): Where => ({
-    project,
-    actor,
-    bucketId: params.bucketId,
-    reading: request.reading,
-    room: request.answer,
-  });
-  const print = ({ bucket, file }: FileInBucket) => toFile(bucket, file);
-  const operations = implement(filesApi, {
-    create: async (call) => {
-      const { upload } = call.request;
-      if (upload === undefined) throw new Failure('storage_file_empty');
-      return files.upload(where(call), auditContextOf(call), upload, call.request.once);
-    },
-    list: async (call) => {
-      const { bucket, total, files: found } = await files.list(where(call), listRequestOf(call));
-      return { total, files: found.map((file) => toFile(bucket, file)) };
-    },
-    get: async (call) => print(await files.get(where(call), call.params.fileId)),
-    update: (call) => files.update(where(call), auditContextOf(call), call.params.fileId, call.body),
-    delete: (call) => files.remove(where(call), auditContextOf(call), call.params.fileId),
-    download: (call) => files.content(where(call), call.params.fileId, { token: call.query.token, shown: false }),
-    preview: async (call) => {
-      const { token, ...parameters } = call.query;
-      const opened = await files.opened(where(call), call.params.fileId, token);
-      return previews.of(where(call), opened, imageRequestOf(parameters));
-    },
-    view: (call) => files.content(where(call), call.params.fileId, { token: call.query.token, shown: true }),
-  });
   return {
     files,
     emptyProject,
     removeBytes,
     check: createFileCheck(runtime, statements),
     readers: createFileReaders(runtime, buckets, statements),
-    operations: [...operations, ...part.operations],
+    operations: [...fileOperations(files, previews), ...part.operations],
     jobs,
   };
 }

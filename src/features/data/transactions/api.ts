@@ -5,7 +5,7 @@ import { declare, empty, json, rawJson } from '#src/contract/operation.js';
 import { customId, newId } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/api.js';
 import { documentWriteErrors } from '../documents/index.js';
-import { actions } from './staging/actions.js';
+import { actions } from './actions.js';
 import { transactionShape } from './view.js';
 
 const common = { tag: 'databases', auth: ['user', 'key'], limit: 'data' } as const;
@@ -14,7 +14,7 @@ const write = { ...common, scopes: ['documents.write'] } as const;
 const transactionPath = '/databases/transactions';
 const ofTransaction = z.object({ transactionId: customId });
 
-/** An operation as clients name it. */
+/** An operation as clients send it. */
 const operationShape = z.object({
   databaseId: customId,
   collectionId: customId,
@@ -26,7 +26,7 @@ const operationShape = z.object({
     .meta({ description: 'What the operation takes: attributes, documents, or queries with data' }),
 });
 
-/** Transactions of documents, each of the user or server key that has begun it. */
+/** Document transactions. Only the user or server key that began one can use it. */
 export const transactionsApi = declare({
   create: {
     ...write,
@@ -77,7 +77,7 @@ export const transactionsApi = declare({
     status: 200,
     reply: rawJson(transactionShape),
     idempotent: true,
-    // What changes elsewhere can refuse is a conflict at the commit.
+    // Other conflicts (409) mean that the data changed concurrently; the commit reports them as `transaction_conflict`.
     errors: documentWriteErrors.filter((type) => type.startsWith('transaction_') || errorCatalog[type].status !== 409),
   },
   delete: {

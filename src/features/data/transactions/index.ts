@@ -2,20 +2,20 @@ import { Failure } from '#src/contract/errors.js';
 import { transactionLimits } from '#src/contract/limits.js';
 import { type Call, implement, type Operation } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
-import { instantOf } from '#src/platform/clock.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { printJson } from '#src/platform/json.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
 import { commonFields, type ListField, type Lists, listRequestOf } from '#src/platform/list-query/index.js';
-import type { Job } from '#src/platform/scheduler.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
+import { printJson } from '#src/platform/text/json.js';
 import type { Idempotency } from '../../installation/index.js';
 import type { DocumentsOfUnit } from '../documents/index.js';
 import { transactionsApi } from './api.js';
+import { stagedCall, type TransactionCaller } from './calls.js';
 import { createTransactions, type Transactions } from './service.js';
-import { type Caller, stagedCall } from './staging/calls.js';
-import { ownerOf } from './staging/states.js';
+import { transactionOwnerOf } from './states.js';
 import { createTransactionStore, type Transaction, transactions as transactionTable } from './store.js';
 import { toTransaction } from './view.js';
 
@@ -32,9 +32,9 @@ interface Deps {
   readonly lists: Lists;
 }
 
-/** Transactions of documents; `operations` has those on documents too, which can be parts of a transaction. */
+/** Document transactions. `operations` includes the document operations, which can be staged in a transaction. */
 export function createTransactionsFeature(
-  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random'>,
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing'>,
   { documents, idempotency, lists }: Deps,
 ) {
   const { db, sql, clock, random } = runtime;
@@ -42,7 +42,7 @@ export function createTransactionsFeature(
   const { operations, within } = documents;
   const transactions = createTransactions(runtime, { store, operations, within });
   const keep =
-    ({ request }: Caller, status: number) =>
+    ({ request }: TransactionCaller, status: number) =>
     async (unit: Unit, transaction: Transaction) =>
       idempotency.keep(unit, request.idempotent, status, printed(transaction));
   const prune: Job = {
@@ -58,7 +58,7 @@ export function createTransactionsFeature(
   };
   return {
     jobs: [prune],
-    /** Deletes the transactions of a user, with what was staged in them. */
+    /** Deletes the transactions of a user with their staged operations. */
     forgetUser: async (by: AuditContext, projectId: string, userId: string): Promise<void> => {
       await db.work(by, (unit) => unit.run(store.ofOwner(projectId, `user:${userId}`)));
     },
@@ -66,7 +66,11 @@ export function createTransactionsFeature(
       ...implement(transactionsApi, {
         create: async (call) => toTransaction(await transactions.begin(call, call.body.ttl)),
         list: async (call) => {
-          const listing = { rows: store.rows(call.project.id, ownerOf(call)), select: store.columns(), fields };
+          const listing = {
+            rows: store.rows(call.project.id, transactionOwnerOf(call)),
+            select: store.columns(),
+            fields,
+          };
           const { total, rows } = await lists.read(db, listing, listRequestOf(call));
           return { total, transactions: rows.map((row) => toTransaction(transactionTable.decode(row))) };
         },
@@ -89,12 +93,12 @@ export function createTransactionsFeature(
   };
 }
 
-/** A transaction as text, in the form in which answers are kept for duplicates. */
+/** A transaction as printed JSON. Responses for idempotent retries are stored in this form. */
 function printed(transaction: Transaction): RawJson {
   return new RawJson(printJson(toTransaction(transaction)));
 }
 
-/** The same operation, which is staged where the request names a transaction. */
+/** Wraps an operation: it is staged if the request contains a `transactionId`. */
 function joining(
   operation: Operation,
   transactions: Transactions,
@@ -103,14 +107,15 @@ function joining(
 ): Operation {
   const { id, method, status } = operation.declaration;
   const read = async (call: Call, transactionId: string) => {
-    // A list may take the database seconds, and in a transaction everybody who writes waits for it.
+    // A list can take seconds, and a unit of work blocks all other writers until it ends.
     if (id === 'documents.list' && call.actor.kind !== 'key')
       throw new Failure('general_unauthorized_scope', { message: 'Only a server key can list within a transaction.' });
     return transactions.read(call, transactionId, id, call);
   };
   const stage = async (call: Call, transactionId: string) => {
     const staged = await transactions.stage(call, transactionId, stagedCall(id, call, newId), (unit, answer) =>
-      idempotency.keep(unit, call.request.idempotent, status, untagged(answer)),
+      // It may show values of encrypted attributes, of whatever collection.
+      idempotency.keep(unit, call.request.idempotent, status, untagged(answer), true),
     );
     return untagged(staged);
   };
@@ -128,7 +133,7 @@ function joining(
   };
 }
 
-/** An answer without its entity tag: the document of a transaction is none that a later request could name. */
+/** Removes the entity tag: no later request could use it, as the document is not committed yet. */
 function untagged(answer: unknown): unknown {
   return answer instanceof RawJson ? new RawJson(answer.parts, answer.status) : answer;
 }

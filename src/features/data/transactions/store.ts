@@ -1,9 +1,8 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { bigint, instant, integer, json, nullable, table, text, word } from '#src/platform/db/table.js';
-import type { StagedCall } from './staging/calls.js';
+import { bigint, instant, integer, nullable, table, text, word } from '#src/platform/db/table.js';
 
-/** What becomes of a transaction. */
+/** States of a transaction. */
 export const statuses = ['pending', 'committed', 'rolled_back', 'failed'] as const;
 
 /** Transactions of documents. */
@@ -23,17 +22,18 @@ export const transactions = table('transactions', {
 /** A transaction as stored. */
 export type Transaction = ReturnType<typeof transactions.decode>;
 
-/** Operations that wait for the commit of their transaction. */
+/** Operations staged until the commit of their transaction. */
 export const stagedOperations = table('transaction_operations', {
   transactionId: text,
   position: integer,
-  call: json<StagedCall>(),
+  call: text,
   base: nullable(text),
 });
 
-type StagedOperation = ReturnType<typeof stagedOperations.decode>;
+/** An operation as stored; its call is sealed. */
+export type StagedOperation = ReturnType<typeof stagedOperations.decode>;
 
-/** SQL over transactions and the operations that wait in them. */
+/** SQL over transactions and their staged operations. */
 export function createTransactionStore(sql: Sql) {
   const { knex, dialect } = sql;
   const { name } = transactions;
@@ -45,7 +45,7 @@ export function createTransactionStore(sql: Sql) {
     columns: () => transactions.select(sql),
     find: (projectId: string, owner: string, id: string): Query =>
       sql.compile(ofOwner(projectId, owner).where({ id }).select(transactions.select(sql))),
-    /** How many are open in the project and of the owner, and bytes of all. */
+    /** Open transactions of the project and of the owner, and bytes of all of them. */
     usage: (projectId: string, owner: string, now: Instant): Query =>
       sql.compile(
         open(projectId, now).select(
@@ -54,7 +54,7 @@ export function createTransactionStore(sql: Sql) {
           knex.raw('coalesce(sum(case when owner = ? then 1 else 0 end), 0) as own', [owner]),
         ),
       ),
-    /** Held until the end of the unit: what a project has is counted one after the other. */
+    /** Locks the project until the end of the unit, so that concurrent units count one after the other. */
     hold: (projectId: string): Query =>
       sql.compile(
         dialect === 'postgres'
@@ -62,23 +62,13 @@ export function createTransactionStore(sql: Sql) {
           : knex('projects').where({ id: projectId }).select('id'),
       ),
     insert: (row: Transaction): Query => sql.compile(knex(name).insert(transactions.encode(row))),
-    /** Changes one that is open and has so many operations; returns its id then. */
+    /** Updates a transaction if it is open and still has this number of operations. Returns its id if it was updated. */
     advance: ({ id, operations }: Transaction, change: Partial<Transaction>): Query =>
       sql.compile(
         knex(name).where({ id, status: 'pending', operations }).update(transactions.encodeSome(change)).returning('id'),
       ),
     remove: (id: string): Query => sql.compile(knex(name).where({ id }).delete()),
-    operations: (id: string): Query =>
-      sql.compile(
-        knex(stagedOperations.name)
-          .where({ transaction_id: id })
-          .orderBy('position')
-          .select(stagedOperations.select(sql)),
-      ),
-    stage: (rows: readonly StagedOperation[]): Query =>
-      sql.compile(knex(stagedOperations.name).insert(rows.map((row) => stagedOperations.encode(row)))),
-    /** Forgets what the operations of a transaction say. */
-    clear: (id: string): Query => sql.compile(knex(stagedOperations.name).where({ transaction_id: id }).delete()),
+    ...operationStatements(sql),
     ofOwner: (projectId: string, owner: string): Query => sql.compile(ofOwner(projectId, owner).delete()),
     ofProject: (projectId: string, limit: number): Query =>
       sql.compile(
@@ -86,7 +76,7 @@ export function createTransactionStore(sql: Sql) {
           .whereIn('id', knex(name).where({ project_id: projectId }).limit(limit).select('id'))
           .delete(),
       ),
-    /** Deletes those that have expired before a time. */
+    /** Deletes transactions that expired before this time. */
     prune: (expiredBefore: Instant, limit: number): Query =>
       sql.compile(
         knex(name)
@@ -101,3 +91,20 @@ export function createTransactionStore(sql: Sql) {
 
 /** SQL over transactions. */
 export type TransactionStore = ReturnType<typeof createTransactionStore>;
+
+function operationStatements(sql: Sql) {
+  const { knex } = sql;
+  return {
+    operations: (id: string): Query =>
+      sql.compile(
+        knex(stagedOperations.name)
+          .where({ transaction_id: id })
+          .orderBy('position')
+          .select(stagedOperations.select(sql)),
+      ),
+    stage: (rows: readonly StagedOperation[]): Query =>
+      sql.compile(knex(stagedOperations.name).insert(rows.map((row) => stagedOperations.encode(row)))),
+    /** Deletes the staged operations of a transaction. */
+    clear: (id: string): Query => sql.compile(knex(stagedOperations.name).where({ transaction_id: id }).delete()),
+  };
+}

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import type { Device } from '#src/contract/session.js';
 
-/** More of a user agent string tells nothing about the browser. */
+/** Maximum length that is parsed. The rest of a user agent does not describe the browser. */
 const maxCharacters = 512;
 
-/** The device of a session that nobody opened from one. */
+/** Empty device, for a request without a user agent and for a user without a session. */
 export const unknownDevice: Device = {
   osCode: '',
   osName: '',
@@ -20,7 +20,7 @@ export const unknownDevice: Device = {
   deviceModel: '',
 };
 
-/** Codes of systems, by the parser's names. */
+/** Codes of operating systems, by the parser's names. */
 const systems: Readonly<Record<string, string>> = {
   Windows: 'WIN',
   macOS: 'MAC',
@@ -29,7 +29,7 @@ const systems: Readonly<Record<string, string>> = {
   iOS: 'IOS',
   'Chrome OS': 'COS',
 };
-/** Codes and names of browsers on a desktop, by the parser's names. */
+/** Codes and names of desktop browsers, by the parser's names. */
 const browsers: Readonly<Record<string, readonly [code: string, name: string]>> = {
   Chrome: ['CH', 'Chrome'],
   Chromium: ['CR', 'Chromium'],
@@ -44,7 +44,7 @@ const browsers: Readonly<Record<string, readonly [code: string, name: string]>> 
   'Yandex Browser': ['YA', 'Yandex Browser'],
   'UC Browser': ['UC', 'UC Browser'],
 };
-/** Those that have a code of their own on phones and tablets. */
+/** Browsers with another code on phones and tablets. */
 const mobileBrowsers: typeof browsers = {
   Chrome: ['CM', 'Chrome Mobile'],
   Firefox: ['FM', 'Firefox Mobile'],
@@ -53,7 +53,7 @@ const mobileBrowsers: typeof browsers = {
 };
 const deviceNames: Readonly<Record<string, string>> = { mobile: 'smartphone' };
 
-/** Reads from a user agent string what it tells about browser, system and device. */
+/** Creates a parser of user agents. It detects browser, system and device. */
 export function createDeviceReader(): (userAgent: string) => Device {
   const bowser = createLoader();
   return (userAgent) => {
@@ -65,7 +65,7 @@ export function createDeviceReader(): (userAgent: string) => Device {
     const system = {
       osCode: systems[os.name ?? ''] ?? '',
       osName: os.name ?? '',
-      // Windows calls its versions otherwise than people do.
+      // The version name of Windows (such as 10) differs from its version number (such as NT 10.0).
       osVersion: (os.name === 'Windows' ? os.versionName : os.version) ?? '',
       deviceName: deviceNames[platform.type ?? ''] ?? platform.type ?? '',
       deviceBrand: platform.vendor ?? '',
@@ -84,14 +84,14 @@ export function createDeviceReader(): (userAgent: string) => Device {
   };
 }
 
-/** What is no browser names itself first: `curl/8.1.2`. */
+/** Name and version of a client that is not a browser, such as `curl/8.1.2`. */
 function libraryOf(text: string): Pick<Device, 'clientType' | 'clientName' | 'clientVersion'> {
   const [, clientName = '', clientVersion = ''] =
     /^([A-Za-z][\w.+-]{0,63})(?:\/([\w.+-]{1,32}))?(?:\s|$)/.exec(text) ?? [];
   return { clientType: clientName === '' ? '' : 'library', clientName, clientVersion };
 }
 
-/** Loads the parser at the first login. Not by `import()`: a unit of work cannot wait for it. */
+/** Loads the parser on first use. Uses `require`, not `import()`: a unit of work may await SQL only. */
 function createLoader(): () => typeof import('bowser') {
   const require = createRequire(import.meta.url);
   let loaded: typeof import('bowser') | undefined;

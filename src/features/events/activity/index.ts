@@ -11,12 +11,27 @@ import type { Activity } from './view.js';
 export { createDeviceReader, unknownDevice } from './device.js';
 export { type Activity, logListShape, toLog } from './view.js';
 
-/** What is recorded of a user, read back from the audit log. */
-export function createActivity({ sql }: Pick<Runtime, 'sql'>) {
+/** The activity service. */
+export interface ActivityLog {
+  /** A page of the activity, newest first. */
+  list(
+    reader: Reader,
+    projectId: string,
+    userId: string,
+    page: { readonly limit: number; readonly offset: number },
+  ): Promise<Activity[]>;
+  /** The number of entries, up to the limit of totals. */
+  count(reader: Reader, projectId: string, userId: string): Promise<number>;
+  /** The user's last logins, newest first. */
+  logins(reader: Reader, projectId: string, userId: string, limit: number): Promise<Activity[]>;
+}
+
+/** The activity of users, read from the audit log. */
+export function createActivity({ sql }: Pick<Runtime, 'sql'>): ActivityLog {
   const store = createActivityStore(sql);
   const deviceOf = createDeviceReader();
 
-  /** Where a request came from, in the words of a session; nothing where that was not recorded, or was erased. */
+  /** IP address and device of a request, in the format of sessions. Empty if they were not recorded or are erased. */
   const clientOf = ({ 'client.ip': ip, 'client.userAgent': userAgent = '' }: Record<string, string>) =>
     ip === undefined ? {} : { ip, ...deviceOf(userAgent) };
 
@@ -29,33 +44,22 @@ export function createActivity({ sql }: Pick<Runtime, 'sql'>) {
       personal.set(entryId, { ...personal.get(entryId), [field]: value });
     }
     return entries.map(({ id, at, actorKind, action, data }) => {
-      // A personal value is a commitment here, which is not text.
+      // Skips personal values: in `data` they are commitments, not text.
       const recorded = Object.entries(recordedOf(data)).flatMap(([name, value]) =>
         typeof value === 'string' ? [[name, value] as const] : [],
       );
       const own = personal.get(id) ?? {};
-      // What a session was opened from is not where its end came from.
+      // `clientOf` comes last: the request may come from another device than the recorded session.
       return { action, at, by: actorKind, values: { ...Object.fromEntries(recorded), ...own, ...clientOf(own) } };
     });
   };
 
   return {
-    /** A page of it, newest first. */
-    list: async (
-      reader: Reader,
-      projectId: string,
-      userId: string,
-      page: { readonly limit: number; readonly offset: number },
-    ): Promise<Activity[]> =>
+    list: async (reader, projectId, userId, page) =>
       read(reader, await reader.all(store.list({ projectId, userId }, page.limit, page.offset))),
-    /** How much there is in all pages, as far as totals count. */
-    count: async (reader: Reader, projectId: string, userId: string): Promise<number> =>
+    count: async (reader, projectId, userId) =>
       Number((await reader.one(store.count({ projectId, userId }, logPage.counted)))?.total ?? 0),
-    /** The user's last logins, newest first. */
-    logins: async (reader: Reader, projectId: string, userId: string, limit: number): Promise<Activity[]> =>
+    logins: async (reader, projectId, userId, limit) =>
       read(reader, await reader.all(store.logins({ projectId, userId }, limit))),
   };
 }
-
-/** The activity service. */
-export type ActivityLog = ReturnType<typeof createActivity>;

@@ -1,16 +1,15 @@
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { auditEntries, auditSubjects } from '../outbox/index.js';
 
-/** Whose rows. */
 interface Whose {
   readonly projectId: string;
   readonly userId: string;
 }
 
-/** SQL over what was recorded of a user. It reads only; the outbox writes. */
+/** Read-only SQL over the audit entries of a user. The outbox writes them. */
 export function createActivityStore(sql: Sql) {
   const { knex } = sql;
-  // The words of the two conditions are those of the indexes in migrations/0011_proofs.js and 0012_writes.js, or they are of no use.
+  // Both conditions must match the text of the indexes in migrations/0011_proofs.js and 0012_writes.js, or the indexes are not used.
   const owner =
     sql.dialect === 'sqlite'
       ? "substr(resource, 7, instr(substr(resource, 7) || '/', '/') - 1)"
@@ -26,7 +25,10 @@ export function createActivityStore(sql: Sql) {
     { column: 'at', order: 'desc' },
     { column: 'id', order: 'desc' },
   ];
-  /** Ids of what was done to the user and of what the user did, but for documents, of which there may be millions; each half by its index, and no further than asked. */
+  /**
+   * Ids of entries about the user and by the user. Excludes documents, which may be millions. Each half uses its own index and reads no
+   * more than `limit`.
+   */
   const ids = (whose: Whose, limit: number) => {
     const some = (half: ReturnType<typeof rows>) =>
       knex(half.select('id', 'at').orderBy(newest).limit(limit).as('half')).select('id');

@@ -3,17 +3,16 @@ import { type Device, deviceMembers } from '#src/contract/session.js';
 import { type Instant, toWireInstant, wireInstant } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 
-/** Something that a user did, or that was done to one. */
+/** An action by a user or on the account of one. */
 export interface Activity {
   readonly action: string;
   readonly at: Instant;
   /** The kind of actor who did it. */
   readonly by: string;
-  /** What was recorded, texts only; personal values among them, unless they were erased. */
+  /** Recorded texts, including personal values that are not erased. */
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Something that a user did, or that was done to the account, on the wire. */
 const logShape = z
   .object({
     event: z.string().meta({ description: 'The name of what was recorded, as docs/events.md lists them' }),
@@ -33,7 +32,7 @@ const logShape = z
 /** A user's log on the wire. */
 export const logListShape = z.object({ total: z.int(), logs: z.array(logShape) }).meta({ id: 'LogList' });
 
-/** Prints an entry of a user's log. Address and device are those of the request, where one made the change. */
+/** Converts an entry of a user's log to its wire format. Address and device are those of the request, if a request made the change. */
 export function toLog(account: UserRecord, { action, at, by, values }: Activity): z.input<typeof logShape> {
   const device = Object.fromEntries(Object.keys(deviceMembers).map((name) => [name, values[name] ?? ''])) as Device;
   return {

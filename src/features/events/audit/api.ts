@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { type EventName, events } from '#src/contract/events.js';
+import { givenTime } from '#src/contract/instant.js';
 import { auditLimits } from '#src/contract/limits.js';
 import { declare, json } from '#src/contract/operation.js';
-import { wireInstant } from '#src/contract/shapes.js';
 import { auditListShape } from './view.js';
 
 const word = (description: string) => z.string().min(1).max(auditLimits.word).optional().meta({ description });
 const time = (description: string) =>
-  wireInstant
-    .transform((text) => new Date(text).toISOString())
+  givenTime
+    .transform((milliseconds) => new Date(milliseconds).toISOString())
     .optional()
     .meta({ description });
 
-/** The audit log of a project, for server keys. */
+/** The audit log of a project, readable with server keys. */
 export const auditApi = declare({
   list: {
     tag: 'audit',
@@ -37,7 +37,7 @@ export const auditApi = declare({
         .default(25)
         .meta({ description: `Entries of the page, 1 to ${auditLimits.page}` }),
       actor: word('Only what the actor with this id did'),
-      // Of any other there is no entry: a list of none would hide the slip.
+      // An enum, because an empty list for an unknown action would hide a typo.
       action: z
         .enum(Object.keys(events) as EventName[])
         .optional()

@@ -1,17 +1,17 @@
 import { implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import { createWorker } from '#src/platform/worker.js';
+import { createWorker } from '#src/platform/jobs/worker.js';
 import { auditApi } from './api.js';
 import { createSubjectErasure } from './erasure/index.js';
+import { createAuditStore } from './model/store.js';
 import { createAuditJobs } from './sealing/jobs.js';
 import { createAuditKeys } from './sealing/keys.js';
 import { measureSealing } from './sealing/metrics.js';
 import { createRecentEntries } from './sealing/recent.js';
 import { createRetention } from './sealing/retention.js';
 import { createSealer } from './sealing/sealer.js';
-import { createVerification } from './sealing/verification.js';
+import { createAuditVerification } from './sealing/verification.js';
 import { createAudit } from './service.js';
-import { createAuditStore } from './store.js';
 import { toAuditEntry } from './view.js';
 
 export { recordedOf } from './chain/entry.js';
@@ -22,12 +22,12 @@ export { BrokenChainError } from './sealing/sealer.js';
 export type { AuditEntry } from './service.js';
 export { toAuditEntry } from './view.js';
 
-/** The audit log as a chain: sealing it, reading it back, proving that nobody has changed it. */
+/** The audit log as a hash chain: sealing, reading and verifying it. */
 export function createAuditFeature(runtime: Runtime) {
   const store = createAuditStore(runtime.sql);
   const keys = createAuditKeys(runtime, store);
   const sealer = createSealer(runtime, store, keys);
-  const verification = createVerification(runtime, store, keys);
+  const verification = createAuditVerification(runtime, store, keys);
   const retention = createRetention(runtime, store, { keys, verification });
   const recent = createRecentEntries(runtime, store, { keys, verification });
   const audit = createAudit(runtime, { store, keys, sealer, verification, recent });

@@ -5,46 +5,46 @@ import type { Runtime } from '#src/platform/index.js';
 import { auditEntries } from '../outbox/index.js';
 import type { Subject } from './chain/entry.js';
 import { printEntry, printHead, printHeader, printSegment } from './chain/export-file.js';
+import { type AuditRow, type AuditStore, auditHeads, type EntryFilter } from './model/store.js';
 import type { AuditKeys } from './sealing/keys.js';
 import type { RecentEntries } from './sealing/recent.js';
 import { type Sealer, signedHeadOf } from './sealing/sealer.js';
 import type { LogVerdict, Verification } from './sealing/verification.js';
-import { type AuditRow, type AuditStore, auditHeads, type EntryFilter } from './store.js';
 
-/** Before every entry. */
+/** Page start before every entry. */
 const beforeAll = Number.MAX_SAFE_INTEGER;
 
-/** An entry with the personal values that are left of it. */
+/** An entry with its remaining personal values. */
 export interface AuditEntry {
   readonly row: AuditRow;
   readonly subjects: readonly Subject[];
 }
 
-/** Entries newest first, and the number before which the next page begins; null at the end. */
+/** Entries, newest first, and the start of the next page; null at the end. */
 interface AuditPage {
   readonly entries: readonly AuditEntry[];
   readonly next: number | null;
 }
 
-/** The audit log: reading, exporting and verifying it. What waits is sealed within a second by a server, or by `seal`. */
+/** Reads, exports and verifies the audit log. A server seals new entries within a second; `seal` does it at once. */
 interface Audit {
-  /** Seals what waits. Throws BrokenChainError where the chain cannot be continued. */
+  /** Seals all waiting entries. Throws BrokenChainError if the chain cannot be continued. */
   seal(): Promise<void>;
   list(filter: EntryFilter, page: { readonly before?: number | undefined; readonly limit: number }): Promise<AuditPage>;
-  /** Entries after a number in their order, of a project or of all; a page at a time. */
+  /** A page of entries after a number in order, of one project or of all. */
   after(projectId: string | undefined, seq: number): Promise<{ readonly entries: AuditEntry[]; readonly seq: number }>;
   /** The number of the last sealed entry. */
   headSeq(): Promise<number>;
-  /** The lines of an export. Throws Failure `general_unavailable` where entries are removed by the retention meanwhile. */
+  /** The lines of an export. Throws Failure `general_unavailable` if the retention removes entries during the export. */
   exported(projectId: string | undefined): AsyncGenerator<string>;
   verify(notedHead?: string): Promise<LogVerdict>;
-  /** Verifies the signed head, the last entries before it, and some of those that wait: what is wrong, in a sentence. */
+  /** Verifies the signed head, the last entries before it, and some unsealed entries. Returns a description of the first fault. */
   verifyRecent(): Promise<string | undefined>;
-  /** When the last sealed entry was recorded. */
+  /** The time when the last sealed entry was recorded. */
   lastRecorded(): Promise<Instant | undefined>;
-  /** The public key that verifies an export; empty where nothing was sealed yet. */
+  /** The public key that verifies an export; empty before anything is sealed. */
   publicKey(): Promise<string>;
-  /** Whether the log has entries of a project, which may be deleted. */
+  /** True if the log has entries of a project. The project may be deleted. */
   hasProject(projectId: string): Promise<boolean>;
 }
 
@@ -97,7 +97,7 @@ export function createAudit(
         for (const row of rows) yield printEntry({ ...row, seq: row.seq ?? 0 }, row.hash ?? '', projectId);
         last = rows.at(-1)?.seq ?? last;
       }
-      // Otherwise the file would look like a log that somebody has shortened.
+      // Without this check, the file would look like a truncated log.
       if (((await segments()).at(-1)?.lastSeq ?? 0) !== (stated.at(-1)?.lastSeq ?? 0))
         throw new Failure('general_unavailable', { retryAfter: 1 });
       if (signed !== undefined && signed.seq > 0) yield printHead(signed);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
 import { isCommitment, recordedOf, type Subject } from './chain/entry.js';
-import type { AuditRow } from './store.js';
+import type { AuditRow } from './model/store.js';
 
 /** An entry of the audit log on the wire. */
 export const auditEntryShape = z
@@ -31,7 +31,7 @@ export const auditListShape = z
   })
   .meta({ id: 'AuditEntryList' });
 
-/** Prints an entry with the personal values that are left of it. */
+/** Converts an entry with its remaining personal values to its wire format. */
 export function toAuditEntry(row: AuditRow, subjects: readonly Subject[]): z.input<typeof auditEntryShape> {
   const values = new Map(subjects.map(({ field, value }) => [field, value]));
   const recorded = Object.entries(recordedOf(row.data)).map(([field, value]) => [

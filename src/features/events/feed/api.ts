@@ -4,7 +4,7 @@ import { feedLimits } from '#src/contract/limits.js';
 import { declare, rawJson } from '#src/contract/operation.js';
 import { wireInstant } from '#src/contract/shapes.js';
 
-/** An event as the feed and webhooks carry it. */
+/** An event as sent by the feed and webhooks. */
 export const eventShape = z
   .object({
     id: z.string(),

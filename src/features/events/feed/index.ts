@@ -4,33 +4,34 @@ import { type Call, implement } from '#src/contract/operation.js';
 import { RawJson } from '#src/contract/raw-json.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../installation/index.js';
+import type { Payloads } from '../outbox/index.js';
 import type { Readers } from '../readers/index.js';
 import { toEnvelope } from '../webhooks/index.js';
 import { feedApi } from './api.js';
+import { createReaderGauge } from './metrics.js';
+import { createReaderSlots, type Places } from './places.js';
 import { createFeed, type EventPage, type Feed } from './service.js';
+import { createSignal } from './signal.js';
 import { createFeedStore, type FeedStore } from './store.js';
-import { createReaderGauge } from './streams/metrics.js';
-import { createPlaces, type Places } from './streams/places.js';
-import { createSignal } from './streams/signal.js';
-import { createStreams } from './streams/stream.js';
-import { createEventWatch, type EventWatch } from './streams/watch.js';
+import { createStreams, type OpenStream } from './stream.js';
+import { createEventWatch, type EventWatch } from './watch.js';
 
 export { eventShape, feedApi } from './api.js';
 export { everything, type Feed } from './service.js';
 export type { StoredEvent } from './store.js';
-export type { EventWatch } from './streams/watch.js';
+export type { EventWatch } from './watch.js';
 
-/** The feed as other features read it. */
+/** The feed as used by other features. */
 export interface FeedAccess {
   readonly feed: Feed;
   readonly store: FeedStore;
   readonly watch: EventWatch;
 }
 
-/** Opens the feed. */
-export function openFeed(runtime: Pick<Runtime, 'db' | 'sql' | 'driver' | 'config'>): FeedAccess {
+/** Builds the feed and its wake-up of readers. */
+export function openFeed(runtime: Pick<Runtime, 'db' | 'sql' | 'driver' | 'config'>, payloads: Payloads): FeedAccess {
   const store = createFeedStore(runtime.sql);
-  return { store, feed: createFeed(runtime, store), watch: createEventWatch(runtime, store) };
+  return { store, feed: createFeed(runtime, store, payloads), watch: createEventWatch(runtime, store) };
 }
 
 interface Deps extends FeedAccess {
@@ -41,11 +42,11 @@ interface Deps extends FeedAccess {
 
 type FeedCall = Call<typeof feedApi.list>;
 
-/** The feed for backends, page by page, and as a stream also for users. */
+/** Builds the HTTP feed: pages for backends, and a stream for backends and users. */
 export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'clock' | 'config' | 'metrics'>, deps: Deps) {
   const { db, clock } = runtime;
   const { feed, watch } = deps;
-  const places = createPlaces();
+  const places = createReaderSlots();
   const open = createStreams(runtime, deps);
   createReaderGauge(runtime, places.count);
 
@@ -79,12 +80,12 @@ export function createFeedFeature(runtime: Pick<Runtime, 'db' | 'clock' | 'confi
   return { operations };
 }
 
-/** A key may be revoked while its request waits. */
+/** Checks a key again after a wait: it may have been revoked. */
 async function stillCounts({ project, actor, query }: FeedCall, { keyCounts }: Deps): Promise<boolean> {
   return query.wait === 0 || actor.kind !== 'key' || keyCounts(project, actor);
 }
 
-/** Holds an empty answer until there is an event that is asked for, the time is over, the client has gone or the server ends. */
+/** Delays an empty response until there is a matching event, the wait ends, the client disconnects or the server stops. */
 async function waitFor(
   { project, query, request }: FeedCall,
   first: EventPage,
@@ -118,17 +119,21 @@ async function waitFor(
 
 async function openStream(
   { project, actor, query, request }: FeedCall,
-  deps: { feed: Feed; db: Runtime['db']; places: Places; open: ReturnType<typeof createStreams> },
+  deps: { feed: Feed; db: Runtime['db']; places: Places; open: OpenStream },
 ): Promise<EventStream> {
   const { feed, db, places, open } = deps;
   const lastId = request.eventStream?.lastEventId ?? query.lastEventId;
   const { types, resource } = query;
+  const past = await feed.last(db, project.id);
   const after = await startOf(lastId, query.cursor, { feed, db, projectId: project.id });
   const leave = places.take(request.reading.account);
-  return open({ project, actor, reading: request.reading, filter: { types, resource }, after }, leave);
+  return open({ project, actor, reading: request.reading, filter: { types, resource }, after, past }, leave);
 }
 
-/** Where a stream begins. Throws Failure: once it is open it could only end, and its client would come again with the same number. */
+/**
+ * The start of a stream. Throws Failure before the stream opens: an open one could only end, and its client would reconnect with the same
+ * number.
+ */
 async function startOf(
   lastId: string | undefined,
   cursor: string | undefined,
@@ -136,7 +141,7 @@ async function startOf(
 ): Promise<number> {
   if (lastId !== undefined) return feed.position(db, projectId, lastId);
   if (cursor === undefined) return feed.last(db, projectId);
-  await feed.demandKept(db, projectId, Number(cursor));
+  await feed.requireKept(db, projectId, Number(cursor));
   return Number(cursor);
 }
 

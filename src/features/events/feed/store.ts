@@ -1,114 +1,148 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
+import { bind } from '#src/platform/runtime/bind.js';
 
-/** An event that has its number. */
+/** A numbered event. */
 export interface StoredEvent {
   readonly id: string;
   readonly type: string;
   readonly createdAt: Instant;
   readonly sequence: number;
-  /** The payload as JSON text. */
+  /** Payload as JSON text. */
   readonly data: string;
-  /** The path of what it is about; null for events from before it was kept. */
+  /** The path of the resource; null for events from before paths were stored. */
   readonly resource: string | null;
   /** An `Audience` as JSON text. */
   readonly audience: string | null;
 }
 
-/** Which events are read. */
+/** Filter of events. */
 export interface EventFilter {
-  /** Names of events; all where empty. */
+  /** Names of events; empty for all. */
   readonly types: readonly string[];
-  /** The path of a resource, for events about it and what is below it. */
+  /** The path of a resource. Matches events about it and about resources below it. */
   readonly resource: string | undefined;
+}
+
+/** Selects a page: at most `limit` events, with payloads of at most `maxBytes` in total. */
+interface PageBounds {
+  readonly after: number;
+  readonly limit: number;
+  readonly filter: EventFilter;
+  readonly maxBytes: number;
 }
 
 /** SQL that reads events by their numbers. */
 export function createFeedStore(sql: Sql) {
-  const isSqlite = sql.dialect === 'sqlite';
-  const isOneOf = (column: string) =>
-    isSqlite ? `${column} in (select value from json_each(?))` : `${column} = any(cast(? as text[]))`;
-  const integer = isSqlite ? '?' : 'cast(? as bigint)';
-  const matching = ({ types, resource }: EventFilter) => ({
+  return bind(sql, { bounds, lasts, page, position, since, newest, latest, lastStates });
+}
+
+/** SQL over the feed. */
+export type FeedStore = ReturnType<typeof createFeedStore>;
+
+/** The placeholder of an integer. */
+const integerOf = ({ dialect }: Sql) => (dialect === 'sqlite' ? '?' : 'cast(? as bigint)');
+
+/** The number of a project's last event and of its first stored one. */
+function bounds(sql: Sql, projectId: string): Query {
+  return sql.text(
+    `select (select last from event_sequences where project_id = ?) as last,
+          (select min(sequence) from events where project_id = ? and sequence is not null) as first`,
+    [projectId, projectId],
+  );
+}
+
+/** The last event numbers of projects. */
+function lasts(sql: Sql, projectIds: readonly string[]): Query {
+  return sql.text(
+    `select projects.id, coalesce(event_sequences.last, 0) as last from projects
+          left join event_sequences on event_sequences.project_id = projects.id where ${isOneOf(sql, 'projects.id')}`,
+    [sql.list(projectIds)],
+  );
+}
+
+function isOneOf({ dialect }: Sql, column: string): string {
+  return dialect === 'sqlite' ? `${column} in (select value from json_each(?))` : `${column} = any(cast(? as text[]))`;
+}
+
+/** Events after a number, in order, each with the total bytes up to it. Payloads beyond `maxBytes` are null. */
+function page(sql: Sql, projectId: string, { after, limit, filter, maxBytes }: PageBounds): Query {
+  const match = matching(sql, filter);
+  const integer = integerOf(sql);
+  return sql.text(
+    `select id, type, created_at, sequence, resource, audience, bytes,
+          case when bytes <= ${integer} then data end as data
+        from (select found.*, sum(octet_length(data)) over (order by sequence) as bytes from (
+          select id, type, created_at, sequence, resource, audience, data from events
+          where project_id = ? and sequence > ${integer} ${match.sql} order by sequence limit ${integer}
+        ) as found) as sized order by sequence`,
+    [maxBytes, projectId, after, ...match.values, limit],
+  );
+}
+
+function matching(sql: Sql, { types, resource }: EventFilter) {
+  return {
     sql: [
-      ...(types.length === 0 ? [] : [`and ${isOneOf('type')}`]),
+      ...(types.length === 0 ? [] : [`and ${isOneOf(sql, 'type')}`]),
       ...(resource === undefined ? [] : [`and (resource = ? or substr(resource, 1, cast(? as integer)) = ?)`]),
     ].join(' '),
     values: [
       ...(types.length === 0 ? [] : [sql.list(types)]),
       ...(resource === undefined ? [] : [resource, resource.length + 1, `${resource}/`]),
     ],
-  });
-  return {
-    /** The number of the last event of a project, and that of the first which is kept. */
-    bounds: (projectId: string): Query =>
-      sql.text(
-        `select (select last from event_sequences where project_id = ?) as last,
-          (select min(sequence) from events where project_id = ? and sequence is not null) as first`,
-        [projectId, projectId],
-      ),
-    /** The last numbers of some projects. */
-    lasts: (projectIds: readonly string[]): Query =>
-      sql.text(
-        `select projects.id, coalesce(event_sequences.last, 0) as last from projects
-          left join event_sequences on event_sequences.project_id = projects.id where ${isOneOf('projects.id')}`,
-        [sql.list(projectIds)],
-      ),
-    /** Events after a number, in order: payloads of those that together have at most so many bytes, and the bytes up to each. */
-    page: (
-      projectId: string,
-      { after, limit, filter, maxBytes }: { after: number; limit: number; filter: EventFilter; maxBytes: number },
-    ): Query => {
-      const match = matching(filter);
-      return sql.text(
-        `select id, type, created_at, sequence, resource, audience, bytes,
-          case when bytes <= ${integer} then data end as data
-        from (select found.*, sum(octet_length(data)) over (order by sequence) as bytes from (
-          select id, type, created_at, sequence, resource, audience, data from events
-          where project_id = ? and sequence > ${integer} ${match.sql} order by sequence limit ${integer}
-        ) as found) as sized order by sequence`,
-        [maxBytes, projectId, after, ...match.values, limit],
-      );
-    },
-    /** The number of an event. */
-    position: (projectId: string, id: string): Query =>
-      sql.text('select sequence from events where project_id = ? and id = ? and sequence is not null', [projectId, id]),
-    /** The number of the first event since a time. */
-    since: (projectId: string, time: Instant): Query =>
-      sql.text(
-        'select min(sequence) as first from events where project_id = ? and sequence is not null and created_at >= ?',
-        [projectId, time],
-      ),
-    /** The number of the first of the newest events that a filter selects. */
-    newest: (projectId: string, filter: EventFilter, count: number): Query => {
-      const match = matching(filter);
-      return sql.text(
-        `select min(sequence) as first from (select sequence from events
-          where project_id = ? and sequence is not null ${match.sql} order by sequence desc limit ${integer}) as newest`,
-        [projectId, ...match.values, count],
-      );
-    },
-    /** The last states of documents and files that are gone, by their paths. */
-    lastStates: (projectId: string, resources: readonly string[]): Query =>
-      sql.text(
-        ['documentDeleted', 'fileDeleted']
-          .map(
-            (type) =>
-              `select resource, data, audience, created_at, id from events
-                where project_id = ? and type = '${type}' and ${isOneOf('resource')}`,
-          )
-          .join(' union all ')
-          .concat(' order by created_at, id'),
-        [projectId, sql.list(resources), projectId, sql.list(resources)],
-      ),
   };
 }
 
-/** The store of events that are read. */
-export type FeedStore = ReturnType<typeof createFeedStore>;
+/** The number of an event. */
+function position(sql: Sql, projectId: string, id: string): Query {
+  const text = 'select sequence from events where project_id = ? and id = ? and sequence is not null';
+  return sql.text(text, [projectId, id]);
+}
 
-/** An event of a row with its payload. */
+/** The number of the first event since a time. */
+function since(sql: Sql, projectId: string, time: Instant): Query {
+  return sql.text(
+    'select min(sequence) as first from events where project_id = ? and sequence is not null and created_at >= ?',
+    [projectId, time],
+  );
+}
+
+/** The lowest number among the `count` newest events that match a filter. */
+function newest(sql: Sql, projectId: string, filter: EventFilter, count: number): Query {
+  const match = matching(sql, filter);
+  return sql.text(
+    `select min(sequence) as first from (select sequence from events
+          where project_id = ? and sequence is not null ${match.sql} order by sequence desc limit ${integerOf(sql)}) as newest`,
+    [projectId, ...match.values, count],
+  );
+}
+
+/** The number of the last event about each resource, and its count of unnumbered events. */
+function latest(sql: Sql, projectId: string, resources: readonly string[]): Query {
+  return sql.text(
+    `select resource, max(sequence) as last, sum(case when sequence is null then 1 else 0 end) as unnumbered
+          from events where project_id = ? and ${isOneOf(sql, 'resource')} group by resource`,
+    [projectId, sql.list(resources)],
+  );
+}
+
+/** The last states of deleted documents and files, by path. */
+function lastStates(sql: Sql, projectId: string, resources: readonly string[]): Query {
+  const states = ['documentDeleted', 'fileDeleted'].map(
+    (type) =>
+      `select resource, data, audience, created_at, id from events
+                where project_id = ? and type = '${type}' and ${isOneOf(sql, 'resource')}`,
+  );
+  return sql.text(`${states.join(' union all ')} order by created_at, id`, [
+    projectId,
+    sql.list(resources),
+    projectId,
+    sql.list(resources),
+  ]);
+}
+
+/** Decodes a row with its payload. */
 export function toStoredEvent(row: Row): StoredEvent {
   return {
     id: String(row.id),

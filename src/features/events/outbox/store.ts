@@ -1,7 +1,7 @@
 import type { AppendedTable } from '#src/platform/db/outbox.js';
 import { bigint, instant, nullable, table, text } from '#src/platform/db/table.js';
 
-/** Rows of the audit log. */
+/** Entries of the audit log. */
 export const auditEntries = table('audit_entries', {
   id: text,
   projectId: nullable(text),
@@ -18,7 +18,7 @@ export const auditEntries = table('audit_entries', {
   hash: nullable(text),
 });
 
-/** Personal values of those rows; gone where the user was erased. */
+/** Personal values of audit entries. Deleted when the user is erased. */
 export const auditSubjects = table('audit_subjects', {
   entryId: text,
   field: text,
@@ -27,19 +27,19 @@ export const auditSubjects = table('audit_subjects', {
   salt: text,
 });
 
-/** The columns of an audit row that is appended, in the order over which its HMAC goes. */
+/** Columns of a new audit entry. The HMAC covers them in this order. */
 export const appendedEntries: AppendedTable = {
   table: auditEntries.name,
   columns: ['id', 'project_id', 'at', 'actor_kind', 'actor_id', 'action', 'resource', 'request_id', 'data', 'mac'],
 };
 
-/** The columns of a personal value that is appended. */
+/** Columns of a new personal value. */
 export const appendedSubjects: AppendedTable = {
   table: auditSubjects.name,
   columns: ['entry_id', 'field', 'user_id', 'value', 'salt'],
 };
 
-/** The columns of an event that is appended. */
+/** Columns of a new event. */
 export const appendedEvents: AppendedTable = {
   table: 'events',
   columns: ['id', 'project_id', 'type', 'created_at', 'data', 'resource', 'audience'],

@@ -7,28 +7,31 @@ import type { Instant } from '#src/contract/shapes.js';
 /** A credential that was accepted when a stream or socket was opened. */
 export interface ReaderCredential {
   readonly userId: string;
-  /** Empty for a JWT that a server key had made without a session. */
+  /** Empty for a JWT created by a server key without a session. */
   readonly sessionId: string;
-  /** Of a JWT: when it ends, in seconds since the Unix epoch, and the password of its time, with which it ends too. */
+  /**
+   * Set for a JWT: its expiry in seconds since the Unix epoch, and the time of the user's last password change. A later change invalidates
+   * it.
+   */
   readonly jwt:
     | {
         readonly expires: number;
         readonly passwordUpdate: Instant | null;
-        /** The server key that acts for the user by it, with which it ends too. */
+        /** The server key that acts for the user. The JWT is valid only while the key is. */
         readonly actingKey: string | undefined;
       }
     | undefined;
 }
 
-/** Which roles read the documents of a collection or the files of a bucket, and one of them. */
+/** Permissions that decide which roles can read a document or file. */
 export interface ItemReaders {
-  /** No other collection or bucket has it, also none of the same id. */
+  /** Never reused, not even by a collection or bucket with the same id. */
   readonly containerKey: string;
   /** The stored permissions of the collection or bucket. */
   readonly container: readonly string[];
-  /** Whether documents or files have permissions of their own. */
+  /** True if documents or files have their own permissions. */
   readonly itemSecurity: boolean;
-  /** The stored permissions of the document or file; undefined where there is none. */
+  /** The stored permissions of the document or file; undefined if it does not exist. */
   readonly item: readonly string[] | undefined;
 }
 
@@ -45,17 +48,17 @@ export interface FilePath {
   readonly fileId: string;
 }
 
-/** What other wings know of readers and of what is read, as it is now. */
+/** Current users and permissions, provided by other areas. */
 export interface ReaderSources {
-  /** The users of those credentials that count still. */
+  /** The users of those credentials that are still valid. */
   users(project: Project, credentials: readonly ReaderCredential[]): Promise<ReadonlyMap<ReaderCredential, User>>;
-  /** Who reads documents; undefined where the collection is gone or disabled. */
+  /** Readers of documents; undefined if the collection is gone or disabled. */
   documents(project: Project, paths: readonly DocumentPath[]): Promise<readonly (ItemReaders | undefined)[]>;
-  /** Who reads files; undefined where the bucket is gone or disabled. */
+  /** Readers of files; undefined if the bucket is gone or disabled. */
   files(project: Project, paths: readonly FilePath[]): Promise<readonly (ItemReaders | undefined)[]>;
 }
 
-/** An event as far as it matters who reads it. */
+/** The parts of an event that decide which users can read it. */
 interface ReadableEvent {
   readonly type: string;
   readonly createdAt: Instant;
@@ -64,13 +67,13 @@ interface ReadableEvent {
   readonly audience: string | null;
 }
 
-/** The last state of a document or file that is gone. */
+/** The last state of a deleted document or file. */
 type LastState = Pick<ReadableEvent, 'data' | 'resource' | 'audience'>;
 
-/** The payload that a reader is shown, as JSON text; undefined where it must not read the event. */
+/** Returns the payload for a reader as JSON text; undefined if the reader may not see the event. */
 type Shown = (reader: User | undefined) => string | undefined;
 
-/** The credential of a user, to be checked again later. */
+/** Converts an authenticated user to a credential that can be checked again later. */
 export function credentialOf({ id, session, via, account, expires, actingKey }: User): ReaderCredential {
   return {
     userId: id,
@@ -79,7 +82,46 @@ export function credentialOf({ id, session, via, account, expires, actingKey }: 
   };
 }
 
-/** The path of a document from that of a resource. */
+const nobody: Shown = () => undefined;
+const ownerRole = 'owner';
+
+/** Decides which users can read events. */
+export interface Readers {
+  users(project: Project, credentials: readonly ReaderCredential[]): Promise<ReadonlyMap<ReaderCredential, User>>;
+  /** Returns a `Shown` function for each event. */
+  of(project: Project, events: readonly ReadableEvent[]): Promise<readonly Shown[]>;
+}
+
+interface Deps {
+  readonly sources: ReaderSources;
+  readonly lastStates: (projectId: string, resources: readonly string[]) => Promise<readonly LastState[]>;
+}
+
+/**
+ * Decides which users can read an event, by current permissions. An event of a document or file requires permission for both its current
+ * state and the state in the event. So neither state reveals more than its own permissions allow.
+ */
+export function createReaders(sources: ReaderSources, lastStates: Deps['lastStates']): Readers {
+  const deps: Deps = { sources, lastStates };
+  return { users: sources.users, of: (project, events) => shownOf(deps, project, events) };
+}
+
+async function shownOf(deps: Deps, project: Project, events: readonly ReadableEvent[]): Promise<readonly Shown[]> {
+  const { documents, files } = deps.sources;
+  const ofDocuments = events.filter(({ type }) => type.startsWith('document'));
+  const ofFiles = events.filter(({ type }) => type.startsWith('file'));
+  const ofItems = new Map([
+    ...(await shownOfItems(deps, project, ofDocuments, documentPathOf, documents)),
+    ...(await shownOfItems(deps, project, ofFiles, filePathOf, files)),
+  ]);
+  return events.map((event) => {
+    const audience: Audience | undefined = event.audience === null ? undefined : JSON.parse(event.audience);
+    const isOfItem = audience === undefined || isItemAudience(audience);
+    return isOfItem ? (ofItems.get(event) ?? nobody) : toAudience(project, event, audience);
+  });
+}
+
+/** Parses the resource path of a document. */
 function documentPathOf(resource: string | null): DocumentPath | undefined {
   const [, databaseId, collectionId, documentId] =
     /^databases\/([^/]+)\/collections\/([^/]+)\/documents\/([^/]+)$/.exec(resource ?? '') ?? [];
@@ -87,111 +129,78 @@ function documentPathOf(resource: string | null): DocumentPath | undefined {
   return { databaseId, collectionId, documentId };
 }
 
-/** The path of a file from that of a resource. */
+/** Parses the resource path of a file. */
 function filePathOf(resource: string | null): FilePath | undefined {
   const [, bucketId, fileId] = /^buckets\/([^/]+)\/files\/([^/]+)$/.exec(resource ?? '') ?? [];
   return bucketId === undefined || fileId === undefined ? undefined : { bucketId, fileId };
 }
 
-const nobody: Shown = () => undefined;
-const ownerRole = 'owner';
-
-/**
- * Decides who reads events, by what holds at this moment. An event of a document or file is for those who may read it now and might have
- * read the state that the event carries: so neither an earlier state nor a later one shows more than the permissions of its time say.
- */
-export function createReaders(
-  sources: ReaderSources,
-  lastStates: (projectId: string, resources: readonly string[]) => Promise<readonly LastState[]>,
-) {
-  const ofItem = (event: ReadableEvent, readers: ItemReaders, lastState: string | undefined): Shown => {
-    let own: readonly string[] | undefined;
-    const current = readers.item ?? (lastState === undefined ? undefined : permissionsOf(lastState));
-    return (reader) => {
-      const roles = rolesOf(reader ?? { kind: 'guest' });
-      if (allows(readers.container, 'read', roles)) return event.data;
-      if (!readers.itemSecurity || current === undefined || !allows(current, 'read', roles)) return undefined;
-      own ??= permissionsOf(event.data);
-      return allows(own, 'read', roles) ? event.data : undefined;
-    };
-  };
-  /** What the events of one kind show, by who reads their items now. */
-  const shownOf = async <P>(
-    project: Project,
-    events: readonly ReadableEvent[],
-    pathOf: (event: ReadableEvent) => P | undefined,
-    readersOf: (project: Project, paths: readonly P[]) => Promise<readonly (ItemReaders | undefined)[]>,
-  ): Promise<readonly (readonly [ReadableEvent, Shown])[]> => {
-    const found = events.flatMap((event) => {
-      const path = pathOf(event);
-      return path === undefined ? [] : [{ event, path }];
-    });
-    if (found.length === 0) return [];
-    const readers = await readersOf(
-      project,
-      found.map(({ path }) => path),
-    );
-    const gone = found.flatMap(({ event: { resource } }, at) =>
-      readers[at]?.itemSecurity && readers[at].item === undefined && resource !== null ? [resource] : [],
-    );
-    const byResource = new Map(found.map(({ event }, at) => [event.resource, readers[at]]));
-    const states = gone.length === 0 ? [] : await lastStates(project.id, [...new Set(gone)]);
-    const last = new Map(
-      states.flatMap((state) => {
-        const of = byResource.get(state.resource);
-        return of !== undefined && isOf(state, of) ? [[state.resource, state.data] as const] : [];
-      }),
-    );
-    return found.map(({ event }, at) => {
-      const of = readers[at];
-      if (of === undefined || !isOf(event, of)) return [event, nobody] as const;
-      return [event, ofItem(event, of, last.get(event.resource))] as const;
-    });
-  };
-  const items = async (project: Project, events: readonly ReadableEvent[]): Promise<Map<ReadableEvent, Shown>> => {
-    const documents = events.filter(({ type }) => type.startsWith('document'));
-    const files = events.filter(({ type }) => type.startsWith('file'));
-    return new Map([
-      ...(await shownOf(project, documents, ({ resource }) => documentPathOf(resource), sources.documents)),
-      ...(await shownOf(project, files, ({ resource }) => filePathOf(resource), sources.files)),
-    ]);
-  };
-  return {
-    users: sources.users,
-    /** What each event shows to whom. */
-    of: async (project: Project, events: readonly ReadableEvent[]): Promise<readonly Shown[]> => {
-      const ofItems = await items(project, events);
-      return events.map((event) => {
-        const audience: Audience | undefined = event.audience === null ? undefined : JSON.parse(event.audience);
-        const isOfItem = audience === undefined || isItemAudience(audience);
-        return isOfItem ? (ofItems.get(event) ?? nobody) : toAudience(project, event, audience);
-      });
-    },
-  };
+/** Pairs events of documents or files with their `Shown` functions. */
+async function shownOfItems<P>(
+  { lastStates }: Deps,
+  project: Project,
+  events: readonly ReadableEvent[],
+  pathOf: (resource: string | null) => P | undefined,
+  readersOf: (project: Project, paths: readonly P[]) => Promise<readonly (ItemReaders | undefined)[]>,
+): Promise<readonly (readonly [ReadableEvent, Shown])[]> {
+  const found = events.flatMap((event) => {
+    const path = pathOf(event.resource);
+    return path === undefined ? [] : [{ event, path }];
+  });
+  if (found.length === 0) return [];
+  const readers = await readersOf(
+    project,
+    found.map(({ path }) => path),
+  );
+  const gone = found.flatMap(({ event: { resource } }, at) =>
+    readers[at]?.itemSecurity && readers[at].item === undefined && resource !== null ? [resource] : [],
+  );
+  const byResource = new Map(found.map(({ event }, at) => [event.resource, readers[at]]));
+  const states = gone.length === 0 ? [] : await lastStates(project.id, [...new Set(gone)]);
+  const last = new Map(
+    states.flatMap((state) => {
+      const of = byResource.get(state.resource);
+      return of !== undefined && isOf(state, of) ? [[state.resource, state.data] as const] : [];
+    }),
+  );
+  return found.map(({ event }, at) => {
+    const of = readers[at];
+    if (of === undefined || !isOf(event, of)) return [event, nobody] as const;
+    return [event, shownToItemReaders(event, of, last.get(event.resource))] as const;
+  });
 }
 
-/** Decides who reads events. */
-export type Readers = ReturnType<typeof createReaders>;
-
-/** Whether an event names users or a team as its audience, or leaves it to permissions who reads it. */
-function isItemAudience(audience: Audience): audience is ItemAudience {
-  return typeof audience === 'number' || !('users' in audience || 'team' in audience);
-}
-
-/** Whether an event is of something in this collection or bucket, and not in an earlier one of the same id. */
+/** True if an event belongs to this collection or bucket, not to an earlier one with the same id. */
 function isOf({ audience }: Pick<ReadableEvent, 'audience'>, { containerKey }: ItemReaders): boolean {
   const of: ItemAudience = audience === null ? {} : JSON.parse(audience);
   const key = typeof of === 'number' ? String(of) : of.bucket;
   return key === undefined || key === containerKey;
 }
 
-/** The stored permissions of a printed document or file. */
+function shownToItemReaders(event: ReadableEvent, readers: ItemReaders, lastState: string | undefined): Shown {
+  let own: readonly string[] | undefined;
+  const current = readers.item ?? (lastState === undefined ? undefined : permissionsOf(lastState));
+  return (reader) => {
+    const roles = rolesOf(reader ?? { kind: 'guest' });
+    if (allows(readers.container, 'read', roles)) return event.data;
+    if (!readers.itemSecurity || current === undefined || !allows(current, 'read', roles)) return undefined;
+    own ??= permissionsOf(event.data);
+    return allows(own, 'read', roles) ? event.data : undefined;
+  };
+}
+
+/** The stored permissions in a printed document or file. */
 function permissionsOf(data: string): readonly string[] {
   const { $permissions } = JSON.parse(data) as { $permissions?: readonly string[] };
   return $permissions ?? [];
 }
 
-/** What an event shows to its audience. What happened to other members before a reader has joined is not for this reader. */
+/** True if permissions decide which users can read the event; false if its audience is users or a team. */
+function isItemAudience(audience: Audience): audience is ItemAudience {
+  return typeof audience === 'number' || !('users' in audience || 'team' in audience);
+}
+
+/** Returns the payload for the audience of an event. Members do not get events about others from before they joined. */
 function toAudience(
   project: Project,
   { data, createdAt }: ReadableEvent,

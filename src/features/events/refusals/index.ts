@@ -1,9 +1,10 @@
 import { type ErrorType, Failure } from '#src/contract/errors.js';
 import { refusalLimits } from '#src/contract/limits.js';
 import type { Runtime } from '#src/platform/index.js';
-import { createWorker, type Worker } from '#src/platform/worker.js';
+import { createWorker, type Worker } from '#src/platform/jobs/worker.js';
+import type { Projects } from '../../installation/index.js';
 
-/** Errors that refuse a credential, a right or one call too many. Refused logins are recorded one by one, where they are judged. */
+/** Errors that refuse a credential, a permission, or a call over a rate limit. The login code records refused logins individually. */
 const refusalTypes: ReadonlySet<ErrorType> = new Set([
   'general_unauthorized_scope',
   'project_key_expired',
@@ -14,56 +15,101 @@ const refusalTypes: ReadonlySet<ErrorType> = new Set([
   'general_rate_limit_exceeded',
 ]);
 
-/** Requests of a project that were refused for one reason. */
+const unknownOrigin = 'general_unknown_origin' satisfies ErrorType;
+
+/** Requests of a project refused for the same reason. */
 interface Refusals {
-  readonly projectId: string;
+  /** Null for preflight requests, which do not contain the project. */
+  readonly projectId: string | null;
   readonly reason: ErrorType;
-  /** From where the first of them came. */
+  /** The address of the first request. */
   readonly ip: string;
+  /** The refused origin; undefined if there were too many. */
+  readonly origin?: string | undefined;
   count: number;
 }
 
-/** Records refused requests: as callers decide how many there are, not each, but how many there were of each kind in a minute. */
+/** The source of a request. */
+interface RequestSource {
+  readonly ip: string;
+  /** Its origin, if that is refused. */
+  readonly origin: string | undefined;
+}
+
+/** Records refused requests. Writes one entry per kind and minute with a count, as callers control the number of requests. */
 interface RefusalLog {
-  /** Counts a request, if the error refuses it. */
-  note(projectId: string, error: unknown, ip: string): void;
+  /**
+   * Counts a request if the error refuses it. A refused origin counts without an error too, because the browser withholds the response from
+   * the page. The server's log also gets the origin, with advice for the operator.
+   */
+  note(projectId: string | null, error: unknown, from: RequestSource): void;
   readonly worker: Worker;
 }
 
-/** Creates the record of refused requests. What is not written yet when the process is killed is lost: at most a minute of it. */
-export function createRefusals({ db, log, random }: Pick<Runtime, 'db' | 'log' | 'random'>): RefusalLog {
-  let refused = new Map<string, Refusals>();
-  const write = async (): Promise<void> => {
-    if (refused.size === 0) return;
-    const batch = [...refused.values()];
-    refused = new Map();
-    const context = (projectId: string) => ({ projectId, actor: { kind: 'service', id: 'refusals' }, requestId });
-    const requestId = random.id();
-    await db.work({ ...context(''), projectId: null }, async (unit) => {
-      for (const { projectId, reason, ip, count } of batch) {
-        const payload = { reason, count, ip };
-        unit.record('requestsRefused', { resource: 'requests', payload, by: context(projectId) });
-      }
-    });
-  };
+interface Deps extends Pick<Runtime, 'db' | 'log' | 'random'>, Pick<Projects, 'adviceFor'> {
+  /** Counts since the last write, and the number of different origins among them. */
+  readonly state: { refused: Map<string, Refusals>; origins: number };
+}
+
+/** Creates the log of refused requests. If the process is killed, at most a minute of counts is lost. */
+export function createRefusals(
+  { db, log, random }: Pick<Runtime, 'db' | 'log' | 'random'>,
+  { adviceFor }: Pick<Projects, 'adviceFor'>,
+): RefusalLog {
+  const deps: Deps = { db, log, random, adviceFor, state: { refused: new Map(), origins: 0 } };
   const worker = createWorker({
     round: async () => {
-      await write();
+      await write(deps);
       return false;
     },
-    // The last minute of a process that ends.
-    idle: () => write().catch(() => {}),
+    // Writes the counts of the last minute when the process ends.
+    idle: () => write(deps).catch(() => {}),
     onTrouble: (error) => log.error('refusals.failed', { error }),
   });
   return {
-    note: (projectId, error, ip) => {
-      if (!(error instanceof Failure && refusalTypes.has(error.type))) return;
-      const key = `${projectId} ${error.type}`;
-      const known = refused.get(key);
-      if (known !== undefined) known.count += 1;
-      else if (refused.size < refusalLimits.kinds) refused.set(key, { projectId, reason: error.type, ip, count: 1 });
-      worker.nudge(refusalLimits.seconds * 1000);
+    note: (projectId, error, { ip, origin }) => {
+      const isRefused = error instanceof Failure && refusalTypes.has(error.type) && projectId !== null;
+      const reasons = new Set<ErrorType>(isRefused ? [error.type] : []);
+      if (origin !== undefined) reasons.add(unknownOrigin);
+      for (const reason of reasons) {
+        count(deps, { projectId, reason, ip, origin: reason === unknownOrigin ? origin : undefined });
+        worker.nudge(refusalLimits.seconds * 1000);
+      }
     },
     worker,
   };
+}
+
+async function write({ db, random, state }: Deps): Promise<void> {
+  if (state.refused.size === 0) return;
+  const batch = [...state.refused.values()];
+  state.refused = new Map();
+  state.origins = 0;
+  const requestId = random.id();
+  const context = (projectId: string | null) => ({ projectId, actor: { kind: 'service', id: 'refusals' }, requestId });
+  await db.work(context(null), async (unit) => {
+    for (const { projectId, reason, ip, origin, count: requests } of batch) {
+      const payload = { reason, count: requests, ip, ...(origin === undefined ? {} : { origin }) };
+      unit.record('requestsRefused', { resource: 'requests', payload, by: context(projectId) });
+    }
+  });
+}
+
+/** Counts a request. Origins beyond the limit per minute share an entry without an origin. */
+function count({ log, adviceFor, state }: Deps, refusal: Omit<Refusals, 'count'>): void {
+  const { refused } = state;
+  const { projectId, reason } = refusal;
+  const isNamed = (refusal.origin?.length ?? 0) <= refusalLimits.originCharacters;
+  const keyOf = (name: string | undefined) => `${projectId} ${reason} ${name ?? ''}`;
+  const isKnown = refused.has(keyOf(refusal.origin));
+  const origin = isNamed && (isKnown || state.origins < refusalLimits.origins) ? refusal.origin : undefined;
+  const known = refused.get(keyOf(origin));
+  if (known !== undefined) known.count += 1;
+  else if (refused.size < refusalLimits.kinds) {
+    refused.set(keyOf(origin), { ...refusal, origin, count: 1 });
+    if (origin !== undefined) {
+      state.origins += 1;
+      log.warn('origin.refused', { origin, project: projectId ?? undefined, next: adviceFor(origin, projectId) });
+    }
+  }
 }

@@ -63,7 +63,7 @@ const rotation = {
 
 const pages = { ...listParameters, queries: listParameters.queries.meta({ description: 'Queries: limit and offset' }) };
 
-/** Webhooks and their deliveries, for server keys. */
+/** Webhooks and their deliveries, managed with server keys. */
 export const webhooksApi = declare({
   create: {
     ...write,

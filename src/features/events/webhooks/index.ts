@@ -1,35 +1,37 @@
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
+import { createWorker, type Worker } from '#src/platform/jobs/worker.js';
 import { type Lists, listRequestOf, parsePage } from '#src/platform/list-query/index.js';
-import { createWorker, type Worker } from '#src/platform/worker.js';
 import type { Projects } from '../../installation/index.js';
+import type { Payloads } from '../outbox/index.js';
 import { webhooksApi } from './api.js';
 import { createDeliveries } from './deliveries/delivery.js';
 import { createEventErasure } from './deliveries/erasure.js';
 import { createEventStore } from './deliveries/event-store.js';
-import { createFanOut } from './deliveries/fan-out.js';
-import { attemptsInPage, createHistory } from './deliveries/history.js';
+import { createFanOut, type FanOut } from './deliveries/fan-out.js';
+import { attemptsInPage, createHistory, type DeliveryHistory } from './deliveries/history.js';
 import { createDeliveryMetrics } from './deliveries/metrics.js';
 import { createPost } from './deliveries/post.js';
 import { createDeliveryStore } from './deliveries/store.js';
 import { createDeliverySettling, createWebhookJobs } from './jobs.js';
-import { createWebhooks } from './service.js';
-import { createWebhookStore } from './store.js';
+import { createWebhookStore } from './model/store.js';
+import { createWebhooks, type Webhooks } from './service.js';
 import { toAttempt, toDelivery, toWebhook } from './view.js';
 
 export { webhooksApi } from './api.js';
 export { toEnvelope } from './deliveries/envelope.js';
 export type { EventErasure } from './deliveries/erasure.js';
+export { idsIn } from './deliveries/erasure.js';
 export { numberedChannel } from './deliveries/event-store.js';
 export { type HeaderCheck, isSigningSecret, type ReceivedDelivery, verifyDelivery } from './deliveries/verification.js';
-export { sealedWebhooks } from './store.js';
+export { sealedWebhooks } from './model/store.js';
 
-/** How long events wait for their numbers while no webhook subscribes to any. */
+/** Delay before numbering events while no webhook or reader waits for them, in milliseconds. */
 const unsubscribedMs = 100;
 
-/** Webhooks: their management, and the engine that delivers events to them. */
-export function createWebhooksFeature(runtime: Runtime, projects: Projects, lists: Lists) {
-  const { db, sql, log } = runtime;
+/** Builds webhooks: their management and the delivery of events. */
+export function createWebhooksFeature(runtime: Runtime, projects: Projects, lists: Lists, payloads: Payloads) {
+  const { db, sql } = runtime;
   const metrics = createDeliveryMetrics(runtime);
   const stores = {
     store: createWebhookStore(sql),
@@ -39,46 +41,19 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
   const post = createPost(runtime, metrics);
   const webhooks = createWebhooks(runtime, stores, lists);
   const history = createHistory(runtime, stores.deliveries, post);
-  const deps = {
-    projects,
-    webhooks,
-    post,
-    store: stores.deliveries,
-    webhookStore: stores.store,
-  };
   const numbered: ((projectId: string) => void)[] = [];
   const fanOut = createFanOut(runtime, stores.events, (projectId) => {
     for (const listener of numbered) listener(projectId);
   });
-  /** Whether somebody reads events as they happen, here. */
+  /** True if readers in this process wait for events. */
   let isFollowed = () => false;
-  const deliveries = createDeliveries(runtime, deps);
-  /** Whether there may be events without a number; that places of deliveries become free says nothing of them. */
-  let mayHaveEvents = true;
-  const loop = createWorker({
-    round: async (again) => {
-      const isAsked = mayHaveEvents;
-      mayHaveEvents = false;
-      if (isAsked && (await fanOut.run())) mayHaveEvents = true;
-      await deliveries.begin(again);
-      return mayHaveEvents;
-    },
-    idle: deliveries.idle,
-    onTrouble: (error) => log.error('webhooks.failed', { error }),
-  });
-  const worker: Worker = {
-    start: loop.start,
-    nudge: (afterMs) => {
-      mayHaveEvents = true;
-      loop.nudge(afterMs);
-    },
-    stop: loop.stop,
-  };
+  const parts = { projects, payloads, webhooks, post, store: stores.deliveries, webhookStore: stores.store };
+  const worker = createEventWorker(runtime, fanOut, parts);
   db.onAnnounced(() => worker.nudge(fanOut.hasSubscribers() || isFollowed() ? undefined : unsubscribedMs));
   const oldestEvent = async () => (await db.one(stores.events.oldestWaiting()))?.oldest?.toString() ?? null;
   const readBacklog = () => history.backlog(oldestEvent);
   runtime.metrics.beforeRender(async () => {
-    // While the database is away the last values stand; that it is away is a metric of its own.
+    // Keeps the last values while the database is unavailable; another metric reports that.
     const backlog = await readBacklog().catch(() => undefined);
     if (backlog !== undefined) metrics.backlog(backlog.waiting, backlog.oldestSeconds, backlog.dueSeconds);
   });
@@ -89,8 +64,8 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
   return {
     webhooks: { ...webhooks, replayEvent: history.replayEvent, replaySome: history.replaySome, backlog: readBacklog },
     worker,
-    erasure: createEventErasure(runtime),
-    /** Registers who is told of projects whose events have new numbers, and who tells whether such news is urgent. */
+    erasure: createEventErasure(runtime, payloads),
+    /** Registers a listener for projects with newly numbered events. `isUrgent` returns true if readers wait for them. */
     follow: (listener: (projectId: string) => void, isUrgent: () => boolean) => {
       numbered.push(listener);
       isFollowed = isUrgent;
@@ -101,12 +76,30 @@ export function createWebhooksFeature(runtime: Runtime, projects: Projects, list
   };
 }
 
-function operationsOf(
-  { db }: Runtime,
-  webhooks: ReturnType<typeof createWebhooks>,
-  history: ReturnType<typeof createHistory>,
-  worker: Worker,
-) {
+/** Numbers new events and begins the deliveries that are due. */
+function createEventWorker(runtime: Runtime, fanOut: FanOut, parts: Parameters<typeof createDeliveries>[1]): Worker {
+  const deliveries = createDeliveries(runtime, parts);
+  /** True if there may be unnumbered events. A free delivery slot does not imply new events. */
+  let mayHaveEvents = true;
+  const loop = createWorker({
+    round: async (again) => {
+      const isAsked = mayHaveEvents;
+      mayHaveEvents = false;
+      if (isAsked && (await fanOut.run())) mayHaveEvents = true;
+      await deliveries.begin(again);
+      return mayHaveEvents;
+    },
+    idle: deliveries.idle,
+    onTrouble: (error) => runtime.log.error('webhooks.failed', { error }),
+  });
+  const nudge = (afterMs?: number): void => {
+    mayHaveEvents = true;
+    loop.nudge(afterMs);
+  };
+  return { ...loop, nudge };
+}
+
+function operationsOf({ db }: Runtime, webhooks: Webhooks, history: DeliveryHistory, worker: Worker) {
   const named = ({ project, params }: Pick<Call<typeof webhooksApi.get>, 'project' | 'params'>) =>
     webhooks.get(db, project.id, params.webhookId);
   const rotate = async (call: Call<typeof webhooksApi.rotate | typeof webhooksApi.rotateByPatch>) => {

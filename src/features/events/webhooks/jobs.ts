@@ -1,24 +1,24 @@
 import { webhookLimits } from '#src/contract/limits.js';
-import { instantOf } from '#src/platform/clock.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job, Settle } from '#src/platform/scheduler.js';
-import type { Worker } from '#src/platform/worker.js';
+import type { Job, Settle } from '#src/platform/jobs/scheduler.js';
+import type { Worker } from '#src/platform/jobs/worker.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
 import type { EventStore } from './deliveries/event-store.js';
 import type { DeliveryStore } from './deliveries/store.js';
-import { type WebhookStore, webhooks } from './store.js';
+import { type WebhookStore, webhooks } from './model/store.js';
 
-/** Deliveries made due in one unit. */
+/** Deliveries made due per unit. */
 const settledAtOnce = 500;
 
-/** Makes due what was put off before the clock was set back. */
+/** Makes deliveries due that were delayed before the clock was set back. */
 export function createDeliverySettling(
   { db, clock }: Pick<Runtime, 'db' | 'clock'>,
   deliveries: DeliveryStore,
 ): Settle {
   const by = { projectId: null, actor: { kind: 'job', id: 'clock.settle' }, requestId: '' };
   return async (signal) => {
-    // Fewer may be moved at once where some of them end meanwhile.
+    // Continues until none is left: a batch may be smaller if deliveries end concurrently.
     for (let moved = settledAtOnce; moved > 0; ) {
       signal.throwIfAborted();
       moved = await db.work(by, (unit) => unit.run(deliveries.bringForward(instantOf(clock.now()), settledAtOnce)));
@@ -26,7 +26,7 @@ export function createDeliverySettling(
   };
 }
 
-/** What is done again and again: looking for what is due, and removing what is old. */
+/** Periodic jobs: start due deliveries, delete old ones. */
 export function createWebhookJobs(
   { db, clock }: Pick<Runtime, 'db' | 'clock'>,
   worker: Worker,

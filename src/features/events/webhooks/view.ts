@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
 import type { ListedAttempt } from './deliveries/history.js';
 import type { Delivery } from './deliveries/tables.js';
-import type { Webhook } from './store.js';
+import type { Webhook } from './model/store.js';
 
 /** A webhook on the wire. */
 export const webhookShape = z
@@ -53,7 +53,7 @@ export const deliveryShape = z
 
 type WireDelivery = z.input<typeof deliveryShape>;
 
-/** Prints a webhook; with its secret only where that was just made. */
+/** Converts a webhook to its wire format. Contains the secret only right after it was created. */
 export function toWebhook(webhook: Webhook, secret = ''): z.input<typeof webhookShape> {
   return {
     $id: webhook.id,
@@ -74,7 +74,7 @@ export function toWebhook(webhook: Webhook, secret = ''): z.input<typeof webhook
   };
 }
 
-/** Prints an attempt. A test that failed is over: no event of the project was given up. */
+/** Converts an attempt to its wire format. A failed test is shown as `discarded`, not `dead`: no event of the project is lost. */
 export function toAttempt({ test, ...attempt }: ListedAttempt): WireDelivery {
   const state = test && attempt.state === 'dead' ? 'discarded' : attempt.state;
   return {
@@ -85,7 +85,7 @@ export function toAttempt({ test, ...attempt }: ListedAttempt): WireDelivery {
     eventId: attempt.eventId,
     event: attempt.event,
     attempt: attempt.attempt,
-    // The columns hold what the code above them wrote, which is of this type.
+    // Safe: the column contains only states of this type.
     state: state as WireDelivery['state'],
     test,
     statusCode: attempt.statusCode,
@@ -97,7 +97,7 @@ export function toAttempt({ test, ...attempt }: ListedAttempt): WireDelivery {
   };
 }
 
-/** Prints a delivery of which no attempt has been made yet, in the same form. */
+/** Converts a delivery without attempts to the same format. */
 export function toDelivery(delivery: Delivery): WireDelivery {
   const { id, createdAt, webhookId, eventId, event, attempt, state, dueAt, test } = delivery;
   const none = { statusCode: 0, ok: false, error: '', durationMs: 0, response: '' };

@@ -10,13 +10,13 @@ import type { Users } from '../users/index.js';
 /** A kind of contact. */
 export type Contact = 'email' | 'phone';
 
-/** What claims use. */
+/** Features that claims depend on. */
 export interface ClaimDeps {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly secrets: OneTimeSecrets;
   readonly factors: Factors;
   readonly courier: Courier;
-  /** Whether something besides contacts leads to an account, such as a linked identity or a passkey. */
+  /** Checks for logins that do not need a contact, such as linked identities or passkeys. */
   readonly otherWaysIn: readonly ((reader: Reader, project: Project, account: UserRecord) => Promise<boolean>)[];
 }

@@ -8,31 +8,48 @@ import { createTakeovers } from './takeover.js';
 
 export type { Contact } from './deps.js';
 
-/** Somebody who has just shown to hold an address or a number. */
+/** A proof that a person holds an address or a number. */
 interface Proof {
   readonly contact: Contact;
   readonly value: string;
-  /** Whose request brings the proof: a session of the account tells its owner from a stranger. */
+  /** The caller that presents the proof: a session of the account distinguishes its owner from a stranger. */
   readonly actor: Actor;
-  /** The account that has the contact, where the proof is bound to one: as it is now, and held by the unit. Looked up where absent. */
+  /** The account with the contact if the proof is bound to one, current and locked by the unit. Looked up if absent. */
   readonly account?: UserRecord | undefined;
-  /** How an account of the prover's own is made where there is none; null where the proof opens no account. */
-  readonly newcomer: { readonly id: string; readonly name?: string; readonly locale: string | null } | null;
+  /** The account to create for the prover if no account has the contact, or the account loses it. */
+  readonly newcomer: { readonly id: string; readonly name?: string; readonly locale: string | null };
+}
+
+/** The claims service. */
+export interface Claims {
+  /**
+   * The account that the prover may log in to, with the contact verified. A blocked account is returned unchanged; the caller must refuse
+   * it. Throws Failure `user_already_exists` if the id for a new account is taken or the contact was taken concurrently.
+   */
+  claim(unit: Unit, project: Project, proof: Proof): Promise<UserRecord>;
+  /**
+   * `claim` for callers that may still refuse the prover because a second factor is missing. If the owner stays the same, the account is
+   * not changed; the caller marks the contact as verified once nothing can be refused any more.
+   */
+  resolveOwner(unit: Unit, project: Project, proof: Proof): Promise<UserRecord>;
+  /** Removes a contact from an account at the request of the contact's holder; the account keeps the rest. */
+  release(unit: Unit, project: Project, account: UserRecord, contact: Contact): Promise<void>;
 }
 
 /**
- * The one place where a contact becomes proved, whatever way proved it: a link, a code, a recovery, an invitation, an identity provider.
+ * Decides on the owner of an account after a login, a recovery or an invitation has proved a contact. Verifications only mark the contact
+ * as verified and do not come here: people open verification links on devices without a session.
  *
- * A contact that a user has set and nobody has proved is a claim, maybe a stranger's. When somebody proves the contact who holds no session of
- * the account, then either the claim falls and the account keeps the rest, or the prover takes the account and everything goes by which
- * somebody else could still enter it.
+ * An unverified contact of an account is only a claim, possibly by a stranger. If a person without a session of the account proves the
+ * contact, there are two outcomes: either the account loses the contact and keeps the rest, or the prover takes over the account and every
+ * other way to log in to it is removed.
  */
-export function createClaims(deps: ClaimDeps) {
+export function createClaims(deps: ClaimDeps): Claims {
   const { users, otherWaysIn } = deps;
   const release = createReleases(deps);
   const takeOver = createTakeovers(deps);
 
-  /** Whether the account has its owner without the contact: then it is not the prover's. */
+  /** True if the account has another verified login; then proving this contact does not transfer it. */
   const standsWithout = async (
     unit: Unit,
     project: Project,
@@ -45,46 +62,34 @@ export function createClaims(deps: ClaimDeps) {
     for (const leadsIn of otherWaysIn) if (await leadsIn(unit, project, account)) return true;
     return false;
   };
-  /** The account, which the prover may enter now; undefined where the claim fell. */
-  const judge = async (unit: Unit, project: Project, account: UserRecord, { contact, actor }: Proof) => {
+  /** The account if the prover may log in to it; undefined if the account has lost the contact. */
+  const decideOwner = async (unit: Unit, project: Project, account: UserRecord, { contact, actor }: Proof) => {
     const isOwner = actor.kind === 'user' && actor.id === account.id;
     if (isOwner || account[`${contact}Verification`] || account[`${contact}Vouched`]) return account;
     if (!(await standsWithout(unit, project, account, contact))) return takeOver(unit, project, account, contact);
     await release(unit, project, account, contact);
     return undefined;
   };
-  const create = async (unit: Unit, project: Project, { contact, value }: Proof, newcomer: Proof['newcomer']) => {
-    if (newcomer === null) return undefined;
+  const create = async (unit: Unit, project: Project, { contact, value, newcomer }: Proof) => {
     const { id, name = '', locale } = newcomer;
     const input = { id, name, locale, passwordHash: null, email: null, phone: null, [contact]: value };
     return users.markVerified(unit, project.id, await users.create(unit, project.id, input), contact);
   };
 
-  const settle = async (unit: Unit, project: Project, proof: Proof): Promise<UserRecord | undefined> => {
-    const { contact, value, newcomer } = proof;
+  const resolveOwner = async (unit: Unit, project: Project, proof: Proof): Promise<UserRecord> => {
+    const { contact, value } = proof;
     const claimant = proof.account ?? (await users.lockByContact(unit, project.id, contact, value));
-    if (claimant === undefined) return create(unit, project, proof, newcomer);
+    if (claimant === undefined) return create(unit, project, proof);
     if (!claimant.status) return claimant;
-    return (await judge(unit, project, claimant, proof)) ?? (await create(unit, project, proof, newcomer));
+    return (await decideOwner(unit, project, claimant, proof)) ?? (await create(unit, project, proof));
   };
 
   return {
-    /**
-     * The account that the prover may enter, with the contact verified; undefined where the claim fell and no account was to be made. A
-     * blocked account is returned as it is: the caller refuses it. Throws Failure `user_already_exists` where the id for a new account,
-     * or the contact in the meantime, is taken.
-     */
-    claim: async (unit: Unit, project: Project, proof: Proof): Promise<UserRecord | undefined> => {
-      const account = await settle(unit, project, proof);
-      return account?.status ? users.markVerified(unit, project.id, account, proof.contact) : account;
+    claim: async (unit, project, proof) => {
+      const account = await resolveOwner(unit, project, proof);
+      return account.status ? users.markVerified(unit, project.id, account, proof.contact) : account;
     },
-    /**
-     * The same for a caller that may still refuse the prover for want of a second factor: an account that stays whose it is stays as it is,
-     * and the caller marks the contact as verified when nothing is refused any more.
-     */
-    settle,
+    resolveOwner,
+    release,
   };
 }
-
-/** The service of claims. */
-export type Claims = ReturnType<typeof createClaims>;

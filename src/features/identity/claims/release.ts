@@ -3,12 +3,12 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { ClaimDeps, Contact } from './deps.js';
 
-/** Takes a contact from an account that has claimed it without a proof; the account keeps the rest and its owner is told. */
+/** Removes an unproved contact from an account and notifies the account's owner at the other contact; the account keeps the rest. */
 export function createReleases({ users, secrets, courier }: ClaimDeps) {
   return async (unit: Unit, project: Project, account: UserRecord, contact: Contact): Promise<void> => {
     const { id: userId, name, locale, email, phone } = account;
     const recorded = { resource: `users/${userId}`, userId };
-    // What was sent there for this account leads into it no more.
+    // Codes and links already sent there stop working.
     await secrets.void(unit, project, 'every', { recipient: account[contact] ?? '' });
     if (contact === 'email') {
       await users.changeEmail(unit, project.id, account, null);

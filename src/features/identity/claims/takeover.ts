@@ -4,11 +4,11 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { ClaimDeps, Contact } from './deps.js';
 
 /**
- * Gives an account to the user who has proved its contact: everything goes by which somebody else could still enter it, and where there was
- * something a message to the contact says so.
+ * Gives an account to the person who proved its contact: removes the other contact, the password, sessions and second factors. If anything
+ * was removed, the proved contact gets a message.
  */
 export function createTakeovers({ users, sessions, secrets, factors, courier }: ClaimDeps) {
-  /** Takes the other contact away; false where there was none. */
+  /** Removes the other contact; false if there was none. */
   const dropOther = async (unit: Unit, project: Project, account: UserRecord, contact: Contact): Promise<boolean> => {
     const { id: userId, email, phone } = account;
     const recorded = { resource: `users/${userId}`, userId };
@@ -25,7 +25,7 @@ export function createTakeovers({ users, sessions, secrets, factors, courier }: 
     return true;
   };
   const dropPassword = async (unit: Unit, project: Project, account: UserRecord): Promise<boolean> => {
-    // The new time ends JWTs that a server key made, also where there is no password.
+    // JWTs without a session (created by server keys) end only with a new `passwordUpdate`, so it is set even without a password.
     await users.update(unit, project.id, account, { passwordHash: null, passwordUpdate: unit.now });
     if (account.passwordHash === null) return false;
     const userId = account.id;
@@ -34,7 +34,6 @@ export function createTakeovers({ users, sessions, secrets, factors, courier }: 
   };
 
   return async (unit: Unit, project: Project, account: UserRecord, contact: Contact): Promise<UserRecord> => {
-    // Not by the account's name: a stranger may have chosen it.
     const { id: userId, locale } = account;
     const dropped = [
       await dropOther(unit, project, account, contact),
@@ -53,6 +52,7 @@ export function createTakeovers({ users, sessions, secrets, factors, courier }: 
         message: 'account-claimed',
         to,
         userId,
+        // A stranger may have chosen the name.
         name: '',
         locale,
         variables: { at: unit.now },

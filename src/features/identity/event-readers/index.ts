@@ -6,12 +6,18 @@ import type { Installation } from '../../installation/index.js';
 import { noSession, type Sessions } from '../sessions/index.js';
 import type { Users } from '../users/index.js';
 
-/** Finds the users behind credentials that were accepted earlier, where these count still: what streams and sockets ask before they send. */
+/**
+ * Resolves credentials that were accepted earlier to their users, as long as the credentials are still valid. Streams and sockets call it
+ * before they send.
+ */
 export function createEventReaders(
   { db, clock }: Pick<Runtime, 'db' | 'clock'>,
   { users, sessions, serverKeys }: { users: Users; sessions: Sessions } & Pick<Installation, 'serverKeys'>,
 ): ReaderSources['users'] {
-  /** A JWT ends by itself and with the password of its time; where the clock was set back it does not live longer than any could. */
+  /**
+   * True if a JWT has expired or the password has changed since. A remaining lifetime above the maximum means that the clock was set back;
+   * such a JWT counts as expired.
+   */
   const isOver = ({ jwt }: ReaderCredential, user: User): boolean => {
     if (jwt === undefined) return false;
     const left = jwt.expires - clock.now() / 1000;
@@ -38,5 +44,5 @@ export function createEventReaders(
   }
 }
 
-/** The longest life of a JWT, and what clocks may differ by. */
+/** Maximum lifetime of a JWT plus the tolerated clock skew. */
 const jwtSeconds = jwtLimits.maxSeconds + clockSkewSeconds;

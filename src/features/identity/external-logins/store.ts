@@ -1,13 +1,13 @@
 import type { Instant } from '#src/contract/shapes.js';
-import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
+import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, nullable, table, text, word } from '#src/platform/db/table.js';
-import type { SealedColumn } from '#src/platform/sealing.js';
+import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
 
-/** How a login ends: with a session in the browser, or with a secret that the page of the application redeems. */
+/** The end of a login: a session in the browser, or a secret that the page of the application redeems. */
 export type Flow = 'session' | 'token';
 
-/** Logins that are under way at an identity provider; of what goes through the browser only digests. */
+/** Pending logins at identity providers. Secrets that pass through the browser are stored as digests only. */
 export const loginTransactions = table('login_transactions', {
   id: text,
   projectId: text,
@@ -24,7 +24,7 @@ export const loginTransactions = table('login_transactions', {
   createdAt: instant,
 });
 
-/** Where what the protocol has to remember is sealed. */
+/** The sealed column of protocol state. */
 export const sealedTransactions: SealedColumn = {
   table: loginTransactions.name,
   column: 'data',
@@ -33,22 +33,25 @@ export const sealedTransactions: SealedColumn = {
   before: (id) => `login_transactions|${id}|data`,
 };
 
-/** A login that is under way, as stored. */
+/** A pending login as stored. */
 export type TransactionRow = ReturnType<typeof loginTransactions.decode>;
 
-/** SQL over logins that are under way. */
-export function createTransactionStore(sql: Sql) {
+/** SQL over pending logins. */
+export function createLoginTransactionStore(sql: Sql) {
   const { knex } = sql;
   const { name } = loginTransactions;
   return {
     insert: (row: TransactionRow): Query => sql.compile(knex(name).insert(loginTransactions.encode(row))),
-    /** Ends a login, and returns it exactly once, unless it is over: how old one from before the clock was set back is, nobody knows. */
+    /**
+     * Deletes a pending login and returns it, so that it is used only once. Skips expired logins and those dated in the future: after the
+     * clock was set back, their age is unknown.
+     */
     take: (projectId: string, provider: string, id: string, now: Instant): Query => {
       const rows = knex(name)
         .where({ id, project_id: projectId, provider })
         .where('expire', '>', now)
         .where('created_at', '<=', instantOf(latestPast(millisecondsOf(now))));
-      // Knex leaves `returning` out where SQLite deletes.
+      // Knex omits `returning` for deletes on SQLite.
       return sql.compile(knex.raw('? returning ?', [rows.delete(), loginTransactions.select(sql)]));
     },
     prune: (before: Instant, max: number): Query =>
@@ -60,15 +63,15 @@ export function createTransactionStore(sql: Sql) {
   };
 }
 
-/** Answers of identity providers that have counted and could be presented again, such as assertions of SAML. */
+/** Used responses of identity providers that could be replayed, such as SAML assertions. */
 export const usedAnswers = table('used_answers', { projectId: text, provider: text, answer: text, expire: instant });
 
-/** SQL over used answers. */
+/** SQL over used responses. */
 export function createUsedAnswerStore(sql: Sql) {
   const { knex } = sql;
   const { name } = usedAnswers;
   return {
-    /** Returns a row exactly when the answer is new; waits for a unit that is about to use it. */
+    /** Returns no row if the response was used before. Waits for a concurrent insert of the same response. */
     insert: (row: ReturnType<typeof usedAnswers.decode>): Query =>
       sql.compile(knex(name).insert(usedAnswers.encode(row)).onConflict().ignore().returning('answer')),
     prune: (before: Instant, max: number): Query => {

@@ -1,7 +1,7 @@
 import type { Instant } from '#src/contract/shapes.js';
+import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, epoch, instant, nullable, table, text } from '#src/platform/db/table.js';
-import type { SealedColumn } from '#src/platform/sealing.js';
 
 /** Authenticator apps of users; the seed is sealed. */
 export const authenticators = table('authenticators', {
@@ -14,7 +14,7 @@ export const authenticators = table('authenticators', {
   createdAt: instant,
 });
 
-/** Where seeds are sealed; a user has one authenticator. */
+/** The sealed column of seeds; a user has one authenticator. */
 export const sealedSeeds: SealedColumn = {
   table: authenticators.name,
   column: 'sealed_seed',
@@ -23,7 +23,7 @@ export const sealedSeeds: SealedColumn = {
   before: () => 'authenticators|sealed_seed',
 };
 
-/** Recovery codes; of each only a keyed digest. */
+/** Recovery codes, each stored as a keyed digest only. */
 export const recoveryCodes = table('recovery_codes', {
   projectId: text,
   userId: text,
@@ -50,7 +50,7 @@ export function createFactorStore(sql: Sql) {
         .where({ project_id: p.projectId, user_id: p.userId, type: 'totp' })
         .select(authenticators.select(sql)),
     ),
-    /** Puts an authenticator in the place of one that is not verified; changes nothing where the user has a verified one. */
+    /** Inserts an authenticator or replaces one that is not verified. Does nothing if the user has a verified one. */
     putAuthenticator: (row: AuthenticatorRow): Query =>
       sql.compile(
         knex(authenticators.name)
@@ -61,13 +61,16 @@ export function createFactorStore(sql: Sql) {
       ),
     verifyAuthenticator: (projectId: string, userId: string): Query =>
       sql.compile(totp(projectId, userId).update({ verified: 1 })),
-    /** Spends a step and all before it; changes nothing where somebody else was quicker, so that another step was the last. */
+    /**
+     * Marks a step and all before it as used. Does nothing if `lastStep` has changed since it was read, because a parallel attempt was
+     * faster.
+     */
     spendStep: ({ projectId, userId, lastStep }: AuthenticatorRow, step: number): Query =>
       sql.compile(totp(projectId, userId).andWhere('last_step', lastStep).update({ last_step: step })),
     removeAuthenticator: (projectId: string, userId: string): Query => sql.compile(totp(projectId, userId).delete()),
     addCodes: (rows: readonly CodeRow[]): Query =>
       sql.compile(knex(recoveryCodes.name).insert(rows.map((row) => recoveryCodes.encode(row)))),
-    /** Spends a recovery code; changes nothing where there is no such code, or it was used. */
+    /** Marks a recovery code as used. Does nothing if it does not exist or was used before. */
     spendCode: (projectId: string, userId: string, digest: string, now: Instant): Query =>
       sql.compile(codes(projectId, userId).andWhere({ digest }).whereNull('used_at').update({ used_at: now })),
     codes: (projectId: string, userId: string): Query =>
@@ -76,5 +79,5 @@ export function createFactorStore(sql: Sql) {
   };
 }
 
-/** The statements over second factors. */
+/** Queries over second factors. */
 export type FactorStore = ReturnType<typeof createFactorStore>;

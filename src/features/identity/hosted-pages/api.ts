@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, image, page, redirect } from '#src/contract/operation.js';
 import { visibleText } from '#src/contract/shapes.js';
+import { otpText } from '#src/contract/typed-secret.js';
 
 const url = z.string().max(2048);
-/** What every page keeps of its address. */
+/** Query parameters that every page passes on. */
 const place = {
   project: z.string().max(36).default(''),
   success: url.default('').meta({ description: 'Where the user goes afterwards: a page on a platform of the project' }),
@@ -16,7 +17,9 @@ const query = z.object({
     .max(4096)
     .default('')
     .meta({ description: 'What went wrong before: JSON with the type of an error' }),
-  notice: z.enum(['sent', 'sentSms', 'sentCode', 'changed', 'registered', 'signedOut', 'joined', '']).catch(''),
+  notice: z
+    .enum(['sent', 'sentSms', 'sentCode', 'changed', 'registered', 'signedOut', 'joined', 'addressRemoved', ''])
+    .catch(''),
   by: z.enum(['email', 'phone']).catch('email').meta({ description: 'How a code was sent' }),
   userId: z.string().max(64).default(''),
   secret: z.string().max(256).default(''),
@@ -25,7 +28,7 @@ const query = z.object({
   membershipId: z.string().max(36).default(''),
 });
 
-// A browser that opens a page may still hold a cookie; the pages are the same for everybody.
+// Pages ignore session cookies: they are the same for all visitors.
 const shown = { tag: 'pages', method: 'GET', project: false, auth: ['guest'], limit: 'none', query } as const;
 const view = { ...shown, status: 200, reply: page, errors: ['project_not_found'] } as const;
 const imageSeconds = 86_400;
@@ -44,7 +47,7 @@ const post = {
 } as const;
 const login = { ...post, session: 'renews', limit: 'login' } as const;
 
-/** The pages to sign in with, and what their forms do. Errors lead browsers back to the page. */
+/** The hosted login pages and their forms. On an error, the browser is redirected back to the page. */
 export const hostedPagesApi = declare({
   signInPage: { ...view, id: 'pages.signIn', path: '/auth/sign-in', summary: 'The page to sign in with.' },
   signUpPage: { ...view, id: 'pages.signUp', path: '/auth/sign-up', summary: 'The page to create an account with.' },
@@ -61,6 +64,12 @@ export const hostedPagesApi = declare({
   recoveryPage: { ...view, id: 'pages.recovery', path: '/auth/recovery', summary: 'The page for a lost password.' },
   resetPage: { ...view, id: 'pages.reset', path: '/auth/reset', summary: 'The page that sets a new password.' },
   verifyPage: { ...view, id: 'pages.verify', path: '/auth/verify', summary: 'The page that confirms an address.' },
+  removeAddressPage: {
+    ...view,
+    id: 'pages.removeAddress',
+    path: '/auth/remove-address',
+    summary: 'The page that removes an address from an account whose owner does not receive its mail.',
+  },
   donePage: { ...view, id: 'pages.done', path: '/auth/done', summary: 'The page after a login without `success`.' },
   invitationPage: {
     ...view,
@@ -155,7 +164,7 @@ export const hostedPagesApi = declare({
     pending: true,
     session: 'renews',
     limit: 'data',
-    body: z.object({ otp: field, challengeId: field }),
+    body: z.object({ otp: otpText.default(''), challengeId: field }),
     errors: [],
     carriesOut: ['account.createMfaChallenge', 'account.updateMfaChallenge'],
   },
@@ -216,10 +225,20 @@ export const hostedPagesApi = declare({
     ...post,
     id: 'pages.postVerify',
     path: '/auth/verify',
-    summary: 'Confirms an e-mail address by the secret of the link.',
+    summary: 'Confirms an email address by the secret of the link.',
     limit: 'login',
     body: z.object({ userId: field, secret: field }),
     errors: [],
     carriesOut: ['account.updateEmailVerification'],
+  },
+  removeAddress: {
+    ...post,
+    id: 'pages.postRemoveAddress',
+    path: '/auth/remove-address',
+    summary: 'Removes an email address from an account by the secret of the second link of a verification mail.',
+    limit: 'login',
+    body: z.object({ userId: field, secret: field }),
+    errors: [],
+    carriesOut: ['account.deleteEmailVerification'],
   },
 });

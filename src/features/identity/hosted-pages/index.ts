@@ -5,136 +5,165 @@ import { uniqueId } from '#src/contract/shapes.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import { WithSession } from '#src/contract/with-session.js';
 import type { Runtime } from '#src/platform/index.js';
+import { bind } from '#src/platform/runtime/bind.js';
 import type { Projects } from '../../installation/index.js';
 import type { Providers } from '../providers/index.js';
 import { hostedPagesApi } from './api.js';
 import { createLogos } from './branding/logos.js';
 import { createViews } from './service.js';
 
-interface Deps {
+interface Services {
   readonly projects: Projects;
   readonly providers: Providers;
-  /** What the forms do: the same operations that clients call. */
+  /** The operations that the forms call; the same as for clients. */
   readonly operations: readonly Operation[];
 }
 
-type Api = typeof hostedPagesApi;
-type Submission = Pick<Call<Api['signIn' | 'proveSecondFactor']>, 'project' | 'actor' | 'query' | 'request'>;
-type Session = { readonly secret: string; readonly expire: string };
+interface Deps extends Pick<Services, 'projects'>, Pick<Runtime, 'config'> {
+  readonly byId: ReadonlyMap<string, Operation>;
+}
 
-/** Pages to sign in with, for applications that have none of their own. They work without scripts, but for passkeys. */
-export function createHostedPages(runtime: Pick<Runtime, 'db' | 'sql' | 'pages' | 'config'>, deps: Deps) {
+type Handled<Name extends keyof typeof hostedPagesApi> = Call<(typeof hostedPagesApi)[Name]>;
+type Submission = Pick<Handled<'signIn' | 'proveSecondFactor'>, 'project' | 'actor' | 'query' | 'request'>;
+type Texts = Readonly<Record<string, string>>;
+
+/** Hosted login pages for applications that have none of their own. They work without scripts, except for passkeys. */
+export function createHostedPages(runtime: Pick<Runtime, 'db' | 'sql' | 'pages' | 'config'>, services: Services) {
   const { db, config } = runtime;
-  const { projects } = deps;
+  const { projects } = services;
   const logos = createLogos(runtime);
-  const addressOf = (page: string, query: Readonly<Record<string, string>>) =>
-    addressBelow(config.baseUrl, page, query);
-  const views = createViews(runtime, { ...deps, logos });
-  const byId = new Map(deps.operations.map((operation) => [operation.declaration.id, operation]));
-
-  /** Calls an operation as a client does, with its validation, limits and records. */
-  const run = async <T = object>(
-    { project, actor, request }: Submission,
-    id: string,
-    body: object,
-    params: Readonly<Record<string, string>> = {},
-  ): Promise<T> => {
-    const operation = byId.get(id);
-    if (operation === undefined) throw new TypeError(`there is no operation ${id}`);
-    return (await invoke(operation, { project, actor, params, query: {}, body, request })) as T;
-  };
-  const keptOf = ({ project, query }: Submission) => ({ project: project.id, success: query.success });
-  const successOf = ({ project, query }: Submission): URL | undefined =>
-    query.success === '' ? undefined : projects.demandOwnUrl(project, query.success, 'success');
-  const to = (call: Submission, page: string, further: Readonly<Record<string, string>> = {}): Redirect =>
-    new Redirect(addressOf(`auth/${page}`, { ...keptOf(call), ...further }));
-  /** Hands the session over and leads on. */
-  const opened = (call: Submission, { secret, expire }: Session) => {
-    const success = successOf(call) ?? addressOf('auth/done', keptOf(call));
-    return new WithSession(new Redirect(success), { secret, expire });
-  };
-
+  const byId = new Map(services.operations.map((operation) => [operation.declaration.id, operation]));
+  const deps: Deps = { projects, config, byId };
   const operations = implement(hostedPagesApi, {
-    ...views,
+    ...createViews(runtime, { ...services, logos }),
+    ...bind(deps, { signUp, sendEmail, sendSms, proveSecondFactor, sendChallenge, acceptInvitation, signOut }),
     magicUrlPage: async ({ query }) => {
       const { id: project } = await projects.current(query.project);
-      return new Redirect(addressOf('auth/link', { ...query, project }));
+      return new Redirect(addressOf(deps, 'link', { ...query, project }));
     },
     logo: async ({ query }) => logos.get(db, await projects.current(query.project)),
-    signIn: async (call) => opened(call, await run<Session>(call, 'account.createEmailSession', call.body)),
-    signUp: async (call) => {
-      const { email, password } = call.body;
-      await run(call, 'account.create', { userId: uniqueId, ...call.body });
-      // A login would tell whether the address was taken.
-      if (call.project.settings['signup.hideExisting']) return to(call, 'sign-in', { notice: 'registered' });
-      return opened(call, await run<Session>(call, 'account.createEmailSession', { email, password }));
+    signIn: (call) => open(deps, call, 'account.createEmailSession', call.body),
+    redeem: (call) => open(deps, call, 'account.createSession', call.body),
+    recover: (call) => {
+      const url = addressOf(deps, 'reset', { success: call.query.success }).href;
+      return submit(deps, call, 'account.createRecovery', { email: call.body.email, url }, 'recovery', 'sent');
     },
-    sendEmail: async (call) => {
-      const { email, form } = call.body;
-      if (form === 'link') {
-        const url = addressOf('auth/link', { success: call.query.success }).href;
-        await run(call, 'account.createMagicURLToken', { userId: uniqueId, email, url });
-        return to(call, 'email', { notice: 'sent' });
-      }
-      const { userId } = await run<{ userId: string }>(call, 'account.createEmailToken', { userId: uniqueId, email });
-      return to(call, 'code', { userId, notice: 'sent' });
-    },
-    sendSms: async (call) => {
-      const phone = dialled(call.body.phone);
-      const { userId } = await run<{ userId: string }>(call, 'account.createPhoneToken', { userId: uniqueId, phone });
-      return to(call, 'code', { userId, by: 'phone', notice: 'sentSms' });
-    },
-    redeem: async (call) => opened(call, await run<Session>(call, 'account.createSession', call.body)),
-    proveSecondFactor: async (call) => {
-      const otp = call.body.otp.trim();
-      const isCode = /^\d{6}$/.test(otp);
-      const begin = async () => {
-        const factor = isCode ? 'totp' : 'recoverycode';
-        return (await run<{ $id: string }>(call, 'account.createMfaChallenge', { factor })).$id;
-      };
-      const challengeId = isCode && call.body.challengeId !== '' ? call.body.challengeId : await begin();
-      return opened(call, await run<Session>(call, 'account.updateMfaChallenge', { challengeId, otp }));
-    },
-    sendChallenge: async (call) => {
-      const { factor } = call.body;
-      const { $id: challengeId } = await run<{ $id: string }>(call, 'account.createMfaChallenge', { factor });
-      return to(call, 'second-factor', { challengeId, notice: 'sentCode' });
-    },
-    acceptInvitation: async (call) => {
-      const { teamId, membershipId, ...proof } = call.body;
-      const params = { teamId, membershipId };
-      const joined = await run<object>(call, 'teams.updateMembershipStatus', proof, params);
-      const success = successOf(call);
-      const next = success === undefined ? to(call, 'done', { notice: 'joined' }) : new Redirect(success);
-      return joined instanceof WithSession ? new WithSession(next, joined.session) : next;
-    },
-    signOut: async (call) => {
-      if (call.actor.kind === 'user')
-        await run(call, 'account.deleteSession', {}, { sessionId: 'current' }).catch((error: unknown) => {
-          // It has ended meanwhile, which is what was wanted.
-          if (!(error instanceof Failure && error.type === 'user_session_not_found')) throw error;
-        });
-      const success = successOf(call);
-      return success === undefined ? to(call, 'sign-in', { notice: 'signedOut' }) : new Redirect(success);
-    },
-    recover: async (call) => {
-      const url = addressOf('auth/reset', { success: call.query.success }).href;
-      await run(call, 'account.createRecovery', { email: call.body.email, url });
-      return to(call, 'recovery', { notice: 'sent' });
-    },
-    reset: async (call) => {
-      await run(call, 'account.updateRecovery', call.body);
-      return to(call, 'sign-in', { notice: 'changed' });
-    },
-    verify: async (call) => {
-      await run(call, 'account.updateEmailVerification', call.body);
-      return to(call, 'verified');
-    },
+    reset: (call) => submit(deps, call, 'account.updateRecovery', call.body, 'sign-in', 'changed'),
+    verify: (call) => submit(deps, call, 'account.updateEmailVerification', call.body, 'verified'),
+    removeAddress: (call) =>
+      submit(deps, call, 'account.deleteEmailVerification', call.body, 'sign-in', 'addressRemoved'),
   });
   return { operations, logos };
 }
 
-/** A number as people write it, in the form of E.164. */
+async function signUp(deps: Deps, call: Handled<'signUp'>) {
+  const { email, password } = call.body;
+  await run(deps, call, 'account.create', { userId: uniqueId, ...call.body });
+  // Logging in would reveal whether the address was taken.
+  if (call.project.settings['signup.hideExisting']) return to(deps, call, 'sign-in', { notice: 'registered' });
+  return open(deps, call, 'account.createEmailSession', { email, password });
+}
+
+/** Calls an operation that opens a session. Sets the session cookie and redirects. */
+async function open(deps: Deps, call: Submission, id: string, body: object) {
+  const { secret, expire } = await run<{ secret: string; expire: string }>(deps, call, id, body);
+  const success = successOf(deps, call) ?? addressOf(deps, 'done', keptOf(call));
+  return new WithSession(new Redirect(success), { secret, expire });
+}
+
+/** Calls an operation like a client, with its validation, limits and records. */
+async function run<T = object>(
+  { byId }: Deps,
+  { project, actor, request }: Submission,
+  id: string,
+  body: object,
+  params: Texts = {},
+): Promise<T> {
+  const operation = byId.get(id);
+  if (operation === undefined) throw new TypeError(`there is no operation ${id}`);
+  return (await invoke(operation, { project, actor, params, query: {}, body, request })) as T;
+}
+
+function successOf({ projects }: Deps, { project, query }: Submission): URL | undefined {
+  return query.success === '' ? undefined : projects.requireOwnUrl(project, query.success, 'success');
+}
+
+function addressOf({ config }: Deps, page: string, query: Texts): URL {
+  return addressBelow(config.baseUrl, `auth/${page}`, query);
+}
+
+function keptOf({ project, query }: Submission) {
+  return { project: project.id, success: query.success };
+}
+
+function to(deps: Deps, call: Submission, page: string, further: Texts = {}): Redirect {
+  return new Redirect(addressOf(deps, page, { ...keptOf(call), ...further }));
+}
+
+/** Calls an operation, then redirects to the page. */
+async function submit(deps: Deps, call: Submission, id: string, body: object, page: string, notice?: string) {
+  await run(deps, call, id, body);
+  return to(deps, call, page, notice === undefined ? {} : { notice });
+}
+
+async function sendEmail(deps: Deps, call: Handled<'sendEmail'>) {
+  const { email, form } = call.body;
+  const input = { userId: uniqueId, email };
+  if (form === 'link') {
+    const url = addressOf(deps, 'link', { success: call.query.success }).href;
+    await run(deps, call, 'account.createMagicURLToken', { ...input, url });
+    return to(deps, call, 'email', { notice: 'sent' });
+  }
+  const { userId } = await run<{ userId: string }>(deps, call, 'account.createEmailToken', input);
+  return to(deps, call, 'code', { userId, notice: 'sent' });
+}
+
+async function sendSms(deps: Deps, call: Handled<'sendSms'>) {
+  const input = { userId: uniqueId, phone: dialled(call.body.phone) };
+  const { userId } = await run<{ userId: string }>(deps, call, 'account.createPhoneToken', input);
+  return to(deps, call, 'code', { userId, by: 'phone', notice: 'sentSms' });
+}
+
+/** Converts a phone number as people write it to E.164. */
 function dialled(phone: string): string {
   return phone.replace(/[\s()./-]/g, '').replace(/^00/, '+');
+}
+
+async function proveSecondFactor(deps: Deps, call: Handled<'proveSecondFactor'>) {
+  const { otp, challengeId: begun } = call.body;
+  const isCode = /^\d{6}$/.test(otp);
+  const challengeId =
+    isCode && begun !== '' ? begun : await beginChallenge(deps, call, isCode ? 'totp' : 'recoverycode');
+  return open(deps, call, 'account.updateMfaChallenge', { challengeId, otp });
+}
+
+async function beginChallenge(deps: Deps, call: Submission, factor: string): Promise<string> {
+  return (await run<{ $id: string }>(deps, call, 'account.createMfaChallenge', { factor })).$id;
+}
+
+async function sendChallenge(deps: Deps, call: Handled<'sendChallenge'>) {
+  const challengeId = await beginChallenge(deps, call, call.body.factor);
+  return to(deps, call, 'second-factor', { challengeId, notice: 'sentCode' });
+}
+
+async function acceptInvitation(deps: Deps, call: Handled<'acceptInvitation'>) {
+  const { teamId, membershipId, ...proof } = call.body;
+  const joined = await run(deps, call, 'teams.updateMembershipStatus', proof, { teamId, membershipId });
+  const next = successOr(deps, call, 'done', 'joined');
+  return joined instanceof WithSession ? new WithSession(next, joined.session) : next;
+}
+
+/** Redirects to the page of the application, or to one of the service if it has named none. */
+function successOr(deps: Deps, call: Submission, page: string, notice: string): Redirect {
+  const success = successOf(deps, call);
+  return success === undefined ? to(deps, call, page, { notice }) : new Redirect(success);
+}
+
+async function signOut(deps: Deps, call: Handled<'signOut'>) {
+  if (call.actor.kind === 'user')
+    await run(deps, call, 'account.deleteSession', {}, { sessionId: 'current' }).catch((error: unknown) => {
+      // The session has already ended, which is the desired result.
+      if (!(error instanceof Failure && error.type === 'user_session_not_found')) throw error;
+    });
+  return successOr(deps, call, 'sign-in', 'signedOut');
 }

@@ -15,7 +15,7 @@ interface Deps {
 
 type Visit = { readonly query: PageQuery; readonly request: RequestFacts };
 
-/** What each page needs to be shown. */
+/** Creates the handlers that show the pages. */
 export function createViews(runtime: Pick<Runtime, 'db' | 'pages' | 'config'>, { projects, providers, logos }: Deps) {
   const { db } = runtime;
   const show = createPageView(runtime);
@@ -24,20 +24,20 @@ export function createViews(runtime: Pick<Runtime, 'db' | 'pages' | 'config'>, {
     (name: string, heading: keyof PageTexts) =>
     async ({ query, request }: Visit) => {
       const project = await projects.current(query.project);
-      const success = query.success === '' ? undefined : projects.demandOwnUrl(project, query.success, 'success');
+      const success = query.success === '' ? undefined : projects.requireOwnUrl(project, query.success, 'success');
       const offered = name === 'sign-in' ? await providers.offered(db, project) : [];
       const logo = await logos.versionOf(db, project);
       return show({ name, heading, project, query, locale: request.locale, success, providers: offered, logo });
     };
   const secondFactorPage = page('second-factor', 'second-factor');
-  /** Pages that a login comes back to where it lacks its second factor. */
+  /** Pages that the browser returns to if a login lacks its second factor. */
   const afterFirstFactor = (name: string, heading: keyof PageTexts) => {
     const itself = page(name, heading);
     return (call: Visit) =>
       errorTypeOf(call.query.error) === 'user_more_factors_required' ? secondFactorPage(call) : itself(call);
   };
   const invitation = page('invitation', 'invitation');
-  /** A login by an invitation that lacks its second factor comes back to the invitation, which was not accepted yet. */
+  /** If a login by invitation lacks its second factor, the browser returns to the invitation afterwards, which is not accepted yet. */
   const invitationPage = (call: Visit) => {
     const { error, project, success, userId, secret, teamId, membershipId } = call.query;
     if (errorTypeOf(error) !== 'user_more_factors_required') return invitation(call);
@@ -57,6 +57,7 @@ export function createViews(runtime: Pick<Runtime, 'db' | 'pages' | 'config'>, {
     recoveryPage: page('recovery', 'recovery'),
     resetPage: page('reset', 'reset'),
     verifyPage: page('verify', 'verify'),
+    removeAddressPage: page('remove-address', 'remove-address'),
     donePage: page('done', 'done'),
     invitationPage,
     failedPage: afterFirstFactor('failed', 'failed-page'),

@@ -1,14 +1,15 @@
 import { credentialHeaders } from '#src/contract/headers.js';
-import type { Page } from '#src/contract/operation.js';
+import type { HtmlPage } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import type { Runtime } from '#src/platform/index.js';
+import { readJson } from '#src/platform/text/json.js';
 import type { OfferedProvider } from '../providers/index.js';
 import { paletteOf } from './branding/palette.js';
 import type { PageTexts } from './texts/en.js';
 import { textsFor } from './texts/texts.js';
 
-/** What the address of a page says. */
+/** Query parameters of a page. */
 export interface PageQuery {
   readonly project: string;
   readonly success: string;
@@ -22,45 +23,46 @@ export interface PageQuery {
   readonly membershipId: string;
 }
 
-/** A page that is to be shown. */
+/** Input to render a page. */
 interface Shown {
   readonly name: string;
   readonly heading: keyof PageTexts;
   readonly project: Project;
   readonly query: PageQuery;
   readonly locale: string | null;
-  /** Where the user goes from here, checked already; undefined where the address names no such page. */
+  /** The next page for the user, already checked; undefined if the URL names none. */
   readonly success: URL | undefined;
   readonly providers: readonly OfferedProvider[];
   /** The version of the logo, if any. */
   readonly logo: string | undefined;
 }
 
-/** The type of the error that a form led back with. */
+/** The type of the error in the URL that a form redirected to. */
 export function errorTypeOf(error: string): string {
   try {
-    const { type } = JSON.parse(error) as { type?: unknown };
+    const { type } = readJson(error) as { type?: unknown };
     return typeof type === 'string' ? type : 'failed';
   } catch {
     return error === '' ? '' : 'failed';
   }
 }
 
-/** What a page has to bring back when its form is refused. */
+/** Parameters that each page gets back if its form is refused. */
 const neededBy: Readonly<Record<string, readonly Exclude<keyof PageQuery, 'project' | 'success' | 'error'>[]>> = {
   code: ['userId', 'by'],
   link: ['userId', 'secret'],
   reset: ['userId', 'secret'],
   verify: ['userId', 'secret'],
+  'remove-address': ['userId', 'secret'],
   'second-factor': ['challengeId'],
   invitation: ['userId', 'secret', 'teamId', 'membershipId'],
 };
-/** Pages that people see first, and the sentence of the project with them. */
+/** Pages that users see first; they show the intro of the project. */
 const entrances = ['sign-in', 'sign-up'];
-/** Pages to which a login at another site comes back. */
+/** Pages that a login at another site returns to. */
 const arrivals = ['sign-in', 'failed'];
 
-/** Shows hosted pages; nothing of their address but what their forms send on stands in them. */
+/** Renders hosted pages. They contain nothing from their URL except what their forms send on. */
 export function createPageView({ pages, config }: Pick<Runtime, 'pages' | 'config'>) {
   const addressOf = (path: string, query: Readonly<Record<string, string>>) =>
     addressBelow(config.baseUrl, path, query);
@@ -74,7 +76,7 @@ export function createPageView({ pages, config }: Pick<Runtime, 'pages' | 'confi
     return (await Promise.all(links)).join('');
   };
 
-  return async (shown: Shown): Promise<Page> => {
+  return async (shown: Shown): Promise<HtmlPage> => {
     const { name, heading, project, query, locale, success } = shown;
     const { language, texts } = textsFor(locale);
     const kept = { project: project.id, success: success?.href ?? '' };
@@ -106,22 +108,22 @@ export function createPageView({ pages, config }: Pick<Runtime, 'pages' | 'confi
     return pages.render(`hosted/${name}`, values, {
       layout: 'hosted/layout',
       fragments: { providers: await providerLinks(shown, texts, successPage, failure.href) },
-      formTargets: success === undefined ? [] : [success.origin],
+      formTargets: success === undefined ? [] : [success.origin === 'null' ? success.protocol : success.origin],
     });
   };
 }
 
-/** What the page says of an error that a form, or a login at another site, has led back with. */
+/** The message for an error that a form or a login at another site has redirected with. */
 function problemOf({ name, query }: Shown, texts: PageTexts): string {
   const type = errorTypeOf(query.error);
   if (type === '' || type === 'user_more_factors_required') return '';
   if (type === 'user_invalid_token' && arrivals.includes(name)) return texts.login_over;
-  // Nobody types anything on the way there: what does not fit is the address with which the application began the login.
+  // Users enter nothing on the way to this page, so the invalid value is in the application's URL that began the login.
   if (type === 'general_argument_invalid' && name === 'failed') return texts.application_faulty;
   return Object.hasOwn(texts, type) ? texts[type as keyof PageTexts] : texts.failed;
 }
 
-/** The ways to log in that the pages offer. */
+/** Login methods that the pages offer. */
 function waysOf({ settings }: Project, hasSms: boolean): Readonly<Record<string, string>> {
   const shown = (isOn: boolean) => (isOn ? 'yes' : '');
   return {
@@ -134,7 +136,7 @@ function waysOf({ settings }: Project, hasSms: boolean): Readonly<Record<string,
   };
 }
 
-/** What of a page is the project's own. */
+/** The project's branding of a page. */
 function lookOf({ name, project, logo }: Shown, language: string): Readonly<Record<string, string>> {
   const { settings } = project;
   const { light, dark } = paletteOf(settings['pages.color']);

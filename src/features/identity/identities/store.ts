@@ -1,9 +1,10 @@
+import { soughtAddress } from '#src/contract/email-address.js';
+import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, nullable, table, text } from '#src/platform/db/table.js';
 import { commonFields, type ListField } from '#src/platform/list-query/index.js';
-import type { SealedColumn } from '#src/platform/sealing.js';
 
-/** Accounts with identity providers by which users log in. What the providers let the application do is sealed. */
+/** Users' accounts at identity providers. OAuth tokens are sealed. */
 export const identities = table('identities', {
   projectId: text,
   id: text,
@@ -17,7 +18,7 @@ export const identities = table('identities', {
   updatedAt: instant,
 });
 
-/** Where tokens of providers are sealed. */
+/** The sealed column of OAuth tokens. */
 export const sealedTokens: SealedColumn = {
   table: identities.name,
   column: 'tokens',
@@ -29,13 +30,13 @@ export const sealedTokens: SealedColumn = {
 /** An identity as stored. */
 export type IdentityRow = ReturnType<typeof identities.decode>;
 
-/** What queries of lists of identities may speak of. */
+/** Attributes that list queries of identities may use. */
 export const identityFields = {
   ...commonFields,
   userId: { column: 'user_id', type: 'text' },
   provider: { column: 'provider', type: 'text' },
   providerUid: { column: 'provider_uid', type: 'text' },
-  providerEmail: { column: 'provider_email', type: 'text' },
+  providerEmail: { column: 'provider_email', type: 'text', stored: soughtAddress },
   providerAccessTokenExpiry: { column: 'token_expires', type: 'instant', nullable: true },
 } as const satisfies Readonly<Record<string, ListField>>;
 
@@ -60,7 +61,7 @@ export function createIdentityStore(sql: Sql) {
     countOf: (projectId: string, userId: string): Query => sql.compile(ofUser(projectId, userId).count({ count: '*' })),
     countAt: (projectId: string, provider: string): Query =>
       sql.compile(knex(name).where({ project_id: projectId, provider }).count({ count: '*' })),
-    /** Returns a row exactly when nobody has the account with the provider yet; waits for a unit that is about to. */
+    /** Returns no row if the account at the provider is already linked. Waits for a concurrent insert of the same account. */
     insert: (row: IdentityRow): Query =>
       sql.compile(
         knex(name)
@@ -71,7 +72,7 @@ export function createIdentityStore(sql: Sql) {
       ),
     update: (projectId: string, id: string, change: Partial<IdentityRow>): Query =>
       sql.compile(one(projectId, id).update(identities.encodeSome(change))),
-    /** The same where the tokens are still those that were read; others may have been issued meanwhile. */
+    /** `update` that applies only if the stored tokens are still `before`: a concurrent refresh may have replaced them. */
     replaceTokens: (projectId: string, id: string, before: string, change: Partial<IdentityRow>): Query =>
       sql.compile(one(projectId, id).where({ tokens: before }).update(identities.encodeSome(change))),
     remove: (projectId: string, id: string): Query => sql.compile(one(projectId, id).delete()),

@@ -3,7 +3,7 @@ import type { ProviderTokens } from '#src/contract/session.js';
 import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
 import type { Identity } from './service.js';
 
-/** An account with an identity provider, on the wire. */
+/** A user's account at an identity provider, on the wire. */
 const identityShape = z
   .object({
     $id: z.string(),
@@ -19,12 +19,12 @@ const identityShape = z
   })
   .meta({ id: 'Identity' });
 
-/** Accounts with identity providers, on the wire. */
+/** A list of identities on the wire. */
 export const identityListShape = z
   .object({ total: z.int(), identities: z.array(identityShape) })
   .meta({ id: 'IdentityList' });
 
-/** Prints an identity with what the provider lets the application do. */
+/** Renders an identity with its OAuth tokens for the wire. */
 export function toIdentity(identity: Identity, tokens: ProviderTokens): z.input<typeof identityShape> {
   return {
     $id: identity.id,

@@ -5,7 +5,7 @@ import type { ProviderKind } from '../providers/index.js';
 import { anonymous } from './anonymous/index.js';
 import { emailCode } from './email-code/index.js';
 import { magicUrl } from './magic-url/index.js';
-import type { LoginMethod } from './method.js';
+import type { LoginMethod } from './method/method.js';
 import { oauth2 } from './oauth2/index.js';
 import { passkey } from './passkey/index.js';
 import { password } from './password/index.js';
@@ -18,7 +18,7 @@ export { createLogins } from './operations.js';
 export { sealedSamlKeys } from './saml/own-keys/index.js';
 export { serverTokenPurpose } from './server-token/index.js';
 
-/** Every way to log in, in the order in which the documentation lists them. */
+/** All login methods, in the order of the documentation. */
 export const loginMethods: readonly LoginMethod[] = [
   password,
   anonymous,
@@ -31,23 +31,23 @@ export const loginMethods: readonly LoginMethod[] = [
   serverToken,
 ];
 
-/** The kinds of identity providers that they speak with. */
+/** The kinds of identity providers that login methods support. */
 export function providerKindsOf(runtime: Pick<Runtime, 'egress' | 'clock' | 'config'>): readonly ProviderKind[] {
   return loginMethods.flatMap((method) => method.providerKinds?.(runtime) ?? []);
 }
 
-/** Where sessions come from that no login method opens. */
+/** Providers of sessions that no login method opens. */
 const otherProviders = ['server', 'invitation'];
 
-/** What sessions and the code call other ways to log in: no identity provider may pass for one of them. */
+/** Names that sessions and the code use for other login methods. An identity provider must not have one of them. */
 export const reservedProviders: ReadonlySet<string> = new Set([
   ...loginMethods.flatMap(({ provider, reserved = [] }) => [provider, ...reserved]),
   ...otherProviders,
 ]);
 
-/** The setting that switches the way to log in by which a session came. */
+/** The setting that switches off the login method of a session. */
 export function loginSwitchOf(session: Pick<Session, 'provider' | 'factors'>): LoginSwitch {
-  // Sessions of an identity provider have its key.
+  // Sessions of an identity provider carry its key as `provider`.
   const method = loginMethods.find(
     ({ provider, factor, providerKinds }) =>
       session.factors.includes(factor) && (providerKinds !== undefined || session.provider === provider),

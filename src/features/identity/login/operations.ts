@@ -1,9 +1,9 @@
 import type { Operation } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { LoginDeps, LoginMethod } from './method.js';
+import type { LoginDeps, LoginMethod } from './method/method.js';
 import { createRedemption } from './redemption.js';
 
-/** Builds the operations of login methods. */
+/** Builds the operations of all login methods. */
 export function createLogins(
   runtime: Runtime,
   deps: LoginDeps,

@@ -3,21 +3,24 @@ import type { RequestFacts } from '#src/contract/operation.js';
 import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Runtime } from '#src/platform/index.js';
 
-/** Who asks, and from where. */
+/** The caller and its request. */
 interface Asking {
   readonly actor: Actor;
   readonly request: RequestFacts;
 }
 
-/** Decides what of a one-time secret stands in the answer to the request that asked for it. */
+/** Decides whether the response to a request for a one-time secret contains the secret. */
 export function createDisclosure({ config }: Pick<Runtime, 'config'>) {
   const isLocalOnly = isOnLocalhost(config.baseUrl) && config.trustedProxies.length === 0;
   const mayAnybody = (request: RequestFacts): boolean =>
     config.tokensInResponse === 'any' || (config.tokensInResponse === 'auto' && isLocalOnly && request.isLocal);
   return {
-    /** A secret that logs in: for server keys only. */
+    /** Login secrets: only for server keys. */
     ofLogin: ({ actor }: Asking, secret: string): string => (actor.kind === 'key' ? secret : ''),
-    /** A secret that verifies or recovers: for server keys and, where no mail is configured, for whom `SVC_TOKENS_IN_RESPONSE` says. */
+    /**
+     * Secrets for verification and recovery: for server keys and, if no mail is configured, for the callers allowed by
+     * `SVC_TOKENS_IN_RESPONSE`.
+     */
     ofProof: ({ actor, request }: Asking, secret: string): string => {
       if (config.tokensInResponse === 'never') return '';
       if (actor.kind === 'key') return secret;

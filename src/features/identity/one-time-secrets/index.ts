@@ -1,12 +1,14 @@
 import { codeTries, codeTriesKept } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
-import { instantOf, millisecondsOf } from '#src/platform/clock.js';
+import { linkSecretLength } from '#src/contract/typed-secret.js';
+import { equalDigests, keyedDigest } from '#src/platform/crypto/digest.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
-import { equalDigests, keyedDigest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import { bind } from '#src/platform/runtime/bind.js';
+import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
 import { createSecretStore, oneTimeSecrets, type SecretRow } from './store.js';
 import type { Issued } from './view.js';
 
@@ -14,64 +16,79 @@ export { createDisclosure } from './disclosure.js';
 export { linkTo, redemptionLink } from './link.js';
 export { type Issued, tokenShape, toToken } from './view.js';
 
-/** How a secret looks: six digits to be typed, or 256 bits to be followed; or of a length that a server asked for. */
+/** Form of a secret: six digits to type, 256 bits for a link, or a length requested by a server. */
 type Form = 'code' | 'link' | { readonly length: number };
 
-/** What is to be issued. */
 interface IssueRequest {
-  /** What it is good for: a name that the feature which issues it chooses. One that was made for one purpose serves no other. */
+  /** A name chosen by the issuing feature. A secret of one purpose is not valid for another. */
   readonly purpose: string;
-  /** Whose next request of this purpose voids it: the address it goes to, or the user. */
+  /** The address it is sent to, or the user. The next secret with the same purpose and subject voids this one. */
   readonly subject: string;
-  /** Null where redeeming it will create the user. */
+  /** Null if redeeming the secret creates the user. */
   readonly userId: string | null;
-  /** The id that the caller is told, where that is not the user's. */
+  /** The id returned to the caller instead of the user's id. */
   readonly alias?: string;
-  /** The address or number it goes to; empty where it is handed over. */
+  /** The address or number it is sent to; empty if it is handed over. */
   readonly recipient: string;
   readonly form: Form;
   readonly lifeSeconds: number;
 }
 
-/** What a secret that was redeemed stood for. */
+/** Data of a redeemed secret. */
 export type Redeemed = Pick<SecretRow, 'id' | 'purpose' | 'userId' | 'alias' | 'recipient' | 'createdAt' | 'expire'>;
 
-/** A secret as somebody presents it: good for one of the purposes, of a user named by either id. */
+/** A secret presented by a caller, with its possible purposes and the user named by id or alias. */
 interface Presented {
   readonly purposes: readonly string[];
   readonly userId: string;
   readonly secret: string;
 }
 
-/** Shorter ones could be guessed, so their tries are counted. */
-const safeLength = 32;
+type SecretStore = ReturnType<typeof createSecretStore>;
 
-/** The tries that are not for who names the user by this id: others know the user's own, and must not burn a code that went out under another one. */
-function triesKeptFrom(userId: string, { alias }: Pick<SecretRow, 'alias'>): number {
-  return alias === userId ? 0 : codeTriesKept;
+interface Deps extends Pick<Runtime, 'db' | 'clock' | 'random'> {
+  readonly store: SecretStore;
+  readonly pepper: ReturnType<Runtime['sealing']['derive']>;
 }
 
-/** Codes and links that count once: bound to user, purpose, project and the request that asked for them; wrong guesses burn short ones. */
-export function createOneTimeSecrets({
-  db,
-  sql,
-  clock,
-  random,
-  sealing,
-}: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing'>) {
+/** The service for one-time secrets. */
+export interface OneTimeSecrets {
+  readonly jobs: Job[];
+  /** Issues a secret and voids the previous one of the same purpose and subject. */
+  issue(unit: Unit, project: Project, request: IssueRequest): Promise<Issued>;
+  /**
+   * Redeems a secret of one of the purposes; the user may be named by id or alias. Undefined if anything is wrong: the caller must then
+   * end with `unit.refuse`, so that the attempt stays counted.
+   */
+  redeem(unit: Unit, project: Project, presented: Presented): Promise<Redeemed | undefined>;
+  /**
+   * Finds a secret without redeeming it or counting an attempt, so that the user can be locked before the secret. The result must not
+   * reach the caller.
+   */
+  peek(unit: Unit, project: Project, presented: Presented): Promise<SecretRow | undefined>;
+  /**
+   * The user of an open link, without redeeming it; undefined if there is none. Codes are excluded, because comparing a code has to count
+   * as an attempt.
+   */
+  ownerOf(project: Project, presented: Presented): Promise<string | undefined>;
+  /** Voids the open secrets of a user or an address, for these purposes or all. */
+  void(
+    unit: Unit,
+    project: Project,
+    purposes: readonly string[] | 'every',
+    whose: { readonly userId: string } | { readonly recipient: string },
+  ): Promise<void>;
+}
+
+/**
+ * One-time codes and links, bound to user, purpose, project and the request that asked for them. Wrong guesses use up the attempts of short
+ * ones.
+ */
+export function createOneTimeSecrets(
+  runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing'>,
+): OneTimeSecrets {
+  const { db, sql, clock, random, sealing } = runtime;
   const store = createSecretStore(sql);
-  const pepper = sealing.derive('one-time-secrets');
-  const digestOf = (row: Pick<SecretRow, 'projectId' | 'purpose' | 'id'>, secret: string) =>
-    keyedDigest(pepper, [row.projectId, row.purpose, row.id, secret].join('\n'));
-  const secretOf = (form: Form): string => {
-    if (form === 'code') return random.digits(6);
-    return form === 'link' ? random.secret() : random.text(form.length);
-  };
-  /** What may still be redeemed, and has a try left for who names the user by this id. */
-  const openOf = async (reader: Reader, project: Project, { purposes, userId }: Presented, now: Instant) =>
-    (await reader.all(store.open(project.id, purposes, userId, now)))
-      .map((row) => oneTimeSecrets.decode(row))
-      .filter((row) => row.triesLeft === null || row.triesLeft > triesKeptFrom(userId, row));
   const prune: Job = {
     name: 'secrets.prune',
     schedule: '0 20 * * * *',
@@ -82,81 +99,94 @@ export function createOneTimeSecrets({
       await pruneInBatches(db, by, signal, (limit) => store.prune(instantOf(clock.now()), limit));
     },
   };
-
+  const deps: Deps = { db, clock, random, store, pepper: sealing.derive('one-time-secrets') };
   return {
+    ...bind(deps, { issue, redeem, peek, ownerOf }),
     jobs: [prune],
-    /** Issues a secret and voids the one before it of the same purpose and subject. */
-    issue: async (unit: Unit, project: Project, request: IssueRequest): Promise<Issued> => {
-      const { purpose, subject, userId, recipient } = request;
-      const secret = secretOf(request.form);
-      const row = { projectId: project.id, purpose, id: random.id() };
-      const expire = instantOf(millisecondsOf(unit.now) + request.lifeSeconds * 1000);
-      const alias = request.alias ?? userId;
-      if (alias === null) throw new TypeError('a secret for nobody yet needs an id to be redeemed by');
-      await unit.run(
-        store.put({
-          ...row,
-          subject,
-          userId,
-          alias,
-          recipient,
-          digest: digestOf(row, secret),
-          length: secret.length,
-          triesLeft: secret.length < safeLength ? codeTries : null,
-          usedAt: null,
-          expire,
-          createdAt: unit.now,
-        }),
-      );
-      return { id: row.id, userId: alias, secret, createdAt: unit.now, expire };
-    },
-    /**
-     * Redeems a secret of one of the purposes; the user may be named by either id. Undefined where anything is wrong: the caller ends with
-     * `unit.refuse`, so that the try stays counted.
-     */
-    redeem: async (unit: Unit, project: Project, presented: Presented): Promise<Redeemed | undefined> => {
-      const { secret } = presented;
-      for (const open of await openOf(unit, project, presented, unit.now)) {
-        const { id, length } = open;
-        if (length !== secret.length) continue;
-        const taken = await unit.one(store.takeTry(id, triesKeptFrom(presented.userId, open), unit.now));
-        const row = taken && oneTimeSecrets.decode(taken);
-        if (row === undefined || !equalDigests(digestOf(row, secret), row.digest)) continue;
-        await unit.run(store.use(id, unit.now));
-        const { userId, alias, recipient, createdAt, expire } = row;
-        return { id, purpose: row.purpose, userId, alias, recipient, createdAt, expire };
-      }
-      return undefined;
-    },
-    /**
-     * What the secret would stand for, without redeeming it and without counting a try: for holding the user before the secret. It must
-     * not be told to the caller.
-     */
-    peek: async (unit: Unit, project: Project, presented: Presented): Promise<SecretRow | undefined> =>
-      (await openOf(unit, project, presented, unit.now)).find(
-        (row) => row.length === presented.secret.length && equalDigests(digestOf(row, presented.secret), row.digest),
-      ),
-    /**
-     * The user whose open link this is, without redeeming it; undefined where it is none. Codes are left out: comparing one is a try, and
-     * tries are counted.
-     */
-    ownerOf: async (project: Project, presented: Presented): Promise<string | undefined> => {
-      const links = (await openOf(db, project, presented, instantOf(clock.now()))).filter(
-        ({ length }) => length === presented.secret.length && length >= safeLength,
-      );
-      return links.find((row) => equalDigests(digestOf(row, presented.secret), row.digest))?.userId ?? undefined;
-    },
-    /** Voids what of these purposes, or of every one, a user or an address has open. */
-    void: async (
-      unit: Unit,
-      project: Project,
-      purposes: readonly string[] | 'every',
-      whose: { readonly userId: string } | { readonly recipient: string },
-    ): Promise<void> => {
+    void: async (unit, project, purposes, whose) => {
       await unit.run(store.remove(project.id, purposes, whose));
     },
   };
 }
 
-/** The service of one-time secrets. */
-export type OneTimeSecrets = ReturnType<typeof createOneTimeSecrets>;
+async function issue(deps: Deps, unit: Unit, project: Project, request: IssueRequest): Promise<Issued> {
+  const { random, store } = deps;
+  const { purpose, subject, userId, recipient } = request;
+  const secret = secretOf(deps, request.form);
+  const row = { projectId: project.id, purpose, id: random.id() };
+  const expire = instantOf(millisecondsOf(unit.now) + request.lifeSeconds * 1000);
+  const alias = request.alias ?? userId;
+  if (alias === null) throw new TypeError('a secret for nobody yet needs an id to be redeemed by');
+  await unit.run(
+    store.put({
+      ...row,
+      subject,
+      userId,
+      alias,
+      recipient,
+      digest: digestOf(deps, row, secret),
+      length: secret.length,
+      triesLeft: secret.length < linkSecretLength ? codeTries : null,
+      usedAt: null,
+      expire,
+      createdAt: unit.now,
+    }),
+  );
+  return { id: row.id, userId: alias, secret, createdAt: unit.now, expire };
+}
+
+function secretOf({ random }: Deps, form: Form): string {
+  if (form === 'code') return random.digits(6);
+  return form === 'link' ? random.secret() : random.text(form.length);
+}
+
+function digestOf({ pepper }: Deps, row: Pick<SecretRow, 'projectId' | 'purpose' | 'id'>, secret: string): string {
+  return keyedDigest(pepper, [row.projectId, row.purpose, row.id, secret].join('\n'));
+}
+
+async function redeem(deps: Deps, unit: Unit, project: Project, presented: Presented): Promise<Redeemed | undefined> {
+  const { store } = deps;
+  const { secret } = presented;
+  for (const open of await openOf(deps, unit, project, presented, unit.now)) {
+    const { id, length } = open;
+    if (length !== secret.length) continue;
+    const taken = await unit.one(store.takeTry(id, triesKeptFrom(presented.userId, open), unit.now));
+    const row = taken && oneTimeSecrets.decode(taken);
+    if (row === undefined || !matches(deps, row, secret)) continue;
+    await unit.run(store.use(id, unit.now));
+    const { userId, alias, recipient, createdAt, expire } = row;
+    return { id, purpose: row.purpose, userId, alias, recipient, createdAt, expire };
+  }
+  return undefined;
+}
+
+/** Secrets that can still be redeemed and have an attempt left under this id. */
+async function openOf({ store }: Deps, reader: Reader, project: Project, presented: Presented, now: Instant) {
+  const { purposes, userId } = presented;
+  return (await reader.all(store.open(project.id, purposes, userId, now)))
+    .map((row) => oneTimeSecrets.decode(row))
+    .filter((row) => row.triesLeft === null || row.triesLeft > triesKeptFrom(userId, row));
+}
+
+/**
+ * Attempts that must remain if the secret is presented with the user's own id instead of its alias. Others know that id and must not use up
+ * the attempts of a code issued under an alias.
+ */
+function triesKeptFrom(userId: string, { alias }: Pick<SecretRow, 'alias'>): number {
+  return alias === userId ? 0 : codeTriesKept;
+}
+
+function matches(deps: Deps, row: SecretRow, secret: string): boolean {
+  return row.length === secret.length && equalDigests(digestOf(deps, row, secret), row.digest);
+}
+
+async function peek(deps: Deps, unit: Unit, project: Project, presented: Presented): Promise<SecretRow | undefined> {
+  const open = await openOf(deps, unit, project, presented, unit.now);
+  return open.find((row) => matches(deps, row, presented.secret));
+}
+
+async function ownerOf(deps: Deps, project: Project, presented: Presented): Promise<string | undefined> {
+  const open = await openOf(deps, deps.db, project, presented, instantOf(deps.clock.now()));
+  const link = open.find((row) => row.length >= linkSecretLength && matches(deps, row, presented.secret));
+  return link?.userId ?? undefined;
+}

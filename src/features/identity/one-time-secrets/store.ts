@@ -1,9 +1,9 @@
 import type { Instant } from '#src/contract/shapes.js';
-import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, integer, nullable, table, text } from '#src/platform/db/table.js';
+import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
 
-/** One-time secrets; of each only a keyed digest. */
+/** One-time secrets, each stored as a keyed digest only. */
 export const oneTimeSecrets = table('one_time_secrets', {
   projectId: text,
   purpose: text,
@@ -27,15 +27,15 @@ export type SecretRow = ReturnType<typeof oneTimeSecrets.decode>;
 export function createSecretStore(sql: Sql) {
   const { knex } = sql;
   const { name } = oneTimeSecrets;
-  /** How long ago a secret from before the clock was set back was made, nobody knows: it is refused. */
+  /** Secrets dated in the future are refused: after the clock was set back, their age is unknown. */
   const latest = (now: Instant): Instant => instantOf(latestPast(millisecondsOf(now)));
   return {
-    /** Puts a secret in the place of the one before it. */
+    /** Inserts a secret in place of the previous one. */
     put: (row: SecretRow): Query => {
       const encoded = oneTimeSecrets.encode(row);
       return sql.compile(knex(name).insert(encoded).onConflict(['project_id', 'purpose', 'subject']).merge());
     },
-    /** What a user, under either id, may still redeem. */
+    /** Secrets that a user can still redeem, by id or alias. */
     open: (projectId: string, purposes: readonly string[], userId: string, now: Instant): Query =>
       sql.compile(
         knex(name)
@@ -45,13 +45,13 @@ export function createSecretStore(sql: Sql) {
           .whereNull('used_at')
           .where('expire', '>', now)
           .where('created_at', '<=', latest(now))
-          // The user's own first: requests under the user's id as an alias must not push these out.
+          // The user's own first: requests with the user's id as alias must not push them out.
           .orderByRaw('case when user_id = ? then 0 else 1 end, created_at desc', [userId])
           .limit(20)
           .select(oneTimeSecrets.select(sql)),
       ),
     /**
-     * Takes one try, before anything is compared; returns the row exactly when there was one left beyond those that are kept. Others wait for the
+     * Uses up one attempt before the digests are compared. Returns the row only if an attempt was left beyond the `kept` ones. Locks the
      * row until the unit ends.
      */
     takeTry: (id: string, kept: number, now: Instant): Query =>

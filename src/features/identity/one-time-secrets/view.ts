@@ -4,7 +4,7 @@ import { type Instant, toWireInstant, wireInstant } from '#src/contract/shapes.j
 /** A secret that was just issued. */
 export interface Issued {
   readonly id: string;
-  /** The id under which the caller redeems it. */
+  /** The user id that the caller has to present with the secret. */
   readonly userId: string;
   readonly secret: string;
   readonly createdAt: Instant;
@@ -23,7 +23,7 @@ export const tokenShape = z
   })
   .meta({ id: 'Token' });
 
-/** Prints an issued secret; `secret` is what the caller may see of it. */
+/** Renders an issued secret for the wire; `secret` is the part that the caller may see. */
 export function toToken(issued: Issued, secret: string, phrase = ''): z.input<typeof tokenShape> {
   return {
     $id: issued.id,

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { bodySizes, passkeyLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, required, visibleText } from '#src/contract/shapes.js';
-import { creationOptions, registrationResponse } from './ceremony/shapes.js';
+import { creationOptions, registrationResponse } from './shapes.js';
 import { passkeyListShape, passkeyShape } from './view.js';
 
 const common = { tag: 'account', auth: ['user'], jwt: false, bodyBytes: bodySizes.account } as const;
 const name = visibleText(passkeyLimits.name);
 const params = z.object({ passkeyId: customId });
-/** The bound of a list of a user's passkeys. */
+/** The size limit of a list of a user's passkeys. */
 export const passkeyBound = { entries: passkeyLimits.perUser, bytes: 1024 } as const;
 
 /** The passkeys of the signed-in user. */

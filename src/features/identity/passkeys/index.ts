@@ -12,105 +12,97 @@ import type { Identities } from '../identities/index.js';
 import type { Sessions } from '../sessions/index.js';
 import { isAnonymous } from '../users/index.js';
 import { passkeysApi } from './api.js';
-import { type CeremonyChallenges, createChallenges } from './ceremony/challenges.js';
-import { algorithms, relyingPartyId, userHandle } from './ceremony/relying-party.js';
-import { createVerifier, readClientData, type Verifier } from './ceremony/verify.js';
+import { type CeremonyChallenges, createCeremonyChallenges } from './challenges.js';
+import { algorithms, relyingPartyId, userHandle } from './relying-party.js';
 import { createPasskeyService, type PasskeyService } from './service.js';
+import { describeCredential } from './shapes.js';
 import { createPasskeyStore, type PasskeyRow } from './store.js';
+import { createPasskeyVerifier, readClientData, type Verifier } from './verify.js';
 import { toPasskey, toPasskeyList } from './view.js';
 
 export { passkeyBound } from './api.js';
-export { relyingPartyId, userHandle } from './ceremony/relying-party.js';
-export { loginResponse, requestOptions } from './ceremony/shapes.js';
-export { readClientData } from './ceremony/verify.js';
+export { relyingPartyId, userHandle } from './relying-party.js';
+export { type DescribedCredential, describeCredential, loginResponse, requestOptions } from './shapes.js';
 export type { PasskeyRow } from './store.js';
+export { readClientData } from './verify.js';
 export { passkeyListShape, toPasskeyList } from './view.js';
 
-interface Deps {
+interface Services {
   readonly sessions: Sessions;
   readonly factors: Factors;
   readonly identities: Identities;
   readonly projects: Projects;
 }
 
-/** Passkeys of users, and what both of their ceremonies share. */
+/** Passkeys of users, with the challenges and the verifier of both ceremonies. */
 export interface Passkeys extends PasskeyService {
   readonly challenges: CeremonyChallenges;
   readonly verifier: Verifier;
 }
 
+interface Deps extends Pick<Runtime, 'db' | 'config'>, Pick<Services, 'sessions' | 'identities'> {
+  readonly passkeys: Passkeys;
+}
+
 type UserCall = { readonly project: Project; readonly actor: User; readonly request: RequestFacts };
 type Finish = Call<(typeof passkeysApi)['finish']>;
 
-/** Passkeys: registering, listing, renaming and removing them. Logging in by one is a login method. */
+/** Passkeys: registering, listing, renaming and removing. Logging in with one is a login method. */
 export function createPasskeysFeature(
   runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>,
-  { sessions, factors, identities, projects }: Deps,
+  { sessions, factors, identities, projects }: Services,
 ) {
   const { db, config } = runtime;
   const store = createPasskeyStore(runtime.sql);
-  const service = createPasskeyService(runtime, { store, factors });
-  const challenges = createChallenges(runtime, store);
-  const verifier = createVerifier({ baseUrl: config.baseUrl, allowsOrigin: projects.allowsOrigin });
-
-  /** Works on the caller's account as it is now, which nobody else changes meanwhile. */
-  const work = <T>(call: UserCall, act: (unit: Unit, account: UserRecord) => Promise<T>) =>
-    db.work(auditContextOf(call), async (unit) => act(unit, await sessions.holdCaller(unit, call.project, call.actor)));
-  /**
-   * A passkey is a way in that outlives the session, so that adding one takes a fresh proof, as a first password does. Who has nothing but
-   * the session has nothing to prove it by.
-   */
-  const demandMayAdd = async (unit: Unit, { project, actor }: UserCall, account: UserRecord): Promise<void> => {
-    const isReachable =
-      (await service.leadsTo(unit, project, account)) || (await identities.hasAny(unit, project, account.id));
-    if (!isAnonymous(account) || isReachable) sessions.demandFresh(actor.session);
-  };
-  const start = async (call: UserCall) => {
-    const { project } = call;
-    const { challenge, account, registered } = await work(call, async (unit, account) => {
-      await demandMayAdd(unit, call, account);
-      await service.demandRoom(unit, project, account.id);
-      const registered = await service.list(unit, project, account.id);
-      const use = { purpose: 'registration', subject: account.id } as const;
-      return { account, registered, challenge: await challenges.issue(unit, project, use) };
-    });
-    return { options: creationOptionsOf({ project, baseUrl: config.baseUrl, challenge, account, registered }) };
-  };
-  const finish = async (call: Finish): Promise<PasskeyRow> => {
-    const { project, actor, body } = call;
-    const challenge = readClientData(body.response)?.challenge ?? '';
-    const use = { purpose: 'registration', subject: actor.id } as const;
-    const isOurs = await db.work(auditContextOf(call), (unit) => challenges.take(unit, project, challenge, use));
-    const credential = isOurs ? await verifier.registration(project, body.response) : { refused: 'challenge' };
-    const isRequired = project.settings['passkeys.userVerification'] === 'required';
-    if ('refused' in credential || (isRequired && !credential.userVerified)) {
-      throw new Failure('user_invalid_credentials', {
-        message: 'The registration of the passkey is not valid, or took longer than five minutes. Start it again.',
-      });
-    }
-    return work(call, async (unit, account) => {
-      await demandMayAdd(unit, call, account);
-      return service.add(unit, project, account, { ...credential, name: body.name });
-    });
-  };
-
+  const challenges = createCeremonyChallenges(runtime, store);
+  const verifier = createPasskeyVerifier({ baseUrl: config.baseUrl, allowsOrigin: projects.allowsOrigin });
+  const passkeys: Passkeys = { ...createPasskeyService(runtime, { store, factors }), challenges, verifier };
+  const deps: Deps = { db, config, sessions, identities, passkeys };
   const operations = implement(passkeysApi, {
-    start,
-    finish: async (call) => toPasskey(await finish(call)),
-    list: async ({ project, actor }) => toPasskeyList(await service.list(db, project, actor.id)),
-    rename: async (call) =>
-      toPasskey(
-        await work(call, (unit, { id }) =>
-          service.rename(unit, call.project, id, call.params.passkeyId, call.body.name),
-        ),
-      ),
+    start: (call) => start(deps, call),
+    finish: async (call) => toPasskey(await finish(deps, call)),
+    list: async ({ project, actor }) => toPasskeyList(await passkeys.list(db, project, actor.id)),
+    rename: async (call) => {
+      const { project, params, body } = call;
+      const named = (unit: Unit, { id }: UserRecord) => passkeys.rename(unit, project, id, params.passkeyId, body.name);
+      return toPasskey(await work(deps, call, named));
+    },
     delete: async (call) => {
-      sessions.demandFresh(call.actor.session);
-      await work(call, (unit, account) => service.remove(unit, call.project, account, call.params.passkeyId));
+      sessions.requireFresh(call.actor.session);
+      await work(deps, call, (unit, account) => passkeys.remove(unit, call.project, account, call.params.passkeyId));
     },
   });
-  const passkeys: Passkeys = { ...service, challenges, verifier };
   return { passkeys, operations, jobs: challenges.jobs };
+}
+
+async function start(deps: Deps, call: UserCall) {
+  const { config, passkeys } = deps;
+  const { project } = call;
+  const { challenge, account, registered } = await work(deps, call, async (unit, account) => {
+    await requireMayAdd(deps, unit, call, account);
+    await passkeys.requireRoom(unit, project, account.id);
+    const registered = await passkeys.list(unit, project, account.id);
+    const use = { purpose: 'registration', subject: account.id } as const;
+    return { account, registered, challenge: await passkeys.challenges.issue(unit, project, use) };
+  });
+  return { options: creationOptionsOf({ project, baseUrl: config.baseUrl, challenge, account, registered }) };
+}
+
+/** Runs a unit on the caller's account, locked. */
+function work<T>({ db, sessions }: Deps, call: UserCall, act: (unit: Unit, account: UserRecord) => Promise<T>) {
+  const { project, actor } = call;
+  return db.work(auditContextOf(call), async (unit) => act(unit, await sessions.holdCaller(unit, project, actor)));
+}
+
+/**
+ * A passkey outlives the session, so adding one requires a recent login, like setting a first password. An anonymous account without
+ * passkeys or identities is exempt: it cannot log in again.
+ */
+async function requireMayAdd(deps: Deps, unit: Unit, { project, actor }: UserCall, account: UserRecord): Promise<void> {
+  const { passkeys, identities, sessions } = deps;
+  const isReachable =
+    (await passkeys.leadsTo(unit, project, account)) || (await identities.hasAny(unit, project, account.id));
+  if (!isAnonymous(account) || isReachable) sessions.requireFresh(actor.session);
 }
 
 interface Registration {
@@ -121,7 +113,7 @@ interface Registration {
   readonly registered: readonly PasskeyRow[];
 }
 
-/** What the browser is asked for; no attestation, as nothing would be decided by it. */
+/** Creation options for the browser. They request no attestation, because no decision depends on it. */
 function creationOptionsOf({ project, baseUrl, challenge, account, registered }: Registration) {
   const { id, email, phone, name } = account;
   return {
@@ -130,7 +122,7 @@ function creationOptionsOf({ project, baseUrl, challenge, account, registered }:
     challenge,
     pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg }) as const),
     timeout: passkeyLimits.ceremonySeconds * 1000,
-    excludeCredentials: registered.map(({ credentialId }) => ({ type: 'public-key', id: credentialId }) as const),
+    excludeCredentials: registered.map(describeCredential),
     authenticatorSelection: {
       residentKey: 'preferred',
       requireResidentKey: false,
@@ -138,4 +130,23 @@ function creationOptionsOf({ project, baseUrl, challenge, account, registered }:
     },
     attestation: 'none',
   } as const;
+}
+
+async function finish(deps: Deps, call: Finish): Promise<PasskeyRow> {
+  const { db, passkeys } = deps;
+  const { project, actor, body } = call;
+  const challenge = readClientData(body.response)?.challenge ?? '';
+  const use = { purpose: 'registration', subject: actor.id } as const;
+  const isOurs = await db.work(auditContextOf(call), (unit) => passkeys.challenges.take(unit, project, challenge, use));
+  const credential = isOurs ? await passkeys.verifier.registration(project, body.response) : { refused: 'challenge' };
+  const isRequired = project.settings['passkeys.userVerification'] === 'required';
+  if ('refused' in credential || (isRequired && !credential.userVerified)) {
+    throw new Failure('user_invalid_credentials', {
+      message: 'The registration of the passkey is not valid, or took longer than five minutes. Start it again.',
+    });
+  }
+  return work(deps, call, async (unit, account) => {
+    await requireMayAdd(deps, unit, call, account);
+    return passkeys.add(unit, project, account, { ...credential, name: body.name });
+  });
 }

@@ -5,33 +5,33 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Factors } from '../factors/index.js';
-import type { NewCredential } from './ceremony/verify.js';
 import { type PasskeyRow, type PasskeyStore, passkeys } from './store.js';
+import type { NewCredential } from './verify.js';
 
-/** The passkeys of users as they are stored. */
+/** Stored passkeys of users. */
 export interface PasskeyService {
   /** The passkeys of a user, oldest first. */
   list(reader: Reader, project: Project, userId: string): Promise<PasskeyRow[]>;
-  /** Whether a passkey leads to the account. */
+  /** True if the account has a passkey. */
   leadsTo(reader: Reader, project: Project, account: UserRecord): Promise<boolean>;
-  /** The passkey of a credential id, which is unique in the project. */
+  /** The passkey with a credential id, which is unique in the project. */
   findByCredential(reader: Reader, project: Project, credentialId: string): Promise<PasskeyRow | undefined>;
-  /** Throws Failure `user_passkey_limit_exceeded`, and `user_passkey_already_exists` where any user has the credential. */
+  /** Throws Failure `user_passkey_limit_exceeded`, and `user_passkey_already_exists` if any user has the credential. */
   add(unit: Unit, project: Project, account: UserRecord, input: NewCredential & { name: string }): Promise<PasskeyRow>;
-  /** Records a login by a passkey; false where it is gone, or where another login has moved the counter meanwhile. */
+  /** Records a login with a passkey; false if it was removed or a parallel login has changed the counter. */
   use(unit: Unit, passkey: PasskeyRow, counter: number): Promise<boolean>;
   /** Throws Failure `user_passkey_not_found`. */
   rename(unit: Unit, project: Project, userId: string, id: string, name: string): Promise<PasskeyRow>;
   /** Throws Failure `user_passkey_not_found`. */
   remove(unit: Unit, project: Project, account: UserRecord, id: string): Promise<void>;
-  /** Throws Failure `user_passkey_limit_exceeded` where the user has as many as one may have. */
-  demandRoom(reader: Reader, project: Project, userId: string): Promise<void>;
+  /** Throws Failure `user_passkey_limit_exceeded` if the user has reached the limit. */
+  requireRoom(reader: Reader, project: Project, userId: string): Promise<void>;
 }
 
 const factor = 'passkey';
 const defaultName = 'Passkey';
 
-/** Creates the service of stored passkeys. */
+/** Creates the service for stored passkeys. */
 export function createPasskeyService(
   { random }: Pick<Runtime, 'random'>,
   { store, factors }: { readonly store: PasskeyStore; readonly factors: Factors },
@@ -44,20 +44,20 @@ export function createPasskeyService(
     if (found === undefined) throw new Failure('user_passkey_not_found');
     return found;
   };
-  const demandRoom: PasskeyService['demandRoom'] = async (reader, project, userId) => {
+  const requireRoom: PasskeyService['requireRoom'] = async (reader, project, userId) => {
     if ((await list(reader, project, userId)).length >= passkeyLimits.perUser)
       throw new Failure('user_passkey_limit_exceeded');
   };
   return {
     list,
-    demandRoom,
+    requireRoom,
     leadsTo: async (reader, project, { id }) => (await list(reader, project, id)).length > 0,
     findByCredential: async (reader, project, credentialId) => {
       const row = await reader.one(store.byCredential({ projectId: project.id, credentialId }));
       return row && passkeys.decode(row);
     },
-    add: async (unit, project, account, { name, credentialId, publicKey, counter, backupEligible }) => {
-      await demandRoom(unit, project, account.id);
+    add: async (unit, project, account, { name, credentialId, publicKey, counter, backupEligible, transports }) => {
+      await requireRoom(unit, project, account.id);
       const row: PasskeyRow = {
         id: random.id(),
         projectId: project.id,
@@ -66,6 +66,7 @@ export function createPasskeyService(
         publicKey,
         counter,
         backupEligible,
+        transports,
         name: name.trim() === '' ? defaultName : name,
         accessedAt: null,
         createdAt: unit.now,

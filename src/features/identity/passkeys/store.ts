@@ -1,8 +1,8 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { bigint, bool, instant, nullable, table, text } from '#src/platform/db/table.js';
+import { bigint, bool, instant, jsonText, nullable, table, text } from '#src/platform/db/table.js';
 
-/** Passkeys of users. Ids of credentials and public keys are base64url; neither is a secret. */
+/** Passkeys of users. Credential ids and public keys are base64url; neither is secret. */
 export const passkeys = table('passkeys', {
   id: text,
   projectId: text,
@@ -11,6 +11,8 @@ export const passkeys = table('passkeys', {
   publicKey: text,
   counter: bigint,
   backupEligible: bool,
+  /** As sent by the browser; empty if it sent none. */
+  transports: jsonText<readonly string[]>(),
   name: text,
   accessedAt: nullable(instant),
   createdAt: instant,
@@ -20,7 +22,7 @@ export const passkeys = table('passkeys', {
 /** A passkey as stored. */
 export type PasskeyRow = ReturnType<typeof passkeys.decode>;
 
-/** Challenges of ceremonies under way: of each a digest, and a keyed digest of whom it was made for. */
+/** Challenges of pending ceremonies: a digest of each, and a keyed digest of its subject. */
 export const webauthnChallenges = table('webauthn_challenges', {
   projectId: text,
   digest: text,
@@ -46,12 +48,12 @@ export function createPasskeyStore(sql: Sql) {
     byCredential: sql.prepare<{ projectId: string; credentialId: string }>((k, p) =>
       k(passkeys.name).where({ project_id: p.projectId, credential_id: p.credentialId }).select(passkeys.select(sql)),
     ),
-    /** Returns nothing where the credential is registered already. */
+    /** Returns no row if the credential is already registered. */
     insert: (row: PasskeyRow): Query =>
       sql.compile(knex(passkeys.name).insert(passkeys.encode(row)).onConflict().ignore().returning('id')),
     rename: (projectId: string, id: string, name: string, updatedAt: Instant): Query =>
       sql.compile(one(projectId, id).update({ name, updated_at: updatedAt })),
-    /** Moves the counter on; changes nothing where the passkey is gone, or another login has moved it meanwhile. */
+    /** Sets the counter. Changes nothing if the passkey was removed or a parallel login has changed the counter. */
     use: ({ projectId, id, userId, counter }: PasskeyRow, next: number, now: Instant): Query =>
       sql.compile(
         one(projectId, id).andWhere({ user_id: userId, counter }).update({ counter: next, accessed_at: now }),
@@ -60,9 +62,9 @@ export function createPasskeyStore(sql: Sql) {
 
     putChallenge: (row: WebauthnChallengeRow): Query =>
       sql.compile(knex(webauthnChallenges.name).insert(webauthnChallenges.encode(row))),
-    /** Deletes a challenge and returns it: of several calls at once one gets it. */
+    /** Deletes a challenge and returns it. Of parallel calls only one gets it. */
     takeChallenge: (projectId: string, digest: string): Query =>
-      // Knex leaves `returning` out where SQLite deletes.
+      // Knex omits `returning` for deletes on SQLite.
       sql.compile(
         knex.raw('? returning ?', [
           knex(webauthnChallenges.name).where({ project_id: projectId, digest }).delete(),
@@ -81,5 +83,5 @@ export function createPasskeyStore(sql: Sql) {
   };
 }
 
-/** The statements over passkeys. */
+/** Queries over passkeys. */
 export type PasskeyStore = ReturnType<typeof createPasskeyStore>;

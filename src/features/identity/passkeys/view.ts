@@ -4,7 +4,7 @@ import type { PasskeyRow } from './store.js';
 
 const members = { $id: z.string(), $createdAt: wireInstant, name: z.string() } as const;
 
-/** A passkey on the wire, as the answer to its registration shows it. */
+/** A passkey on the wire, as returned after registration. */
 export const passkeyShape = z.object(members).meta({ id: 'Passkey' });
 
 /** The passkeys of a user on the wire. */
@@ -19,12 +19,12 @@ export const passkeyListShape = z
   })
   .meta({ id: 'PasskeyList' });
 
-/** Prints a passkey. */
+/** Renders a passkey for the wire. */
 export function toPasskey({ id, createdAt, name }: PasskeyRow): z.input<typeof passkeyShape> {
   return { $id: id, $createdAt: toWireInstant(createdAt), name };
 }
 
-/** Prints the passkeys of a user. */
+/** Renders the passkeys of a user for the wire. */
 export function toPasskeyList(rows: readonly PasskeyRow[]): z.input<typeof passkeyListShape> {
   const listed = rows.map((row) => ({ ...toPasskey(row), accessedAt: toWireInstant(row.accessedAt) }));
   return { total: rows.length, passkeys: listed };

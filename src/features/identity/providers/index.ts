@@ -7,5 +7,5 @@ export {
   type Providers,
 } from './service.js';
 export { sealedProviders } from './store.js';
-export { createProbe, distinct, type ProviderFinding } from './testing/findings.js';
+export { createProbe, distinct, type Probe, type ProviderFinding } from './testing/findings.js';
 export { toProvider } from './view.js';

@@ -1,40 +1,41 @@
 import { z } from 'zod';
-import { Failure } from '#src/contract/errors.js';
+import { Failure, invalidParam } from '#src/contract/errors.js';
 import { providerLimits } from '#src/contract/limits.js';
 import type { LoginSwitch, Project } from '#src/contract/project.js';
 import { required, visibleText } from '#src/contract/shapes.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import { bind } from '#src/platform/runtime/bind.js';
 import { createProviderStore, type ProviderRow, providers, sealedProviders } from './store.js';
-import { disabled, type ProviderFinding, unreadable } from './testing/findings.js';
+import { disabled, type ProviderFinding, unreadableConfig } from './testing/findings.js';
 
-/** A protocol that identity providers speak, as the login method that speaks it describes it. */
+/** A protocol of identity providers, implemented by a login method. */
 export interface ProviderKind {
   readonly kind: string;
-  /** The setting by which a project switches off logins by it. */
+  /** The project setting that switches off logins with it. */
   readonly login: LoginSwitch;
-  /** Where its logins start; the key of the provider follows. */
+  /** Path that starts its logins; the provider's key is appended. */
   readonly startPath: string;
-  /** The only keys that providers of this kind have, and that others must not have; any other where absent. */
+  /** The keys of built-in providers: providers of this kind must use one of them, others must not. If absent, any other key is allowed. */
   readonly keys?: ReadonlySet<string>;
-  /** The configuration that is stored. Throws Failure `general_argument_invalid` for anything that is none. */
+  /** Validates a configuration and returns the form to store. Throws Failure `general_argument_invalid`. */
   parse(key: string, config: unknown): ProviderConfig;
-  /** Refuses a change after which the provider would name other people by the same ids. Throws Failure. */
-  demandSamePeople(key: string, before: ProviderConfig, after: ProviderConfig): void;
-  /** What of it may be shown: no secrets. */
+  /** Throws Failure for a change after which the same ids could refer to other people at the provider. */
+  requireSamePeople(key: string, before: ProviderConfig, after: ProviderConfig): void;
+  /** The configuration without secrets. */
   show(key: string, config: ProviderConfig): Readonly<Record<string, unknown>>;
   /**
-   * Fills in what is read elsewhere, before the unit of work: a document that the provider publishes. Throws Failure `general_unavailable` where
-   * it cannot be reached, `general_argument_invalid` where it is none.
+   * Loads the document that the provider publishes into the configuration, before the unit of work. `before` is the current configuration.
+   * Throws Failure `general_unavailable` if it cannot be reached, `general_argument_invalid` if it is invalid.
    */
-  prepare?(config: ProviderConfig): Promise<ProviderConfig>;
-  /** The addresses of the service that are registered at the provider, by their names on the wire. */
+  prepare?(config: ProviderConfig, before?: ProviderConfig): Promise<ProviderConfig>;
+  /** URLs of the service to register at the provider, by their names on the wire. */
   addresses(projectId: string, key: string): Readonly<Record<string, string>>;
-  /** Calls the provider and looks for what keeps logins from working, now or soon. */
+  /** Calls the provider and reports problems that prevent logins, now or soon. */
   test(provider: Provider): Promise<readonly ProviderFinding[]>;
 }
 
-/** What a provider is configured with; its kind knows the members. */
+/** Configuration of a provider; its kind defines the members. */
 export type ProviderConfig = Readonly<Record<string, unknown>>;
 
 /** An identity provider of a project. */
@@ -42,171 +43,198 @@ export interface Provider extends Omit<ProviderRow, 'config'> {
   readonly config: ProviderConfig;
 }
 
-/** A provider by which users can log in. */
+/** A provider that users can log in with. */
 export type OfferedProvider = Pick<Provider, 'key' | 'name'> & { readonly path: string };
 
-/** What can be said of a provider when it is added or changed. */
+/** Input for adding or changing a provider. */
 export interface ProviderInput {
   readonly name?: string | undefined;
   readonly enabled?: boolean | undefined;
   readonly config?: ProviderConfig | undefined;
 }
 
+type NewProvider = ProviderInput & { readonly key: string; readonly kind: string };
+
 /** The identity providers of projects. */
 export interface Providers {
   list(reader: Reader, project: Project): Promise<Provider[]>;
-  /** Those by which users can log in now, each with the path where that starts. */
+  /** Providers that users can log in with now, each with the path that starts the login. */
   offered(reader: Reader, project: Project): Promise<OfferedProvider[]>;
   /** Throws Failure `provider_not_found`. */
   get(reader: Reader, project: Project, key: string): Promise<Provider>;
-  /** The same for logins. Throws Failure `project_provider_disabled` for one that is disabled, of another kind, or not there. */
+  /** `get` for logins. Throws Failure `project_provider_disabled` if the provider is disabled, of another kind, or does not exist. */
   getEnabled(reader: Reader, project: Project, key: string, kinds: readonly string[]): Promise<Provider>;
-  /** Throws Failure `provider_already_exists`, and for a key or a configuration that does not fit. */
-  add(
-    unit: Unit,
-    project: Project,
-    input: ProviderInput & { readonly key: string; readonly kind: string },
-  ): Promise<Provider>;
-  /** Changes what is given; of the configuration only the members that are given. */
+  /**
+   * Throws Failure `provider_already_exists`, `provider_limit_exceeded`, and `general_argument_invalid` for an invalid key or
+   * configuration.
+   */
+  add(unit: Unit, project: Project, input: NewProvider): Promise<Provider>;
+  /** Changes the given members, also within the configuration. */
   update(unit: Unit, project: Project, key: string, input: ProviderInput): Promise<Provider>;
-  /** Removes a provider with the identities of users at it. */
+  /** Removes a provider with its users' identities. */
   remove(unit: Unit, project: Project, key: string): Promise<void>;
-  /** What of a provider may be shown. */
+  /** The configuration of a provider without secrets. */
   show(provider: Provider): Readonly<Record<string, unknown>>;
-  /** The configuration with what its kind reads elsewhere; the same for a kind that reads nothing. Throws Failure. */
-  prepare(kind: string, config: ProviderConfig): Promise<ProviderConfig>;
-  /** The addresses that are registered at a provider; none for a kind that is not known. */
+  /** Completes a configuration with what its kind loads from the provider; unchanged if the kind loads nothing. Throws Failure. */
+  prepare(kind: string, config: ProviderConfig, before?: ProviderConfig): Promise<ProviderConfig>;
+  /** URLs to register at a provider. Throws Failure `general_argument_invalid` for an unknown kind. */
   addresses(kind: string, projectId: string, key: string): Readonly<Record<string, string>>;
-  /** What keeps the logins of a provider from working, now or soon. */
+  /** Reports problems that prevent logins with a provider, now or soon. */
   test(provider: Provider): Promise<readonly ProviderFinding[]>;
+}
+
+type ProviderStore = ReturnType<typeof createProviderStore>;
+
+interface Deps extends Pick<Runtime, 'sealing'> {
+  readonly store: ProviderStore;
+  readonly kinds: readonly ProviderKind[];
+  readonly reserved: ReadonlySet<string>;
 }
 
 const keyShape = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,35}$/, 'must be 1 to 36 characters of a-z 0-9 - and start with a letter or digit');
 const nameShape = required(visibleText(128));
+const aadOf = (key: string) => ({ column: sealedProviders, row: key });
 
-/** Creates the service of identity providers. `reserved` are names that sessions have from other ways to log in. */
+/** Creates the providers service. `reserved` are names that sessions use for other login methods. */
 export function createProviders(
   { sql, sealing }: Pick<Runtime, 'sql' | 'sealing'>,
-  { kinds, reserved }: { readonly kinds: readonly ProviderKind[]; readonly reserved: ReadonlySet<string> },
+  given: Pick<Deps, 'kinds' | 'reserved'>,
 ): Providers {
-  const store = createProviderStore(sql);
-  const aadOf = (key: string) => ({ column: sealedProviders, row: key });
-  const kindOf = (name: string): ProviderKind => {
-    const kind = kinds.find((one) => one.kind === name);
-    if (kind === undefined)
-      throw invalid(`There is no kind ${name}. Known: ${kinds.map((one) => one.kind).join(', ')}.`);
-    return kind;
-  };
-  const seal = (project: Project, key: string, config: ProviderConfig): string =>
-    sealing.seal(project.id, project.dataKey, aadOf(key), JSON.stringify(config));
-  const open = (project: Project, row: ProviderRow): Provider => {
-    // One that does not open configures nothing: its logins are refused until it is added anew.
-    const text = sealing.tryOpen(project.id, project.dataKey, aadOf(row.key), row.config);
-    return { ...row, enabled: row.enabled && text !== undefined, config: text === undefined ? {} : JSON.parse(text) };
-  };
-  const find = async (reader: Reader, project: Project, key: string): Promise<Provider | undefined> => {
-    const row = await reader.one(store.find({ projectId: project.id, key }));
-    return row && open(project, providers.decode(row));
-  };
-  const get: Providers['get'] = async (reader, project, key) => {
-    const provider = await find(reader, project, key);
-    if (provider === undefined) throw new Failure('provider_not_found');
-    return provider;
-  };
-  /** The key of a built-in provider means that one, and the names of other ways to log in would pass for them. */
-  const demandKey = (key: string, kind: ProviderKind): void => {
-    const parsed = keyShape.safeParse(key);
-    if (!parsed.success) throw invalid(`Invalid \`key\` param: ${parsed.error.issues[0]?.message}`);
-    if (kind.keys !== undefined && !kind.keys.has(key))
-      throw invalid(`There is no built-in provider ${key}. Known: ${[...kind.keys].join(', ')}.`);
-    if (kind.keys === undefined && kinds.some(({ keys }) => keys?.has(key)))
-      throw invalid(`${key} is the key of a built-in provider. Choose another one.`);
-    if (reserved.has(key)) throw invalid(`${key} is the name of another way to log in. Choose another key.`);
-  };
-  const demandNameFits = (name: string): void => {
-    const parsed = nameShape.safeParse(name);
-    if (!parsed.success) throw invalid(`Invalid \`name\` param: ${parsed.error.issues[0]?.message}`);
-  };
-
-  const list: Providers['list'] = async (reader, project) =>
-    (await reader.all(store.list(project.id))).map((row) => open(project, providers.decode(row)));
-
+  const deps: Deps = { ...given, sealing, store: createProviderStore(sql) };
   return {
-    list,
-    offered: async (reader, project) => {
-      const offered = (await list(reader, project)).map(({ enabled, key, name, kind: kindName }) => {
-        const { login, startPath } = kindOf(kindName);
-        return enabled && project.settings[login] ? [{ key, name, path: `${startPath}/${key}` }] : [];
-      });
-      return offered.flat();
-    },
-    get,
-    getEnabled: async (reader, project, key, names) => {
-      const provider = await find(reader, project, key);
-      if (provider === undefined || !provider.enabled || !names.includes(provider.kind))
-        throw new Failure('project_provider_disabled');
-      return provider;
-    },
-    add: async (unit, project, { key, kind: kindName, name, enabled = true, config = {} }) => {
-      const kind = kindOf(kindName);
-      demandKey(key, kind);
-      if (name !== undefined) demandNameFits(name);
-      const parsed = kind.parse(key, config);
-      await unit.one(store.holdProject(project.id));
-      const { count } = (await unit.one(store.count(project.id))) ?? {};
-      if (Number(count) >= providerLimits.perProject) throw new Failure('provider_limit_exceeded');
-      const times = { createdAt: unit.now, updatedAt: unit.now };
-      const row = { projectId: project.id, key, kind: kind.kind, name: name ?? key, enabled, ...times };
-      if ((await unit.one(store.insert({ ...row, config: seal(project, key, parsed) }))) === undefined)
-        throw new Failure('provider_already_exists');
-      unit.record('providerCreated', {
-        resource: `providers/${key}`,
-        payload: { kind: kind.kind, name: row.name, enabled },
-      });
-      return { ...row, config: parsed };
-    },
-    update: async (unit, project, key, { name, enabled, config }) => {
-      const before = await get(unit, project, key);
-      const kind = kindOf(before.kind);
-      if (name !== undefined) demandNameFits(name);
-      const parsed = config === undefined ? undefined : kind.parse(key, { ...before.config, ...config });
-      if (parsed !== undefined) kind.demandSamePeople(key, before.config, parsed);
-      const change = {
-        name: name ?? before.name,
-        ...(enabled === undefined ? {} : { enabled }),
-        updatedAt: unit.now,
-      };
-      const sealed = parsed === undefined ? {} : { config: seal(project, key, parsed) };
-      await unit.run(store.update(project.id, key, { ...change, ...sealed }));
-      const after = { ...before, ...change, config: parsed ?? before.config };
-      const payload = { kind: after.kind, name: after.name, enabled: after.enabled };
-      unit.record('providerUpdated', { resource: `providers/${key}`, payload });
-      return after;
-    },
-    remove: async (unit, project, key) => {
-      const { kind, name } = await get(unit, project, key);
-      await unit.run(store.remove(project.id, key));
-      unit.record('providerDeleted', { resource: `providers/${key}`, payload: { kind, name } });
-    },
-    // Nothing, where the configuration does not open.
-    show: ({ kind, key, config }) => (isReadable(config) ? kindOf(kind).show(key, config) : {}),
-    prepare: async (kind, config) => (await kindOf(kind).prepare?.(config)) ?? config,
-    addresses: (kind, projectId, key) => kindOf(kind).addresses(projectId, key),
-    test: async (provider) => {
-      if (!isReadable(provider.config)) return [unreadable(provider)];
-      const found = await kindOf(provider.kind).test(provider);
-      return provider.enabled ? found : [disabled(provider), ...found];
-    },
+    ...bind(deps, { list, offered, get, getEnabled, add, update, remove, test }),
+    // Empty if the configuration cannot be decrypted.
+    show: ({ kind, key, config }) => (isReadable(config) ? kindOf(deps, kind).show(key, config) : {}),
+    prepare: async (kind, config, before) => (await kindOf(deps, kind).prepare?.(config, before)) ?? config,
+    addresses: (kind, projectId, key) => kindOf(deps, kind).addresses(projectId, key),
   };
 }
 
-/** A configuration that cannot be opened is empty. */
-function isReadable(config: ProviderConfig): boolean {
-  return Object.keys(config).length > 0;
+async function list(deps: Deps, reader: Reader, project: Project): Promise<Provider[]> {
+  return (await reader.all(deps.store.list(project.id))).map((row) => open(deps, project, providers.decode(row)));
+}
+
+function open({ sealing }: Deps, project: Project, row: ProviderRow): Provider {
+  // If the configuration cannot be decrypted, the provider is disabled until it is removed and added again.
+  const text = sealing.tryOpen(project.id, project.dataKey, aadOf(row.key), row.config);
+  return { ...row, enabled: row.enabled && text !== undefined, config: text === undefined ? {} : JSON.parse(text) };
+}
+
+async function offered(deps: Deps, reader: Reader, project: Project): Promise<OfferedProvider[]> {
+  return (await list(deps, reader, project)).flatMap(({ enabled, key, name, kind }) => {
+    const { login, startPath } = kindOf(deps, kind);
+    return enabled && project.settings[login] ? [{ key, name, path: `${startPath}/${key}` }] : [];
+  });
+}
+
+function kindOf({ kinds }: Deps, name: string): ProviderKind {
+  const kind = kinds.find((one) => one.kind === name);
+  if (kind === undefined) throw invalid(`There is no kind ${name}. Known: ${kinds.map((one) => one.kind).join(', ')}.`);
+  return kind;
 }
 
 function invalid(message: string): Failure {
   return new Failure('general_argument_invalid', { message });
+}
+
+async function get(deps: Deps, reader: Reader, project: Project, key: string): Promise<Provider> {
+  const provider = await find(deps, reader, project, key);
+  if (provider === undefined) throw new Failure('provider_not_found');
+  return provider;
+}
+
+async function find(deps: Deps, reader: Reader, project: Project, key: string): Promise<Provider | undefined> {
+  const row = await reader.one(deps.store.find({ projectId: project.id, key }));
+  return row && open(deps, project, providers.decode(row));
+}
+
+async function getEnabled(deps: Deps, reader: Reader, project: Project, key: string, kinds: readonly string[]) {
+  const provider = await find(deps, reader, project, key);
+  if (provider === undefined || !provider.enabled || !kinds.includes(provider.kind))
+    throw new Failure('project_provider_disabled');
+  return provider;
+}
+
+async function add(deps: Deps, unit: Unit, project: Project, input: NewProvider): Promise<Provider> {
+  const { store } = deps;
+  const { key, name, enabled = true, config = {} } = input;
+  const kind = kindOf(deps, input.kind);
+  requireKey(deps, key, kind);
+  if (name !== undefined) requireFits('name', nameShape, name);
+  const parsed = kind.parse(key, withoutUnset(config));
+  await unit.one(store.holdProject(project.id));
+  const { count } = (await unit.one(store.count(project.id))) ?? {};
+  if (Number(count) >= providerLimits.perProject) throw new Failure('provider_limit_exceeded');
+  const times = { createdAt: unit.now, updatedAt: unit.now };
+  const row = { projectId: project.id, key, kind: kind.kind, name: name ?? key, enabled, ...times };
+  if ((await unit.one(store.insert({ ...row, config: seal(deps, project, key, parsed) }))) === undefined)
+    throw new Failure('provider_already_exists');
+  record(unit, 'providerCreated', row);
+  return { ...row, config: parsed };
+}
+
+/**
+ * Rejects malformed keys, keys of built-in providers for other kinds, and names of other login methods: sessions could not be
+ * distinguished.
+ */
+function requireKey({ kinds, reserved }: Deps, key: string, kind: ProviderKind): void {
+  requireFits('key', keyShape, key);
+  if (kind.keys !== undefined && !kind.keys.has(key))
+    throw invalid(`There is no built-in provider ${key}. Known: ${[...kind.keys].join(', ')}.`);
+  if (kind.keys === undefined && kinds.some(({ keys }) => keys?.has(key)))
+    throw invalid(`${key} is the key of a built-in provider. Choose another one.`);
+  if (reserved.has(key)) throw invalid(`${key} is the name of another way to log in. Choose another key.`);
+}
+
+function requireFits(param: string, shape: z.ZodString, value: string): void {
+  const parsed = shape.safeParse(value);
+  if (!parsed.success) throw invalidParam(param, String(parsed.error.issues[0]?.message));
+}
+
+function seal({ sealing }: Deps, project: Project, key: string, config: ProviderConfig): string {
+  return sealing.seal(project.id, project.dataKey, aadOf(key), JSON.stringify(config));
+}
+
+function record(unit: Unit, event: 'providerCreated' | 'providerUpdated', provider: Omit<Provider, 'config'>): void {
+  const { key, kind, name, enabled } = provider;
+  unit.record(event, { resource: `providers/${key}`, payload: { kind, name, enabled } });
+}
+
+async function update(deps: Deps, unit: Unit, project: Project, key: string, input: ProviderInput): Promise<Provider> {
+  const { name, enabled, config } = input;
+  const before = await get(deps, unit, project, key);
+  const kind = kindOf(deps, before.kind);
+  if (name !== undefined) requireFits('name', nameShape, name);
+  const parsed = config === undefined ? undefined : kind.parse(key, withoutUnset({ ...before.config, ...config }));
+  if (parsed !== undefined) kind.requireSamePeople(key, before.config, parsed);
+  const change = { name: name ?? before.name, ...(enabled === undefined ? {} : { enabled }), updatedAt: unit.now };
+  const sealed = parsed === undefined ? {} : { config: seal(deps, project, key, parsed) };
+  await unit.run(deps.store.update(project.id, key, { ...change, ...sealed }));
+  const after = { ...before, ...change, config: parsed ?? before.config };
+  record(unit, 'providerUpdated', after);
+  return after;
+}
+
+async function remove(deps: Deps, unit: Unit, project: Project, key: string): Promise<void> {
+  const { kind, name } = await get(deps, unit, project, key);
+  await unit.run(deps.store.remove(project.id, key));
+  unit.record('providerDeleted', { resource: `providers/${key}`, payload: { kind, name } });
+}
+
+async function test(deps: Deps, provider: Provider): Promise<readonly ProviderFinding[]> {
+  if (!isReadable(provider.config)) return [unreadableConfig(provider)];
+  const found = await kindOf(deps, provider.kind).test(provider);
+  return provider.enabled ? found : [disabled(provider), ...found];
+}
+
+/** False for an empty configuration, which stands for one that cannot be decrypted. */
+function isReadable(config: ProviderConfig): boolean {
+  return Object.keys(config).length > 0;
+}
+
+/** An empty text unsets a member, so that its default holds again. */
+function withoutUnset(config: ProviderConfig): ProviderConfig {
+  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== ''));
 }

@@ -1,6 +1,6 @@
+import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bool, instant, table, text } from '#src/platform/db/table.js';
-import type { SealedColumn } from '#src/platform/sealing.js';
 
 /** Identity providers of projects; the configuration is sealed. */
 export const providers = table('providers', {
@@ -14,7 +14,7 @@ export const providers = table('providers', {
   updatedAt: instant,
 });
 
-/** Where configurations are sealed. */
+/** The sealed column of configurations. */
 export const sealedProviders: SealedColumn = {
   table: providers.name,
   column: 'config',
@@ -43,10 +43,10 @@ export function createProviderStore(sql: Sql) {
       ),
     count: (projectId: string): Query =>
       sql.compile(knex(providers.name).where({ project_id: projectId }).count({ count: '*' })),
-    /** Keeps others from adding providers until the unit ends. */
+    /** Locks the project, so that no other unit adds providers until this one ends. */
     holdProject: (projectId: string): Query =>
       sql.compile(knex('projects').where({ id: projectId }).forUpdate().select('id')),
-    /** Returns a row exactly when the key was free. */
+    /** Returns no row if the key is taken. */
     insert: (row: ProviderRow): Query =>
       sql.compile(knex(providers.name).insert(providers.encode(row)).onConflict().ignore().returning('key')),
     update: (projectId: string, key: string, change: Partial<ProviderRow>): Query =>

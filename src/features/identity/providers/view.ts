@@ -1,7 +1,7 @@
 import { toWireInstant } from '#src/contract/shapes.js';
 import type { Provider } from './service.js';
 
-/** Prints a provider for operators, with what its kind shows of its configuration. */
+/** Renders a provider for operators; `shown` is its configuration without secrets. */
 export function toProvider(provider: Provider, shown: Readonly<Record<string, unknown>>) {
   return {
     $id: provider.key,

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { emailAddress } from '#src/contract/email-address.js';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, json } from '#src/contract/operation.js';
-import { customId, emailAddress, pageUrl } from '#src/contract/shapes.js';
+import { customId, pageUrl } from '#src/contract/shapes.js';
+import { secretText } from '#src/contract/typed-secret.js';
 import { tokenShape } from '../one-time-secrets/index.js';
 import { passwordText } from '../users/index.js';
 
@@ -13,7 +15,7 @@ const common = {
   bodyBytes: bodySizes.account,
 } as const;
 
-/** A new password for who has lost the old one. */
+/** Recovery of accounts with a lost password. */
 export const recoveryApi = declare({
   request: {
     ...common,
@@ -34,7 +36,7 @@ export const recoveryApi = declare({
     path: '/account/recovery',
     summary: 'Sets a new password by the secret of the link and ends every session.',
     limit: 'login',
-    body: z.object({ userId: customId, secret: z.string().min(1).max(256), password: passwordText }),
+    body: z.object({ userId: customId, secret: secretText, password: passwordText }),
     status: 200,
     reply: json(tokenShape),
     errors: ['user_invalid_token', 'user_blocked', 'password_policy_violation'],

@@ -10,7 +10,7 @@ interface Deps extends RecoveryDeps {
   readonly projects: Projects;
 }
 
-/** A new password for who has lost the old one. */
+/** Recovery of accounts with a lost password. */
 export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'>, deps: Deps) {
   const { db } = runtime;
   const { users, userChanges, secrets, limits, projects } = deps;
@@ -19,7 +19,7 @@ export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'
   const operations = implement(recoveryApi, {
     request: async (call) => {
       const { project, actor, body, request } = call;
-      const page = projects.demandOwnUrl(project, body.url);
+      const page = projects.requireOwnUrl(project, body.url);
       const options = { email: body.email, page, locale: request.locale, actor };
       const issued = await db.work(auditContextOf(call), (unit) => recoveries.request(unit, project, options));
       return toToken(issued, disclosure.ofProof(call, issued.secret));
@@ -27,8 +27,8 @@ export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'
     complete: async (call) => {
       const { project, actor, request, body } = call;
       const { userId, secret, password } = body;
-      // Only who holds the link may make us hash, or is told what the password policy knows of the user; and a password that it
-      // refuses leaves the link as it was.
+      // Only the holder of the link can make the server hash a password or learn from the password policy about the user. A password that
+      // the policy rejects does not use up the link.
       const owner = await secrets.ownerOf(project, { purposes: ['recovery'], userId, secret });
       const account = owner === undefined ? undefined : await users.find(db, project.id, owner);
       if (account === undefined)
@@ -45,7 +45,7 @@ export function createRecovery(runtime: Pick<Runtime, 'db' | 'random' | 'config'
       const redeemed = await db.work(auditContextOf(call), async (unit) => {
         const redemption = { userId: account.id, secret, passwordHash, ip: request.ip, actor };
         const completed = await recoveries.complete(unit, project, redemption);
-        // Who was locked out by too many wrong guesses gets in again by the new password.
+        // A user locked out by too many wrong guesses can log in with the new password.
         const address = actor.kind === 'key' ? {} : { address: request.ip };
         await limits.forgive(unit, 'login', { account: completed.recipient, ...address });
         return completed;

@@ -10,7 +10,7 @@ import type { Claims } from '../claims/index.js';
 import { type Issued, type OneTimeSecrets, type Redeemed, redemptionLink } from '../one-time-secrets/index.js';
 import type { UserChanges, Users } from '../users/index.js';
 
-/** What recovery uses. */
+/** Features that recoveries depend on. */
 export interface RecoveryDeps {
   readonly users: Users;
   readonly claims: Claims;
@@ -20,7 +20,7 @@ export interface RecoveryDeps {
   readonly limits: Limits;
 }
 
-/** Somebody who follows a link, with the new password. */
+/** A presented link with the new password. */
 interface Completion {
   readonly userId: string;
   readonly secret: string;
@@ -31,13 +31,14 @@ interface Completion {
 
 const purpose = 'recovery';
 
-/** Issues and redeems links that let set a new password. */
+/** Issues and redeems links for setting a new password. */
 export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: RecoveryDeps) {
   const { users, claims, userChanges, secrets, courier, limits } = deps;
   return {
     /**
-     * Sends a link to an address. Where nobody has it a link is issued all the same, for nobody and sent to nobody, and the id in the answer
-     * is one made for the answer, so that the answer and its time tell nothing; a server may look users up anyway. Refuses with 429.
+     * Sends a link to an address. For an unknown address, a link is issued without a user and not sent, and the response contains a random
+     * id, so that neither the response nor its time reveals whether the address is known. Server keys may look up users anyway, so they get
+     * the real id. Refuses with 429 over quota.
      */
     request: async (
       unit: Unit,
@@ -46,7 +47,7 @@ export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: Reco
     ): Promise<Issued> => {
       const { email, page } = options;
       const account = await users.lockByContact(unit, project.id, 'email', email);
-      await limits.demandSend(unit, 'mail', recoveryKey(email));
+      await limits.requireSend(unit, 'mail', recoveryKey(email));
       const userId = account?.id ?? null;
       const made = random.id();
       const alias = options.actor.kind === 'key' ? (userId ?? made) : made;
@@ -65,7 +66,7 @@ export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: Reco
       courier.send(unit, project, { message: 'recovery', ...addressee, variables: { link } });
       return issued;
     },
-    /** Redeems a link for a user and sets the password. Refuses where anything is wrong with it. */
+    /** Redeems a link and sets the password. Refuses invalid links. */
     complete: async (
       unit: Unit,
       project: Project,
@@ -80,13 +81,12 @@ export function createRecoveries({ random }: Pick<Runtime, 'random'>, deps: Reco
       const { alias, recipient: value } = redeemed;
       const newcomer = { id: alias === account.id ? uniqueId : alias, name: '', locale: account.locale };
       const owner = await claims.claim(unit, project, { contact: 'email', value, actor, account, newcomer });
-      if (owner === undefined) throw new TypeError('a claim that may make an account returns one');
-      // It was sealed for the account that claimed the address, which may not be the owner's.
+      // The hash was sealed for the account that had the address, which may not be the owner's.
       const hash = users.rebindHash(project, passwordHash, account, owner);
       await userChanges.changePassword(unit, project, owner, hash);
       return { ...redeemed, userId: owner.id };
     },
-    /** Records that somebody came with a link that is none, and refuses. */
+    /** Records the use of an invalid link and throws. */
     refuse,
   };
 }

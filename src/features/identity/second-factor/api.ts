@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
-import { otpText } from '#src/contract/shapes.js';
+import { otpText } from '#src/contract/typed-secret.js';
 import { secondFactors } from '../factors/index.js';
 import { sessionShape } from '../sessions/index.js';
 import { userShape } from '../users/index.js';
@@ -26,7 +26,7 @@ const confirmationErrors = [
   'user_invalid_token',
   'user_challenge_required',
 ] as const;
-/** A code under either of the two names it goes by. */
+/** A code named `otp` or `code`. */
 const otpOrCode = z
   .object({ otp: otpText.optional(), code: otpText.optional() })
   .transform(({ otp, code }, context) => {
@@ -34,7 +34,7 @@ const otpOrCode = z
     if (secret === undefined) context.addIssue({ code: 'custom', path: ['otp'], message: 'is missing' });
     return { otp: secret ?? '' };
   });
-/** Compared without regard to case: the SDKs differ in how they write `recoverycode`. */
+/** Case-insensitive, because SDKs spell `recoverycode` differently. */
 const factorName = z
   .string()
   .max(36)
@@ -118,7 +118,7 @@ export const secondFactorApi = declare({
     ...challenge,
     id: 'account.createMfaChallenge',
     method: 'POST',
-    summary: 'Begins a challenge; by e-mail and phone it sends a code.',
+    summary: 'Begins a challenge; by email and phone it sends a code.',
     body: z.object({ factor: factorName }),
     status: 201,
     reply: json(challengeShape),

@@ -11,7 +11,7 @@ import type { OneTimeSecrets } from '../one-time-secrets/index.js';
 import { type Sessions, toNewSession } from '../sessions/index.js';
 import { toUser, type Users } from '../users/index.js';
 import { secondFactorApi } from './api.js';
-import { createChallenges } from './challenges.js';
+import { createSecondFactorChallenges } from './challenges.js';
 import { createSecondFactorService } from './service.js';
 import { toChallenge, toFactors, toMasks } from './view.js';
 
@@ -25,36 +25,27 @@ interface Deps {
   readonly secrets: OneTimeSecrets;
   readonly courier: Courier;
   readonly limits: Limits;
-  /** The setting that switches the way to log in by which a session came. */
-  readonly loginSwitchOf: Parameters<typeof createChallenges>[1]['loginSwitchOf'];
+  /** Returns the setting that switches off the login method of a session. */
+  readonly loginSwitchOf: Parameters<typeof createSecondFactorChallenges>[1]['loginSwitchOf'];
 }
 
+type Shared = Pick<Runtime, 'db'> & Pick<Deps, 'factors' | 'sessions'>;
 type UserCall = { readonly project: Project; readonly actor: User; readonly request: RequestFacts };
+type Act<T> = (unit: Unit, account: UserRecord) => Promise<T>;
 
-/** The second factor of the signed-in user: enrolment, challenges, recovery codes. */
+/** Second factors of the signed-in user: enrolment, challenges and recovery codes. */
 export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random' | 'config'>, deps: Deps) {
-  const { db } = runtime;
-  const { factors, sessions } = deps;
+  const shared: Shared = { ...runtime, ...deps };
+  const { db, factors, sessions } = shared;
   const service = createSecondFactorService(deps);
-  const challenges = createChallenges(runtime, deps);
-
-  /** Works on the caller's account as it is now, which nobody else changes meanwhile. */
-  const work = <T>(call: UserCall, act: (unit: Unit, account: UserRecord) => Promise<T>) =>
-    db.work(auditContextOf(call), async (unit) => act(unit, await sessions.holdCaller(unit, call.project, call.actor)));
-  /** The first factor may be added by any session; where there is one already, a further one needs a fresh proof. */
-  const demandMayAdd = async (unit: Unit, { project, actor }: UserCall, account: UserRecord): Promise<void> => {
-    if (await factors.isOn(unit, project, account)) sessions.demandFresh(actor.session);
-  };
+  const challenges = createSecondFactorChallenges(runtime, deps);
   const beginTotp = (call: UserCall) =>
-    work(call, async (unit, account) => {
-      await demandMayAdd(unit, call, account);
-      return factors.beginTotp(unit, call.project, account);
-    });
-
+    workToAdd(shared, call, (unit, account) => factors.beginTotp(unit, call.project, account));
   const operations = implement(secondFactorApi, {
     update: async (call) => {
-      if (!call.body.mfa) sessions.demandFresh(call.actor.session);
-      return toUser(await work(call, (unit, account) => service.turn(unit, call.project, account, call.body.mfa)));
+      if (!call.body.mfa) sessions.requireFresh(call.actor.session);
+      const { project, body } = call;
+      return toUser(await work(shared, call, (unit, account) => service.turn(unit, project, account, body.mfa)));
     },
     factors: async ({ project, actor }) => {
       const usable = await factors.usable(db, project, actor.account);
@@ -63,57 +54,68 @@ export function createSecondFactor(runtime: Pick<Runtime, 'db' | 'sql' | 'random
     },
     beginTotp,
     createAuthenticator: beginTotp,
-    confirmTotp: async (call) => ({
-      recoveryCodes: await work(call, async (unit, account) => {
-        await demandMayAdd(unit, call, account);
-        return service.confirmTotpAndTurnOn(unit, call.project, account, call.actor.session, call.body.otp);
-      }),
-    }),
-    updateAuthenticator: async (call) =>
-      toUser(
-        await work(call, async (unit, account) => {
-          await demandMayAdd(unit, call, account);
-          await service.confirmTotp(unit, call.project, account, call.actor.session, call.body.otp);
-          return account;
-        }),
+    confirmTotp: (call) =>
+      replyOf(
+        workToAdd(shared, call, (unit, account) =>
+          service.confirmTotpAndTurnOn(unit, call.project, account, call.actor.session, call.body.otp),
+        ),
       ),
-    deleteAuthenticator: async (call) => {
-      sessions.demandFresh(call.actor.session);
-      await work(call, (unit, account) => service.removeTotp(unit, call.project, account));
-    },
-    createChallenge: async (call) => {
-      const { project, actor, request, body } = call;
-      const begun = await work(call, (unit, account) =>
-        challenges.begin(unit, { project, account, session: actor.session, request }, body.factor),
-      );
-      return toChallenge(begun);
-    },
-    updateChallenge: async (call) => {
-      const { project, actor, request, body } = call;
-      const opened = await work(call, (unit, account) => {
-        const challenged = { project, account, session: actor.session, request };
-        return challenges.answer(unit, challenged, body.challengeId, body.otp);
-      });
-      return toNewSession(opened.session, opened.secret);
-    },
-    createRecoveryCodes: async (call) => ({
-      recoveryCodes: await work(call, async (unit, account) => {
-        await demandMayAdd(unit, call, account);
-        return service.createRecoveryCodes(unit, call.project, account);
+    updateAuthenticator: (call) =>
+      workToAdd(shared, call, async (unit, account) => {
+        await service.confirmTotp(unit, call.project, account, call.actor.session, call.body.otp);
+        return toUser(account);
       }),
-    }),
+    deleteAuthenticator: (call) =>
+      workFresh(shared, call, (unit, account) => service.removeTotp(unit, call.project, account)),
+    createChallenge: (call) =>
+      work(shared, call, async (unit, account) =>
+        toChallenge(await challenges.begin(unit, challengedBy(call, account), call.body.factor)),
+      ),
+    updateChallenge: async (call) => {
+      const { challengeId, otp } = call.body;
+      const { session, secret } = await work(shared, call, (unit, account) =>
+        challenges.answer(unit, challengedBy(call, account), challengeId, otp),
+      );
+      return toNewSession(session, secret);
+    },
+    createRecoveryCodes: (call) =>
+      replyOf(workToAdd(shared, call, (unit, account) => service.createRecoveryCodes(unit, call.project, account))),
     getRecoveryCodes: async ({ project, actor }) => {
-      sessions.demandFresh(actor.session);
+      sessions.requireFresh(actor.session);
       const left = await factors.recoveryCodesLeft(db, project, actor.account);
       if (left === undefined) throw new Failure('user_recovery_codes_not_found');
       return toMasks(left);
     },
-    updateRecoveryCodes: async (call) => {
-      sessions.demandFresh(call.actor.session);
-      return {
-        recoveryCodes: await work(call, (unit, account) => service.replaceRecoveryCodes(unit, call.project, account)),
-      };
-    },
+    updateRecoveryCodes: (call) =>
+      replyOf(workFresh(shared, call, (unit, account) => service.replaceRecoveryCodes(unit, call.project, account))),
   });
   return { service, operations };
+}
+
+/** Runs a unit on the caller's account, locked. */
+function work<T>({ db, sessions }: Shared, call: UserCall, act: Act<T>): Promise<T> {
+  const { project, actor } = call;
+  return db.work(auditContextOf(call), async (unit) => act(unit, await sessions.holdCaller(unit, project, actor)));
+}
+
+/** `work` to add a factor. Any session may add the first one; adding another requires a recent login or challenge. */
+function workToAdd<T>(shared: Shared, call: UserCall, act: Act<T>): Promise<T> {
+  return work(shared, call, async (unit, account) => {
+    if (await shared.factors.isOn(unit, call.project, account)) shared.sessions.requireFresh(call.actor.session);
+    return act(unit, account);
+  });
+}
+
+/** `work` that requires a recent login or challenge. */
+async function workFresh<T>(shared: Shared, call: UserCall, act: Act<T>): Promise<T> {
+  shared.sessions.requireFresh(call.actor.session);
+  return work(shared, call, act);
+}
+
+async function replyOf(recoveryCodes: Promise<string[]>) {
+  return { recoveryCodes: await recoveryCodes };
+}
+
+function challengedBy({ project, actor, request }: UserCall, account: UserRecord) {
+  return { project, account, session: actor.session, request };
 }

@@ -13,9 +13,31 @@ interface Deps {
   readonly sessions: Sessions;
 }
 
-/** Changes of a user's second factors; each ends the logins that wait for a factor. */
-export function createSecondFactorService({ users, factors, sessions }: Deps) {
-  /** Turns the second factor on or off. */
+/** The service for changing second factors. */
+export interface SecondFactorService {
+  turn(unit: Unit, project: Project, account: UserRecord, mfa: boolean): Promise<UserRecord>;
+  /** Completes an enrolment with a code. Refuses a wrong code. */
+  confirmTotp(unit: Unit, project: Project, account: UserRecord, session: Session, otp: string): Promise<void>;
+  /** `confirmTotp`, then turns the second factor on and creates recovery codes. */
+  confirmTotpAndTurnOn(
+    unit: Unit,
+    project: Project,
+    account: UserRecord,
+    session: Session,
+    otp: string,
+  ): Promise<string[]>;
+  /** Throws Failure `user_authenticator_not_found`. */
+  removeTotp(unit: Unit, project: Project, account: UserRecord): Promise<void>;
+  /** Creates recovery codes if none are left. Throws Failure `user_recovery_codes_already_exists`. */
+  createRecoveryCodes(unit: Unit, project: Project, account: UserRecord): Promise<string[]>;
+  /** Creates recovery codes that replace the previous ones. Throws Failure `user_recovery_codes_not_found`. */
+  replaceRecoveryCodes(unit: Unit, project: Project, account: UserRecord): Promise<string[]>;
+  /** Removes the authenticator and recovery codes of a user who has lost them, and turns the second factor off. */
+  reset(unit: Unit, project: Project, account: UserRecord): Promise<UserRecord>;
+}
+
+/** Changes to a user's second factors. Each change ends the user's pending logins. */
+export function createSecondFactorService({ users, factors, sessions }: Deps): SecondFactorService {
   const turn = async (unit: Unit, project: Project, account: UserRecord, mfa: boolean): Promise<UserRecord> => {
     if (account.mfa === mfa) return account;
     const changed = await users.update(unit, project.id, account, { mfa });
@@ -25,7 +47,7 @@ export function createSecondFactorService({ users, factors, sessions }: Deps) {
     await sessions.dropPending(unit, project, userId);
     return changed;
   };
-  /** Ends an enrolment by a code. Refuses a wrong one. */
+  /** Completes an enrolment with a code. Refuses a wrong code. */
   const confirmTotp = async (
     unit: Unit,
     project: Project,
@@ -47,45 +69,31 @@ export function createSecondFactorService({ users, factors, sessions }: Deps) {
   return {
     turn,
     confirmTotp,
-    /** The same, turns the second factor on and makes recovery codes. */
-    confirmTotpAndTurnOn: async (
-      unit: Unit,
-      project: Project,
-      account: UserRecord,
-      session: Session,
-      otp: string,
-    ): Promise<string[]> => {
+    confirmTotpAndTurnOn: async (unit, project, account, session, otp) => {
       await confirmTotp(unit, project, account, session, otp);
       await turn(unit, project, account, true);
       return factors.issueRecoveryCodes(unit, project, account);
     },
-    /** Throws Failure `user_authenticator_not_found`. */
-    removeTotp: async (unit: Unit, project: Project, account: UserRecord): Promise<void> => {
+    removeTotp: async (unit, project, account) => {
       if (!(await factors.removeTotp(unit, project, account))) throw new Failure('user_authenticator_not_found');
       await sessions.dropPending(unit, project, account.id);
     },
-    /** Makes recovery codes where none are left. Throws Failure `user_recovery_codes_already_exists`. */
-    createRecoveryCodes: async (unit: Unit, project: Project, account: UserRecord): Promise<string[]> => {
+    createRecoveryCodes: async (unit, project, account) => {
       if (((await factors.recoveryCodesLeft(unit, project, account)) ?? 0) > 0)
         throw new Failure('user_recovery_codes_already_exists');
       return issueRecoveryCodes(unit, project, account);
     },
-    /** Makes recovery codes in the place of those before. Throws Failure `user_recovery_codes_not_found`. */
-    replaceRecoveryCodes: async (unit: Unit, project: Project, account: UserRecord): Promise<string[]> => {
+    replaceRecoveryCodes: async (unit, project, account) => {
       if ((await factors.recoveryCodesLeft(unit, project, account)) === undefined)
         throw new Failure('user_recovery_codes_not_found');
       return issueRecoveryCodes(unit, project, account);
     },
-    /** Takes every second factor of our own from a user who has lost them, and turns the second factor off. */
-    reset: async (unit: Unit, project: Project, account: UserRecord): Promise<UserRecord> => {
+    reset: async (unit, project, account) => {
       const isChanged = await factors.removeAll(unit, project, account);
-      // One mail for all of it.
+      // One mail for all removed factors.
       if (isChanged) factors.notify(unit, project, account, 'factor-removed', '');
       await sessions.dropPending(unit, project, account.id);
       return (await users.lockById(unit, project.id, account.id)) ?? account;
     },
   };
 }
-
-/** The service of second factors. */
-export type SecondFactorService = ReturnType<typeof createSecondFactorService>;

@@ -1,10 +1,10 @@
 import type { Instant } from '#src/contract/shapes.js';
-import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, table, text } from '#src/platform/db/table.js';
+import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
 import type { SecondFactor } from '../factors/index.js';
 
-/** Challenges of sessions, one for each factor. */
+/** Challenges of sessions, one per factor. */
 export const challenges = table('challenges', {
   id: text,
   projectId: text,
@@ -22,7 +22,7 @@ export type ChallengeRow = ReturnType<typeof challenges.decode> & { readonly fac
 export function createChallengeStore(sql: Sql) {
   const { knex } = sql;
   return {
-    /** Puts a challenge in the place of the one before it. */
+    /** Inserts a challenge in place of the previous one. */
     put: (row: ChallengeRow): Query =>
       sql.compile(knex(challenges.name).insert(challenges.encode(row)).onConflict(['session_id', 'factor']).merge()),
     find: (sessionId: string, id: string, now: Instant): Query =>
@@ -30,7 +30,7 @@ export function createChallengeStore(sql: Sql) {
         knex(challenges.name)
           .where({ id, session_id: sessionId })
           .andWhere('expire', '>', now)
-          // From before the clock was set back: how long ago, nobody knows.
+          // Skips challenges dated in the future: after the clock was set back, their age is unknown.
           .andWhere('created_at', '<=', instantOf(latestPast(millisecondsOf(now))))
           .select(challenges.select(sql)),
       ),

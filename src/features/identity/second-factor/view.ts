@@ -3,7 +3,7 @@ import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
 import type { UsableFactors } from '../factors/index.js';
 import type { ChallengeRow } from './store.js';
 
-/** Which second factors a user, or a login, can use. */
+/** The second factors that a user or a login can use. */
 export const factorsShape = z
   .object({ totp: z.boolean(), phone: z.boolean(), email: z.boolean(), recoveryCode: z.boolean() })
   .meta({ id: 'MfaFactors' });
@@ -13,7 +13,7 @@ export const challengeShape = z
   .object({ $id: z.string(), $createdAt: wireInstant, userId: z.string(), expire: wireInstant })
   .meta({ id: 'MfaChallenge' });
 
-/** The enrolment of an authenticator app. */
+/** Data for enrolling an authenticator app. */
 export const enrolmentShape = z
   .object({
     secret: z.string().meta({ description: 'The seed in base32, to be typed' }),
@@ -21,7 +21,7 @@ export const enrolmentShape = z
   })
   .meta({ id: 'MfaType' });
 
-/** Recovery codes; only the answer that makes them can show them. */
+/** Recovery codes. Only the response that creates them contains the codes themselves. */
 export const recoveryCodesShape = z
   .object({
     recoveryCodes: z
@@ -30,17 +30,17 @@ export const recoveryCodesShape = z
   })
   .meta({ id: 'MfaRecoveryCodes' });
 
-/** Prints which factors can be used. */
+/** Renders the usable factors for the wire. */
 export function toFactors({ totp, phone, email, recoverycode }: UsableFactors): z.input<typeof factorsShape> {
   return { totp, phone, email, recoveryCode: recoverycode };
 }
 
-/** Prints a challenge. */
+/** Renders a challenge for the wire. */
 export function toChallenge({ id, createdAt, userId, expire }: ChallengeRow): z.input<typeof challengeShape> {
   return { $id: id, $createdAt: toWireInstant(createdAt), userId, expire: toWireInstant(expire) };
 }
 
-/** Prints how many recovery codes are left: of the codes themselves only digests are kept. */
+/** Renders the number of unused recovery codes as masks: only digests of the codes are stored. */
 export function toMasks(left: number): z.input<typeof recoveryCodesShape> {
   return { recoveryCodes: Array.from({ length: left }, () => '****-****-****-****') };
 }

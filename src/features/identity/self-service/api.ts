@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { emailAddress } from '#src/contract/email-address.js';
 import { bodySizes, logPage } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
-import { customId, displayName, emailAddress, newId, phoneNumber, required } from '#src/contract/shapes.js';
+import { customId, displayName, newId, phoneNumber, required } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/index.js';
 import { logListShape } from '../../events/index.js';
 import { identityListShape } from '../identities/index.js';
@@ -10,7 +11,7 @@ import { passwordText, preferences, preferencesShape, userShape } from '../users
 const common = { tag: 'account', auth: ['user'], limit: 'data', bodyBytes: bodySizes.account } as const;
 const list = z.object(listParameters);
 
-/** What users do with their own account. */
+/** Operations of users on their own account. */
 export const selfServiceApi = declare({
   signUp: {
     ...common,
@@ -18,7 +19,7 @@ export const selfServiceApi = declare({
     login: 'login.password',
     method: 'POST',
     path: '/account',
-    summary: 'Creates an account with e-mail address and password. No session is created.',
+    summary: 'Creates an account with email address and password. No session is created.',
     auth: ['guest', 'user', 'key'],
     scopes: ['sessions.write'],
     limit: 'signup',
@@ -66,7 +67,7 @@ export const selfServiceApi = declare({
     method: 'PATCH',
     path: '/account/email',
     summary:
-      'Changes the e-mail address; for an account without a password, which needs a login not older than 20 minutes, the given one becomes its password. An anonymous account needs no such login and gets a new session secret.',
+      'Changes the email address; for an account without a password, which needs a login not older than 20 minutes, the given one becomes its password. An anonymous account needs no such login and gets a new session secret.',
     jwt: false,
     body: z.object({ email: emailAddress, password: passwordText }),
     status: 200,

@@ -3,9 +3,9 @@ import { Failure } from '#src/contract/errors.js';
 import { accessGranularitySeconds } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
-import { isRecent } from '#src/platform/clock.js';
 import { createLoader } from '#src/platform/db/batch.js';
 import type { Runtime } from '#src/platform/index.js';
+import { isRecent } from '#src/platform/runtime/clock.js';
 import type { Users } from '../users/index.js';
 import type { SessionReader, StoredSession } from './records.js';
 import type { Sessions } from './sessions.js';
@@ -13,8 +13,8 @@ import type { SessionStore } from './store.js';
 
 type Deps = Pick<Runtime, 'db' | 'sql' | 'clock'>;
 
-/** Finds the user behind a session secret or a JWT. Every request of a user passes here. */
-export function createAuthentication(
+/** Authenticates session secrets and JWTs. Every request of a user passes here. */
+export function createSessionAuthentication(
   { db, sql, clock }: Deps,
   { store, reader, users }: { store: SessionStore; reader: SessionReader; users: Users },
 ): Pick<Sessions, 'authenticate' | 'authenticateById' | 'usersOf'> {
@@ -23,7 +23,7 @@ export function createAuthentication(
 
   const isOlder = (instant: Instant | null, seconds: number): boolean =>
     instant === null || !isRecent(instant, clock.now(), seconds * 1000);
-  /** The last use is kept to the hour (session) and to the day (user), so that reads stay reads. */
+  /** The last use is stored by the hour (session) and by the day (user), so that most requests do not write. */
   const touchAccess = (project: Project, { session, account }: StoredSession): Promise<void> | undefined => {
     const staleSession = isOlder(session.accessedAt, accessGranularitySeconds.session);
     const staleUser = isOlder(account.accessedAt, accessGranularitySeconds.account);
@@ -34,7 +34,7 @@ export function createAuthentication(
     });
   };
 
-  /** The user of a session that was found, if it counts still. Throws Failure `user_blocked`. */
+  /** The user of a stored session, if the session is still valid. Throws Failure `user_blocked`. */
   const toActor = async (project: Project, found: StoredSession, via: User['via']): Promise<User | undefined> => {
     const { session, account } = found;
     if (!isAlive(session, project)) return undefined;

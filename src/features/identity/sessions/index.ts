@@ -17,10 +17,10 @@ export { noSession } from './service.js';
 export type { OpenedSession, Sessions } from './sessions.js';
 export { sessionListShape, sessionShape, toNewSession, toSession } from './view.js';
 
-/** What has to happen before a session is extended, outside of a unit of work. */
+/** A hook that runs before a session is extended, outside a unit of work. */
 type ExtensionStep = (context: AuditContext, project: Project, session: Session) => Promise<void>;
 
-/** Registers such a step. */
+/** Registers a hook that runs before a session is extended. */
 export type BeforeExtension = (step: ExtensionStep) => void;
 
 /** Sessions of end users. */
@@ -34,15 +34,6 @@ export function createSessionsFeature(
   const extensionSteps: ExtensionStep[] = [];
   const beforeExtension: BeforeExtension = (step) => {
     extensionSteps.push(step);
-  };
-  /** A caller known by a JWT has no session of its own, only the one that the token was made from. */
-  const ownId = ({ via, session }: User) => (via === 'jwt' ? undefined : session.id);
-  const named = (actor: User, id: string) => (id === 'current' ? (ownId(actor) ?? id) : id);
-  /** The session that a call changes; a token made of one session has no say about the others. */
-  const changed = (actor: User, idOrCurrent: string): string => {
-    const id = named(actor, idOrCurrent);
-    if (actor.via === 'jwt' && id !== actor.session.id && id !== 'current') throw new Failure(...foreign);
-    return id;
   };
   const operations = implement(sessionsApi, {
     list: async ({ project, actor }) => {
@@ -72,7 +63,7 @@ export function createSessionsFeature(
     delete: async (call) => {
       const { project, actor, params } = call;
       const id = changed(actor, params.sessionId);
-      // A login that lacks its second factor may give itself up, and nothing else.
+      // A pending login may end only itself.
       if (actor.session.pending && id !== actor.session.id) throw new Failure('user_more_factors_required');
       await db.work(auditContextOf(call), async (unit) => {
         const session = actor.session.pending ? actor.session : await sessions.get(unit, project, actor.id, id);
@@ -89,6 +80,22 @@ export function createSessionsFeature(
     jobs: [createExpiry(runtime, deps.projects)],
     beforeExtension,
   };
+}
+
+/** A caller with a JWT has no session of its own; the JWT only refers to the session it was created from. */
+function ownId({ via, session }: User): string | undefined {
+  return via === 'jwt' ? undefined : session.id;
+}
+
+function named(actor: User, id: string): string {
+  return id === 'current' ? (ownId(actor) ?? id) : id;
+}
+
+/** The session that a call changes. A JWT may change only the session it was created from. */
+function changed(actor: User, idOrCurrent: string): string {
+  const id = named(actor, idOrCurrent);
+  if (actor.via === 'jwt' && id !== actor.session.id && id !== 'current') throw new Failure(...foreign);
+  return id;
 }
 
 const foreign = [

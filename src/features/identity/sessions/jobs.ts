@@ -1,20 +1,20 @@
 import { jobLimits } from '#src/contract/limits.js';
-import { instantOf } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
 import type { Projects } from '../../installation/index.js';
-import { recorded } from './records.js';
+import { sessionRecord } from './records.js';
 import { createSessionStore, type Overdue, sessions } from './store.js';
 
 const dayMs = 86_400_000;
 
 type Deps = Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config'>;
 
-/** Deletes sessions that time has ended. They are refused from that moment on; the event says so, at most a minute later. */
+/** Deletes expired sessions. They are refused as soon as they expire; the event follows within a minute. */
 export function createExpiry({ db, sql, clock, random, config }: Deps, projects: Projects): Job {
   const store = createSessionStore(sql);
 
-  /** Idle limits in force, each with the projects that have it. */
+  /** Idle limits in force, in days, with the projects that use them. */
   const idleLimits = async (): Promise<Map<number, string[]>> => {
     const byDays = new Map<number, string[]>();
     for (const { id, settings } of await projects.settingsOfAll(db)) {
@@ -24,15 +24,15 @@ export function createExpiry({ db, sql, clock, random, config }: Deps, projects:
     return byDays;
   };
   /**
-   * Deletes some sessions of a project. One that lives again meanwhile stays; one that a block has ended was announced then, and one that
-   * lacked its second factor never was.
+   * Deletes some sessions of a project, except those extended concurrently. Sessions ended by a block were announced at that time, and
+   * pending ones never.
    */
   const removeSome = (projectId: string, ids: readonly string[], overdue: Overdue): Promise<number> => {
     const by = { projectId, actor: { kind: 'job', id: 'sessions.expire' }, requestId: random.id() };
     return db.work(by, async (unit) => {
       const removed = (await unit.all(store.removeOverdue(projectId, ids, overdue))).map((row) => sessions.decode(row));
       const announced = removed.filter(({ endedAt, pending }) => endedAt === null && !pending);
-      for (const session of announced) unit.record('sessionDeleted', recorded(session));
+      for (const session of announced) unit.record('sessionDeleted', sessionRecord(session));
       return removed.length;
     });
   };

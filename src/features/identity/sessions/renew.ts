@@ -2,15 +2,15 @@ import { Failure, sessionInvalid } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import type { Session } from '#src/contract/session.js';
 import type { Instant } from '#src/contract/shapes.js';
+import { digest } from '#src/platform/crypto/digest.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { digest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { SecondFactor } from '../factors/index.js';
-import { recorded, type SessionReader, secretText } from './records.js';
+import { type SessionReader, sessionRecord, sessionSecretOf } from './records.js';
 import type { Sessions } from './sessions.js';
 import type { SessionStore } from './store.js';
 
-/** Changes sessions that go on: a longer life, another secret, one factor more. */
+/** Creates the functions that change open sessions: a longer life, a new secret, another factor. */
 export function createRenewal(
   { random }: Pick<Runtime, 'random'>,
   store: SessionStore,
@@ -26,17 +26,17 @@ export function createRenewal(
     const change = { factors: [...new Set([...session.factors, factor])], mfaUpdatedAt, updatedAt: unit.now };
     await unit.run(store.update(project.id, session.id, change));
     const strengthened = { ...session, ...change };
-    unit.record('sessionUpdated', recorded(strengthened));
+    unit.record('sessionUpdated', sessionRecord(strengthened));
     return strengthened;
   };
 
   return {
     noteFactor: (unit, project, session, factor) => addFactor(unit, project, session, factor, session.mfaUpdatedAt),
     extend: async (unit, project, session) => {
-      const change = { expire: expiry(project, unit.now, session.createdAt), updatedAt: unit.now };
+      const change = { expire: expiry(project, unit.now, session), updatedAt: unit.now };
       await unit.run(store.update(project.id, session.id, change));
       const extended = { ...session, ...change };
-      unit.record('sessionUpdated', recorded(extended));
+      unit.record('sessionUpdated', sessionRecord(extended));
       return extended;
     },
     renew: async (unit, project, session, factor) => {
@@ -46,11 +46,11 @@ export function createRenewal(
         throw new Failure('general_unauthorized_scope', { message: sessionInvalid });
       if (factor !== undefined) {
         const proved = await addFactor(unit, project, session, factor, unit.now);
-        return { session: proved, secret: secretText(session.id, secret) };
+        return { session: proved, secret: sessionSecretOf(session.id, secret) };
       }
       const renewed = { ...session, updatedAt: unit.now };
-      unit.record('sessionUpdated', recorded(renewed));
-      return { session: renewed, secret: secretText(session.id, secret) };
+      unit.record('sessionUpdated', sessionRecord(renewed));
+      return { session: renewed, secret: sessionSecretOf(session.id, secret) };
     },
   };
 }

@@ -1,10 +1,10 @@
 import { Failure, sessionInvalid } from '#src/contract/errors.js';
 import { freshLoginSeconds } from '#src/contract/limits.js';
 import type { Session } from '#src/contract/session.js';
-import { instantOf, isRecent } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
+import { instantOf, isRecent } from '#src/platform/runtime/clock.js';
 import { unknownDevice } from '../../events/index.js';
-import { createAuthentication } from './authenticate.js';
+import { createSessionAuthentication } from './authenticate.js';
 import { createEnding } from './end.js';
 import { createOpening } from './open.js';
 import { createSessionReader } from './records.js';
@@ -24,7 +24,7 @@ export function createSessions(
   const { endPresented, ...ending } = createEnding(store, reader);
   const { active, load } = reader;
   return {
-    ...createAuthentication(runtime, { store, reader, users }),
+    ...createSessionAuthentication(runtime, { store, reader, users }),
     ...createOpening(runtime, deps, { store, reader, ending: { ...ending, endPresented } }),
     ...createRenewal(runtime, store, reader),
     ...ending,
@@ -44,7 +44,7 @@ export function createSessions(
       if (found === undefined) throw new Failure('user_session_not_found');
       return found;
     },
-    demandFresh: (session) => {
+    requireFresh: (session) => {
       const proofs = [session.authenticatedAt, session.mfaUpdatedAt].filter((proof) => proof !== null);
       if (!proofs.some((proof) => isRecent(proof, clock.now(), freshLoginSeconds * 1000)))
         throw new Failure('user_challenge_required');
@@ -52,7 +52,7 @@ export function createSessions(
   };
 }
 
-/** Stands where a token was made for a user without a session; it proves nothing, so it is never fresh. */
+/** Placeholder session for a JWT issued without one. It is never fresh, because it proves nothing. */
 export function noSession(userId: string): Session {
   const never = instantOf(0);
   return {
@@ -67,6 +67,7 @@ export function noSession(userId: string): Session {
     createdAt: never,
     updatedAt: never,
     expire: never,
+    endsBy: null,
     authenticatedAt: never,
     accessedAt: never,
     mfaUpdatedAt: null,

@@ -1,10 +1,10 @@
 import type { Device, Session } from '#src/contract/session.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { bool, instant, json, nullable, table, text } from '#src/platform/db/table.js';
+import { bool, instant, jsonText, nullable, table, text } from '#src/platform/db/table.js';
 import { userTable } from '../users/index.js';
 
-/** Sessions. A session that a block has ended keeps its row, so that its holder learns of the block. */
+/** Sessions. A session ended by a block keeps its row, so that its holder gets `user_blocked`. */
 export const sessions = table<
   Session & { readonly projectId: string; readonly secretDigest: string; readonly endedAt: Instant | null }
 >('sessions', {
@@ -13,11 +13,12 @@ export const sessions = table<
   userId: text,
   secretDigest: text,
   expire: instant,
+  endsBy: nullable(instant),
   provider: text,
   providerUid: text,
-  factors: json<readonly string[]>(),
+  factors: jsonText<readonly string[]>(),
   ip: text,
-  device: json<Device>(),
+  device: jsonText<Device>(),
   authenticatedAt: instant,
   mfaUpdatedAt: nullable(instant),
   accessedAt: instant,
@@ -30,7 +31,7 @@ export const sessions = table<
 /** A session row. */
 export type SessionRow = ReturnType<typeof sessions.decode>;
 
-/** Sessions that time has ended: by their expiry, or by their last use in some projects. */
+/** Selects sessions that have expired, or that were idle for too long in some projects. */
 export interface Overdue {
   readonly column: 'expire' | 'accessed_at';
   readonly until: Instant;
@@ -45,7 +46,7 @@ export function createSessionStore(sql: Sql) {
     return projectIds === undefined ? found : found.where(sql.isOneOf('project_id', sql.list(projectIds)));
   };
   return {
-    /** Sessions with their users, in one query: what authenticating requests takes. */
+    /** Sessions with their users in one query, for authenticating requests. */
     withUsers: sql.prepare<{ ids: string }>((k, p) =>
       k(sessions.name)
         .join(userTable.name, (on) =>
@@ -67,12 +68,12 @@ export function createSessionStore(sql: Sql) {
       sql.compile(knex(sessions.name).where({ project_id: projectId, id }).update(sessions.encodeSome(change))),
     overdue: (selection: Overdue, max: number): Query =>
       sql.compile(overdue(selection).limit(max).select(sessions.select(sql))),
-    /** Deletes those of the sessions that are overdue still, and returns them. */
+    /** Deletes the sessions that are still overdue and returns them. */
     removeOverdue: (projectId: string, ids: readonly string[], selection: Overdue): Query => {
       const those = overdue(selection)
         .where('project_id', projectId)
         .where(sql.isOneOf('id', sql.list(ids)));
-      // Knex leaves `returning` out where SQLite deletes.
+      // Knex omits `returning` for deletes on SQLite.
       return sql.compile(knex.raw('? returning ?', [those.delete(), sessions.select(sql)]));
     },
     remove: sql.prepare<{ projectId: string; id: string }>((k, p) =>
@@ -81,5 +82,5 @@ export function createSessionStore(sql: Sql) {
   };
 }
 
-/** The store of sessions. */
+/** Queries over sessions. */
 export type SessionStore = ReturnType<typeof createSessionStore>;

@@ -11,12 +11,12 @@ export const sessionShape = z
   })
   .meta({ id: 'Session' });
 
-/** Sessions on the wire. */
+/** A list of sessions on the wire. */
 export const sessionListShape = z
   .object({ total: z.int(), sessions: z.array(sessionShape) })
   .meta({ id: 'SessionList' });
 
-/** Prints a session without its secret; the tokens are for the user and the backend only, and in no event. */
+/** Renders a session without its secret. OAuth tokens are only for the user and the backend, never in events. */
 export function toSession(
   session: Session,
   currentId: string | undefined,
@@ -44,7 +44,7 @@ export function toSession(
   };
 }
 
-/** Prints a session that was just made, with its secret. */
+/** Renders a new session with its secret. */
 export function toNewSession(session: Session, secret: string, tokens?: ProviderTokens): z.input<typeof sessionShape> {
   return { ...toSession(session, session.id, tokens), secret };
 }

@@ -24,7 +24,7 @@ const discovery = {
   reply: json(discoveryShape),
 };
 
-/** The documents by which others verify JWTs; once by the project header, once where libraries look for them. */
+/** Documents that others need to verify JWTs, each at two URLs: one uses the project header, the other is the path where libraries look. */
 export const signingKeysApi = declare({
   keys: { ...common, ...keys, id: 'operations.keys', path: '/keys', atRoot: true },
   discovery: { ...common, ...discovery, id: 'operations.discovery', path: '/openid-configuration', atRoot: true },

@@ -12,18 +12,18 @@ export type { SigningKeys } from './service.js';
 export { sealedSecrets } from './store.js';
 export type { SigningKeyStatus } from './view.js';
 
-/** Every claim of a token, in the order in which the documentation lists them. */
+/** All claims of a token, in the order of the documentation. */
 export const tokenClaims = [
   ...['iss', 'aud', 'sub', 'iat', 'exp', 'sid', 'jti', 'projectId', 'userId', 'sessionId'],
   ...['email', 'emailVerification', 'teams', 'roles', 'rolesTruncated', 'act'],
 ] as const;
 
-/** Who issues the tokens of a project: an address below which its documents stand. */
+/** The issuer of a project's tokens: a URL whose subpaths serve the documents. */
 export function issuerOf({ baseUrl }: Pick<Runtime['config'], 'baseUrl'>, project: Project): string {
   return `${baseUrl.replace(/\/$/, '')}/projects/${project.id}`;
 }
 
-/** The keys that sign JWTs: how they come and go, and the documents that publish them. */
+/** The keys that sign JWTs: rotation and the documents that publish them. */
 export function createSigningKeysFeature(
   runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'metrics' | 'config'>,
   projects: Projects,

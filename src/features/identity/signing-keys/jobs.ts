@@ -1,18 +1,18 @@
 import { signingKeyLife } from '#src/contract/limits.js';
 import type { SigningAlgorithm } from '#src/contract/signing-key.js';
-import { instantOf, latestPast, millisecondsOf } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job, Settle } from '#src/platform/scheduler.js';
+import type { Job, Settle } from '#src/platform/jobs/scheduler.js';
+import { instantOf, latestPast, millisecondsOf } from '#src/platform/runtime/clock.js';
 import type { Projects } from '../../installation/index.js';
-import { settled } from './keys/states.js';
 import type { SigningKeys } from './service.js';
+import { settled } from './states.js';
 import { type SigningKeyStore, signingKeys } from './store.js';
 
 const dayMs = 86_400_000;
 
 type Deps = Pick<Runtime, 'db' | 'clock' | 'random' | 'metrics'>;
 
-/** Sets the times of keys anew that were rotated before the clock was set back: otherwise nothing would rotate until it has caught up. */
+/** Corrects the times of keys rotated before the clock was set back. Otherwise nothing would rotate until the clock has caught up. */
 export function createKeySettling(
   { db, clock, random }: Pick<Deps, 'db' | 'clock' | 'random'>,
   store: SigningKeyStore,
@@ -30,7 +30,7 @@ export function createKeySettling(
   };
 }
 
-/** How long the keys that sign JWTs have been in use: the oldest of each algorithm over all projects. */
+/** Age of the keys that sign JWTs: the oldest of each algorithm over all projects. */
 export function createKeyAge(metrics: Runtime['metrics']) {
   return metrics.gauge({
     name: 'svc_signing_key_age_seconds',
@@ -39,7 +39,7 @@ export function createKeyAge(metrics: Runtime['metrics']) {
   });
 }
 
-/** Gives keys their successors in time, and removes those whose time is over; the measurements tell how old keys are. */
+/** Publishes successors of keys in time and removes expired keys. A metric shows the age of the keys. */
 export function createRotation(
   { db, clock, random, metrics }: Deps,
   store: SigningKeyStore,
@@ -50,7 +50,7 @@ export function createRotation(
     actor: { kind: 'job', id: 'keys.rotate' },
     requestId: random.id(),
   });
-  /** Those of a project that will have signed for their time when a successor has been published for long enough. */
+  /** Algorithms to rotate by project: their key's signing time ends by the time a successor created now has been published long enough. */
   const due = async (): Promise<Map<string, SigningAlgorithm[]>> => {
     const ageMs = signingKeyLife.days * dayMs - signingKeyLife.publishSeconds * 1000;
     const byProject = new Map<string, SigningAlgorithm[]>();

@@ -1,23 +1,23 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { SigningAlgorithm } from '#src/contract/signing-key.js';
+import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { instant, integer, json, nullable, table, text, word } from '#src/platform/db/table.js';
-import type { SealedColumn } from '#src/platform/sealing.js';
+import { instant, integer, jsonText, nullable, table, text, word } from '#src/platform/db/table.js';
 
-/** The public half of an RSA key as RFC 7517 writes it. */
+/** The public part of an RSA key in the format of RFC 7517. */
 export interface PublicJwk {
   readonly kty: 'RSA';
   readonly n: string;
   readonly e: string;
 }
 
-/** Keys that sign JWTs. Nobody moves them from state to state: their times do. */
+/** Keys that sign JWTs. Their state is not stored: it follows from their times. */
 export const signingKeys = table('signing_keys', {
   kid: text,
   projectId: text,
   alg: word<SigningAlgorithm>(),
   generation: integer,
-  publicJwk: nullable(json<PublicJwk>()),
+  publicJwk: nullable(jsonText<PublicJwk>()),
   secret: text,
   signsFrom: instant,
   signsUntil: nullable(instant),
@@ -25,7 +25,7 @@ export const signingKeys = table('signing_keys', {
   createdAt: instant,
 });
 
-/** Where secrets are sealed. */
+/** The sealed column of key secrets. */
 export const sealedSecrets: SealedColumn = {
   table: signingKeys.name,
   column: 'secret',
@@ -41,18 +41,17 @@ export type SigningKey = ReturnType<typeof signingKeys.decode>;
 export function createSigningKeyStore(sql: Sql) {
   const { knex } = sql;
   const { name } = signingKeys;
+  const byAge = ['project_id', 'alg', 'generation'];
+  const withoutSuccessor = (since: Instant) => knex(name).whereNull('signs_until').where('signs_from', '<=', since);
   return {
     ofProjects: sql.prepare<{ ids: string }>((k, p) =>
-      k(name)
-        .where(sql.isOneOf('project_id', p.ids))
-        .orderBy(['project_id', 'alg', 'generation'])
-        .select(signingKeys.select(sql)),
+      k(name).where(sql.isOneOf('project_id', p.ids)).orderBy(byAge).select(signingKeys.select(sql)),
     ),
     find: (kid: string): Query => sql.compile(knex(name).where({ kid }).select(signingKeys.select(sql))),
-    /** Returns a row exactly when no other process has made this generation. */
+    /** Returns no row if another process has created this generation. */
     insert: (key: SigningKey): Query =>
       sql.compile(knex(name).insert(signingKeys.encode(key)).onConflict().ignore().returning('kid')),
-    /** Ends the time of every key of the algorithm but its successor. */
+    /** Sets the end of every key of the algorithm except its successor. */
     retire: ({ projectId, alg, kid, signsFrom }: SigningKey, publishedUntil: Instant): Query =>
       sql.compile(
         knex(name)
@@ -61,7 +60,7 @@ export function createSigningKeyStore(sql: Sql) {
           .whereNot({ kid })
           .update({ signs_until: signsFrom, published_until: publishedUntil }),
       ),
-    /** Takes that back, as the successor will not come. */
+    /** Reverts `retire` after the successor was revoked. */
     keep: ({ projectId, alg, signsFrom }: SigningKey): Query =>
       sql.compile(
         knex(name)
@@ -69,7 +68,7 @@ export function createSigningKeyStore(sql: Sql) {
           .update({ signs_until: null, published_until: null }),
       ),
     startNow: (kid: string, now: Instant): Query => sql.compile(knex(name).where({ kid }).update({ signs_from: now })),
-    /** Keys that begin to sign, or end, later than a rotation puts it: it was before the clock was set back. */
+    /** Keys that start or stop signing later than any rotation would set; they were rotated before the clock was set back. */
     ahead: (latest: Instant): Query =>
       sql.compile(
         knex(name).where('signs_from', '>', latest).orWhere('signs_until', '>', latest).select(signingKeys.select(sql)),
@@ -77,28 +76,13 @@ export function createSigningKeyStore(sql: Sql) {
     update: (kid: string, change: Partial<SigningKey>): Query =>
       sql.compile(knex(name).where({ kid }).update(signingKeys.encodeSome(change))),
     remove: (kid: string): Query => sql.compile(knex(name).where({ kid }).delete()),
-    /** Keys without a successor that have signed since then or longer. */
-    old: (since: Instant): Query =>
-      sql.compile(
-        knex(name)
-          .whereNull('signs_until')
-          .where('signs_from', '<=', since)
-          .orderBy(['project_id', 'alg', 'generation'])
-          .select(signingKeys.select(sql)),
-      ),
+    /** Keys without a successor that have been signing since `since` or longer. */
+    old: (since: Instant): Query => sql.compile(withoutSuccessor(since).orderBy(byAge).select(signingKeys.select(sql))),
     prune: (now: Instant): Query => sql.compile(knex(name).where('published_until', '<=', now).delete()),
     oldest: (now: Instant): Query =>
-      sql.compile(
-        knex(name)
-          .whereNull('signs_until')
-          .where('signs_from', '<=', now)
-          .groupBy('alg')
-          .orderBy('alg')
-          .select('alg')
-          .min({ since: 'signs_from' }),
-      ),
+      sql.compile(withoutSuccessor(now).groupBy('alg').orderBy('alg').select('alg').min({ since: 'signs_from' })),
   };
 }
 
-/** The store of signing keys. */
+/** Queries over signing keys. */
 export type SigningKeyStore = ReturnType<typeof createSigningKeyStore>;

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { signingKeyLife } from '#src/contract/limits.js';
 import { toWireInstant } from '#src/contract/shapes.js';
 import { kidPattern, signingAlgorithms } from '#src/contract/signing-key.js';
-import { instantOf, millisecondsOf } from '#src/platform/clock.js';
-import { type SigningKeyState, stateOf } from './keys/states.js';
+import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
+import { type SigningKeyState, stateOf } from './states.js';
 import type { SigningKey } from './store.js';
 
-/** The public half of a key on the wire, and nothing else of it. */
+/** The public part of a key on the wire. */
 const jwkShape = z
   .object({
     kty: z.literal('RSA'),
@@ -21,7 +21,7 @@ const jwkShape = z
 /** The published keys of a project (RFC 7517 §5). */
 export const jwksShape = z.object({ keys: z.array(jwkShape) }).meta({ id: 'JsonWebKeySet' });
 
-/** What OpenID Connect libraries ask for; nobody logs in this way, so no endpoints of a login are named. */
+/** Discovery document for OpenID Connect libraries. It names no login endpoints, because logins do not use OpenID Connect. */
 export const discoveryShape = z
   .object({
     issuer: z.url(),
@@ -33,7 +33,7 @@ export const discoveryShape = z
   })
   .meta({ id: 'OpenIdConfiguration' });
 
-/** Prints the published ones of the keys. */
+/** Renders the keys that have a public part. */
 export function toJwks(keys: readonly SigningKey[]): z.input<typeof jwksShape> {
   return {
     keys: keys.flatMap(({ kid, publicJwk }) => {
@@ -44,7 +44,7 @@ export function toJwks(keys: readonly SigningKey[]): z.input<typeof jwksShape> {
   };
 }
 
-/** Prints the discovery document of an issuer (OpenID Connect Discovery 1.0 §3). */
+/** Renders the discovery document of an issuer (OpenID Connect Discovery 1.0 §3). */
 export function toDiscovery(issuer: string, claims: readonly string[]): z.input<typeof discoveryShape> {
   return {
     issuer,
@@ -56,20 +56,20 @@ export function toDiscovery(issuer: string, claims: readonly string[]): z.input<
   };
 }
 
-/** A signing key as operators see it. */
+/** A signing key as shown to operators. */
 export interface SigningKeyStatus {
   readonly kid: string;
   readonly alg: string;
   readonly state: SigningKeyState;
   readonly createdAt: string;
   readonly signsFrom: string;
-  /** When it stops signing: planned, unless it has a successor. */
+  /** End of signing; a planned time until the key has a successor. */
   readonly retireAt: string;
-  /** When nobody accepts it any more; null until it has a successor. */
+  /** Time after which its tokens are not accepted any more; null until it has a successor. */
   readonly goneAt: string | null;
 }
 
-/** Prints keys, newest first of each algorithm. */
+/** Renders keys, newest first within each algorithm. */
 export function toStatus(keys: readonly SigningKey[], nowMs: number): SigningKeyStatus[] {
   const planned = ({ signsFrom }: SigningKey) =>
     instantOf(millisecondsOf(signsFrom) + signingKeyLife.days * 86_400_000);

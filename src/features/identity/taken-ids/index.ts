@@ -5,24 +5,27 @@ import { createTakenIdStore, type takenIds } from './store.js';
 /** An id within its project. */
 type TakenId = ReturnType<typeof takenIds.decode> & { readonly kind: 'user' | 'team' };
 
-/**
- * Ids that are never given twice: permissions, logs and tokens name users and teams by their ids, and the next holder of one would be taken
- * for the one before.
- */
-export function createTakenIds({ sql }: Pick<Runtime, 'sql'>) {
-  const store = createTakenIdStore(sql);
-  return {
-    /** Keeps the id of somebody who is deleted in this unit. */
-    keep: async (unit: Unit, taken: TakenId): Promise<void> => {
-      await unit.run(store.insert(taken));
-    },
-    /**
-     * Whether a deleted user or team had the id. Who creates something under an id asks after the insert: an insert that has waited for a
-     * deletion sees only then what the deletion left.
-     */
-    has: async (reader: Reader, id: TakenId): Promise<boolean> => (await reader.one(store.find(id))) !== undefined,
-  };
+/** The registry of deleted ids. */
+export interface TakenIds {
+  /** Reserves the id of a user or team that this unit deletes. */
+  keep(unit: Unit, taken: TakenId): Promise<void>;
+  /**
+   * True if a deleted user or team had the id. Call it after inserting: an insert that waited for a concurrent deletion sees the reserved
+   * id only then.
+   */
+  has(reader: Reader, id: TakenId): Promise<boolean>;
 }
 
-/** Ids of users and teams that were deleted. */
-export type TakenIds = ReturnType<typeof createTakenIds>;
+/**
+ * Ids of deleted users and teams. They are never reused: permissions, logs and tokens refer to users and teams by id, so a new holder would
+ * inherit what belonged to the old one.
+ */
+export function createTakenIds({ sql }: Pick<Runtime, 'sql'>): TakenIds {
+  const store = createTakenIdStore(sql);
+  return {
+    keep: async (unit, taken) => {
+      await unit.run(store.insert(taken));
+    },
+    has: async (reader, id) => (await reader.one(store.find(id))) !== undefined,
+  };
+}

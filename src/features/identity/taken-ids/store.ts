@@ -4,7 +4,7 @@ import { table, text } from '#src/platform/db/table.js';
 /** Ids of users and teams that were deleted. */
 export const takenIds = table('taken_ids', { projectId: text, kind: text, id: text });
 
-/** SQL over ids that are not given again. */
+/** SQL over the ids of deleted users and teams. */
 export function createTakenIdStore(sql: Sql) {
   const { knex } = sql;
   return {

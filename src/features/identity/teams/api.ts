@@ -1,23 +1,16 @@
 import { z } from 'zod';
 import { bodySizes, teamLimits } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
-import { teamRole } from '#src/contract/permissions.js';
 import { customId, newId, required, visibleText } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
 import { preferences, preferencesShape } from '../users/index.js';
-import { teamShape } from './view.js';
+import { teamRoles, teamShape } from './model/view.js';
 
 const common = { tag: 'teams', auth: ['user', 'key'], limit: 'data', bodyBytes: bodySizes.account } as const;
 const read = { ...common, method: 'GET', scopes: ['teams.read'], status: 200 } as const;
 const write = { ...common, scopes: ['teams.write'] } as const;
 const params = z.object({ teamId: customId });
 const name = required(visibleText(teamLimits.name));
-
-/** Roles of a member. */
-export const teamRoles = z
-  .array(teamRole)
-  .max(teamLimits.roles)
-  .meta({ description: 'Free words; owner may change the team' });
 
 /** Teams of users. */
 export const teamsApi = declare({

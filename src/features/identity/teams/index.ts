@@ -9,19 +9,18 @@ import type { Users } from '../users/index.js';
 import { createAcceptances } from './memberships/acceptance.js';
 import { createInvitations } from './memberships/invitations.js';
 import { membershipOperations } from './memberships/operations.js';
-import { createMembershipRepository } from './memberships/repository.js';
 import { createMemberships } from './memberships/service.js';
-import { createMembershipStore } from './memberships/store.js';
+import { createMembershipStore } from './model/membership-store.js';
+import { createMembershipRepository } from './model/memberships.js';
+import { createTeams } from './model/service.js';
+import { createTeamStore } from './model/store.js';
 import { teamOperations } from './operations.js';
-import { createTeams } from './service.js';
-import { createTeamStore } from './store.js';
 
 export { teamsApi } from './api.js';
 export { membershipsApi } from './memberships/api.js';
-export { membershipShape } from './memberships/view.js';
-export { teamShape } from './view.js';
+export { membershipShape } from './model/membership-view.js';
+export { teamShape } from './model/view.js';
 
-/** What teams need of other features. */
 interface Deps {
   readonly lists: Lists;
   readonly projects: Projects;
@@ -33,7 +32,7 @@ interface Deps {
   readonly takenIds: TakenIds;
 }
 
-/** Teams, who is in them, and the invitations that lead there. */
+/** Teams, their memberships and their invitations. */
 export function createTeamsFeature(runtime: Runtime, deps: Deps) {
   const { sql } = runtime;
   const store = createMembershipStore(sql);
@@ -44,7 +43,7 @@ export function createTeamsFeature(runtime: Runtime, deps: Deps) {
   return {
     endAll: memberships.endAll,
     withoutOwner: membershipRepository.withoutOwner,
-    /** Some of the teams of all projects that have members, and no owner among them. */
+    /** Teams of any project that have members but no owner, up to `limit`. */
     allWithoutOwner: async (reader: Reader, limit: number): Promise<{ projectId: string; teamId: string }[]> =>
       (await reader.all(store.allWithoutOwner(limit))).map((row) => ({
         projectId: String(row.project_id),

@@ -2,10 +2,10 @@ import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 import { listRequestOf } from '#src/platform/list-query/index.js';
 import { teamsApi } from './api.js';
-import type { Teams } from './service.js';
-import { toTeam } from './view.js';
+import type { Teams } from './model/service.js';
+import { toTeam } from './model/view.js';
 
-/** The handlers of operations on teams. */
+/** Handlers of the operations on teams. */
 export function teamOperations({ db }: Runtime, teams: Teams) {
   return implement(teamsApi, {
     create: async (call) => {

@@ -6,13 +6,13 @@ import { signingAlgorithms } from '#src/contract/signing-key.js';
 /** A JWT on the wire. */
 export const jwtShape = z.object({ jwt: z.string() }).meta({ id: 'Jwt' });
 
-/** What a caller may wish of a token. */
+/** Options of a new JWT. */
 export const jwtWishes = z.object({
   alg: z.enum(signingAlgorithms).default('HS256'),
   duration: z.int().min(1).max(jwtLimits.maxSeconds).default(jwtLimits.seconds),
 });
 
-/** Tokens by which a backend acts for a user. */
+/** JWTs that let a backend act for a user. */
 export const tokensApi = declare({
   create: {
     id: 'account.createJwt',

@@ -11,7 +11,7 @@ import { createTokens } from './service.js';
 export { jwtShape, jwtWishes } from './api.js';
 export type { Tokens } from './service.js';
 
-/** JWTs by which a backend acts for a user. */
+/** JWTs that let a backend act for a user. */
 export function createTokensFeature(
   runtime: Pick<Runtime, 'db' | 'clock' | 'random' | 'jwt' | 'config'>,
   deps: { users: Users; sessions: Sessions; signingKeys: SigningKeys; serverKeys: ServerKeys; limits: Limits },

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { emailAddress } from '#src/contract/email-address.js';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
-import { customId, displayName, emailAddress, newId, phoneNumber } from '#src/contract/shapes.js';
+import { customId, displayName, newId, phoneNumber } from '#src/contract/shapes.js';
 import { listParameters, searchParameter } from '#src/platform/list-query/index.js';
 import { labelList, passwordText, preferences, preferencesShape } from '../users/index.js';
-import { managedUserShape } from './view.js';
+import { managedUserShape } from './model/view.js';
 
 const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account } as const;
 const read = { ...common, method: 'GET', scopes: ['users.read'], status: 200 } as const;
@@ -14,21 +15,21 @@ const params = z.object({ userId: customId });
 const errors = ['user_not_found'] as const;
 
 const none = z.literal('').transform(() => null);
-/** Absent, null and the empty string all mean that there is none. */
+/** Absent, null and the empty string all mean "none". */
 const absent = z
   .literal('')
   .nullish()
   .transform(() => null);
-const noAddress = { error: 'must be an e-mail address, or empty' } as const;
+const noAddress = { error: 'must be an email address, or empty' } as const;
 const noNumber = { error: 'must be a phone number such as +14155550123, or empty' } as const;
 
-/** The users of a project, for server keys. */
+/** Users of a project, for server keys. */
 export const managementApi = declare({
   list: {
     ...read,
     id: 'users.list',
     path: '/users',
-    summary: 'Lists users; search looks into id, name, e-mail address and phone number.',
+    summary: 'Lists users; search looks into id, name, email address and phone number.',
     query: z.object({ ...listParameters, ...searchParameter }),
     reply: json(z.object({ total: z.int(), users: z.array(managedUserShape) }).meta({ id: 'UserList' })),
     bound: 'room',
@@ -39,7 +40,7 @@ export const managementApi = declare({
     id: 'users.create',
     method: 'POST',
     path: '/users',
-    summary: 'Creates a user; e-mail address, phone number and password may be left out.',
+    summary: 'Creates a user; email address, phone number and password may be left out.',
     body: z.object({
       userId: newId,
       email: z.union([absent, emailAddress], noAddress),
@@ -77,7 +78,7 @@ export const managementApi = declare({
     id: 'users.updateEmail',
     method: 'PATCH',
     path: `${one}/email`,
-    summary: 'Changes the e-mail address, which is unverified then; the empty string takes it away.',
+    summary: 'Changes the email address, which is unverified then; the empty string takes it away.',
     params,
     body: z.object({ email: z.union([none, emailAddress], noAddress) }),
     errors: [...errors, 'user_email_already_exists'],
@@ -129,7 +130,7 @@ export const managementApi = declare({
     id: 'users.updateEmailVerification',
     method: 'PATCH',
     path: `${one}/verification`,
-    summary: 'Says whether the e-mail address is verified.',
+    summary: 'Says whether the email address is verified.',
     params,
     body: z.object({ emailVerification: z.boolean() }),
     errors: [...errors, 'user_email_not_found'],

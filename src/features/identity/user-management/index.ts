@@ -17,7 +17,7 @@ import { createAccess } from './access/index.js';
 import { managementApi } from './api.js';
 import { createManagedFactors } from './factors/index.js';
 import { createImports } from './imports/index.js';
-import { type OfUser, printing } from './keys.js';
+import { type OfUser, printing } from './model/keys.js';
 import { createManagedPasskeys } from './passkeys/index.js';
 import { createTargets } from './targets/index.js';
 
@@ -33,37 +33,35 @@ interface Deps {
   readonly identities: Identities;
   readonly secondFactor: SecondFactorService;
   readonly passkeys: Passkeys;
-  /** What tokens that log a user in are issued for. */
+  /** Purpose of the one-time login tokens. */
   readonly tokenPurpose: string;
 }
 
-/** What server keys do with the users of a project. */
+/** Creates the operations of server keys on the users of a project. */
 export function createUserManagement(runtime: Pick<Runtime, 'db' | 'sql' | 'random'>, deps: Deps) {
   const { users, userChanges } = deps;
+  const { db } = runtime;
   return {
     operations: [
-      // Before those that name a user, as some of them have a word in the place of an id.
+      // Before the operations with a user id in the path, because some have a fixed word in its place.
       ...createAccess(runtime, deps),
       ...createImports(userChanges, users),
       ...createTargets(runtime, deps),
       ...createManagedFactors(runtime, deps),
       ...createManagedPasskeys(runtime, deps),
-      ...createRecords(runtime, userChanges, users),
+      ...createRecords({ db, users, userChanges }),
     ],
   };
 }
 
-function createRecords({ db }: Pick<Runtime, 'db'>, userChanges: UserChanges, users: Users) {
-  const shown = printing(users);
-  const find = ({ project, params }: OfUser) => users.get(db, project.id, params.userId);
-  /** Changes the user as it is now, whom nobody else changes until the unit ends. */
-  const change = (call: OfUser, act: (unit: Unit, account: UserRecord) => Promise<UserRecord>): Promise<UserRecord> =>
-    db.work(auditContextOf(call), async (unit) =>
-      act(unit, await userChanges.lockById(unit, call.project, call.params.userId)),
-    );
-  const changed = async (call: OfUser, act: (unit: Unit, account: UserRecord) => Promise<UserRecord>) =>
-    shown(call.project, await change(call, act));
+interface RecordDeps extends Pick<Runtime, 'db'>, Pick<Deps, 'users' | 'userChanges'> {}
 
+type Change = (unit: Unit, account: UserRecord) => Promise<UserRecord>;
+
+function createRecords(deps: RecordDeps) {
+  const { users, userChanges } = deps;
+  const shown = printing(users);
+  const changed = async (call: OfUser, act: Change) => shown(call.project, await change(deps, call, act));
   return implement(managementApi, {
     list: async ({ project, query, request }) => {
       const { total, users: found } = await users.list(project.id, listRequestOf({ query, request }));
@@ -74,11 +72,8 @@ function createRecords({ db }: Pick<Runtime, 'db'>, userChanges: UserChanges, us
       const input = { id, ...body, address: call.request.ip };
       return shown(call.project, await userChanges.signUp(auditContextOf(call), call.project, input));
     },
-    get: async (call) => shown(call.project, await find(call)),
-    delete: (call) =>
-      db.work(auditContextOf(call), async (unit) =>
-        userChanges.remove(unit, call.project, await userChanges.lockById(unit, call.project, call.params.userId)),
-      ),
+    get: async (call) => shown(call.project, await find(deps, call)),
+    delete: (call) => remove(deps, call),
     updateName: (call) =>
       changed(call, (unit, account) => userChanges.rename(unit, call.project, account, call.body.name)),
     updateEmail: (call) =>
@@ -86,11 +81,8 @@ function createRecords({ db }: Pick<Runtime, 'db'>, userChanges: UserChanges, us
     updatePhone: (call) =>
       changed(call, (unit, account) => userChanges.changePhone(unit, call.project, account, call.body.number)),
     updatePassword: async (call) => {
-      const { project, body, request } = call;
-      const account = await find(call);
-      const given = { email: account.email, password: body.password, address: request.ip };
-      const hash = body.password === '' ? null : await userChanges.preparePassword(project, account, given);
-      return changed(call, (unit, current) => userChanges.changePassword(unit, project, current, hash));
+      const hash = await hashOf(deps, call, call.body.password);
+      return changed(call, (unit, account) => userChanges.changePassword(unit, call.project, account, hash));
     },
     updateLabels: (call) =>
       changed(call, (unit, account) => userChanges.changeLabels(unit, call.project, account, call.body.labels)),
@@ -107,16 +99,41 @@ function createRecords({ db }: Pick<Runtime, 'db'>, userChanges: UserChanges, us
       changed(call, (unit, account) =>
         userChanges.setVerification(unit, call.project, account, 'phone', call.body.phoneVerification),
       ),
-    getPrefs: async (call) => ({ ...(await find(call)).prefs }),
+    getPrefs: async (call) => ({ ...(await find(deps, call)).prefs }),
     updatePrefs: async (call) => {
-      const account = await change(call, (unit, current) =>
+      const account = await change(deps, call, (unit, current) =>
         userChanges.changePrefs(unit, call.project, current, call.body.prefs),
       );
       return { ...account.prefs };
     },
     updateImpersonator: async (call) => {
-      await find(call);
+      await find(deps, call);
       throw new Failure('general_feature_unsupported');
     },
   });
+}
+
+function find({ db, users }: RecordDeps, { project, params }: OfUser): Promise<UserRecord> {
+  return users.get(db, project.id, params.userId);
+}
+
+/** Changes the current user, locked until the unit ends. */
+function change({ db, userChanges }: RecordDeps, call: OfUser, act: Change): Promise<UserRecord> {
+  return db.work(auditContextOf(call), async (unit) =>
+    act(unit, await userChanges.lockById(unit, call.project, call.params.userId)),
+  );
+}
+
+function remove({ db, userChanges }: RecordDeps, call: OfUser): Promise<void> {
+  return db.work(auditContextOf(call), async (unit) =>
+    userChanges.remove(unit, call.project, await userChanges.lockById(unit, call.project, call.params.userId)),
+  );
+}
+
+/** The stored form of a new password; null for an empty one, which removes the password. */
+async function hashOf(deps: RecordDeps, call: OfUser, password: string): Promise<string | null> {
+  const account = await find(deps, call);
+  if (password === '') return null;
+  const given = { email: account.email, password, address: call.request.ip };
+  return deps.userChanges.preparePassword(call.project, account, given);
 }

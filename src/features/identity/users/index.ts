@@ -1,6 +1,6 @@
-export { createUserChanges, type UserChanges } from './changes/service.js';
+export { createUserChanges, type UserChanges } from './changes.js';
 export { labelList, preferences, preferencesShape } from './input.js';
-export { passwordText } from './passwords/policy.js';
+export { passwordText } from './password-policy.js';
 export { isAnonymous } from './record.js';
 export { createUsers, type Users } from './service.js';
 export { sealedPasswords, userTable } from './store.js';

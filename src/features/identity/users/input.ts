@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { prefsBytes, userLimits } from '#src/contract/limits.js';
-import { printJson } from '#src/platform/json.js';
+import { printJson } from '#src/platform/text/json.js';
 
-/** Labels as a caller gives them, each counted once. */
+/** Labels in a request; duplicates are removed. */
 export const labelList = z
   .array(
     z
@@ -13,10 +13,10 @@ export const labelList = z
   .max(userLimits.labels)
   .transform((labels) => [...new Set(labels)]);
 
-/** Preferences on the wire: whatever an application keeps with a user. */
+/** Preferences on the wire: any JSON object that the application stores with a user. */
 export const preferencesShape = z.record(z.string(), z.unknown()).meta({ id: 'Preferences' });
 
-/** Preferences as a caller gives them. */
+/** Preferences in a request, limited in size. */
 export const preferences = preferencesShape.refine((prefs) => Buffer.byteLength(printJson(prefs)) <= prefsBytes, {
   message: `must be at most ${prefsBytes} bytes of JSON`,
 });

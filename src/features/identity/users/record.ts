@@ -1,8 +1,8 @@
-import type { Target, UserRecord } from '#src/contract/user.js';
+import type { UserRecord, UserTarget } from '#src/contract/user.js';
+import type { Random } from '#src/platform/crypto/random.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { Random } from '#src/platform/random.js';
 
-/** What a new user is made of; the hash comes from `hashPassword`. */
+/** Input for a new user; `passwordHash` comes from `hashPassword`. */
 export interface NewUser {
   readonly id: string;
   readonly email: string | null;
@@ -12,7 +12,7 @@ export interface NewUser {
   readonly locale?: string | null;
 }
 
-/** A new user, which is not stored yet. */
+/** Builds the record of a new user without storing it. */
 export function newUser(
   unit: Unit,
   random: Random,
@@ -46,17 +46,22 @@ export function newUser(
   };
 }
 
-/** A target for an address or a number of a user. */
-export function newTarget({ now }: Unit, random: Random, providerType: 'email' | 'sms', identifier: string): Target {
+/** Builds the target of a user's address or number. */
+export function newTarget(
+  { now }: Unit,
+  random: Random,
+  providerType: 'email' | 'sms',
+  identifier: string,
+): UserTarget {
   return { id: random.id(), createdAt: now, updatedAt: now, providerType, identifier };
 }
 
-/** Whether a server key or an operator sets what the unit sets, imports included: they answer for an address or a number. */
+/** True if a server key or an operator makes the change, imports included. They vouch for the address or number. */
 export function isVouching({ by }: Unit): boolean {
   return by.actor.kind === 'key' || by.actor.kind === 'operator';
 }
 
-/** Whether nothing but a session leads to the account. */
+/** True if the account has no email address, phone number or password. */
 export function isAnonymous({ email, phone, passwordHash }: UserRecord): boolean {
   return email === null && phone === null && passwordHash === null;
 }

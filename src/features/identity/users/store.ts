@@ -1,11 +1,13 @@
+import { soughtAddress } from '#src/contract/email-address.js';
 import type { Instant } from '#src/contract/shapes.js';
-import type { Target, UserMembership, UserRecord } from '#src/contract/user.js';
+import type { UserMembership, UserRecord, UserTarget } from '#src/contract/user.js';
+import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { bool, instant, json, nullable, table, text } from '#src/platform/db/table.js';
+import { bool, instant, jsonText, nullable, table, text } from '#src/platform/db/table.js';
 import { commonFields, type ListField } from '#src/platform/list-query/index.js';
-import type { SealedColumn } from '#src/platform/sealing.js';
+import { bind } from '#src/platform/runtime/bind.js';
 
-/** End users. The project is part of every key, so that a query cannot forget it. */
+/** End users. Every key contains the project, so that a query cannot forget it. */
 export const userTable = table<UserRecord & { readonly projectId: string }>('users', {
   projectId: text,
   id: text,
@@ -20,17 +22,17 @@ export const userTable = table<UserRecord & { readonly projectId: string }>('use
   passwordUpdate: nullable(instant),
   status: bool,
   mfa: bool,
-  labels: json<readonly string[]>(),
-  prefs: json<Readonly<Record<string, unknown>>>(),
-  targets: json<readonly Target[]>(),
+  labels: jsonText<readonly string[]>(),
+  prefs: jsonText<Readonly<Record<string, unknown>>>(),
+  targets: jsonText<readonly UserTarget[]>(),
   locale: nullable(text),
-  memberships: json<readonly UserMembership[]>(),
+  memberships: jsonText<readonly UserMembership[]>(),
   accessedAt: nullable(instant),
   createdAt: instant,
   updatedAt: instant,
 });
 
-/** Where hashes of passwords are sealed. */
+/** The sealed column of password hashes. */
 export const sealedPasswords: SealedColumn = {
   table: userTable.name,
   column: 'password_hash',
@@ -39,12 +41,12 @@ export const sealedPasswords: SealedColumn = {
   before: () => 'users|password_hash',
 };
 
-/** What queries of lists of users may speak of. */
+/** Attributes that list queries of users may use. */
 export const userFields = {
   ...commonFields,
   registration: { column: 'created_at', type: 'instant' },
   name: { column: 'name', type: 'text' },
-  email: { column: 'email', type: 'text', nullable: true },
+  email: { column: 'email', type: 'text', nullable: true, stored: soughtAddress },
   phone: { column: 'phone', type: 'text', nullable: true },
   status: { column: 'status', type: 'boolean' },
   mfa: { column: 'mfa', type: 'boolean' },
@@ -55,82 +57,79 @@ export const userFields = {
   labels: { column: 'labels', type: 'texts' },
 } as const satisfies Readonly<Record<string, ListField>>;
 
-/** What of an account can change. */
+/** Members of a user that can change. */
 export type UserChange = Partial<Omit<UserRecord, 'id' | 'createdAt'>>;
+
+type Contact = 'email' | 'phone';
+
+/** Queries over users. */
+export type UserStore = ReturnType<typeof createUserStore>;
+
+const { name } = userTable;
 
 /** SQL over the users of a project. */
 export function createUserStore(sql: Sql) {
-  const { knex } = sql;
-  const own = (projectId: string, id: string) => knex(userTable.name).where({ project_id: projectId, id });
+  const { knex, compile } = sql;
+  const own = (projectId: string, id: string) => knex(name).where({ project_id: projectId, id });
   return {
     find: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(userTable.name).where({ project_id: p.projectId, id: p.id }).select(userTable.select(sql)),
+      k(name).where({ project_id: p.projectId, id: p.id }).select(userTable.select(sql)),
     ),
-    /** Keeps others from changing the user until the unit ends; SQLite runs one unit at a time, and knex leaves `for update` out there. */
+    /** Locks the user until the unit ends. knex omits `for update` on SQLite, which runs one unit at a time. */
     lockById: sql.prepare<{ projectId: string; id: string }>((k, p) =>
-      k(userTable.name).where({ project_id: p.projectId, id: p.id }).forUpdate().select(userTable.select(sql)),
+      k(name).where({ project_id: p.projectId, id: p.id }).forUpdate().select(userTable.select(sql)),
     ),
     findByEmail: sql.prepare<{ projectId: string; email: string }>((k, p) =>
-      k(userTable.name).where({ project_id: p.projectId, email: p.email }).select(userTable.select(sql)),
+      k(name).where({ project_id: p.projectId, email: p.email }).select(userTable.select(sql)),
     ),
-    /** The same by an address or a number. */
-    lockByContact: (projectId: string, contact: 'email' | 'phone', value: string): Query =>
-      sql.compile(
-        knex(userTable.name)
-          .where({ project_id: projectId, [contact]: value })
-          .forUpdate()
-          .select(userTable.select(sql)),
-      ),
     findByPhone: sql.prepare<{ projectId: string; phone: string }>((k, p) =>
-      k(userTable.name).where({ project_id: p.projectId, phone: p.phone }).select(userTable.select(sql)),
+      k(name).where({ project_id: p.projectId, phone: p.phone }).select(userTable.select(sql)),
     ),
-    /** Returns a row exactly when the id and the e-mail address were free. */
-    insert: (projectId: string, account: UserRecord): Query =>
-      sql.compile(
-        knex(userTable.name)
-          .insert(userTable.encode({ ...account, projectId }))
-          .onConflict()
-          .ignore()
-          .returning('id'),
-      ),
-    update: (projectId: string, id: string, change: UserChange): Query =>
-      sql.compile(own(projectId, id).update(userTable.encodeSome(change))),
     touchAccess: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) =>
-      k(userTable.name).where({ project_id: p.projectId, id: p.id }).update({ accessed_at: p.now }),
+      k(name).where({ project_id: p.projectId, id: p.id }).update({ accessed_at: p.now }),
     ),
-    lockAndTouch: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) =>
-      k(userTable.name)
-        .where({ project_id: p.projectId, id: p.id })
-        .update({ accessed_at: p.now })
-        .returning(userTable.select(sql)),
-    ),
-    /** Returns a row when another user has the address or the phone number. */
-    otherWith: (column: 'email' | 'phone', projectId: string, id: string, value: string): Query =>
-      sql.compile(
-        knex(userTable.name)
-          .where({ project_id: projectId, [column]: value })
-          .whereNot({ id })
-          .select('id'),
-      ),
-    /**
-     * Passwords of users with an address, some 128 to 256 of them: every n-th in the order of the addresses, so that each way in which users
-     * came to be has its share. Only the index of the addresses is read in full.
-     */
-    someHashes: sql.prepare<{ projectId: string }>((k, p) => {
-      const addressed = () => k(userTable.name).where({ project_id: p.projectId }).whereNotNull('email');
-      const numbered = addressed().select('email', k.raw('row_number() over (order by email) as place')).as('numbered');
-      const step = addressed().select(k.raw('1 + count(*) / 256'));
-      const chosen = k(numbered).whereRaw('place % (?) = 0', [step]).select('email');
-      return k(userTable.name)
-        .where({ project_id: p.projectId })
-        .whereIn('email', chosen)
-        .whereNotNull('password_hash')
-        .select('id', 'password_hash');
+    lockAndTouch: sql.prepare<{ projectId: string; id: string; now: Instant }>((k, p) => {
+      const touched = k(name).where({ project_id: p.projectId, id: p.id }).update({ accessed_at: p.now });
+      return touched.returning(userTable.select(sql));
     }),
-    remove: (projectId: string, id: string): Query => sql.compile(own(projectId, id).delete()),
-    ofProject: (projectId: string) => knex(userTable.name).where({ project_id: projectId }),
+    someHashes: prepareSomeHashes(sql),
+    update: (projectId: string, id: string, change: UserChange): Query =>
+      compile(own(projectId, id).update(userTable.encodeSome(change))),
+    remove: (projectId: string, id: string): Query => compile(own(projectId, id).delete()),
+    ofProject: (projectId: string) => knex(name).where({ project_id: projectId }),
+    ...bind(sql, { lockByContact, insert, otherWith }),
   };
 }
 
-/** The store of users. */
-export type UserStore = ReturnType<typeof createUserStore>;
+/**
+ * Password hashes of about 128 to 256 users with an address (all of them in smaller projects): every n-th in the order of the addresses, so
+ * that users of every origin are represented. Reads only the index of the addresses in full.
+ */
+function prepareSomeHashes(sql: Sql) {
+  return sql.prepare<{ projectId: string }>((k, p) => {
+    const addressed = () => k(name).where({ project_id: p.projectId }).whereNotNull('email');
+    const numbered = addressed().select('email', k.raw('row_number() over (order by email) as place')).as('numbered');
+    const step = addressed().select(k.raw('1 + count(*) / 256'));
+    const chosen = k(numbered).whereRaw('place % (?) = 0', [step]).select('email');
+    const rows = k(name).where({ project_id: p.projectId }).whereIn('email', chosen).whereNotNull('password_hash');
+    return rows.select('id', 'password_hash');
+  });
+}
+
+/** `lockById` by email address or phone number. */
+function lockByContact(sql: Sql, projectId: string, contact: Contact, value: string): Query {
+  const rows = sql.knex(name).where({ project_id: projectId, [contact]: value });
+  return sql.compile(rows.forUpdate().select(userTable.select(sql)));
+}
+
+/** Returns no row if the id, the address or the number is taken. */
+function insert({ knex, compile }: Sql, projectId: string, account: UserRecord): Query {
+  const rows = knex(name).insert(userTable.encode({ ...account, projectId }));
+  return compile(rows.onConflict().ignore().returning('id'));
+}
+
+/** Returns a row if another user has the address or the phone number. */
+function otherWith({ knex, compile }: Sql, contact: Contact, projectId: string, id: string, value: string): Query {
+  const rows = knex(name).where({ project_id: projectId, [contact]: value });
+  return compile(rows.whereNot({ id }).select('id'));
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toWireInstant, wireInstant, wireInstantOrEmpty } from '#src/contract/shapes.js';
-import type { Target, UserRecord } from '#src/contract/user.js';
+import type { UserRecord, UserTarget } from '#src/contract/user.js';
 
 /** A target on the wire. */
 export const targetShape = z
@@ -17,7 +17,7 @@ export const targetShape = z
   })
   .meta({ id: 'Target' });
 
-/** A user on the wire, as the user itself sees it: never with a password hash. */
+/** A user on the wire, as users see themselves: never with a password hash. */
 export const userShape = z
   .object({
     $id: z.string(),
@@ -39,7 +39,7 @@ export const userShape = z
   })
   .meta({ id: 'User' });
 
-/** Prints a user. */
+/** Renders a user for the wire. */
 export function toUser(account: UserRecord): z.input<typeof userShape> {
   return {
     $id: account.id,
@@ -61,8 +61,8 @@ export function toUser(account: UserRecord): z.input<typeof userShape> {
   };
 }
 
-/** Prints a target of a user. */
-export function toTarget(userId: string, target: Target): z.input<typeof targetShape> {
+/** Renders a target of a user for the wire. */
+export function toTarget(userId: string, target: UserTarget): z.input<typeof targetShape> {
   return {
     $id: target.id,
     $createdAt: toWireInstant(target.createdAt),

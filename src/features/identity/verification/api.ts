@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { bodySizes } from '#src/contract/limits.js';
-import { declare, json } from '#src/contract/operation.js';
+import { declare, empty, json } from '#src/contract/operation.js';
 import { customId, pageUrl } from '#src/contract/shapes.js';
+import { secretText } from '#src/contract/typed-secret.js';
 import { tokenShape } from '../one-time-secrets/index.js';
 
 const request = {
@@ -14,21 +15,24 @@ const request = {
   reply: json(tokenShape),
 } as const;
 
-/** The secret alone redeems it, in whatever browser the message was opened. */
-const confirmation = {
+/** Requires only the secret: the message may be opened in a browser without a session. */
+const redemption = {
   tag: 'account',
   auth: ['guest', 'user', 'key'],
   jwt: false,
   scopes: ['users.write'],
   limit: 'login',
   bodyBytes: bodySizes.account,
-  body: z.object({ userId: customId, secret: z.string().min(1).max(256) }),
+  body: z.object({ userId: customId, secret: secretText }),
+} as const;
+const confirmation = {
+  ...redemption,
   status: 200,
   reply: json(tokenShape),
   errors: ['user_invalid_token', 'user_blocked'],
 } as const;
 
-/** Proofs that a user holds an e-mail address or a phone number. */
+/** Verification of a user's email address or phone number. */
 export const verificationApi = declare({
   requestEmail: {
     ...request,
@@ -36,7 +40,7 @@ export const verificationApi = declare({
     method: 'POST',
     path: '/account/verifications/email',
     aliases: ['/account/verification'],
-    summary: 'Sends a link that verifies the e-mail address; it leads to `url`, with userId and secret in its query.',
+    summary: 'Sends a link that verifies the email address; it leads to `url`, with userId and secret in its query.',
     body: z.object({ url: pageUrl }),
     errors: ['user_email_not_found', 'user_email_already_verified'],
   },
@@ -46,7 +50,17 @@ export const verificationApi = declare({
     method: 'PUT',
     path: '/account/verifications/email',
     aliases: ['/account/verification'],
-    summary: 'Verifies the e-mail address by the secret of the link.',
+    summary: 'Verifies the email address by the secret of the link. Nothing else of the account changes.',
+  },
+  removeEmail: {
+    ...redemption,
+    id: 'account.deleteEmailVerification',
+    method: 'DELETE',
+    path: '/account/verifications/email',
+    summary: 'Removes the email address from the account by the secret of the second link of the verification mail.',
+    status: 204,
+    reply: empty,
+    errors: ['user_invalid_token'],
   },
   requestPhone: {
     ...request,
@@ -63,6 +77,6 @@ export const verificationApi = declare({
     method: 'PUT',
     path: '/account/verifications/phone',
     aliases: ['/account/verification/phone'],
-    summary: 'Verifies the phone number by the code.',
+    summary: 'Verifies the phone number by the code. Nothing else of the account changes.',
   },
 });

@@ -16,38 +16,45 @@ interface Deps extends VerificationDeps {
   readonly projects: Projects;
 }
 
-type Confirmation = Call<(typeof verificationApi)['confirmEmail' | 'confirmPhone']>;
+type Redemption = Call<(typeof verificationApi)['confirmEmail' | 'removeEmail' | 'confirmPhone']>;
 
-/** Proofs that a user holds an e-mail address or a phone number. */
-export function createVerification(runtime: Pick<Runtime, 'db' | 'config'>, deps: Deps) {
+/** Verification of a user's email address or phone number. */
+export function createContactVerification(runtime: Pick<Runtime, 'db' | 'config'>, deps: Deps) {
   const { db, config } = runtime;
   const { sessions, limits, projects } = deps;
-  const verifications = createVerifications(deps);
+  const verifications = createVerifications(runtime, deps);
   const disclosure = createDisclosure(runtime);
 
   const held = (unit: Unit, { project, actor }: { project: Project; actor: User }): Promise<UserRecord> =>
     sessions.holdCaller(unit, project, actor);
-  const confirm = async (call: Confirmation, purpose: 'email-verification' | 'phone-verification') => {
-    const { project, actor, request, body } = call;
-    const redeemed = await db.work(auditContextOf(call), async (unit) => {
-      const confirmed = await verifications.confirm(unit, project, purpose, { ...body, ip: request.ip, actor });
-      // A server key is never counted by address, so there is nothing to give back.
-      if (actor.kind !== 'key') await limits.forgive(unit, 'login', { address: request.ip });
-      return confirmed;
+  type Presented = Parameters<typeof verifications.confirm>[3];
+  /** Redeems a link or code. A right one does not count against the limit of guesses. */
+  const redeem = <T>(call: Redemption, act: (unit: Unit, presented: Presented) => Promise<T>): Promise<T> =>
+    db.work(auditContextOf(call), async (unit) => {
+      const { ip } = call.request;
+      const result = await act(unit, { ...call.body, ip });
+      // Calls with a server key are not counted by address, so there is nothing to refund.
+      if (call.actor.kind !== 'key') await limits.forgive(unit, 'login', { address: ip });
+      return result;
     });
+  const confirm = async (call: Redemption, purpose: 'email-verification' | 'phone-verification') => {
+    const redeemed = await redeem(call, (unit, presented) =>
+      verifications.confirm(unit, call.project, purpose, presented),
+    );
     return toToken({ ...redeemed, userId: redeemed.alias, secret: '' }, '');
   };
 
   const operations = implement(verificationApi, {
     requestEmail: async (call) => {
       const { project, body, request } = call;
-      const page = projects.demandOwnUrl(project, body.url);
+      const page = projects.requireOwnUrl(project, body.url);
       const issued = await db.work(auditContextOf(call), async (unit) =>
         verifications.requestEmail(unit, project, await held(unit, call), { page, locale: request.locale }),
       );
       return toToken(issued, disclosure.ofProof(call, issued.secret));
     },
     confirmEmail: (call) => confirm(call, 'email-verification'),
+    removeEmail: (call) => redeem(call, (unit, presented) => verifications.removeEmail(unit, call.project, presented)),
     requestPhone: async (call) => {
       const { project, request } = call;
       if (config.smsUrl === undefined) throw new Failure('general_phone_disabled');

@@ -1,10 +1,10 @@
 import { type TlsValidity, tlsTimeProblem, tlsValidity } from '#src/platform/config/tls-files.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
 
 type Deps = Pick<Runtime, 'config' | 'clock' | 'log' | 'metrics'>;
 
-/** The measurement of the certificate. */
+/** Gauge of the certificate's expiry. */
 export function createCertificateExpiry({ metrics }: Pick<Runtime, 'metrics'>) {
   return metrics.gauge({
     name: 'svc_tls_certificate_expiry_timestamp_seconds',
@@ -12,7 +12,7 @@ export function createCertificateExpiry({ metrics }: Pick<Runtime, 'metrics'>) {
   });
 }
 
-/** Tells the log and the metrics when the certificate of the server expires. A server keeps the one that it has read at its start. */
+/** Reports the expiry of the server's certificate in the log and the metrics. A server keeps using the certificate it read at its start. */
 export function createCertificate(runtime: Deps) {
   const { config, clock, log } = runtime;
   let used: TlsValidity | undefined;
@@ -33,7 +33,7 @@ export function createCertificate(runtime: Deps) {
     run: async () => check(),
   };
   return {
-    /** As a server begins to use the certificate. */
+    /** Called when a server starts using the certificate. */
     begin: (): void => {
       used = tlsValidity(config);
       if (used === undefined) return;

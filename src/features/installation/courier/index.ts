@@ -1,23 +1,25 @@
 import type { Project } from '#src/contract/project.js';
-import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { createWorker } from '#src/platform/worker.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import { createWorker, type Worker } from '#src/platform/jobs/worker.js';
+import type { SendResult } from '#src/platform/outbound/send-result.js';
+import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
 import type { Projects } from '../projects/index.js';
-import { createContents } from './content.js';
-import { createMessageErasure } from './erasure/index.js';
+import { createMessageErasure, type EraseMessages } from './erasure.js';
 import { createCourierJobs } from './jobs.js';
-import { createMailbox } from './mailbox.js';
-import { type MessageName, type MessageVariables, messageLife, messages } from './messages.js';
+import { createMailbox, type Mailbox } from './mailbox.js';
+import { type Contents, createContents } from './model/content.js';
+import { type MessageName, type MessageVariables, messageLife, messages } from './model/messages.js';
+import { createMessageStore, type MessageStore } from './model/store.js';
 import { createChannels } from './sending/channels.js';
 import { createDispatch } from './sending/dispatch.js';
-import { createMessageMetrics } from './sending/metrics.js';
+import { createMessageMetrics, type MessageMetrics } from './sending/metrics.js';
 import { createTestMessage } from './sending/test-message.js';
-import { createMessageStore } from './store.js';
 import { createTexts } from './texts/texts.js';
 
-export { type MessageName, type MessageVariables, messageNames, sampleVariables } from './messages.js';
-export { sealedMessages } from './store.js';
+export { type MessageName, type MessageVariables, messageNames, sampleVariables } from './model/messages.js';
+export { sealedMessages } from './model/store.js';
 export { lintTexts } from './texts/lint.js';
 export { createTexts } from './texts/texts.js';
 export type { ListedMail, ShownMail } from './view.js';
@@ -25,20 +27,40 @@ export type { ListedMail, ShownMail } from './view.js';
 /** A message to a person. */
 interface OutgoingMessage<M extends MessageName> {
   readonly message: M;
-  /** The address, or the number. */
+  /** Email address or phone number. */
   readonly to: string;
-  /** Null where there is no such user yet. */
+  /** Null if there is no such user yet. */
   readonly userId: string | null;
-  /** How the person is called; may be empty. */
+  /** Display name; may be empty. */
   readonly name: string;
-  /** The language asked for, as a BCP 47 tag; null where nobody said one. */
+  /** Requested language as a BCP 47 tag; null if unknown. */
   readonly locale: string | null;
   readonly variables: MessageVariables<M>;
 }
 
-/** Leaves messages to people as rows of the unit that caused them, and sends them: recipient and variables are sealed. */
-export function createCourier(runtime: Runtime, projects: Projects) {
-  const { db, sql, log, clock, mailer, sms } = runtime;
+/** The courier service. */
+export interface Courier {
+  /** Stores a message, which is sent after the commit, or kept if there is no mail server or gateway. */
+  send<M extends MessageName>(unit: Unit, project: Project, outgoing: OutgoingMessage<M>): void;
+  /** Sends a test message at once. */
+  test(message: 'test' | 'phone-test', to: string, locale: string): Promise<SendResult>;
+  readonly erase: EraseMessages;
+  readonly mailbox: Mailbox;
+  readonly worker: Worker;
+  readonly jobs: readonly Job[];
+  /** Sends waiting messages now, after the clock was set. */
+  settle(): Promise<void>;
+}
+
+interface Deps extends Pick<Runtime, 'random' | 'mailer' | 'sms'> {
+  readonly store: MessageStore;
+  readonly contents: Contents;
+  readonly worker: Worker;
+}
+
+/** Queues messages to people in the unit that caused them, and sends them after the commit. Recipient and variables are sealed. */
+export function createCourier(runtime: Runtime, projects: Projects): Courier {
+  const { db, sql, log, random, mailer, sms } = runtime;
   const metrics = createMessageMetrics(runtime);
   const store = createMessageStore(sql);
   const contents = createContents(runtime);
@@ -55,41 +77,10 @@ export function createCourier(runtime: Runtime, projects: Projects) {
     idle: dispatch.idle,
     onTrouble: (error) => log.error('courier.failed', { error }),
   });
-  runtime.metrics.beforeRender(async () => {
-    // While the database is away the last values stand; that it is away is a metric of its own.
-    const rows = await db.all(store.backlog()).catch(() => undefined);
-    const since = (oldest: unknown) => Math.max(0, (clock.now() - millisecondsOf(String(oldest))) / 1000);
-    if (rows !== undefined)
-      metrics.backlog(
-        rows.map(({ channel, waiting, oldest }) => ({
-          channel: String(channel),
-          waiting: Number(waiting),
-          oldestSeconds: since(oldest),
-        })),
-      );
-  });
+  runtime.metrics.beforeRender(() => measureBacklog(runtime, store, metrics));
+  const deps: Deps = { random, mailer, sms, store, contents, worker };
   return {
-    send: <M extends MessageName>(unit: Unit, project: Project, outgoing: OutgoingMessage<M>): void => {
-      const { message, to, userId, name, locale, variables } = outgoing;
-      const { channel } = messages[message];
-      const life = messageLife[message];
-      const isSent = { email: mailer, sms }[channel].isConfigured;
-      store.append(unit, {
-        projectId: project.id,
-        userId,
-        template: message,
-        channel,
-        locale: locale ?? 'en',
-        ...contents.seal(project, runtime.random.id(), to, {
-          project: project.settings['pages.name'] ?? project.name,
-          name,
-          ...variables,
-        }),
-        state: isSent ? 'pending' : 'kept',
-        expire: life === undefined ? null : instantOf(millisecondsOf(unit.now) + life * 1000),
-      });
-      if (isSent) unit.afterCommit(() => worker.nudge());
-    },
+    send: (unit, project, outgoing) => send(deps, unit, project, outgoing),
     test: createTestMessage(runtime, texts),
     erase: createMessageErasure(runtime, store, contents),
     mailbox: createMailbox(runtime, store, needs),
@@ -102,5 +93,39 @@ export function createCourier(runtime: Runtime, projects: Projects) {
   };
 }
 
-/** The courier service. */
-export type Courier = ReturnType<typeof createCourier>;
+async function measureBacklog({ db, clock }: Runtime, store: MessageStore, metrics: MessageMetrics): Promise<void> {
+  // Keeps the last values while the database is unavailable; another metric reports that.
+  const rows = await db.all(store.backlog()).catch(() => undefined);
+  const since = (oldest: unknown) => Math.max(0, (clock.now() - millisecondsOf(String(oldest))) / 1000);
+  if (rows !== undefined)
+    metrics.backlog(
+      rows.map(({ channel, waiting, oldest }) => ({
+        channel: String(channel),
+        waiting: Number(waiting),
+        oldestSeconds: since(oldest),
+      })),
+    );
+}
+
+function send<M extends MessageName>(deps: Deps, unit: Unit, project: Project, outgoing: OutgoingMessage<M>): void {
+  const { random, mailer, sms, store, contents, worker } = deps;
+  const { message, to, userId, name, locale, variables } = outgoing;
+  const { channel } = messages[message];
+  const life = messageLife[message];
+  const isSent = { email: mailer, sms }[channel].isConfigured;
+  store.append(unit, {
+    projectId: project.id,
+    userId,
+    template: message,
+    channel,
+    locale: locale ?? 'en',
+    ...contents.seal(project, random.id(), to, {
+      project: project.settings['pages.name'] ?? project.name,
+      name,
+      ...variables,
+    }),
+    state: isSent ? 'pending' : 'kept',
+    expire: life === undefined ? null : instantOf(millisecondsOf(unit.now) + life * 1000),
+  });
+  if (isSent) unit.afterCommit(() => worker.nudge());
+}

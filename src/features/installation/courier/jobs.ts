@@ -1,11 +1,11 @@
 import { courierLimits } from '#src/contract/limits.js';
-import { instantOf } from '#src/platform/clock.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
-import type { MessageStore } from './store.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
+import type { MessageStore } from './model/store.js';
 
-/** What is done again and again: sending what is due, and removing what is old. */
+/** Periodic jobs: send due messages, delete old ones. */
 export function createCourierJobs(
   { db, clock, random }: Pick<Runtime, 'db' | 'clock' | 'random'>,
   store: MessageStore,

@@ -1,23 +1,33 @@
 import type { Project } from '#src/contract/project.js';
-import { instantOf } from '#src/platform/clock.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
 import type { Projects } from '../projects/index.js';
-import type { Contents } from './content.js';
-import { isMessageName } from './messages.js';
-import { type MessageRow, type MessageStore, messageTable } from './store.js';
+import type { Contents } from './model/content.js';
+import { isMessageName } from './model/messages.js';
+import { type MessageRow, type MessageStore, messageTable } from './model/store.js';
 import type { Composed, Texts } from './texts/texts.js';
 import { type ListedMail, type ShownMail, toListedMail, toShownMail } from './view.js';
 
-/** The newest messages of an hour that are looked at. */
+/** Maximum number of messages of the last hour that are counted. */
 const looked = 1000;
 
-/** Messages as the operator reads them. */
+/** Messages of a project that were kept or sent. */
+export interface Mailbox {
+  /** The newest messages of one project or of all. */
+  list(reader: Reader, projectId: string | null, limit: number): Promise<ListedMail[]>;
+  /** Counts failed and sent mails of the last hour. Includes the newest error. */
+  lastHour(reader: Reader): Promise<{ failed: number; sent: number; lastError: string }>;
+  /** A message of one project or of any, by its id, or the newest if `id` is null. Undefined if there is none. */
+  find(reader: Reader, projectId: string | null, id: string | null): Promise<ShownMail | undefined>;
+}
+
+/** Messages as operators see them, with opened contents. */
 export function createMailbox(
   { clock }: Pick<Runtime, 'clock'>,
   store: MessageStore,
   { projects, contents, texts }: { projects: Projects; contents: Contents; texts: Texts },
-) {
+): Mailbox {
   const open = async (project: Project, row: MessageRow) => {
     const locals = contents.localsOf(project, row);
     const composed: Composed | undefined =
@@ -27,8 +37,7 @@ export function createMailbox(
     return { to: contents.recipientOf(project, row), locals, composed };
   };
   return {
-    /** The newest messages, of one project or of all. */
-    list: async (reader: Reader, projectId: string | null, limit: number): Promise<ListedMail[]> => {
+    list: async (reader, projectId, limit) => {
       const rows = (await reader.all(store.list({ projectId }, limit))).map((row) => messageTable.decode(row));
       const cached = new Map<string, Project>();
       const listed: ListedMail[] = [];
@@ -39,14 +48,12 @@ export function createMailbox(
       }
       return listed;
     },
-    /** Of the mails of the last hour: how many have failed for good and how many were sent, and the newest error. */
-    lastHour: async (reader: Reader) => {
+    lastHour: async (reader) => {
       const rows = await reader.all(store.mailsSince(instantOf(clock.now() - 3_600_000), looked));
       const failed = rows.filter(({ state }) => state === 'failed');
       return { failed: failed.length, sent: rows.length - failed.length, lastError: String(failed[0]?.error ?? '') };
     },
-    /** A message of one project or of any: by its id, or the newest; undefined where there is none. */
-    find: async (reader: Reader, projectId: string | null, id: string | null): Promise<ShownMail | undefined> => {
+    find: async (reader, projectId, id) => {
       const found = await reader.one(id === null ? store.list({ projectId }, 1) : store.find(id));
       const row = found && messageTable.decode(found);
       if (row === undefined || (projectId !== null && row.projectId !== projectId)) return undefined;

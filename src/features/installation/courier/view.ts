@@ -1,9 +1,9 @@
-import type { MessageRow } from './store.js';
+import type { MessageRow } from './model/store.js';
 import type { Composed } from './texts/texts.js';
 
 interface Opened {
   readonly to: string;
-  /** Absent where the content is wiped. */
+  /** Undefined if the content is wiped. */
   readonly locals: Readonly<Record<string, string>> | undefined;
   readonly composed: Composed | undefined;
 }
@@ -13,7 +13,7 @@ export type ListedMail = ReturnType<typeof toListedMail>;
 /** A message with its content. */
 export type ShownMail = ReturnType<typeof toShownMail>;
 
-/** A message as a list prints it; `sentAt` is null as long as it was neither sent nor put into the mailbox. */
+/** Converts a message for a list. `sentAt` is null until the message is sent or kept in the mailbox. */
 export function toListedMail(row: MessageRow, { to, composed }: Opened) {
   return {
     $id: row.id,
@@ -33,7 +33,7 @@ export function toListedMail(row: MessageRow, { to, composed }: Opened) {
   };
 }
 
-/** A message with its texts, and what somebody who tries a flow out wants of them: the links and the code. */
+/** Converts a message with its texts. Extracts the links and the code for developers who test a flow. */
 export function toShownMail(row: MessageRow, opened: Opened) {
   const { locals, composed } = opened;
   const found = composed?.text.match(/https?:\/\/[^\s<>"]+/g) ?? [];

@@ -1,14 +1,14 @@
 import { idempotencyLimits } from '#src/contract/limits.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
 import { createIdempotency } from './service.js';
 import { createIdempotencyStore } from './store.js';
 
 export type { Idempotency } from './service.js';
 
-/** Requests with an Idempotency-Key, and the job that forgets them. */
-export function createIdempotencyFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random'>) {
+/** Builds support for the `Idempotency-Key` header, and the job that deletes expired responses. */
+export function createIdempotencyFeature(runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing'>) {
   const { db, clock, random } = runtime;
   const store = createIdempotencyStore(runtime.sql);
   const prune: Job = {

@@ -4,136 +4,191 @@ import { Failure } from '#src/contract/errors.js';
 import type { IdempotentRequest } from '#src/contract/idempotency.js';
 import { clockSkewSeconds, idempotencyLimits } from '#src/contract/limits.js';
 import { RawJson } from '#src/contract/raw-json.js';
+import { isSealed, type SealedAad } from '#src/platform/crypto/sealing.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { printJson } from '#src/platform/json.js';
-import { type IdempotencyStore, type IdempotentRow, idempotentRequests, type StoredAnswer } from './store.js';
-import { createShares, type KeyedCaller } from './usage/shares.js';
+import { bind } from '#src/platform/runtime/bind.js';
+import { printJson } from '#src/platform/text/json.js';
+import { createUsageQuotas, type KeyedCaller } from './shares.js';
+import {
+  type IdempotencyStore,
+  type IdempotentRow,
+  idempotentRequests,
+  type StoredAnswer,
+  sealedAnswers,
+} from './store.js';
 
-/** A request with an Idempotency-Key as it arrives. */
+/** A request with an Idempotency-Key. */
 interface KeyedRequest extends KeyedCaller {
   readonly operation: string;
   readonly key: string;
-  /** Everything that the request says. */
+  /** The wrapped data key of the project. */
+  readonly dataKey: string;
+  /** Everything in the request that must match in a retry. */
   readonly content: unknown;
-  /** The status of its answer, unless the answer names another one. */
+  /** The status of the response, unless the response contains its own. */
   readonly status: number;
 }
 
-/** Requests that are carried out once, however often they arrive. */
+type RunRequest = (request: IdempotentRequest) => Promise<unknown>;
+type Repeat = (kept: () => RawJson | undefined) => Promise<RawJson | undefined>;
+
+/** Executes requests with an Idempotency-Key once, however often they are sent. */
 export interface Idempotency {
   /**
-   * Runs what a request asks for, or returns the answer that it was given before: to the same caller, for the same operation, in the last 24
-   * hours. Only what succeeds is kept. Throws Failure where another request has used the key, or the first one is not done in time.
+   * Runs a request, or returns its stored response if the same caller sent the same key for the same operation in the last 24 hours. Only
+   * successful responses are stored. `repeat` may refuse a retry or change its response. Throws Failure if another request used the key, or
+   * if the first one does not finish in time.
    */
-  once(
-    by: AuditContext,
-    request: KeyedRequest,
-    run: (request: IdempotentRequest) => Promise<unknown>,
-  ): Promise<unknown>;
-  /** Keeps the answer in the unit that does what is asked, so that there is never one without the other. */
-  keep(unit: Unit, request: IdempotentRequest | undefined, status: number, answer: unknown): Promise<void>;
-  /** Deletes what a user was answered. */
+  once(by: AuditContext, request: KeyedRequest, run: RunRequest, repeat?: Repeat): Promise<unknown>;
+  /**
+   * Stores the response in the unit that makes the change, so that one never exists without the other. Seals a secret response, which may
+   * contain values of encrypted attributes.
+   */
+  keep(
+    unit: Unit,
+    request: IdempotentRequest | undefined,
+    status: number,
+    answer: unknown,
+    isSecret?: boolean,
+  ): Promise<void>;
+  /** Deletes the responses to a user. */
   forgetUser(unit: Unit, projectId: string, userId: string): Promise<void>;
-  /** Deletes what server keys were answered in texts that begin with one of these. */
+  /** Deletes responses to server keys that start with one of these texts. */
   forgetAnswers(unit: Unit, projectId: string, begins: readonly string[]): Promise<void>;
 }
 
 const hourMs = 3_600_000;
 const leaseMs = idempotencyLimits.leaseSeconds * 1000;
 const skewMs = clockSkewSeconds * 1000;
-/** How long a duplicate waits before it looks again, at first and at most. */
+/** Milliseconds between two reads while a retry waits for the first request; doubles up to `longest`. */
 const looks = { first: 20, longest: 250 } as const;
 
+type IdempotencyRuntime = Pick<Runtime, 'db' | 'clock' | 'random' | 'sealing'>;
+
+interface Deps extends IdempotencyRuntime {
+  readonly store: IdempotencyStore;
+  readonly takeQuota: (of: KeyedCaller) => Promise<(bytes: number) => boolean>;
+  /** Number of retries that wait for the first request. */
+  readonly waiting: { count: number };
+}
+
 /** Creates the service. */
-export function createIdempotency(
-  { db, clock, random }: Pick<Runtime, 'db' | 'clock' | 'random'>,
-  store: IdempotencyStore,
-): Idempotency {
-  const shares = createShares({ db, clock }, store);
-  let waiting = 0;
-
-  const find = async (hash: string): Promise<IdempotentRow | undefined> => {
-    const row = await db.one(store.find(hash));
-    const found = row && idempotentRequests.decode(row);
-    return found === undefined || found.createdAt < oldest() ? undefined : found;
-  };
-  const oldest = () => clock.now() - idempotencyLimits.hours * hourMs;
-  const isHeld = ({ claimedUntil }: IdempotentRow) =>
-    claimedUntil >= clock.now() && claimedUntil <= clock.now() + leaseMs + skewMs;
-  const claim = async (by: AuditContext, hash: string, fingerprint: string, { projectId, caller }: KeyedCaller) => {
-    const takesBytes = await shares.take({ projectId, caller });
-    const id = random.id();
-    const now = clock.now();
-    const row = {
-      hash,
-      projectId,
-      caller,
-      fingerprint,
-      claim: id,
-      claimedUntil: now + leaseMs,
-      createdAt: now,
-      status: null,
-      answer: null,
-      etag: null,
-      bytes: 0,
-    };
-    const claimed = await db.work(by, (unit) => unit.one(store.claim(row, oldest())));
-    return claimed === undefined ? undefined : { hash, claim: id, takesBytes, kept: false };
-  };
-  const keep: Idempotency['keep'] = async (unit, request, status, answer) => {
-    if (request === undefined) return;
-    const stored = storedAnswer(request, status, answer);
-    if ((await unit.run(store.keep(request.hash, request.claim, stored))) === 0) throw locked();
-    request.kept = true;
-  };
-  const carryOut = async (
-    by: AuditContext,
-    request: IdempotentRequest,
-    status: number,
-    run: (request: IdempotentRequest) => Promise<unknown>,
-  ): Promise<unknown> => {
-    try {
-      const result = await run(request);
-      if (!request.kept) await db.work(by, (unit) => keep(unit, request, status, result));
-      return result;
-    } catch (error) {
-      // Where this fails too the claim ends by itself.
-      await db.work(by, (unit) => unit.run(store.release(request.hash, request.claim))).catch(() => undefined);
-      throw error;
-    }
-  };
-
+export function createIdempotency(runtime: IdempotencyRuntime, store: IdempotencyStore): Idempotency {
+  const { db, clock, random, sealing } = runtime;
+  const { take: takeQuota } = createUsageQuotas({ db, clock }, store);
+  const deps: Deps = { db, clock, random, sealing, store, takeQuota, waiting: { count: 0 } };
   return {
-    keep,
+    ...bind(deps, { once, keep }),
     forgetUser: async (unit, projectId, userId) => {
       await unit.run(store.forget(projectId, `user:${userId}`));
     },
     forgetAnswers: async (unit, projectId, begins) => {
       if (begins.length > 0) await unit.run(store.forgetAnswers(projectId, begins));
     },
-    once: async (by, { projectId, caller, operation, key, content, status }, run) => {
-      const hash = hashOf([projectId, caller, operation, key]);
-      const fingerprint = hashOf(content);
-      const until = clock.monotonic() + idempotencyLimits.waitSeconds * 1000;
-      for (let pause: number = looks.first; ; pause = Math.min(pause * 2, looks.longest)) {
-        const row = await find(hash);
-        if (row !== undefined && row.fingerprint !== fingerprint) throw new Failure('general_idempotency_mismatch');
-        if (row !== undefined && row.status !== null) return answerOf(row);
-        if (row === undefined || !isHeld(row)) {
-          const request = await claim(by, hash, fingerprint, { projectId, caller });
-          if (request !== undefined) return carryOut(by, request, status, run);
-          continue;
-        }
-        if (clock.monotonic() >= until || waiting >= idempotencyLimits.waiting) throw locked();
-        waiting += 1;
-        await sleep(pause).finally(() => {
-          waiting -= 1;
-        });
-      }
-    },
   };
+}
+
+async function once(
+  deps: Deps,
+  by: AuditContext,
+  request: KeyedRequest,
+  run: RunRequest,
+  repeat?: Repeat,
+): Promise<unknown> {
+  const { clock, sealing, waiting } = deps;
+  const { projectId, caller, operation, key, dataKey, content } = request;
+  const hash = hashOf([projectId, caller, operation, key]);
+  const fingerprint = hashOf(content);
+  const until = clock.monotonic() + idempotencyLimits.waitSeconds * 1000;
+  for (let pause: number = looks.first; ; pause = Math.min(pause * 2, looks.longest)) {
+    const row = await find(deps, hash);
+    if (row !== undefined && row.fingerprint !== fingerprint) throw new Failure('general_idempotency_mismatch');
+    if (row !== undefined && row.status !== null) {
+      const kept = () => answerOf(row, (sealed) => sealing.tryOpen(projectId, dataKey, aadOf(hash), sealed));
+      return repeat === undefined ? kept() : repeat(kept);
+    }
+    if (row === undefined || !isHeld(deps, row)) {
+      const claimed = await claim(deps, by, hash, fingerprint, request);
+      if (claimed !== undefined) return carryOut(deps, by, claimed, request.status, run);
+      continue;
+    }
+    if (clock.monotonic() >= until || waiting.count >= idempotencyLimits.waiting) throw locked();
+    waiting.count += 1;
+    await sleep(pause).finally(() => {
+      waiting.count -= 1;
+    });
+  }
+}
+
+async function find({ db, clock, store }: Deps, hash: string): Promise<IdempotentRow | undefined> {
+  const row = await db.one(store.find(hash));
+  const found = row && idempotentRequests.decode(row);
+  return found === undefined || found.createdAt < oldest(clock) ? undefined : found;
+}
+
+function oldest(clock: Deps['clock']): number {
+  return clock.now() - idempotencyLimits.hours * hourMs;
+}
+
+function isHeld({ clock }: Deps, { claimedUntil }: IdempotentRow): boolean {
+  return claimedUntil >= clock.now() && claimedUntil <= clock.now() + leaseMs + skewMs;
+}
+
+async function claim(
+  { db, clock, random, sealing, store, takeQuota }: Deps,
+  by: AuditContext,
+  hash: string,
+  fingerprint: string,
+  { projectId, caller, dataKey }: KeyedRequest,
+): Promise<IdempotentRequest | undefined> {
+  const takesBytes = await takeQuota({ projectId, caller });
+  const id = random.id();
+  const now = clock.now();
+  const row = {
+    hash,
+    projectId,
+    caller,
+    fingerprint,
+    claim: id,
+    claimedUntil: now + leaseMs,
+    createdAt: now,
+    status: null,
+    answer: null,
+    etag: null,
+    bytes: 0,
+  };
+  const claimed = await db.work(by, (unit) => unit.one(store.claim(row, oldest(clock))));
+  const seal = (answer: string) => sealing.seal(projectId, dataKey, aadOf(hash), answer);
+  return claimed === undefined ? undefined : { hash, claim: id, takesBytes, seal, kept: false };
+}
+
+async function carryOut(deps: Deps, by: AuditContext, request: IdempotentRequest, status: number, run: RunRequest) {
+  const { db, store } = deps;
+  try {
+    const result = await run(request);
+    if (!request.kept) await db.work(by, (unit) => keep(deps, unit, request, status, result));
+    return result;
+  } catch (error) {
+    // If this fails too, the claim expires.
+    await db.work(by, (unit) => unit.run(store.release(request.hash, request.claim))).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function keep(
+  { store }: Deps,
+  unit: Unit,
+  request: IdempotentRequest | undefined,
+  status: number,
+  answer: unknown,
+  isSecret = false,
+): Promise<void> {
+  if (request === undefined) return;
+  const stored = storedAnswer(request, status, answer, isSecret);
+  if ((await unit.run(store.keep(request.hash, request.claim, stored))) === 0) throw locked();
+  request.kept = true;
 }
 
 function hashOf(value: unknown): string {
@@ -144,24 +199,42 @@ function locked(): Failure {
   return new Failure('general_resource_locked', { retryAfter: idempotencyLimits.retrySeconds });
 }
 
-function storedAnswer({ takesBytes }: IdempotentRequest, status: number, answer: unknown): StoredAnswer {
+function aadOf(hash: string): SealedAad {
+  return { column: sealedAnswers, row: hash };
+}
+
+function storedAnswer(
+  { takesBytes, seal }: IdempotentRequest,
+  status: number,
+  answer: unknown,
+  isSecret: boolean,
+): StoredAnswer {
   const raw = answer instanceof RawJson ? answer : new RawJson(answer === undefined ? '' : printJson(answer));
   const bytes = Buffer.byteLength(raw.text);
   const isKept = answer !== undefined && takesBytes(bytes);
   return {
     status: raw.status ?? status,
-    answer: isKept ? raw.text : null,
+    answer: isKept ? (isSecret ? seal(raw.text) : raw.text) : null,
     etag: raw.etag ?? null,
     bytes: isKept || answer === undefined ? bytes : -1,
   };
 }
 
-/** The answer of an operation that replies with text, or with nothing. */
-function answerOf({ status, answer, etag, bytes }: IdempotentRow): RawJson | undefined {
+/** The stored response, as text or empty. Throws Failure if it was not stored or cannot be opened. */
+function answerOf(
+  { status, answer, etag, bytes }: IdempotentRow,
+  open: (sealed: string) => string | undefined,
+): RawJson | undefined {
   if (bytes < 0)
     throw new Failure('general_answer_too_large', {
       message:
         'The request was carried out before. Its response was not kept: it was too large, or too many were kept.',
     });
-  return answer === null ? undefined : new RawJson(answer, status ?? undefined, etag ?? undefined);
+  if (answer === null) return undefined;
+  const text = isSealed(answer) ? open(answer) : answer;
+  if (text === undefined)
+    throw new Failure('general_unavailable', {
+      message: 'The request was carried out before. Its response is damaged in the database.',
+    });
+  return new RawJson(text, status ?? undefined, etag ?? undefined);
 }

@@ -1,14 +1,14 @@
 import type { Runtime } from '#src/platform/index.js';
-import type { Job, Settle } from '#src/platform/scheduler.js';
+import type { Job, Settle } from '#src/platform/jobs/scheduler.js';
 import { createJobs, type JobDeps } from './service.js';
 
 export type { JobState } from './view.js';
 
 type Deps = JobDeps & Pick<Runtime, 'driver'>;
 
-/** The jobs of all features, and the upkeep of the database itself; `settling` is done once the clock has been set back. */
+/** Builds the jobs of all features and of the database. `settling` corrects data after the clock was set back. */
 export function createJobsFeature(runtime: Deps, ofFeatures: readonly Job[], settling: readonly Settle[] = []) {
-  // Its own last slot is at most its period old: where the clock was set back further, that slot lies ahead, and the job is due at once.
+  // If the clock was set back by more than this period, the job's last slot is in the future, which makes the job due at once.
   const settle: Job = {
     name: 'clock.settle',
     schedule: '45 */5 * * * *',

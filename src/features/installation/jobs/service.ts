@@ -1,41 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jobLimits } from '#src/contract/limits.js';
-import { instantOf, millisecondsOf } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
-import { createExecutor } from './running/executor.js';
-import { createLeases } from './running/leases.js';
-import { createJobMetrics } from './running/metrics.js';
-import { createRunner, type Run } from './running/runner.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
+import { createExecutor } from './executor.js';
+import { createLeases } from './leases.js';
+import { createJobMetrics } from './metrics.js';
+import { createRunner, type Run } from './runner.js';
 import type { JobRow } from './store.js';
 import { type JobState, toJobState } from './view.js';
 
-/** How often every process looks for jobs that are due: after a start, after a missed tick, after the death of a holder. */
+/** Schedule on which every process checks for due jobs: after a start, a missed tick, or the death of a lease holder. */
 const watchSchedule = '*/5 * * * * *';
 
-/** What jobs need. */
+/** Dependencies of the job service. */
 export type JobDeps = Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'log' | 'metrics' | 'scheduler'>;
 
 /** The jobs of all features. */
 interface Jobs {
   readonly names: readonly string[];
-  /** Every job, and how its last run went. */
+  /** Every job with its last run. */
   list(): Promise<JobState[]>;
-  /** Jobs whose process was gone before it gave the lease back, and which no other has taken over. */
+  /** Jobs whose process died while it held the lease, and that no process has claimed since. */
   abandoned(): Promise<string[]>;
-  /** Runs a job if it is due and no other process is at it, and waits where this process is; never rejects. */
+  /** Runs a job if it is due and no other process is running it. If this process is, waits for that run. Never rejects. */
   tick(name: string): Promise<void>;
-  /** Runs every job that is due: missed slots once, and what a holder that is gone has left. */
+  /** Runs every due job. Missed slots run once, including those of a process that died. */
   sweep(): Promise<void>;
-  /** Runs a job now, whatever its schedule says; undefined where another process is at it. Throws DatabaseError. */
+  /** Runs a job now, regardless of its schedule; undefined if a process is already running it. Throws DatabaseError. */
   run(name: string): Promise<Run | undefined>;
-  /** Ticks from now on, after the jobs have their rows; what was missed is caught up. */
+  /** Inserts missing rows, starts the scheduler, and catches up on missed slots. */
   start(): Promise<void>;
-  /** Ticks no more, tells the jobs to end, and waits for them, but not for ever. */
+  /** Stops the scheduler, aborts running jobs and waits for them, with a timeout. */
   stop(): Promise<void>;
 }
 
-/** Runs the jobs: the scheduler only ticks, the database decides which process runs what. */
+/** Runs jobs. The scheduler only ticks; leases in the database decide which process runs a job. */
 export function createJobs(runtime: JobDeps, jobs: readonly Job[]): Jobs {
   const { clock, log, scheduler } = runtime;
   const metrics = createJobMetrics(runtime);

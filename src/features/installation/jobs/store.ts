@@ -2,7 +2,7 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, instant, nullable, table, text } from '#src/platform/db/table.js';
 
-/** A job of which one process at a time holds the lease. */
+/** Jobs and their leases. One process at a time holds the lease of a job. */
 export const cronJobs = table('cron_jobs', {
   name: text,
   /** The process that holds the lease, or held it when it was killed. */
@@ -21,26 +21,29 @@ export const cronJobs = table('cron_jobs', {
 /** The row of a job. */
 export type JobRow = ReturnType<typeof cronJobs.decode>;
 
-/** The process that takes a lease. */
+/** A claim of a lease by a process. */
 interface Claim {
   readonly name: string;
   readonly owner: string;
   readonly now: Instant;
   readonly until: Instant;
-  /** The latest that a last slot, and the end of a lease, can be; what lies after it counts as none. */
+  /** Latest possible last slot and lease end. Later values are ignored. */
   readonly ahead: { readonly slot: Instant; readonly lease: Instant };
-  /** Only where this slot was not run yet. */
+  /** Claims only if this slot was not run yet. */
   readonly slot?: Instant;
 }
 
 /** SQL over the jobs. */
+export type JobStore = ReturnType<typeof createJobStore>;
+
+/** Creates the SQL over the jobs. */
 export function createJobStore(sql: Sql) {
   const { knex } = sql;
   const held = (name: string, fence: number) => knex(cronJobs.name).where({ name, fence });
   return {
     list: sql.prepare<Record<string, never>>((k) => k(cronJobs.name).select(cronJobs.select(sql))),
     find: sql.prepare<{ name: string }>((k, p) => k(cronJobs.name).where('name', p.name).select(cronJobs.select(sql))),
-    /** Leaves the rows there are as they are. */
+    /** Inserts missing rows; keeps existing ones. */
     enroll: (rows: readonly JobRow[]): Query =>
       sql.compile(
         knex(cronJobs.name)
@@ -48,7 +51,7 @@ export function createJobStore(sql: Sql) {
           .onConflict(['name'])
           .ignore(),
       ),
-    /** Takes the lease where it is free or over; returns a row exactly when it was. */
+    /** Claims a lease that is free or expired. Returns a row only if claimed. */
     claim: ({ name, owner, now, until, ahead, slot }: Claim): Query => {
       const free = knex(cronJobs.name)
         .where({ name })
@@ -66,10 +69,10 @@ export function createJobStore(sql: Sql) {
           .returning('fence'),
       );
     },
-    /** Not of a lease that was given back while this was on its way. */
+    /** Does not renew a lease that was released concurrently. */
     renew: (name: string, fence: number, until: Instant): Query =>
       sql.compile(held(name, fence).whereNotNull('owner').update({ lease_until: until })),
-    /** Ends a lease, with the result of the run or without one. */
+    /** Releases a lease, with or without the result of a run. */
     release: (name: string, fence: number, result: Partial<JobRow>): Query =>
       sql.compile(held(name, fence).update({ ...cronJobs.encodeSome(result), owner: null, lease_until: null })),
   };

@@ -1,19 +1,19 @@
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
 import type { JobRow } from './store.js';
 
-/** A job as operators see it. What every process runs by itself has no last run of the whole installation. */
+/** A job as operators see it. Jobs without a database lease run in every process, so they have no last run. */
 export interface JobState extends Pick<Job, 'name' | 'schedule' | 'summary' | 'lease'> {
   readonly lastRun: string | null;
   readonly lastSuccess: string | null;
   readonly lastDurationMs: number | null;
   readonly lastError: string | null;
   readonly nextRun: string;
-  /** The process that runs it at the moment, and until when it may. */
+  /** The process that currently runs the job, and the end of its lease. */
   readonly owner: string | null;
   readonly leaseUntil: string | null;
 }
 
-/** Prints a job. */
+/** Converts a job for operators. */
 export function toJobState(job: Job, row: JobRow | undefined, isHeld: boolean, nextRun: string): JobState {
   return {
     name: job.name,

@@ -1,5 +1,5 @@
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
 import { createPruning } from './jobs.js';
 import { createOverview, type LimitOverview } from './overview.js';
 import { createRates } from './rates.js';
@@ -9,12 +9,12 @@ import { createLimitStore } from './store.js';
 export type { LimitCounter, LimitSelection } from './overview.js';
 export { accountExistsKey, invitedKey, keysOfUser, proofKey, recoveryKey } from './rates.js';
 
-/** The limits service. */
+/** Rate limits: counting, overview for operators, and cleanup. */
 export interface Limits extends LimitCounting, LimitOverview {
   readonly jobs: readonly Job[];
 }
 
-/** Counts calls of the security classes. */
+/** Builds the limits service, which counts calls of the security classes. */
 export function createLimits(runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'config'>): Limits {
   const store = createLimitStore(runtime.sql);
   const rates = createRates(runtime);

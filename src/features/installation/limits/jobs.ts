@@ -1,12 +1,12 @@
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
 import type { LimitStore } from './store.js';
 
-/** A counter that is back to zero is kept this much longer, for processes whose clocks differ. */
+/** Milliseconds to keep a counter after it is back to zero, for processes with different clocks. */
 const graceMs = 3_600_000;
 
-/** Deletes counters that are back to zero: nothing tells them from those that never were. */
+/** Deletes counters that are back to zero. They are equivalent to missing ones. */
 export function createPruning({ db, clock, random }: Pick<Runtime, 'db' | 'clock' | 'random'>, store: LimitStore): Job {
   return {
     name: 'limits.prune',

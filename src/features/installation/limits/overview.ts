@@ -1,3 +1,4 @@
+import { asciiAddress } from '#src/contract/email-address.js';
 import {
   countedInMemory,
   jobLimits,
@@ -6,13 +7,13 @@ import {
   limitClasses,
   type Rate,
 } from '#src/contract/limits.js';
+import { addressKey } from '#src/platform/admission/limiter.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { addressKey } from '#src/platform/limiter.js';
 import { keysOfUser, type Rates, windowOf } from './rates.js';
 import { arrivalAt, type LimitStore, limitCounters, type StoredSelection } from './store.js';
 
-/** A counter in use, as `svc limits show` prints it. */
+/** A counter in use, as printed by `svc limits show`. */
 export interface LimitCounter {
   readonly class: string;
   readonly kind: string;
@@ -22,14 +23,14 @@ export interface LimitCounter {
   readonly resetAt: number;
 }
 
-/** Which counters: of a project, and there of one address or one user, who need not exist. */
+/** Selects counters of a project, or of one address or user in it. The user need not exist. */
 export interface LimitSelection {
   readonly projectId: string;
   readonly address?: string;
   readonly user?: { readonly id?: string; readonly email: string | null };
 }
 
-/** A limit in force. */
+/** A rate in force. */
 interface LimitRate extends Rate {
   readonly class: string;
   readonly kind: string;
@@ -37,17 +38,17 @@ interface LimitRate extends Rate {
   readonly counted: string;
 }
 
-/** What operators see and change of limits. */
+/** Operators' view of limits. */
 export interface LimitOverview {
-  /** Every class with the rates in force. */
+  /** Every class with its rates in force. */
   rates(): LimitRate[];
-  /** Counters that are not yet back to zero. */
+  /** Counters that are not back to zero yet. */
   list(reader: Reader, selection: LimitSelection): Promise<LimitCounter[]>;
-  /** Deletes counters and returns how many there were. */
+  /** Deletes counters. Returns their number. */
   reset(unit: Unit, selection: LimitSelection): Promise<number>;
-  /** Deletes counters of a person who is erased: under these keys, and of these network addresses. */
+  /** Deletes the counters of an erased person, by keys and by network addresses. */
   forget(unit: Unit, projectId: string, keys: readonly string[], addresses: readonly string[]): Promise<number>;
-  /** Counters from before the clock was set back go on from where they were; one that is used meanwhile does so by itself. */
+  /** Corrects counters after the clock was set back. Counters used in the meantime have corrected themselves. */
   settle(signal: AbortSignal): Promise<void>;
 }
 
@@ -108,7 +109,11 @@ export function createOverview(
 function stored({ projectId, address, user }: LimitSelection): StoredSelection {
   if (address !== undefined) return { projectId, kind: 'address', keys: [addressKey(address)] };
   if (user === undefined) return { projectId };
-  // Logins count by the address that was given; guesses of the current password, or of a second factor, by the user.
+  // Logins count by the address entered; wrong passwords of signed-in users and second factors count by the user.
   const { id, email } = user;
-  return { projectId, kind: 'account', keys: keysOfUser(id, email ? [email.toLowerCase()] : []) };
+  return {
+    projectId,
+    kind: 'account',
+    keys: keysOfUser(id, email ? [asciiAddress(email) ?? email.toLowerCase()] : []),
+  };
 }

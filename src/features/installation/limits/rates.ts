@@ -1,42 +1,42 @@
 import { type LimitClass, type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
+import { addressKey } from '#src/platform/admission/limiter.js';
 import type { Runtime } from '#src/platform/index.js';
-import { addressKey } from '#src/platform/limiter.js';
 import type { CounterKey, CounterRow, Window } from './store.js';
 
-/** What a counter counts, in the order in which it is asked. */
+/** Kinds of counters, in the order of the checks. */
 export const limitKinds = ['account', 'address', 'anyone', 'project'] as const;
-/** What a counter counts. */
+/** The kind of a counter. */
 export type LimitKind = (typeof limitKinds)[number];
 
-/** Classes that keep somebody from guessing a code; they count even where limits are off. */
+/** Classes that prevent guessing of codes. They count even if rate limits are off. */
 const attemptCaps: ReadonlySet<LimitName> = new Set(['mfa']);
 
-/** Under what wrong guesses of a user's second factor, or of a signed-in user's current password, are counted. */
+/** Key for wrong second factors of a user, and wrong current passwords of a signed-in user. */
 export function proofKey(userId: string): string {
   return `user:${userId}`;
 }
 
-/** Under what the codes of a user's second factor are counted: nobody but who has given another factor moves it. */
+/** Key for second-factor codes sent to a user. Only a caller who has proved another factor can advance this counter. */
 export function challengeKey(userId: string, channel: 'mail' | 'sms'): string {
   return `challenge:${channel}:${userId}`;
 }
 
-/** Under what the links that set a new password are counted, apart from all else that strangers can have sent to the address. */
+/** Key for password recovery links. Separate from other messages that strangers can have sent to the address. */
 export function recoveryKey(email: string): string {
   return `recovery:${email}`;
 }
 
-/** Under what the mails are counted that tell the holder of an address that somebody has signed up with it. */
+/** Key for mails about a sign-up with an address that already has an account. */
 export function accountExistsKey(email: string): string {
   return `account-exists:${email}`;
 }
 
-/** Under what the mails are counted that invite a user by id: a count by address would tell whose it is. */
+/** Key for invitations of a user by id. A count by address would reveal the user's address. */
 export function invitedKey(userId: string): string {
   return `invited:${userId}`;
 }
 
-/** Every key under which something is counted for a user. */
+/** All keys of a user's counters. */
 export function keysOfUser(userId: string | undefined, contacts: readonly string[]): string[] {
   const ofUser =
     userId === undefined
@@ -51,33 +51,37 @@ export function windowOf({ count, seconds }: Rate): Window {
   return { intervalMs, windowMs: intervalMs * count };
 }
 
-/** The key of a counter. An IPv6 address counts by its network. */
+/** The key of a counter. IPv6 addresses are counted by network. */
 export function counterKey(projectId: string, name: LimitName, kind: LimitKind, value: string): CounterKey {
   return { projectId, class: name, kind, key: kind === 'address' ? addressKey(value) : value };
 }
 
-/** The rates in force: those of the configuration, else those of the contract. */
-export function createRates({ config }: Pick<Runtime, 'config'>) {
+/** The rates in force. */
+export interface Rates {
+  rateOf(name: LimitName, kind: keyof Omit<LimitClass, 'summary'>): Rate | undefined;
+  /** The rate of a stored counter. For a class that no longer exists, one call per second. */
+  rateOfRow(row: CounterRow): Rate;
+  /** True if calls of the class are not counted. */
+  isOff(name: LimitName): boolean;
+}
+
+/** Rates in force: from the configuration, else the defaults of the contract. */
+export function createRates({ config }: Pick<Runtime, 'config'>): Rates {
   const rateOf = (name: LimitName, kind: keyof Omit<LimitClass, 'summary'>): Rate | undefined => {
     const shipped: LimitClass = limitClasses[name];
     const [rate, given] = [shipped[kind], config.rateLimits[name]];
     if (rate === undefined || given === undefined) return rate;
     if (kind !== 'anyone' || shipped.project === undefined) return given;
-    // The same part of the rate that is configured.
+    // Scales the configured rate like the default: same ratio to the project's rate.
     return { ...given, count: Math.max(1, Math.round((given.count * rate.count) / shipped.project.count)) };
   };
   return {
     rateOf,
-    /** The rate of a stored counter; one of a class that no longer exists counts for a second. */
-    rateOfRow: (row: CounterRow): Rate =>
+    rateOfRow: (row) =>
       (row.class in limitClasses ? rateOf(row.class as LimitName, row.kind as LimitKind) : undefined) ?? {
         count: 1,
         seconds: 1,
       },
-    /** Whether calls of the class are not counted. */
-    isOff: (name: LimitName): boolean => config.rateLimit === 'off' && !attemptCaps.has(name),
+    isOff: (name) => !config.rateLimit && !attemptCaps.has(name),
   };
 }
-
-/** The rates in force. */
-export type Rates = ReturnType<typeof createRates>;

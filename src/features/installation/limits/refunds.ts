@@ -6,20 +6,28 @@ import type { Runtime } from '#src/platform/index.js';
 import { windowOf } from './rates.js';
 import type { CounterKey, LimitStore } from './store.js';
 
-/** A call that is given back to its counter. */
+/** A counted call to be refunded. */
 interface Refund {
   readonly counter: CounterKey;
   readonly rate: Rate;
 }
 
-/** Refunds that one process keeps while the database is away; what is more than that stays counted. */
+/** Refunds of calls that failed for an internal reason. */
+export interface Refunds {
+  /** Never throws: the caller needs the reason of the failed call, not of its refund. */
+  give(by: AuditContext, refunds: readonly Refund[], reason: unknown): Promise<void>;
+  /** The database is available again: writes pending refunds after the unit's commit. */
+  resume(unit: Unit): void;
+}
+
+/** Maximum number of refunds kept in memory while the database is unavailable. Further ones are dropped. */
 const maxOwed = 10_000;
 
 /**
- * Gives calls back that were counted and then failed for a reason of ours. What cannot be written because the database is away is kept in
- * memory until a call is counted again: those who were in the middle of a login when it went must not be locked out when it is back.
+ * Refunds calls that were counted and then failed for an internal reason. If the database is unavailable, keeps refunds in memory until the
+ * next counted call: users in the middle of a login must not be locked out when the database is back.
  */
-export function createRefunds({ db }: Pick<Runtime, 'db'>, store: LimitStore) {
+export function createRefunds({ db }: Pick<Runtime, 'db'>, store: LimitStore): Refunds {
   const owed: Refund[] = [];
   const write = (by: AuditContext, refunds: readonly Refund[]): Promise<void> =>
     db.work(by, async (unit) => {
@@ -36,15 +44,13 @@ export function createRefunds({ db }: Pick<Runtime, 'db'>, store: LimitStore) {
     );
   };
   return {
-    /** Never throws: the caller is told why the call failed, not why its refund did. */
-    give: async (by: AuditContext, refunds: readonly Refund[], reason: unknown): Promise<void> => {
+    give: async (by, refunds, reason) => {
       if (refunds.length === 0) return;
-      // Nothing more is asked of a database that has just failed.
+      // Avoids another query to a database that has just failed.
       if (reason instanceof DatabaseError) keep(refunds);
       else await write(by, refunds).catch(() => keep(refunds));
     },
-    /** The database answers: what is owed is written once the unit is committed. */
-    resume: (unit: Unit): void => {
+    resume: (unit) => {
       if (owed.length > 0) unit.afterCommit(() => void settle());
     },
   };

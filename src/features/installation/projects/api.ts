@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { declare, empty, json } from '#src/contract/operation.js';
-import { customId, displayName, newId, uniqueId } from '#src/contract/shapes.js';
+import { type Declaration, declare, empty, json } from '#src/contract/operation.js';
+import { customId, displayName, newId, uniqueId, visibleText } from '#src/contract/shapes.js';
 import { platformShape } from './view.js';
 
 const common = { tag: 'project', auth: ['key'], limit: 'data' } as const;
@@ -11,20 +11,49 @@ const hostname = z
   .max(253)
   .meta({ description: 'Host name without scheme, port and path; *.example.com for all subdomains' });
 
-/** The web origins of a project, for its server keys. */
-export const platformsApi = declare({
-  create: {
+const app = visibleText(256).min(1);
+const applicationId = app.meta({ description: 'Application id of the Android app' });
+const bundleIdentifier = app.meta({ description: 'Bundle identifier of the app for iOS, macOS, watchOS or tvOS' });
+const packageName = app.meta({ description: 'Package name of the Linux app' });
+const packageIdentifierName = app.meta({ description: 'Package identifier name of the Windows app' });
+
+const creation = <S extends z.ZodRawShape>(id: string, path: string, what: string, own: S) =>
+  ({
     ...common,
-    id: 'platforms.create',
+    id,
     method: 'POST',
-    path: '/project/platforms/web',
-    summary: 'Registers a host name whose pages may call the service.',
+    path: `/project/platforms/${path}`,
+    summary: `Registers ${what} that may call the service.`,
     scopes: ['platforms.write'],
-    body: z.object({ platformId: newId.default(uniqueId), name: displayName.default(''), hostname }),
+    body: z.object({ platformId: newId.default(uniqueId), name: displayName.default(''), ...own }),
     status: 201,
     reply: json(platformShape),
     errors: ['platform_already_exists', 'platform_limit_exceeded'],
-  },
+  }) as const satisfies Declaration;
+const change = <S extends z.ZodRawShape>(id: string, path: string, what: string, own: S) =>
+  ({
+    ...common,
+    id,
+    method: 'PUT',
+    path: `/project/platforms/${path}/:platformId`,
+    summary: `Changes the name of a platform, and ${what}.`,
+    scopes: ['platforms.write'],
+    params,
+    body: z.object({ name: displayName, ...own }),
+    status: 200,
+    reply: json(platformShape),
+    errors: ['platform_not_found', 'platform_already_exists'],
+  }) as const satisfies Declaration;
+
+/** Web pages and apps of a project, managed with server keys. */
+export const platformsApi = declare({
+  create: creation('platforms.create', 'web', 'the pages of a host name', { hostname }),
+  createAndroid: creation('platforms.createAndroid', 'android', 'an Android app', { applicationId }),
+  createApple: creation('platforms.createApple', 'apple', 'an app for iOS, macOS, watchOS or tvOS', {
+    bundleIdentifier,
+  }),
+  createLinux: creation('platforms.createLinux', 'linux', 'a Linux app', { packageName }),
+  createWindows: creation('platforms.createWindows', 'windows', 'a Windows app', { packageIdentifierName }),
   list: {
     ...common,
     id: 'platforms.list',
@@ -49,19 +78,13 @@ export const platformsApi = declare({
     reply: json(platformShape),
     errors: ['platform_not_found'],
   },
-  update: {
-    ...common,
-    id: 'platforms.update',
-    method: 'PUT',
-    path: '/project/platforms/web/:platformId',
-    summary: 'Changes name and host name of a platform.',
-    scopes: ['platforms.write'],
-    params,
-    body: z.object({ name: displayName, hostname }),
-    status: 200,
-    reply: json(platformShape),
-    errors: ['platform_not_found', 'platform_already_exists'],
-  },
+  update: change('platforms.update', 'web', 'its host name', { hostname }),
+  updateAndroid: change('platforms.updateAndroid', 'android', 'the id of its Android app', { applicationId }),
+  updateApple: change('platforms.updateApple', 'apple', 'the bundle identifier of its app', { bundleIdentifier }),
+  updateLinux: change('platforms.updateLinux', 'linux', 'the package name of its Linux app', { packageName }),
+  updateWindows: change('platforms.updateWindows', 'windows', 'the package name of its Windows app', {
+    packageIdentifierName,
+  }),
   delete: {
     ...common,
     id: 'platforms.delete',

@@ -1,16 +1,16 @@
 import { jobLimits } from '#src/contract/limits.js';
+import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Value } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
-import type { SealedColumn } from '#src/platform/sealing.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
 import type { Projects } from './service.js';
 import { type ProjectStore, projects as projectTable } from './store.js';
 
 /**
- * Seals values of earlier versions anew, so that they are bound to their row. What is left is found by its prefix, so the job goes on where
- * it was interrupted, and a value that was written meanwhile is left alone. Then the data keys are wrapped anew, so that they open no value of
- * an earlier version that somebody moves into the database afterwards.
+ * Reseals values of earlier versions to bind them to their row. Finds unbound values by prefix, so an interrupted job resumes, and values
+ * written concurrently are skipped. Finally rewraps the data keys, so that an old unbound value moved into the database later cannot be
+ * opened.
  */
 export function createRebinding(
   { db, sealing, random }: Pick<Runtime, 'db' | 'sealing' | 'random'>,
@@ -20,7 +20,7 @@ export function createRebinding(
   const name = 'sealing.bind';
   const by = () => ({ projectId: null, actor: { kind: 'job', id: name }, requestId: random.id() });
 
-  /** The statement that binds a value; undefined where it does not open, as of a row that somebody has moved. */
+  /** The statement that rebinds a value. Undefined if the value cannot be opened, for example because it was moved from another row. */
   const rebound = async (column: SealedColumn, found: Row) => {
     const [projectId, row, before] = [String(found.project_id), String(found[column.key]), String(found.sealed)];
     const { dataKey } = await projects.current(projectId);

@@ -1,7 +1,7 @@
 import { Failure } from '#src/contract/errors.js';
 import { type ProjectSettings, projectSettings } from '#src/contract/project.js';
 
-/** Stored settings with a change applied; null takes a setting back to its default. Throws Failure for unknown settings and wrong values. */
+/** Applies a change to stored settings. A null resets a setting to its default. Throws Failure for unknown settings and invalid values. */
 export function mergeSettings(
   stored: Partial<ProjectSettings>,
   change: Readonly<Record<string, unknown>>,
@@ -20,7 +20,7 @@ export function mergeSettings(
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Failure('general_argument_invalid', {
-      message: `Invalid \`${issue?.path.join('.')}\` setting: ${issue?.message}`,
+      problems: [{ kind: 'setting', name: String(issue?.path.join('.')), problem: String(issue?.message) }],
     });
   }
   return merged as Partial<ProjectSettings>;

@@ -1,36 +1,40 @@
+import type { PlatformType } from '#src/contract/platform.js';
 import type { ProjectSettings } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
+import { type SealedColumn, unboundPrefix } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
-import { instant, json, nullable, table, text } from '#src/platform/db/table.js';
-import { type SealedColumn, unboundPrefix } from '#src/platform/sealing.js';
+import { instant, jsonText, nullable, table, text, word } from '#src/platform/db/table.js';
+import { bind } from '#src/platform/runtime/bind.js';
 
-/** A tenant. Settings hold only what differs from the defaults. */
+/** Projects (tenants). `settings` contains only values that differ from the defaults. */
 export const projects = table('projects', {
   id: text,
   name: text,
-  settings: json<Partial<ProjectSettings>>(),
-  /** The project's data key, wrapped by the master key. */
+  settings: jsonText<Partial<ProjectSettings>>(),
+  /** The project's data key, wrapped with the master key. */
   dataKey: text,
   createdAt: instant,
   updatedAt: instant,
 });
 
-/** A web origin of a project. */
+/** Platforms: the pages of a host name, or an app, that belong to a project. */
 export const platforms = table('platforms', {
   id: text,
   projectId: text,
   name: text,
+  type: word<PlatformType>(),
+  /** The host name of pages, or the id of an app, which takes its place in the origin. */
   hostname: text,
   createdAt: instant,
   updatedAt: instant,
 });
 
-/** A server key; of the secret only its digest. */
+/** Server keys. Only a digest of the secret is stored. */
 export const apiKeys = table('api_keys', {
   id: text,
   projectId: text,
   name: text,
-  scopes: json<readonly string[]>(),
+  scopes: jsonText<readonly string[]>(),
   secretDigest: text,
   expire: nullable(instant),
   accessedAt: nullable(instant),
@@ -38,7 +42,7 @@ export const apiKeys = table('api_keys', {
   updatedAt: instant,
 });
 
-/** Ids of projects that were deleted, which are never given again: the audit log still has their entries. */
+/** Ids of deleted projects. They are never reused, as the audit log still contains their entries. */
 export const deletedProjects = table('deleted_projects', { id: text });
 
 type ProjectRow = Parameters<typeof projects.encode>[0];
@@ -47,6 +51,22 @@ type KeyRow = Parameters<typeof apiKeys.encode>[0];
 
 /** SQL over projects, platforms and server keys. */
 export function createProjectStore(sql: Sql) {
+  return {
+    ...projectStatements(sql),
+    ...platformStatements(sql),
+    ...keyStatements(sql),
+    ...bind(sql, { unbound, rebind }),
+    // Every start runs these two. As plain SQL, they do not need knex to be loaded.
+    fact: (name: string): Query => sql.text('select value from installation where name = ?', [name]),
+    insertFact: (name: string, value: string): Query =>
+      sql.text('insert into installation (name, value) values (?, ?) on conflict (name) do nothing', [name, value]),
+  };
+}
+
+/** SQL over projects, platforms and server keys. */
+export type ProjectStore = ReturnType<typeof createProjectStore>;
+
+function projectStatements(sql: Sql) {
   const { knex } = sql;
   return {
     find: sql.prepare<{ id: string }>((k, p) => k(projects.name).where('id', p.id).select(projects.select(sql))),
@@ -60,14 +80,22 @@ export function createProjectStore(sql: Sql) {
     keepDeleted: (id: string): Query => sql.compile(knex(deletedProjects.name).insert({ id }).onConflict().ignore()),
     findDeleted: (id: string): Query => sql.compile(knex(deletedProjects.name).where({ id }).select('id')),
     listDeleted: (): Query => sql.compile(knex(deletedProjects.name).select(deletedProjects.select(sql))),
+    /** Locks the project until the end of the unit, so that concurrent units count one after the other. */
+    hold: (id: string): Query => sql.compile(knex(projects.name).where({ id }).forUpdate().select('id')),
+    /** Projects whose data key still opens unbound values of the first version. */
+    unboundKeys: (): Query =>
+      sql.compile(knex(projects.name).where('data_key', 'like', `${unboundPrefix}%`).select(projects.select(sql))),
+  };
+}
 
+function platformStatements(sql: Sql) {
+  const { knex } = sql;
+  return {
     platforms: sql.prepare<{ projectId: string }>((k, p) =>
       k(platforms.name).where('project_id', p.projectId).orderBy(['created_at', 'id']).select(platforms.select(sql)),
     ),
     findPlatform: (projectId: string, id: string): Query =>
       sql.compile(knex(platforms.name).where({ project_id: projectId, id }).select(platforms.select(sql))),
-    /** Keeps others from changing how much a project has, until the unit ends. */
-    hold: (id: string): Query => sql.compile(knex(projects.name).where({ id }).forUpdate().select('id')),
     countPlatforms: (projectId: string): Query =>
       sql.compile(knex(platforms.name).where({ project_id: projectId }).count({ count: '*' })),
     platformsById: (id: string): Query =>
@@ -78,9 +106,20 @@ export function createProjectStore(sql: Sql) {
       sql.compile(knex(platforms.name).where({ project_id: projectId, id }).update(platforms.encodeSome(change))),
     removePlatform: (projectId: string, id: string): Query =>
       sql.compile(knex(platforms.name).where({ project_id: projectId, id }).delete()),
-    anyPlatform: (hostnames: readonly string[]): Query =>
-      sql.compile(knex(platforms.name).whereIn('hostname', hostnames).limit(1).select('id')),
+    anyPlatform: (types: readonly PlatformType[], hostnames: readonly string[]): Query =>
+      sql.compile(
+        knex(platforms.name)
+          .whereIn('type', types)
+          .whereRaw(`lower(hostname) in (${hostnames.map(() => '?').join(', ')})`, [...hostnames])
+          .limit(1)
+          .select('id'),
+      ),
+  };
+}
 
+function keyStatements(sql: Sql) {
+  const { knex } = sql;
+  return {
     findKey: sql.prepare<{ id: string }>((k, p) => k(apiKeys.name).where('id', p.id).select(apiKeys.select(sql))),
     keys: (projectId: string): Query =>
       sql.compile(
@@ -92,35 +131,27 @@ export function createProjectStore(sql: Sql) {
     touchKey: (id: string, accessedAt: Instant): Query =>
       sql.compile(knex(apiKeys.name).where({ id }).update({ accessed_at: accessedAt })),
     removeKey: (id: string): Query => sql.compile(knex(apiKeys.name).where({ id }).delete()),
-
-    /** Projects whose data key opens values of the first version. */
-    unboundKeys: (): Query =>
-      sql.compile(knex(projects.name).where('data_key', 'like', `${unboundPrefix}%`).select(projects.select(sql))),
-    /** Sealed values of the first version, after a row in the order of the primary key. */
-    unbound: ({ table, column, key, order }: SealedColumn, after: readonly Value[] | null, limit: number): Query => {
-      const rows = knex(table)
-        .where(column, 'like', `${unboundPrefix}%`)
-        .limit(limit)
-        .orderBy([...order]);
-      if (after !== null) rows.whereRaw(`(${order.join(', ')}) > (${order.map(() => '?').join(', ')})`, [...after]);
-      return sql.compile(rows.select([...new Set(['project_id', key, ...order]), `${column} as sealed`]));
-    },
-    /** Puts a value in the place of another of the same row; changes nothing where that has changed meanwhile. */
-    rebind: (
-      { table, column, key }: SealedColumn,
-      { projectId, row, before, after }: { projectId: string; row: string; before: string; after: string },
-    ): Query =>
-      sql.compile(
-        knex(table)
-          .where({ project_id: projectId, [key]: row, [column]: before })
-          .update({ [column]: after }),
-      ),
-    // Every start asks these two; written out, they do not wait until knex is loaded.
-    fact: (name: string): Query => sql.text('select value from installation where name = ?', [name]),
-    insertFact: (name: string, value: string): Query =>
-      sql.text('insert into installation (name, value) values (?, ?) on conflict (name) do nothing', [name, value]),
   };
 }
 
-/** The store of projects, platforms and server keys. */
-export type ProjectStore = ReturnType<typeof createProjectStore>;
+/** Unbound sealed values of the first version, after a row, in primary key order. */
+function unbound({ compile, knex }: Sql, from: SealedColumn, after: readonly Value[] | null, limit: number): Query {
+  const { table: name, column, key, order } = from;
+  const rows = knex(name)
+    .where(column, 'like', `${unboundPrefix}%`)
+    .limit(limit)
+    .orderBy([...order]);
+  if (after !== null) rows.whereRaw(`(${order.join(', ')}) > (${order.map(() => '?').join(', ')})`, [...after]);
+  return compile(rows.select([...new Set(['project_id', key, ...order]), `${column} as sealed`]));
+}
+
+/** Replaces a value of a row. Changes no row if the value has changed concurrently. */
+function rebind(
+  { compile, knex }: Sql,
+  { table: name, column, key }: SealedColumn,
+  { projectId, row, before, after }: { projectId: string; row: string; before: string; after: string },
+): Query {
+  const isUnchanged = { project_id: projectId, [key]: row, [column]: before };
+  const change = { [column]: after };
+  return compile(knex(name).where(isUnchanged).update(change));
+}

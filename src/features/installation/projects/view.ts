@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { appTypes, platformTypes } from '#src/contract/platform.js';
 import type { Project } from '#src/contract/project.js';
 import { toWireInstant, wireInstant } from '#src/contract/shapes.js';
 import type { ApiKey } from './keys.js';
@@ -11,26 +12,33 @@ export const platformShape = z
     $createdAt: wireInstant,
     $updatedAt: wireInstant,
     name: z.string(),
-    type: z.literal('web'),
+    type: z.enum(platformTypes),
     hostname: z.string(),
-    key: z.literal(''),
+    key: z.string(),
+    applicationId: z.string().optional(),
+    bundleIdentifier: z.string().optional(),
+    packageName: z.string().optional(),
+    packageIdentifierName: z.string().optional(),
   })
   .meta({ id: 'Platform' });
 
-/** Prints a platform. */
+/** Converts a platform to its wire format. An app's id is its `key`, and also the type-specific field that the SDKs know. */
 export function toPlatform(platform: ProjectPlatform): z.input<typeof platformShape> {
+  const { type, hostname } = platform;
+  const isPage = type === 'web';
   return {
     $id: platform.id,
     $createdAt: toWireInstant(platform.createdAt),
     $updatedAt: toWireInstant(platform.updatedAt),
     name: platform.name,
-    type: 'web',
-    hostname: platform.hostname,
-    key: '',
+    type,
+    hostname: isPage ? hostname : '',
+    key: isPage ? '' : hostname,
+    ...(isPage ? {} : { [appTypes[type].member]: hostname }),
   };
 }
 
-/** Prints a project for operators. */
+/** Converts a project for operators. */
 export function toProject(project: Project) {
   return {
     $id: project.id,
@@ -39,10 +47,11 @@ export function toProject(project: Project) {
     name: project.name,
     settings: { ...project.settings },
     hostnames: [...project.hostnames],
+    apps: project.apps.map(({ type, id }) => ({ type, package: id })),
   };
 }
 
-/** Prints a server key, never with its secret. */
+/** Converts a server key for operators, without its secret. */
 export function toKey(key: ApiKey) {
   return {
     $id: key.id,

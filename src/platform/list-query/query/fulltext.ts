@@ -1,8 +1,8 @@
 import type { DialectName } from '#src/platform/db/query.js';
+import type { FulltextIndex, WordSearch } from './condition.js';
 import type { Fragment } from './fragment.js';
-import type { FulltextIndex, WordSearch } from './parse.js';
 
-/** A search for words in a fulltext index: all of them, in any order. Without a word nothing is found. */
+/** A search in a fulltext index: all words, in any order. Without a word it matches nothing. */
 export function fulltextSearch(
   dialect: DialectName,
   search: { readonly method: WordSearch; readonly words: readonly string[]; readonly index: FulltextIndex },
@@ -11,7 +11,7 @@ export function fulltextSearch(
   const isNot = method === 'notSearch';
   if (words.length === 0) return { sql: isNot ? '1 = 1' : '1 = 0', values: [] };
   const not = isNot ? 'not ' : '';
-  // No word holds a quote.
+  // Words contain no quotes.
   if (dialect === 'sqlite')
     return {
       sql: `seq ${not}in (select rowid from ${index.words} where ${index.words} match ?)`,

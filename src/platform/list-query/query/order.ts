@@ -1,21 +1,21 @@
 import type { DialectName, Value } from '#src/platform/db/query.js';
 import { type Fragment, join } from './fragment.js';
 
-/** A column of an order; of one that can be null Postgres has to be told where nulls stand. */
+/** A column of an order. Postgres needs the position of nulls for a nullable one. */
 export interface OrderColumn {
   readonly column: string;
   readonly descending: boolean;
   readonly nullable: boolean;
-  /** Where a value that is compared with it stands, perhaps with a cast; `?` where absent. */
+  /** Placeholder of a value compared with the column, optionally with a cast; `?` if absent. */
   readonly place?: string;
 }
 
-/** ORDER BY, nulls first ascending and last descending on both databases. */
+/** ORDER BY, with nulls first ascending and last descending on both databases. */
 export function orderBy(columns: readonly OrderColumn[], dialect: DialectName, reversed: boolean): string {
   const words = ({ descending, nullable }: OrderColumn) => {
     const falls = descending !== reversed;
     const direction = falls ? 'desc' : 'asc';
-    // In the other order an index of a column without nulls would not be used.
+    // With an explicit position of nulls, the index of a column without nulls would not be used.
     if (dialect === 'sqlite' || !nullable) return direction;
     return `${direction} nulls ${falls ? 'last' : 'first'}`;
   };
@@ -23,8 +23,8 @@ export function orderBy(columns: readonly OrderColumn[], dialect: DialectName, r
 }
 
 /**
- * Rows after a cursor in an order: those greater in the first column, or equal there and greater in the next, and so on.
- * A null is smaller than every value.
+ * Rows after a cursor in an order: greater in the first column, or equal there and greater in the next, and so on. A null is smaller than
+ * every value.
  */
 export function afterCursor(columns: readonly OrderColumn[], at: readonly Value[], reversed: boolean): Fragment {
   const branches: Fragment[] = [];
@@ -43,7 +43,7 @@ export function afterCursor(columns: readonly OrderColumn[], at: readonly Value[
   return join([...boundOf(columns[0], at[0] ?? null, reversed), { sql: `(${sql})`, values }], ' and ');
 }
 
-/** Where in an index of the first column such rows begin: no database finds that in what is joined by OR. */
+/** A bound on the first column for an index scan; no database derives it from conditions joined by OR. */
 function boundOf(first: OrderColumn | undefined, value: Value, reversed: boolean): Fragment[] {
   if (first === undefined || value === null) return [];
   const falls = first.descending !== reversed;

@@ -2,14 +2,15 @@ import type { Sql } from '#src/platform/db/query.js';
 import type { Fragment } from './fragment.js';
 import { anyOf, valueList } from './value-list.js';
 
-/** The words of a text that is searched for. */
+/** The terms of a search text. A text in quotation marks is one term, including its spaces. */
 export function searchTermsOf(text: string): string[] {
-  return text.normalize('NFC').split(/\s+/u).filter(Boolean);
+  const terms = text.normalize('NFC').matchAll(/(?<!\S)"([^"]*[^"\s][^"]*)"(?!\S)|\S+/gu);
+  return Array.from(terms, ([word, quoted]) => quoted ?? word);
 }
 
 /**
- * A search: each word stands somewhere in one of the columns, in any case of any alphabet. The databases do not agree on what lower case
- * is, so each letter is spelled out in both cases: as a GLOB for SQLite, as a regular expression for Postgres.
+ * A search: each term occurs in one of the columns, in any case of any alphabet. The databases disagree on lower case, so each letter is
+ * matched in both cases: with GLOB on SQLite, with a regular expression on Postgres.
  */
 export function searchTermsIn(columns: readonly string[], text: string, sql: Pick<Sql, 'dialect' | 'list'>): Fragment {
   const words = searchTermsOf(text);
@@ -21,7 +22,7 @@ export function searchTermsIn(columns: readonly string[], text: string, sql: Pic
     return { sql: `(${within})`, values: columns.map(() => patterns[0] ?? '') };
   }
   const list = valueList(sql, 'text', patterns);
-  // A column that is null holds no word.
+  // A null column contains no term.
   const within = columns
     .map((column) => `coalesce(${column} ${operator} given.value, ${no[sql.dialect]})`)
     .join(' or ');
@@ -30,7 +31,7 @@ export function searchTermsIn(columns: readonly string[], text: string, sql: Pic
 
 const no = { sqlite: '0', postgres: 'false' } as const;
 
-/** A letter in every case that is one letter as well. */
+/** A letter in all cases that are a single letter. */
 function casesOf(letter: string): string[] {
   return [...new Set([letter, letter.toLowerCase(), letter.toUpperCase()])].filter((one) => [...one].length === 1);
 }

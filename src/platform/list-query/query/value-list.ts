@@ -1,11 +1,11 @@
 import { castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Sql } from '#src/platform/db/query.js';
-import { printJson } from '#src/platform/json.js';
+import { printJson } from '#src/platform/text/json.js';
 import type { Fragment } from './fragment.js';
 
 /**
- * A list of values as one bound value, so that statements have the same text for any number of values. For SQLite it is a query to select
- * `value` from, for Postgres an array.
+ * A list of values as one bound value, so that the statement text does not depend on their number. For SQLite it is a query that selects
+ * `value`, for Postgres an array.
  */
 export function valueList(
   { dialect, list }: Pick<Sql, 'dialect' | 'list'>,
@@ -26,15 +26,15 @@ export function valueList(
 }
 
 /**
- * A condition that holds where one of the list, as `given.value`, fulfils another. SQLite takes the list apart once, not for each row.
- * Postgres looks between two values whether it should stop; with ANY it would do so between two rows only.
+ * A condition that is true if one value of the list, as `given.value`, meets another condition. SQLite parses the list once, not for each
+ * row. Postgres checks for cancellation between two values; with ANY it would only check between two rows.
  */
 export function anyOf(dialect: DialectName, list: Fragment, condition: string): string {
   if (dialect === 'postgres') return `exists (select 1 from unnest(${list.sql}) as given (value) where ${condition})`;
   return `exists (with given (value) as materialized (${list.sql}) select 1 from given where ${condition} limit 1)`;
 }
 
-/** A double as a whole number and the power of two to multiply it with: SQLite does not read every double from text as the number that it is. */
+/** A double as an integer and the power of two to multiply it with: SQLite does not parse every double from text exactly. */
 function scaled(value: number): [number, number] {
   const bits = new DataView(new ArrayBuffer(8));
   bits.setFloat64(0, value);

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Failure } from '#src/contract/errors.js';
 import { queryBounds } from '#src/contract/limits.js';
-import { parseJson } from '#src/platform/json.js';
+import { readJson } from '#src/platform/text/json.js';
+import { readCall } from './call-form.js';
 
-/** Makes the refusal of a query out of what is wrong with it. */
+/** Creates the Failure for an invalid query from its message. */
 export type Invalid = (message: string) => Failure;
 
 const queryShape = z.object({
@@ -12,29 +13,29 @@ const queryShape = z.object({
   values: z.array(z.unknown()).default([]),
 });
 
-/** A query as it travels. */
+/** A query in the format of the API. */
 export type WireQuery = z.output<typeof queryShape>;
 
-/** Reads the text of a query. Throws the refusal. */
+/** Parses the text of a query. Throws the failure of `invalid`. */
 export function readQuery(text: string, invalid: Invalid): WireQuery {
   if (text.length > queryBounds.characters) throw invalid(`at most ${queryBounds.characters} characters each.`);
   let value: unknown;
   try {
-    value = parseJson(text);
+    value = readCall(text) ?? readJson(text);
   } catch {
     throw invalid('each query must be a JSON object.');
   }
   return readShape(value, invalid);
 }
 
-/** Reads a query that stands within another. Throws the refusal. */
+/** Validates a query nested in another. Throws the failure of `invalid`. */
 export function readShape(value: unknown, invalid: Invalid): WireQuery {
   const parsed = queryShape.safeParse(value);
   if (!parsed.success) throw invalid('each query must be a JSON object with a method and a list of values.');
   return parsed.data;
 }
 
-/** The first value, which must be text that both databases can hold. Throws the refusal. */
+/** The first value, which must be text that both databases can store. Throws the failure of `invalid`. */
 export function oneText(values: readonly unknown[], method: string, invalid: Invalid): string {
   const [value] = values;
   if (typeof value !== 'string') throw invalid(`${method} takes text.`);
@@ -43,8 +44,8 @@ export function oneText(values: readonly unknown[], method: string, invalid: Inv
   return value;
 }
 
-/** The first value, which must be a whole number within bounds. Throws the refusal. */
-export function wholeNumber(
+/** The first value, which must be an integer within bounds. Throws the failure of `invalid`. */
+export function integerWithin(
   values: readonly unknown[],
   method: string,
   [low, high]: readonly [number, number],

@@ -3,11 +3,12 @@ import { schemaLimits } from '#src/contract/limits.js';
 import { type Declaration, declare, empty, json } from '#src/contract/operation.js';
 import { customId, refusedMembers } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/api.js';
-import { type AttributeType, attributeTypes, mapTypes } from '../attribute-types.js';
-import { attributeShape, indexShape } from '../view.js';
+import { type AttributeType, attributeTypes, mapTypes } from '../model/attribute-types.js';
+import { attributeShape, indexShape } from '../model/view.js';
 
 const base = '/databases/:databaseId/collections/:collectionId';
-const common = { tag: 'databases', auth: ['key'], limit: 'data' } as const;
+/** Schemas hold default values, which may be as long as those of documents. */
+const common = { tag: 'databases', auth: ['key'], limit: 'data', bodyBytes: 'setting' } as const;
 const read = { ...common, scopes: ['attributes.read'], status: 200 } as const;
 const write = { ...common, scopes: ['attributes.write'] } as const;
 const readIndex = { ...common, scopes: ['indexes.read'], status: 200 } as const;
@@ -27,12 +28,25 @@ export const newKey = customId.refine(
   (key) => !refusedMembers.has(key),
   'must not be constructor, prototype or __proto__',
 );
+/** The name of an indexed attribute or of a member that every document has. */
+const indexable = z
+  .string()
+  .regex(
+    /^\$?[A-Za-z0-9][A-Za-z0-9._-]{0,35}$/,
+    'must be the key of an attribute, or $id, $sequence, $createdAt, $updatedAt',
+  );
 const newAttribute = {
   key: newKey,
   required: z.boolean(),
   array: z.boolean().default(false),
-  encrypt: z.boolean().nullish().meta({ description: 'Nothing but false: values are not encrypted one by one' }),
 };
+const encrypt = z
+  .boolean()
+  .nullish()
+  .meta({ description: 'Encrypts values in the database; queries and indexes cannot name the attribute then' });
+const noEncryption = encrypt
+  .refine((value) => value !== true, 'must not be true: only text can be encrypted')
+  .meta({ description: 'Not true: only text can be encrypted' });
 const changed = { required: z.boolean(), newKey: newKey.optional() };
 
 /** The type takes only some of the options; the others are undefined. */
@@ -47,10 +61,10 @@ const create = (type: AttributeType) =>
     path: `${base}/attributes/${type.path}`,
     summary: `Adds an attribute of type ${type.path}.`,
     params: ofCollection,
-    body: bodyOf(newAttribute, type),
+    body: bodyOf({ ...newAttribute, encrypt: type.canEncrypt ? encrypt : noEncryption }, type),
     status: 202,
     reply: json(attributeShape),
-    errors: [...absent, 'general_feature_unsupported', ...notFitting],
+    errors: [...absent, ...(type.canEncrypt ? ['general_bad_request' as const] : []), ...notFitting],
   }) as const satisfies Declaration;
 
 const update = (type: AttributeType) => {
@@ -66,7 +80,14 @@ const update = (type: AttributeType) => {
     body: bodyOf(changed, { ...type, options: { ...type.options, ...size } }),
     status: 200,
     reply: json(attributeShape),
-    errors: [...absent, 'attribute_invalid_resize', 'attribute_not_found', 'attribute_type_invalid', ...notFitting],
+    errors: [
+      ...absent,
+      'attribute_invalid_resize',
+      'attribute_not_found',
+      'attribute_type_invalid',
+      ...(type.canEncrypt ? ['general_bad_request' as const] : []),
+      ...notFitting,
+    ],
   } as const satisfies Declaration;
 };
 
@@ -104,11 +125,11 @@ export const attributesApi = declare({
     id: 'databases.deleteAttribute',
     method: 'DELETE',
     path: `${base}/attributes/:key`,
-    summary: 'Removes an attribute with its values.',
+    summary: 'Removes an attribute with its values, and the indexes that name it.',
     params: ofAttribute,
     status: 204,
     reply: empty,
-    errors: [...absent, 'attribute_not_found', 'index_dependency'],
+    errors: [...absent, 'attribute_not_found'],
   },
   createIndex: {
     ...writeIndex,
@@ -120,11 +141,23 @@ export const attributesApi = declare({
     body: z.object({
       key: customId,
       type: z.enum(['key', 'unique', 'fulltext']),
-      attributes: z.array(customId).min(1).max(schemaLimits.indexedAttributes),
+      attributes: z.array(indexable).min(1).max(schemaLimits.indexedAttributes),
       orders: z
-        .array(z.enum(['ASC', 'DESC', 'asc', 'desc']))
+        .array(z.enum(['ASC', 'DESC', 'asc', 'desc']).nullable())
         .max(schemaLimits.indexedAttributes)
         .default([]),
+      lengths: z
+        .array(
+          z
+            .int()
+            .min(0)
+            .max(schemaLimits.indexedCharacters)
+            .nullable()
+            .transform((length) => length ?? 0),
+        )
+        .max(schemaLimits.indexedAttributes)
+        .default([])
+        .meta({ description: 'Kept and answered; an index always covers whole values' }),
     }),
     status: 202,
     reply: json(indexShape),

@@ -1,6 +1,5 @@
-import { Failure } from '#src/contract/errors.js';
-import type { AttributeOptions, AttributeTypeName, OptionInput } from '../attribute-types.js';
-import type { AttributeDraft, IndexDraft } from '../service.js';
+import type { AttributeOptions, AttributeTypeName, OptionInput } from '../model/attribute-types.js';
+import type { AttributeDraft, IndexDraft } from '../model/service.js';
 
 /** What a request says of a new attribute, whose type it names elsewhere. */
 interface GivenAttribute extends OptionInput {
@@ -12,27 +11,27 @@ interface GivenAttribute extends OptionInput {
 }
 
 /** What a request says of a new index. */
-interface GivenIndex extends Pick<IndexDraft, 'key' | 'type' | 'attributes'> {
-  readonly orders: readonly string[];
+interface GivenIndex extends Pick<IndexDraft, 'key' | 'type' | 'attributes' | 'lengths'> {
+  readonly orders: readonly (string | null)[];
 }
 
-/** The attribute that a request describes. Throws Failure `general_feature_unsupported`. */
+/** The attribute that a request describes. */
 export function attributeDraft(
   type: AttributeTypeName,
   { key, required, array, encrypt, default: value = null, ...options }: GivenAttribute,
 ): AttributeDraft {
-  if (encrypt === true)
-    throw new Failure('general_feature_unsupported', { message: 'Single attributes are not encrypted.' });
-  return { key, type, required, array, default: value, ...optionsOf(options) };
+  const sealed = encrypt === true ? { encrypt } : {};
+  return { key, type, required, array, ...sealed, default: value, ...optionsOf(options) };
 }
 
 /** The index that a request describes. */
-export function indexDraft({ key, type, attributes, orders }: GivenIndex): IndexDraft {
+export function indexDraft({ key, type, attributes, orders, lengths = [] }: GivenIndex): IndexDraft {
   return {
     key,
     type,
     attributes,
-    orders: attributes.map((_, at) => (orders[at]?.toUpperCase() === 'DESC' ? 'DESC' : 'ASC')),
+    orders: orders.slice(0, attributes.length).map((order) => (order?.toUpperCase() === 'DESC' ? 'DESC' : 'ASC')),
+    ...(lengths.length === 0 ? {} : { lengths }),
   };
 }
 

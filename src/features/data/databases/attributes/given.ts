@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { hasScope, type WireActor } from '#src/contract/actor.js';
-import { type ErrorType, Failure } from '#src/contract/errors.js';
+import { type ErrorType, Failure, invalidParam } from '#src/contract/errors.js';
 import { parseFields } from '#src/contract/operation.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { attributeTypes, typeNames } from '../attribute-types.js';
-import type { CollectionPath } from '../schema.js';
-import type { AttributeDraft, AttributeService, IndexDraft, IndexService } from '../service.js';
+import { attributeTypes, typeNames } from '../model/attribute-types.js';
+import type { CollectionPath } from '../model/schema.js';
+import type { AttributeDraft, AttributeService, IndexDraft, IndexService } from '../model/service.js';
 import { attributesApi, newAttributesApi } from './api.js';
 import { attributeDraft, indexDraft } from './drafts.js';
 
@@ -20,6 +20,7 @@ export const givenAttribute = z
     type: z.string().meta({ description: `One of ${words}` }),
     format: z.string().nullish().meta({ description: 'A type that is a format of `string`, such as email' }),
     required: z.boolean().nullish(),
+    signed: z.boolean().nullish().meta({ description: 'Nothing but true: numbers have a sign' }),
   })
   .meta({ id: 'NewAttribute' });
 /** An index that is given with its collection, as the operation takes it that adds one. */
@@ -31,6 +32,7 @@ export const givenErrors = [
   'attribute_limit_exceeded',
   'attribute_unknown',
   'attribute_value_invalid',
+  'general_bad_request',
   'general_feature_unsupported',
   'index_already_exists',
   'index_invalid',
@@ -50,13 +52,17 @@ interface GivenBody {
 
 /** Validates attributes and indexes as the operations do that add one. Throws Failure, which names the one that is wrong. */
 export async function givenSchema(actor: WireActor, { attributes, indexes }: GivenBody): Promise<GivenSchema> {
-  demandScope(actor, 'attributes.write', attributes);
-  demandScope(actor, 'indexes.write', indexes);
+  requireScope(actor, 'attributes.write', attributes);
+  requireScope(actor, 'indexes.write', indexes);
   const schema: { attributes: AttributeDraft[]; indexes: IndexDraft[] } = { attributes: [], indexes: [] };
   for (const given of attributes ?? [])
     schema.attributes.push(
       await naming('Attribute', given, () => {
         const type = typeOf(given);
+        if (given.signed === false)
+          throw new Failure('general_feature_unsupported', {
+            message: 'Numbers always have a sign. Set "min" to 0 instead.',
+          });
         const body = { ...given, required: given.required ?? false };
         return attributeDraft(type, parseFields(newAttributesApi[type].body, body));
       }),
@@ -89,12 +95,15 @@ function typeOf({ type, format }: z.output<typeof givenAttribute>) {
       message: 'A relationship cannot be given with a new collection. Create it by its own call.',
     });
   const name = typesByWord.get(type === 'string' && format ? format : type);
-  if (name === undefined)
-    throw new Failure('general_argument_invalid', { message: `Invalid \`type\` param: must be one of ${words}` });
+  if (name === undefined) throw invalidParam('type', `must be one of ${words}`);
   return name;
 }
 
-function demandScope(actor: WireActor, scope: 'attributes.write' | 'indexes.write', given: GivenBody['indexes']): void {
+function requireScope(
+  actor: WireActor,
+  scope: 'attributes.write' | 'indexes.write',
+  given: GivenBody['indexes'],
+): void {
   if (!given?.length || actor.kind !== 'key' || hasScope(actor, scope)) return;
   throw new Failure('general_unauthorized_scope', { message: `The server key lacks these scopes: ${scope}.` });
 }

@@ -1,12 +1,12 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import { mapTypes } from '../attribute-types.js';
 import type { Listing } from '../listing/index.js';
-import { shownAttributeOf } from '../relations/relation.js';
-import { indexOf, pathOf } from '../schema.js';
+import { mapTypes } from '../model/attribute-types.js';
+import { shownAttributeOf } from '../model/relation-sides.js';
+import { indexOf, pathOf } from '../model/schema.js';
+import type { Databases } from '../model/service.js';
+import { toAttribute, toIndex } from '../model/view.js';
 import type { WordBuilds } from '../service/fulltext.js';
-import type { Databases } from '../service.js';
-import { toAttribute, toIndex } from '../view.js';
 import { attributesApi, changedAttributesApi, newAttributesApi } from './api.js';
 import { attributeDraft, indexDraft, optionsOf } from './drafts.js';
 

@@ -9,12 +9,12 @@ import {
   type Lists,
   readList,
 } from '#src/platform/list-query/index.js';
-import type { Relation } from '../relations/model.js';
-import { shownAttributes } from '../relations/relation.js';
-import type { Attribute, Collection, Index } from '../schema.js';
-import type { Databases } from '../service.js';
-import { collections, createDatabaseStore, type DatabaseRow, databases } from '../store.js';
-import { toAttribute, toIndex } from '../view.js';
+import type { Relation } from '../model/relation.js';
+import { shownAttributes } from '../model/relation-sides.js';
+import type { Attribute, Collection, Index } from '../model/schema.js';
+import type { Databases } from '../model/service.js';
+import { collections, createDatabaseStore, type DatabaseRow, databases } from '../model/store.js';
+import { toAttribute, toIndex } from '../model/view.js';
 import { type ItemFields, pageOfItems } from './items.js';
 
 const common = {
@@ -49,10 +49,29 @@ const indexFields: ItemFields = { ...ofKey, attributes: { type: 'texts' }, order
 
 type InCollection = { readonly databaseId: string; readonly collectionId: string };
 
-/** Lists of databases, collections, attributes and indexes, each with how many match in all pages. */
-export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: Lists, service: Databases) {
+/** Lists of databases, collections, attributes and indexes. */
+export interface Listing {
+  databases(project: Project, request: ListRequest): Promise<{ total: number; databases: DatabaseRow[] }>;
+  /** Throws Failure `database_not_found`. */
+  collections(
+    project: Project,
+    databaseId: string,
+    request: ListRequest,
+  ): Promise<{ total: number; collections: Collection[] }>;
+  /** Throws Failure `collection_not_found`. */
+  attributes(
+    project: Project,
+    at: InCollection,
+    request: ListQueries,
+  ): Promise<{ total: number; items: (Attribute | Relation)[] }>;
+  /** Throws Failure `collection_not_found`. */
+  indexes(project: Project, at: InCollection, request: ListQueries): Promise<{ total: number; items: Index[] }>;
+}
+
+/** Creates the lists of databases, collections, attributes and indexes. `total` counts the matches of all pages. */
+export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: Lists, service: Databases): Listing {
   const store = createDatabaseStore(sql);
-  /** As they are printed, with the times as they are stored. */
+  /** Values as in a response, except times, which are in stored form. */
   const valuesOf = (shown: object, { key, createdAt, updatedAt }: Attribute | Relation | Index) => ({
     ...shown,
     $id: key,
@@ -62,17 +81,12 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
   const found = (project: Project, { databaseId, collectionId }: InCollection) =>
     service.getCollection(db, { projectId: project.id, databaseId, collectionId });
   return {
-    databases: async (project: Project, request: ListRequest): Promise<{ total: number; databases: DatabaseRow[] }> => {
+    databases: async (project, request) => {
       const listing = { rows: store.rows(project.id), select: store.columns(), fields: common, search };
       const { total, rows } = await lists.read(db, listing, request);
       return { total, databases: rows.map((row) => databases.decode(row)) };
     },
-    /** Throws Failure `database_not_found`. */
-    collections: (
-      project: Project,
-      databaseId: string,
-      request: ListRequest,
-    ): Promise<{ total: number; collections: Collection[] }> =>
+    collections: (project, databaseId, request) =>
       readList(db, request, async (snapshot, maxBytes) => {
         await service.getDatabase(snapshot, project.id, databaseId);
         const rows = store.collectionRows(project.id, databaseId);
@@ -80,8 +94,7 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
         const look = await lists.page(snapshot, listing, request, maxBytes);
         return mapLook(look, ({ total, rows }) => ({ total, collections: rows.map((row) => collections.decode(row)) }));
       }),
-    /** Throws Failure `collection_not_found`. */
-    attributes: async (project: Project, at: InCollection, request: ListQueries) => {
+    attributes: async (project, at, request) => {
       const items = shownAttributes(await found(project, at));
       const list = {
         items,
@@ -90,14 +103,10 @@ export function createListing({ db, sql }: Pick<Runtime, 'db' | 'sql'>, lists: L
       };
       return db.snapshot((snapshot) => pageOfItems({ sql, lists }, snapshot, list, request));
     },
-    /** Throws Failure `collection_not_found`. */
-    indexes: async (project: Project, at: InCollection, request: ListQueries) => {
+    indexes: async (project, at, request) => {
       const { indexes: items } = await found(project, at);
       const list = { items, fields: indexFields, valuesOf: (one: Index) => valuesOf(toIndex(one), one) };
       return db.snapshot((snapshot) => pageOfItems({ sql, lists }, snapshot, list, request));
     },
   };
 }
-
-/** Lists of databases, collections, attributes and indexes. */
-export type Listing = ReturnType<typeof createListing>;

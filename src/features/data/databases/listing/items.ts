@@ -1,14 +1,14 @@
 import type { Sql } from '#src/platform/db/query.js';
 import type { Reader } from '#src/platform/db/unit.js';
-import { bind, type ListField, type ListQueries, type Lists } from '#src/platform/list-query/index.js';
+import { boundValue, type ListField, type ListQueries, type Lists } from '#src/platform/list-query/index.js';
 
-/** Where the position of an item stands in the rows that `itemRows` makes. */
+/** Column with the position of an item in the rows of `itemRows`. */
 const itemPosition = 'items.position';
 
-/** What queries may speak of in such a list: the type of each value, by its name on the wire. */
+/** Fields that queries of such a list may name: the type of each value, by its name on the wire. */
 export type ItemFields = Readonly<Record<string, Pick<ListField, 'type' | 'nullable'>>>;
 
-/** The fields of a list of items, as a list of rows has them. */
+/** Fields of a list of items in the form of a list of rows. */
 function itemFields(fields: ItemFields): Readonly<Record<string, ListField>> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, field], at) => [name, { ...field, column: `items.c${at}` }]),
@@ -16,8 +16,8 @@ function itemFields(fields: ItemFields): Readonly<Record<string, ListField>> {
 }
 
 /**
- * Rows of values that stand in no rows of their own, such as the attributes of a collection, so that they are listed by the same language
- * with the same outcome. They travel as one bound value.
+ * Makes rows of values that have no table of their own, such as the attributes of a collection. Queries on them use the same language as
+ * other lists and give the same results. The values are sent as one bound JSON parameter.
  */
 function itemRows(
   { dialect, knex }: Pick<Sql, 'dialect' | 'knex'>,
@@ -28,7 +28,7 @@ function itemRows(
   const json = JSON.stringify(
     items.map((item, position) => ({
       position,
-      ...Object.fromEntries(names.map((name, at) => [`c${at}`, bind(item[name])])),
+      ...Object.fromEntries(names.map((name, at) => [`c${at}`, boundValue(item[name])])),
     })),
   );
   const columns = ['position', ...names.map((_, at) => `c${at}`)];
@@ -44,12 +44,12 @@ function itemRows(
 /** Values to list. */
 interface Items<T> {
   readonly items: readonly T[];
-  /** What queries may speak of; `$id` and `$createdAt` must be among them. */
+  /** Fields that queries may name. They must include `$id` and `$createdAt`. */
   readonly fields: ItemFields;
   readonly valuesOf: (item: T) => object;
 }
 
-/** A page of values that are at hand, in their order where nothing else was asked. */
+/** Returns a page of values that are in memory. By default they keep their order. */
 export async function pageOfItems<T>(
   { sql, lists }: { readonly sql: Sql; readonly lists: Lists },
   reader: Reader,
@@ -63,7 +63,7 @@ export async function pageOfItems<T>(
     fields: itemFields(fields),
     sequence: { column: itemPosition, type: 'integer' },
   } as const;
-  // The items are in memory already, and of the page only their positions are read.
+  // The items are in memory, and the query reads only their positions, so the page needs no byte limit.
   const { value } = await lists.page(reader, listing, request, Number.POSITIVE_INFINITY);
   const { total, rows } = value ?? { total: 0, rows: [] };
   const found = rows.map(({ position }) => items[Number(position)]);

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { declare, json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { newKey } from '../attributes/api.js';
-import { attributeShape } from '../view.js';
-import { deleteRules, relationTypes } from './model.js';
+import { deleteRules, relationTypes } from '../model/relation.js';
+import { attributeShape } from '../model/view.js';
 
 const relationships = '/databases/:databaseId/collections/:collectionId/attributes/relationship';
 const ofCollection = z.object({ databaseId: customId, collectionId: customId });

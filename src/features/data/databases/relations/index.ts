@@ -1,8 +1,8 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
-import { pathOf } from '../schema.js';
-import type { Databases } from '../service.js';
-import { toAttribute } from '../view.js';
+import { pathOf } from '../model/schema.js';
+import type { Databases } from '../model/service.js';
+import { toAttribute } from '../model/view.js';
 import { relationsApi } from './api.js';
 import { draftOf } from './service.js';
 

@@ -1,12 +1,12 @@
-import { Failure } from '#src/contract/errors.js';
+import { Failure, invalidParam } from '#src/contract/errors.js';
 import { schemaLimits } from '#src/contract/limits.js';
 import { uniqueId } from '#src/contract/shapes.js';
-import type { DatabaseService } from '../service.js';
-import { collections, databases } from '../store.js';
+import type { DatabaseService } from '../model/service.js';
+import { collections, databases } from '../model/store.js';
 import { numbersWithRelated, removeWithTables, type SchemaDeps } from './collections.js';
 import { tablesOf } from './tables.js';
 
-/** Databases: containers of collections. */
+/** Creates the service of databases, which are containers of collections. */
 export function createDatabases(deps: SchemaDeps): DatabaseService {
   const { store, random, tables } = deps;
   const removeCollections: DatabaseService['removeCollections'] = async (unit, projectId, databaseId) => {
@@ -15,7 +15,7 @@ export function createDatabases(deps: SchemaDeps): DatabaseService {
     const found = rows.map((row) => collections.decode(row));
     await unit.all(store.hold(numbersWithRelated(found)));
     await tables.lock(unit, found, tablesOf(found));
-    for (const collection of found) await removeWithTables(unit, deps, collection);
+    for (const collection of found) await removeWithTables(deps, unit, collection);
     return found.length;
   };
   const getDatabase: DatabaseService['getDatabase'] = async (reader, projectId, id) => {
@@ -29,11 +29,8 @@ export function createDatabases(deps: SchemaDeps): DatabaseService {
       await unit.one(store.holdNumbers());
       const { count } = (await unit.one(store.countDatabases(projectId))) ?? {};
       if (Number(count) >= schemaLimits.databases) throw new Failure('database_limit_exceeded');
-      // Its routes would be those of the transactions.
-      if (input.id === 'transactions')
-        throw new Failure('general_argument_invalid', {
-          message: 'Invalid `databaseId` param: must not be transactions',
-        });
+      // Its routes would collide with those of transactions.
+      if (input.id === 'transactions') throw invalidParam('databaseId', 'must not be transactions');
       const id = input.id === uniqueId ? random.id() : input.id;
       const row = { projectId, id, name: input.name, enabled: input.enabled, createdAt: unit.now, updatedAt: unit.now };
       if ((await unit.one(store.insert(row))) === undefined) throw new Failure('database_already_exists');

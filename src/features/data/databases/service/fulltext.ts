@@ -2,25 +2,25 @@ import { wordLimits } from '#src/contract/limits.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import { createWordStore } from '#src/platform/db/word-store.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
-import { splitWords } from '#src/platform/word-splitter.js';
-import { type Collection, type CollectionPath, type Index, indexOf } from '../schema.js';
-import type { Databases } from '../service.js';
-import { collections, type DatabaseStore } from '../store.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import { splitWords } from '#src/platform/text/word-splitter.js';
+import { type Collection, type CollectionPath, type Index, indexOf } from '../model/schema.js';
+import type { Databases } from '../model/service.js';
+import { collections, type DatabaseStore } from '../model/store.js';
 
-/** Builds fulltext indexes for documents that were there before them. */
+/** Builds fulltext indexes over existing documents. */
 export interface WordBuilds {
-  /** Builds an index for as long as a request waits for it, and tells how far it is; the job does the rest. */
+  /** Builds an index for up to one second and returns it with its progress; the job does the rest. */
   begin(path: CollectionPath, key: string): Promise<Index>;
   readonly job: Job;
 }
 
-/** Where a large collection gets an index, its request is answered after this time. */
+/** Time limit for building an index within the request that adds it. */
 const longestWaitMs = 1000;
 
 /**
- * Builds indexes in small units of work, some ten milliseconds each, between which documents are written: with their words, as every unit
- * that begins after the index was added does. Where a process dies, the next one goes on from the last unit.
+ * Creates the builder. It works in units of about ten milliseconds, and documents can be written in between. Every unit that starts after
+ * the index was added writes the words of its documents itself. If a process dies, the next one continues after the last unit.
  */
 export function createWordBuilds(
   { db, sql, random, clock }: Pick<Runtime, 'db' | 'sql' | 'random' | 'clock'>,
@@ -32,7 +32,7 @@ export function createWordBuilds(
   const work = <T>(body: (unit: Unit) => Promise<T>): Promise<T> =>
     db.work({ projectId: null, actor: { kind: 'job', id: name }, requestId: random.id() }, body);
 
-  /** Indexes the next documents of a collection whose row is locked; false where nothing is left to do. */
+  /** Indexes the next documents of a collection, whose row it locks. False if nothing is left to do. */
   const step = (number: number): Promise<boolean> =>
     work(async (unit) => {
       const row = await unit.one(store.lockByNumber(number));

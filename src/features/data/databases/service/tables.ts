@@ -1,24 +1,25 @@
 import { documentTable, readersTable, wordsTable } from '#src/platform/db/collection-tables.js';
 import { linkTable } from '#src/platform/db/link-tables.js';
-import type { Relation } from '../relations/model.js';
-import type { Collection, Index } from '../schema.js';
+import type { Relation } from '../model/relation.js';
+import type { Collection, Index } from '../model/schema.js';
 
-/** The tables of documents of collections with these numbers, in the order in which changes of schemas lock them. */
+/** Returns the document tables of collections, in the order in which schema changes lock them. */
 export function documentTables(numbers: readonly number[]): readonly string[] {
   return [...new Set(numbers)].sort((one, other) => one - other).map(documentTable);
 }
 
-/** The tables that the removal of an index changes. */
-export function tablesOfIndex({ number }: Collection, index: Index): readonly string[] {
-  return [...documentTables([number]), ...(index.type === 'fulltext' ? [wordsTable(number, index.number)] : [])];
+/** Returns the tables affected by the removal of indexes. */
+export function tablesOfIndexes({ number }: Collection, indexes: readonly Index[]): readonly string[] {
+  const words = indexes.filter(({ type }) => type === 'fulltext').map((index) => wordsTable(number, index.number));
+  return [...documentTables([number]), ...words];
 }
 
-/** The tables that the removal of a relationship of a collection changes. */
+/** Returns the tables affected by the removal of a relationship. */
 export function tablesOfRelation({ number }: Collection, { link, related }: Relation): readonly string[] {
   return [...documentTables([number, related.number]), linkTable(link)];
 }
 
-/** The tables that the removal of collections changes: their own, and those of their relationships. */
+/** Returns the tables affected by the removal of collections: their own, and those of their relationships. */
 export function tablesOf(removed: readonly Collection[]): readonly string[] {
   const relations = removed.flatMap((one) => one.relations);
   const numbers = [...removed.map(({ number }) => number), ...relations.map(({ related }) => related.number)];
@@ -29,7 +30,7 @@ export function tablesOf(removed: readonly Collection[]): readonly string[] {
   return [...documentTables(numbers), ...relations.map(({ link }) => linkTable(link)), ...own];
 }
 
-/** The numbers of the fulltext indexes of a collection, each of which has a table. */
+/** Returns the numbers of the fulltext indexes of a collection. Each has a table. */
 export function fulltextNumbers({ indexes }: Collection): readonly number[] {
   return indexes.filter(({ type }) => type === 'fulltext').map(({ number }) => number);
 }

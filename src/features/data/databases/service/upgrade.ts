@@ -2,19 +2,19 @@ import { documentTable, readersTable } from '#src/platform/db/collection-tables.
 import type { Query } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
-import { type Collection, currentLayout } from '../schema.js';
-import { collections } from '../store.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import { type Collection, currentLayout } from '../model/schema.js';
+import { collections } from '../model/store.js';
 import type { SchemaDeps } from './record.js';
 
-/** Sequences that one unit brings along: some ten milliseconds. */
+/** Sequences that one unit upgrades, in some ten milliseconds. */
 const batch = 1000;
 
-/** Prints documents of some sequences anew, beyond the first and up to the last, where they were printed in an earlier form. */
+/** Reprints documents that were printed in an earlier format, with sequences above `after` and up to `to`. */
 export type Reprint = (collection: Collection, after: number, to: number) => Query;
 
-/** Brings the tables of earlier layouts along, a small unit of work at a time, and sums up how many documents collections have. */
-export function createUpgrade(
+/** Creates the job that upgrades tables of earlier layouts in small units and updates the document counts of collections. */
+export function createUpgradeJob(
   { db, random }: Pick<Runtime, 'db' | 'random'>,
   { store, ddl, tables }: Pick<SchemaDeps, 'store' | 'ddl' | 'tables'>,
   reprint: Reprint,
@@ -23,7 +23,7 @@ export function createUpgrade(
   const work = <T>(body: (unit: Unit) => Promise<T>): Promise<T> =>
     db.work({ projectId: null, actor: { kind: 'job', id: name }, requestId: random.id() }, body);
 
-  /** Does the next step of a collection whose row is locked; false when none is left or somebody has deleted it. */
+  /** Does the next upgrade step of a collection, whose row it locks. False if none is left or the collection is gone. */
   const step = (number: number): Promise<boolean> =>
     work(async (unit) => {
       const row = await unit.one(store.lockByNumber(number));
@@ -44,7 +44,7 @@ export function createUpgrade(
         await unit.run(store.upgradeReached(number, to));
         return true;
       }
-      // Each is one statement, during which others wait to write: about a second for a million documents.
+      // Each index is built in one statement that blocks writers: about a second per million documents.
       const missing = await unit.one(ddl.missingTimeIndex(number));
       if (missing !== undefined) {
         await tables.lockOne(unit, [documentTable(number)], 'writers');

@@ -1,69 +1,77 @@
 import { Failure } from '#src/contract/errors.js';
-import { defaultPermissions, demandOwnRoles, expandPermissions } from '#src/contract/permissions.js';
+import { defaultPermissions, expandPermissions, requireOwnRoles } from '#src/contract/permissions.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import { bind } from '#src/platform/runtime/bind.js';
 import type { Collection } from '../../databases/index.js';
-import { demandChangeable, demandWritable, grants, isReadable } from '../access.js';
-import type { Where } from '../collections.js';
-import { type StoredDocument, type StoredValues, type Times, withoutAttributes } from '../document.js';
-import { absent, conflict, outOfBounds, wireNow } from '../errors.js';
+import {
+  collectionGrants,
+  isReadable,
+  requireChangeableDocument,
+  requireWritable,
+  unpermittedInCollection,
+} from '../access/access.js';
+import type { CollectionContext } from '../access/collections.js';
+import { creationRecorder, recordDeletion, recordUpdate } from '../access/record.js';
+import type { RowWrites } from '../access/rows.js';
+import type { DocumentInput, Increment, Precondition } from '../access/service.js';
+import { type StoredDocument, type StoredValues, type Times, withoutAttributes } from '../model/document.js';
+import { addedBySealing } from '../model/encryption.js';
+import { toDeleted, toDocument } from '../model/row.js';
+import { changedValues, charactersOf, newValues, timesOf } from '../model/structure.js';
+import { operatorsOf } from '../operators/index.js';
 import type { Held, Holds } from '../relations/holds.js';
+import { operatedDocument, operatedNew } from '../relations/operated.js';
 import { createByteCount, type Release } from '../relations/removal.js';
 import { knownTargets, takeRelations } from '../relations/values.js';
 import type { Relate } from '../relations/writes.js';
-import { toDocument } from '../row.js';
-import type { DocumentInput, Increment, Precondition } from '../service.js';
-import type { DocumentStore, NewDocument } from '../store.js';
-import { changedValues, charactersOf, newValues, timesOf } from '../structure.js';
-import type { Compute } from './computed.js';
-import { createCurrent } from './current.js';
+import type { Compute } from '../store/computed.js';
+import { absent, conflict, outOfBounds, wireNow } from '../store/errors.js';
+import type { DocumentStore, NewDocument } from '../store/store.js';
+import { readCurrent, requireMatch } from './current.js';
 import { incrementOf } from './increments.js';
-import { operatedDocument, operatedNew } from './operated.js';
-import { operatorsOf } from './operators/index.js';
-import { creationRecorder, recordDeletion, recordUpdate } from './record.js';
-import type { RowWrites } from './rows.js';
 
-/** What of a document is to change. */
+/** A change of a document. */
 interface Change {
   readonly permissions?: readonly string[] | undefined;
   readonly values?: StoredValues;
   readonly computed?: ReadonlyMap<number, Compute>;
   readonly times?: Times;
-  /** Relationships that are others now. */
+  /** Changed relationships. */
   readonly related?: readonly number[];
 }
 
-/** Changes of documents within a unit of work; each leaves its audit row and its event. Every method throws Failure where the caller lacks the right. */
+/** Changes documents within a unit of work, with their audit rows and events. Every method throws Failure if the caller lacks the right. */
 export interface Changes {
-  /** What a new document will hold, checked as far as that takes no database. */
-  prepare(where: Where, collection: Collection, id: string, input: DocumentInput): NewDocument;
+  /** Checks a new document as far as possible without the database, and returns its values. */
+  prepare(where: CollectionContext, collection: Collection, id: string, input: DocumentInput): NewDocument;
   insert(unit: Unit, collection: Collection, document: NewDocument): Promise<StoredDocument>;
   insertAll(unit: Unit, collection: Collection, documents: readonly NewDocument[]): Promise<StoredDocument[]>;
   update(
     unit: Unit,
-    where: Where,
+    where: CollectionContext,
     collection: Collection,
     id: string,
     input: DocumentInput & Precondition,
   ): Promise<StoredDocument>;
   upsert(
     unit: Unit,
-    where: Where,
+    where: CollectionContext,
     collection: Collection,
     id: string,
     input: DocumentInput & Precondition,
   ): Promise<StoredDocument>;
   increment(
     unit: Unit,
-    where: Where,
+    where: CollectionContext,
     collection: Collection,
     id: string,
     increment: Increment & Precondition,
   ): Promise<StoredDocument>;
   remove(
     unit: Unit,
-    where: Where,
+    where: CollectionContext,
     collection: Collection,
     id: string,
     precondition: Precondition,
@@ -77,190 +85,72 @@ interface ChangeDeps {
   readonly holds: Holds;
 }
 
+interface Deps extends ChangeDeps {
+  readonly store: DocumentStore;
+  readonly maxBytes: number;
+  readonly newId: () => string;
+  /** The changes themselves, for nested documents. */
+  readonly changes: () => Changes;
+}
+
 /** Creates the changes of documents. */
 export function createChanges(
   { random, config }: Pick<Runtime, 'random' | 'config'>,
   store: DocumentStore,
-  { rowWrites, relate, release, holds }: ChangeDeps,
+  given: ChangeDeps,
 ): Changes {
   const maxBytes = config.answerMaxBytes;
-  /** A document as the caller may see it: the right to change it is none to read it. */
-  const visiblePart = (where: Where, collection: Collection, document: StoredDocument): StoredDocument =>
-    isReadable(where, collection, document.permissions) ? document : withoutAttributes(document);
-  const { read, demandMatch } = createCurrent(store, maxBytes);
-  const given = (where: Where, permissions: readonly string[] | undefined): readonly string[] | undefined => {
-    const granted = permissions === undefined ? undefined : expandPermissions(permissions, 'item');
-    if (granted !== undefined) demandOwnRoles(granted, where.actor);
-    return granted;
-  };
-  /** Writes a change that the caller may make and returns what the caller may see. */
-  const write = async (
-    unit: Unit,
-    where: Where,
-    collection: Collection,
-    id: string,
-    { permissions, values = new Map(), computed = new Map(), times = {}, related = [] }: Change,
-    mayRead: boolean,
-  ): Promise<StoredDocument> => {
-    const always = !mayRead || computed.size > 0 || related.length > 0;
-    const change = { permissions, values, computed, times, now: wireNow(unit), always, maxBytes };
-    const [row] = await rowWrites.update(unit, collection, [id], change);
-    if (row === undefined) {
-      const document = await read(unit, collection, id);
-      // It is there and nothing was changed: everything is as it was, or a computed value is out of bounds.
-      if (computed.size > 0) throw outOfBounds(collection.attributes.find(({ number }) => computed.has(number)));
-      return visiblePart(where, collection, document);
-    }
-    if (row.data === null) throw tooLong(maxBytes);
-    const document = toDocument(collection, row);
-    const changed = [...values.keys(), ...computed.keys(), ...related];
-    recordUpdate(unit, collection, document, changed, permissions !== undefined);
-    return visiblePart(where, collection, document);
-  };
-  const newId = () => random.id();
-  /** Makes a change that the caller may make; where the document is given whole, nothing that is required may be missing. */
-  const edit = async (
-    unit: Unit,
-    where: Where,
-    collection: Collection,
-    id: string,
-    { data: sent = {}, permissions, ifMatch, nesting, verbatim }: DocumentInput & Precondition,
-    {
-      mayRead,
-      isWhole,
-      isHeld,
-    }: { readonly mayRead: boolean; readonly isWhole: boolean; readonly isHeld: Held | undefined },
-  ): Promise<StoredDocument> => {
-    const taken = takeRelations(collection, sent, newId);
-    const granted = given(where, permissions);
-    // What the caller has no right to is refused whatever state the document is in.
-    if (!mayRead && !verbatim && operatorsOf(collection, taken.data).size > 0) throw new Failure('user_unauthorized');
-    await demandMatch(unit, collection, id, { ifMatch }, mayRead);
-    const data = verbatim
-      ? taken.data
-      : await operatedDocument(unit, store, collection, id, taken.data, { mayRead, room: maxBytes });
-    if (isWhole) newValues(collection, data);
-    const values = changedValues(collection, data);
-    const times = timesOf(where.actor, data);
-    const input = { where, relations: taken.relations, nesting };
-    const related = await relate(unit, changes, collection, id, input, mayRead, isHeld);
-    return write(unit, where, collection, id, { permissions: granted, values, times, related }, mayRead);
-  };
-  const prepare: Changes['prepare'] = (where, collection, id, { data = {}, permissions, nesting }) => {
-    if (!grants(where, collection, 'create')) throw new Failure('user_unauthorized');
-    const granted = given(where, permissions) ?? defaultPermissions(where.actor);
-    const taken = takeRelations(collection, data, newId);
-    const values = newValues(collection, taken.data);
-    if (charactersOf(values) > maxBytes) throw tooLong(maxBytes);
-    const times = timesOf(where.actor, data);
-    const document = { id: id === uniqueId ? newId() : id, permissions: granted, values, times };
-    if (taken.relations.every(({ targets }) => targets.length === 0)) return document;
-    const input = { where, relations: taken.relations, nesting };
-    return {
-      ...document,
-      hold: (unit) => hold(unit, holds, collection, document.id, { data, nesting }, async () => {}),
-      relate: (unit) => relate(unit, changes, collection, document.id, input, true),
-    };
-  };
-  const insertAll: Changes['insertAll'] = (unit, collection, documents) =>
-    insertRows(unit, { store, rowWrites }, collection, documents);
-  const insert: Changes['insert'] = async (unit, collection, document) => {
-    const [written] = await insertAll(unit, collection, [document]);
-    if (written === undefined) throw new Error('a document that was written must be returned');
-    return written;
-  };
-
-  const changes: Changes = {
-    prepare,
-    insert,
-    insertAll,
-    update: async (unit, where, collection, id, input) => {
-      const isHeld = await hold(unit, holds, collection, id, input, () =>
-        demandChangeable(unit, store, where, collection, id, 'update', false),
-      );
-      const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
-      return edit(unit, where, collection, id, input, { mayRead, isWhole: false, isHeld });
-    },
-    upsert: async (unit, where, collection, id, input) => {
-      const demand = (isLocked: boolean) => demandWritable(unit, store, where, collection, id, isLocked);
-      const isHeld = await hold(unit, holds, collection, id, input, () => demand(false));
-      for (let attempt = 1; ; attempt++) {
-        const there = await demand(true);
-        if (there !== undefined) return edit(unit, where, collection, id, input, { ...there, isWhole: true, isHeld });
-        if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
-        try {
-          const sent = input.data ?? {};
-          const data = input.verbatim ? sent : operatedNew(collection, sent, { now: wireNow(unit), room: maxBytes });
-          return await insert(unit, collection, prepare(where, collection, id, { ...input, data }));
-        } catch (error) {
-          // Another unit has created it meanwhile.
-          if (!(error instanceof Failure && error.type === 'document_already_exists') || attempt > 1) throw error;
-        }
-      }
-    },
-    increment: async (unit, where, collection, id, increment) => {
-      const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'update');
-      // Whether a bound is reached, of the caller or of the attribute, tells the value.
-      if (!mayRead) throw new Failure('user_unauthorized');
-      await demandMatch(unit, collection, id, increment, mayRead);
-      const { number, compute } = incrementOf(collection, increment);
-      return write(unit, where, collection, id, { computed: new Map([[number, compute]]) }, mayRead);
-    },
-    remove: async (unit, where, collection, id, precondition) => {
-      if (collection.relations.length > 0) {
-        await holds.begin(unit, [collection]);
-        await demandChangeable(unit, store, where, collection, id, 'delete', false);
-        await holds.forRemoval(unit, collection, id);
-      }
-      const { mayRead } = await demandChangeable(unit, store, where, collection, id, 'delete');
-      await demandMatch(unit, collection, id, precondition, mayRead);
-      const others = collection.relations.length === 0 ? [] : await release(unit, where, collection, id);
-      const document = await erase(unit, store, collection, id, maxBytes);
-      const count = createByteCount();
-      for (const other of others) count((await erase(unit, store, other.collection, other.id, maxBytes)).data);
-      return visiblePart(where, collection, document);
-    },
-  };
+  const deps: Deps = { ...given, store, maxBytes, newId: () => random.id(), changes: () => changes };
+  const changes: Changes = bind(deps, { prepare, insert, insertAll, update, upsert, increment, remove });
   return changes;
 }
 
-/** Locks what a change of relationships touches, before anything else of it is locked, for a caller who may make it. */
-async function hold(
-  unit: Unit,
-  holds: Holds,
+function prepare(
+  deps: Deps,
+  where: CollectionContext,
   collection: Collection,
   id: string,
-  { data = {}, nesting }: DocumentInput,
-  demand: () => Promise<unknown>,
-): Promise<Held | undefined> {
-  // What stands below another is locked with that.
-  if (nesting !== undefined || !collection.relations.some(({ key }) => data[key] !== undefined)) return undefined;
-  await holds.begin(unit, [collection]);
-  await demand();
-  return holds.forChange(unit, collection, id, knownTargets(collection, data));
+  { data = {}, permissions, nesting }: DocumentInput,
+): NewDocument {
+  const { newId, holds, relate, maxBytes } = deps;
+  if (!collectionGrants(where, collection, 'create')) throw unpermittedInCollection(where, collection, 'create');
+  const granted = grantedBy(where, permissions) ?? nesting?.permissions ?? defaultPermissions(where.actor);
+  const taken = takeRelations(collection, data, newId);
+  const values = newValues(collection, taken.data);
+  if (charactersOf(values) + addedBySealing(collection, values) > maxBytes) throw tooLong(maxBytes);
+  const times = timesOf(where.actor, data);
+  const document = { id: id === uniqueId ? newId() : id, permissions: granted, values, times };
+  if (taken.relations.every(({ targets }) => targets.length === 0)) return document;
+  const input = { where, relations: taken.relations, nesting };
+  return {
+    ...document,
+    hold: (unit) => hold(unit, holds, collection, document.id, { data, nesting }, async () => {}),
+    relate: (unit) => relate(unit, deps.changes(), collection, document.id, input, true),
+  };
 }
 
-/** What could not be answered whole is not kept. */
-function tooLong(maxBytes: number): Failure {
-  return new Failure('document_invalid_structure', {
-    message: `Invalid document structure: the document would have more than ${maxBytes} bytes.`,
-  });
+/** Returns the permissions that a request gives to a document. */
+function grantedBy({ actor }: CollectionContext, permissions: readonly string[] | undefined) {
+  const granted = permissions === undefined ? undefined : expandPermissions(permissions, 'item');
+  if (granted !== undefined) requireOwnRoles(granted, actor);
+  return granted;
 }
 
-/** Inserts documents, records each, and relates them to others then. */
-async function insertRows(
-  unit: Unit,
-  { store, rowWrites }: { readonly store: DocumentStore; readonly rowWrites: RowWrites },
-  collection: Collection,
-  documents: readonly NewDocument[],
-): Promise<StoredDocument[]> {
+async function insert(deps: Deps, unit: Unit, collection: Collection, document: NewDocument) {
+  const [written] = await insertAll(deps, unit, collection, [document]);
+  if (written === undefined) throw new Error('a document that was written must be returned');
+  return written;
+}
+
+/** Inserts documents, records each of them, and then relates them to others. */
+async function insertAll(deps: Deps, unit: Unit, collection: Collection, documents: readonly NewDocument[]) {
   for (const document of documents) await document.hold?.(unit);
-  const inserted = await rowWrites.insert(unit, collection, documents);
+  const inserted = await deps.rowWrites.insert(unit, collection, documents);
   const record = creationRecorder(collection);
   const written: StoredDocument[] = [];
   for (const given of documents) {
     const document = inserted.get(given.id);
-    if (document === undefined) throw await conflict(unit, store, collection, given);
+    if (document === undefined) throw await conflict(unit, deps.store, collection, given);
     record(unit, document);
     written.push(document);
   }
@@ -268,17 +158,176 @@ async function insertRows(
   return written;
 }
 
-/** Deletes a document, whoever may. */
-async function erase(
+async function update(
+  deps: Deps,
   unit: Unit,
-  store: DocumentStore,
+  where: CollectionContext,
   collection: Collection,
   id: string,
-  maxBytes: number,
+  input: DocumentInput & Precondition,
+) {
+  const { store, holds } = deps;
+  const isHeld = await hold(unit, holds, collection, id, input, () =>
+    requireChangeableDocument(unit, store, where, collection, id, 'update', false),
+  );
+  const { mayRead } = await requireChangeableDocument(unit, store, where, collection, id, 'update');
+  return edit(deps, unit, where, collection, id, input, { mayRead, isWhole: false, isHeld });
+}
+
+async function upsert(
+  deps: Deps,
+  unit: Unit,
+  where: CollectionContext,
+  collection: Collection,
+  id: string,
+  input: DocumentInput & Precondition,
+) {
+  const { store, holds, maxBytes } = deps;
+  const requireRight = (isLocked: boolean) => requireWritable(unit, store, where, collection, id, isLocked);
+  const isHeld = await hold(unit, holds, collection, id, input, () => requireRight(false));
+  for (let attempt = 1; ; attempt++) {
+    const there = await requireRight(true);
+    if (there !== undefined) return edit(deps, unit, where, collection, id, input, { ...there, isWhole: true, isHeld });
+    if (input.ifMatch !== undefined) throw new Failure('general_precondition_failed');
+    try {
+      const sent = input.data ?? {};
+      const data = input.verbatim ? sent : operatedNew(collection, sent, { now: wireNow(unit), room: maxBytes });
+      return await insert(deps, unit, collection, prepare(deps, where, collection, id, { ...input, data }));
+    } catch (error) {
+      // Another unit has created it since.
+      if (!(error instanceof Failure && error.type === 'document_already_exists') || attempt > 1) throw error;
+    }
+  }
+}
+
+/** Locks the documents that a change of relationships affects, before all other locks of the change. The caller must have the right. */
+async function hold(
+  unit: Unit,
+  holds: Holds,
+  collection: Collection,
+  id: string,
+  { data = {}, nesting }: DocumentInput,
+  requireRight: () => Promise<unknown>,
+): Promise<Held | undefined> {
+  // Nested documents are locked together with their parent.
+  if (nesting !== undefined || !collection.relations.some(({ key }) => data[key] !== undefined)) return undefined;
+  await holds.begin(unit, [collection]);
+  await requireRight();
+  return holds.forChange(unit, collection, id, knownTargets(collection, data));
+}
+
+/** Makes a change that the caller may make. A change that gives the whole document must have all required attributes. */
+async function edit(
+  deps: Deps,
+  unit: Unit,
+  where: CollectionContext,
+  collection: Collection,
+  id: string,
+  { data: sent = {}, permissions, ifMatch, nesting, verbatim }: DocumentInput & Precondition,
+  how: { readonly mayRead: boolean; readonly isWhole: boolean; readonly isHeld: Held | undefined },
 ): Promise<StoredDocument> {
+  const { store, relate, newId, maxBytes } = deps;
+  const { mayRead, isWhole, isHeld } = how;
+  const taken = takeRelations(collection, sent, newId);
+  const granted = grantedBy(where, permissions);
+  // A caller without the right is refused in every state of the document, so that the refusal does not reveal the state.
+  if (!mayRead && !verbatim && operatorsOf(collection, taken.data).size > 0)
+    throw unpermittedInCollection(where, collection, 'read', id);
+  await requireMatch(deps, unit, collection, id, ifMatch, mayRead);
+  const data = verbatim
+    ? taken.data
+    : await operatedDocument(unit, store, collection, id, taken.data, { mayRead, room: maxBytes });
+  if (isWhole) newValues(collection, data);
+  const values = changedValues(collection, data);
+  const times = timesOf(where.actor, data);
+  const input = { where, relations: taken.relations, nesting, permissions: granted };
+  const related = await relate(unit, deps.changes(), collection, id, input, mayRead, isHeld);
+  return write(deps, unit, where, collection, id, { permissions: granted, values, times, related }, mayRead);
+}
+
+/** Writes a change that the caller may make and returns what the caller may see. */
+async function write(
+  deps: Deps,
+  unit: Unit,
+  where: CollectionContext,
+  collection: Collection,
+  id: string,
+  { permissions, values = new Map(), computed = new Map(), times = {}, related = [] }: Change,
+  mayRead: boolean,
+): Promise<StoredDocument> {
+  const { rowWrites, maxBytes } = deps;
+  const always = !mayRead || computed.size > 0 || related.length > 0;
+  const change = { permissions, values, computed, times, now: wireNow(unit), always, maxBytes };
+  const [row] = await rowWrites.update(unit, collection, [id], change);
+  if (row === undefined) {
+    const document = await readCurrent(deps, unit, collection, id);
+    // The document exists but was not changed: no value differs, or a computed value is out of bounds.
+    if (computed.size > 0) throw outOfBounds(collection.attributes.find(({ number }) => computed.has(number)));
+    return visiblePart(where, collection, document);
+  }
+  if (row.data === null) throw tooLong(maxBytes);
+  const document = toDocument(collection, row);
+  const changed = [...values.keys(), ...computed.keys(), ...related];
+  recordUpdate(unit, collection, document, changed, permissions !== undefined);
+  return visiblePart(where, collection, document);
+}
+
+/** A response that could not be returned completely is not stored. */
+function tooLong(maxBytes: number): Failure {
+  return new Failure('document_invalid_structure', {
+    message: ({ document }) => `Invalid ${document} structure: the ${document} would have more than ${maxBytes} bytes.`,
+  });
+}
+
+/** A document as the caller may see it: the right to change a document does not include the right to read it. */
+function visiblePart(where: CollectionContext, collection: Collection, document: StoredDocument): StoredDocument {
+  return isReadable(where, collection, document.permissions) ? document : withoutAttributes(document);
+}
+
+async function increment(
+  deps: Deps,
+  unit: Unit,
+  where: CollectionContext,
+  collection: Collection,
+  id: string,
+  by: Increment & Precondition,
+) {
+  const { mayRead } = await requireChangeableDocument(unit, deps.store, where, collection, id, 'update');
+  // Otherwise a caller who may not read the value could find it by trying bounds.
+  if (!mayRead) throw unpermittedInCollection(where, collection, 'read', id);
+  await requireMatch(deps, unit, collection, id, by.ifMatch, mayRead);
+  const { number, compute } = incrementOf(collection, by);
+  return write(deps, unit, where, collection, id, { computed: new Map([[number, compute]]) }, mayRead);
+}
+
+async function remove(
+  deps: Deps,
+  unit: Unit,
+  where: CollectionContext,
+  collection: Collection,
+  id: string,
+  { ifMatch }: Precondition,
+) {
+  const { store, holds, release } = deps;
+  if (collection.relations.length > 0) {
+    await holds.begin(unit, [collection]);
+    await requireChangeableDocument(unit, store, where, collection, id, 'delete', false);
+    await holds.forRemoval(unit, collection, id);
+  }
+  const { mayRead } = await requireChangeableDocument(unit, store, where, collection, id, 'delete');
+  await requireMatch(deps, unit, collection, id, ifMatch, mayRead);
+  const others = collection.relations.length === 0 ? [] : await release(unit, where, collection, id);
+  const document = await erase(deps, unit, collection, id);
+  const count = createByteCount();
+  for (const other of others) count((await erase(deps, unit, other.collection, other.id)).data);
+  return visiblePart(where, collection, document);
+}
+
+/** Deletes a document without a check of permissions. */
+async function erase({ store, maxBytes }: Deps, unit: Unit, collection: Collection, id: string) {
   const row = await unit.one(store.remove(collection, [id], maxBytes));
   if (row === undefined) throw await absent(unit, store, collection);
-  const document = toDocument(collection, row);
+  const document = toDeleted(collection, row);
   recordDeletion(unit, collection, document);
   return document;
 }

@@ -1,19 +1,26 @@
 import { schemaLimits } from '#src/contract/limits.js';
 import { attributeColumn, castTypes, type ElementKind } from '#src/platform/db/collection-ddl.js';
 import type { DialectName, Sql } from '#src/platform/db/query.js';
-import { createCompiler as createListCompiler, type Order, type OrderColumn } from '#src/platform/list-query/index.js';
-import { type Field, systemFields, typeOf } from './parse.js';
+import {
+  createConditionCompiler,
+  type ListQuery,
+  type Order,
+  type OrderColumn,
+  orderBy,
+} from '#src/platform/list-query/index.js';
+import { systemFields } from '../../databases/index.js';
+import { type Field, typeOf } from './parse.js';
 
 const columnOf = (field: Field): string =>
   field.kind === 'system' ? systemFields[field.name].column : attributeColumn(field.attribute.number);
 const kindOf = (field: Field) => typeOf(field).column;
 
 /** Turns conditions on documents into SQL for a database. */
-export function createCompiler(sql: Pick<Sql, 'dialect' | 'list'>) {
-  return createListCompiler<Field>(sql, { equal: columnOf, ordered: columnOf, kindOf });
+export function createDocumentCompiler(sql: Pick<Sql, 'dialect' | 'list'>) {
+  return createConditionCompiler<Field>(sql, { equal: columnOf, ordered: columnOf, kindOf });
 }
 
-/** The columns of an order with the tie-break, which follows the direction of a leading time. */
+/** Columns of an order with the tie-break, which has the direction of a leading time. */
 export function orderColumns(orders: readonly Order<Field>[], dialect: DialectName): OrderColumn[] {
   const [first] = orders;
   const leadsWithTime = first?.field.kind === 'system' && ['$createdAt', '$updatedAt'].includes(first.field.name);
@@ -28,15 +35,27 @@ export function orderColumns(orders: readonly Order<Field>[], dialect: DialectNa
   return [...columns, { column: 'seq', descending, nullable: false, place: placeholderOf(dialect, 'integer') }];
 }
 
-/** Postgres is told the type of a value, as it may come out of a table of values. */
+/** Builds the ORDER BY of a list. In random order only the tie-break is random if orders are given, otherwise everything is. */
+export function orderText(
+  { orders, isRandom }: Pick<ListQuery<Field>, 'orders' | 'isRandom'>,
+  dialect: DialectName,
+  reversed: boolean,
+): string {
+  const columns = orderColumns(orders, dialect);
+  if (!isRandom) return orderBy(columns, dialect, reversed);
+  const given = columns.slice(0, orders.length);
+  return given.length === 0 ? 'random()' : `${orderBy(given, dialect, reversed)}, random()`;
+}
+
+/** Placeholder for a value. Postgres needs the type because the value may come from a table of values. */
 function placeholderOf(dialect: DialectName, kind: ElementKind): string {
   return dialect === 'sqlite' || kind === 'text' ? '?' : `cast(? as ${castTypes[kind]})`;
 }
 
-/** More columns than this are compared in too many ways for a statement that is shared. */
+/** Most columns of an order for shared statements. More columns give too many different conditions on a cursor. */
 const mostOrders = 4;
 
-/** Whether the values of an order are few and short, so that those of several cursors can be in memory at once. */
+/** True if an order has few columns with short values, so that the values of several cursors fit in memory at once. */
 export function isShortOrder(orders: readonly Order<Field>[]): boolean {
   const isShort = (field: Field) =>
     field.kind === 'system' ||

@@ -1,4 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
+import { relationLimits } from '#src/contract/limits.js';
+import { Lru } from '#src/platform/cache/lru.js';
 import { documentTable, wordsTable } from '#src/platform/db/collection-tables.js';
 import {
   type Condition,
@@ -7,9 +9,9 @@ import {
   oneText,
   readQuery,
   type Vocabulary,
+  type Within,
 } from '#src/platform/list-query/index.js';
-import { Lru } from '#src/platform/lru.js';
-import { splitWords } from '#src/platform/word-splitter.js';
+import { splitWords } from '#src/platform/text/word-splitter.js';
 import {
   type Attribute,
   type AttributeType,
@@ -17,51 +19,65 @@ import {
   type Collection,
   fulltextIndexes,
   InvalidValue,
+  isSystemField,
   isToOne,
+  type Relation,
   relationOf,
+  type SystemField,
+  shownRelations,
+  systemFields,
 } from '../../databases/index.js';
 
-/** What a condition or an order refers to: an attribute, or one of the members every document has. */
+/** The subject of a condition or an order: an attribute, or a member that every document has. */
 export type Field =
   | { readonly kind: 'attribute'; readonly attribute: Attribute }
   | { readonly kind: 'system'; readonly name: SystemField };
-/** Members every document has, and as what they compare. */
-export const systemFields = {
-  $id: { column: 'id', type: 'string' },
-  $sequence: { column: 'seq', type: 'integer' },
-  $createdAt: { column: 'created_at', type: 'datetime' },
-  $updatedAt: { column: 'updated_at', type: 'datetime' },
-} as const;
-type SystemField = keyof typeof systemFields;
-
-/** What a list was asked for. */
+/** A parsed list request. */
 export interface DocumentQuery extends ListQuery<Field> {
   /** Keys of the attributes to print; null for all. */
   readonly select: readonly string[] | null;
-  /** What is selected of related documents, such as `author.name`. */
+  /** Selected attributes of related documents, such as `author.name`. */
   readonly paths: readonly string[];
+  /** The related collections on which conditions depend. */
+  readonly related: readonly Collection[];
 }
 
-/** A condition that an attribute has one value; as far as a database knows, every value matches about as many documents as any other. */
+/** Turns conditions on related documents into conditions on the documents of the list. */
+export interface RelatedFilter {
+  readonly within: Within;
+  /** Undefined if the caller can see none of its documents. */
+  readonly collection: Collection | undefined;
+}
+
+/** Finds the filter of a relationship. */
+export type RelatedFilters = (relation: Relation) => RelatedFilter;
+
+/** A condition that an attribute has one value. Databases assume that every value matches about the same number of documents. */
 export function isEquality(condition: Condition<Field>): condition is Extract<Condition<Field>, { kind: 'compare' }> {
   return condition.kind === 'compare' && condition.method === 'equal' && condition.values.length === 1;
 }
 
-/** Whether a condition, with all within it, compares with one value at a time. */
+/** Whether a condition and all nested ones compare with one value each. */
 export function isOfSingleValues(condition: Condition<Field>): boolean {
   if (condition.kind === 'all' || condition.kind === 'any') return condition.conditions.every(isOfSingleValues);
+  if (condition.kind === 'not') return isOfSingleValues(condition.condition);
   return (
-    !['element', 'fulltext'].includes(condition.kind) && (!('values' in condition) || condition.values.length === 1)
+    !['element', 'fulltext', 'related'].includes(condition.kind) &&
+    (!('values' in condition) || condition.values.length === 1)
   );
 }
 
 const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
 
-const isSystemField = (key: string): key is SystemField => Object.hasOwn(systemFields, key);
-
-/** Parses the queries of a list for a collection. Throws Failure `general_query_invalid`. */
-export function parseQueries(texts: readonly string[], collection: Collection): DocumentQuery {
-  const query = createQueryParser(vocabularyOf(collection))(texts);
+/** Parses the queries of a list for a collection; without filters they cannot name attributes of related documents. Throws Failure `general_query_invalid`. */
+export function parseQueries(
+  texts: readonly string[],
+  collection: Collection,
+  filters?: RelatedFilters,
+): DocumentQuery {
+  const related = new Set<Collection>();
+  const noted = filters && noting(filters, related);
+  const query = createQueryParser(vocabularyOf(collection, noted))(texts);
   let select: readonly string[] | null = null;
   const paths: string[] = [];
   for (const values of query.selects) {
@@ -73,44 +89,66 @@ export function parseQueries(texts: readonly string[], collection: Collection): 
       select,
     );
   }
-  return { ...query, select, paths };
+  return { ...query, select, paths, related: [...related] };
 }
 
-/** What is kept of lists that were asked for before. */
+/** The same filters, which also add their collections to a set. */
+function noting(filters: RelatedFilters, related: Set<Collection>): RelatedFilters {
+  return (relation) => {
+    const filter = filters(relation);
+    if (filter.collection !== undefined) related.add(filter.collection);
+    return filter;
+  };
+}
+
+/** A cached list. */
 const cacheBounds = { bytes: 16_777_216, entries: 1000, largest: 262_144 } as const;
-/** What a list takes, beside its text, with the statement that is made of it: that names every attribute of the collection, in three texts. */
+/** Approximate bytes of a cached list beside its text: its statement names every attribute of the collection three times. */
 const bytesOf = (collection: Collection) => 4096 + 600 * collection.attributes.length;
-/** Longer lists hold many values and hardly come again. */
+/** Longer lists have many values and are rarely repeated. */
 const maxKeyLength = 4096;
 
-/** A list with the id of its cursor's document, which is no part of the query: lists that go on from other documents are the same query. */
+/** A list and the id of its cursor's document, which is not part of the query: pages of one list share a query. */
 export interface ParsedList {
   readonly query: DocumentQuery;
   readonly cursorId: string | null;
 }
 
-/** The same for lists, which repeat: what was parsed is kept for as long as the schema of the collection stays as it is. */
-export function createListParser(): (texts: readonly string[], collection: Collection) => ParsedList {
+/** Parses the queries of a list. */
+export type ParseList = (texts: readonly string[], collection: Collection, filters?: RelatedFilters) => ParsedList;
+
+/**
+ * The same with a cache, because lists are repeated. An entry is valid until the schema of the collection changes. Lists with conditions on
+ * related documents depend on other schemas and on the caller and are not cached.
+ */
+export function createListParser(): ParseList {
   const cache = new Lru<{ readonly collection: Collection; readonly query: DocumentQuery }>(cacheBounds);
-  const parse = (texts: readonly string[], collection: Collection): DocumentQuery => {
-    // No query that can be parsed has a NUL, so texts of another number or with other bounds have another key.
+  const parse = (texts: readonly string[], collection: Collection, filters?: RelatedFilters): DocumentQuery => {
+    // Valid queries have no NUL, so joined texts are unambiguous as a key.
     const key = `${collection.number} ${texts.length} ${texts.join('\0')}`;
     const before = cache.get(key);
     if (before?.collection === collection) return before.query;
-    const query = parseQueries(texts, collection);
-    if (key.length <= maxKeyLength) cache.set(key, { collection, query }, 4 * key.length + bytesOf(collection));
+    const query = parseQueries(texts, collection, filters);
+    if (key.length <= maxKeyLength && !query.conditions.some(isOfRelated))
+      cache.set(key, { collection, query }, 4 * key.length + bytesOf(collection));
     return query;
   };
-  return (texts, collection) => {
-    const at = texts.findIndex((text) => text.includes('"cursor'));
+  return (texts, collection, filters) => {
+    const at = texts.findIndex((text) => text.includes('"cursor') || text.startsWith('cursor'));
     const cursor = at === -1 ? undefined : cursorOf(texts[at] ?? '');
-    if (cursor !== undefined) return { query: parse(texts.with(at, cursor.general), collection), cursorId: cursor.id };
-    const query = parse(texts, collection);
+    if (cursor !== undefined)
+      return { query: parse(texts.with(at, cursor.general), collection, filters), cursorId: cursor.id };
+    const query = parse(texts, collection, filters);
     return { query, cursorId: query.cursor?.id ?? null };
   };
 }
 
-/** The id in a query that may be a cursor, and the text of a query with the same method that is the same for all ids. */
+function isOfRelated(condition: Condition<Field>): boolean {
+  if (condition.kind === 'all' || condition.kind === 'any') return condition.conditions.some(isOfRelated);
+  return condition.kind === 'related';
+}
+
+/** The id in a query that may be a cursor, and a text for its method that is the same for all ids. */
 function cursorOf(text: string): { readonly id: string; readonly general: string } | undefined {
   const { method, values } = readQuery(text, invalid);
   if (method !== 'cursorAfter' && method !== 'cursorBefore') return undefined;
@@ -124,10 +162,23 @@ function isRelated(collection: Collection, value: string): boolean {
   return relation !== undefined && (rest.length > 0 || !isToOne(relation));
 }
 
-function vocabularyOf(collection: Collection): Vocabulary<Field> {
+function vocabularyOf(collection: Collection, filters?: RelatedFilters, level = 1): Vocabulary<Field> {
   return {
     invalid,
-    field: (name) => fieldOf(collection, name),
+    takesRandom: true,
+    related: (name) => {
+      if (filters === undefined || !name.includes('.') || collection.attributes.some(({ key }) => key === name))
+        return undefined;
+      const relation = shownRelations(collection).find(({ key }) => name.startsWith(`${key}.`));
+      if (relation === undefined) return undefined;
+      if (level > relationLimits.levels)
+        throw invalid(`relationships can be followed ${relationLimits.levels} levels deep.`);
+      const { within, collection: related } = filters(relation);
+      const { key } = relation;
+      const vocabulary = related && vocabularyOf(related, filters, level + 1);
+      return { key, attribute: name.slice(key.length + 1), within, vocabulary };
+    },
+    field: (name) => comparedField(collection, name),
     kindOf,
     comparable,
     search: (field, method, text) => {
@@ -150,6 +201,14 @@ function kindOf(field: Field): 'text' | 'list' | 'plain' {
   return typeOf(field).isSearchable ? 'text' : 'plain';
 }
 
+/** The field of a condition or an order. Throws Failure if it is encrypted. */
+function comparedField(collection: Collection, key: string): Field {
+  const field = fieldOf(collection, key);
+  if (field.kind === 'attribute' && field.attribute.encrypt)
+    throw invalid(`${key} is encrypted, so queries cannot compare or order by it.`);
+  return field;
+}
+
 function fieldOf(collection: Collection, key: string): Field {
   if (isSystemField(key)) return { kind: 'system', name: key };
   const attribute = collection.attributes.find((one) => one.key === key);
@@ -159,12 +218,12 @@ function fieldOf(collection: Collection, key: string): Field {
   return { kind: 'attribute', attribute };
 }
 
-/** The type of a field, or of the elements of one that is an array. */
+/** The type of a field, or of the elements of an array. */
 export function typeOf(field: Field): AttributeType {
   return attributeTypes[field.kind === 'system' ? systemFields[field.name].type : field.attribute.type];
 }
 
-/** The stored form of a value to compare with. Options of the attribute do not matter: such a value is just not found. */
+/** The stored form of a value in a query. It may exceed the bounds of the attribute; then nothing matches. */
 function comparable(field: Field, value: unknown): unknown {
   if (value === null) throw invalid('null is found by isNull and isNotNull only.');
   const { parse, comparable: parseAny = parse } = typeOf(field);

@@ -1,40 +1,46 @@
-import type { Clock } from '#src/platform/clock.js';
+import { Lru } from '#src/platform/cache/lru.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Reads } from '#src/platform/db/unit.js';
-import { Lru } from '#src/platform/lru.js';
+import type { Clock } from '#src/platform/runtime/clock.js';
 import type { Collection } from '../../databases/index.js';
 
-/** For how long a count is good enough to choose by. It decides how a list is found, never what is in it. */
+/** Lifetime of a count. Counts decide how a list finds its documents, never which ones. */
 const cacheMs = 60_000;
 const cacheBounds = { bytes: 4_194_304, entries: 20_000, largest: 65_536 } as const;
-/** How far the readers of a role are counted. */
+/** Limit for counting the documents of a role. */
 export const maxCounted = 10_000;
 
-/** How many documents a caller may see through its roles, and how many there are. */
+/** Estimated numbers of documents that a caller may see through its roles, and of all documents. */
 export interface ReaderCount {
-  /** About, and a document once for each role that it names; of a role with more than `maxCounted` as many as there are. */
+  /** Estimate; a document counts once for each role it names. A role with `maxCounted` documents or more counts as all documents. */
   readonly readable: number;
-  /** The last sequence that was given, so at least as many as there are. */
+  /** Last assigned sequence, an upper bound. */
   readonly documents: number;
-  /** The caller's roles, the one first that most documents name. */
+  /** The caller's roles. The role that most documents name is first. */
   readonly roles: readonly string[];
-  /** How many documents name that one, as far as it was counted. */
+  /** Number of documents that name the first role, up to `maxCounted`. */
   readonly ofFirst: number;
 }
 
-/** What was counted of a role or, as the empty role, of the collection. */
+/** Count of a role or, for the empty role, of the collection. */
 interface Counted {
   readonly count: number;
   readonly at: number;
 }
 
-/** Counts what roles may read, now and then; `queryOf` counts each role up to a number, and gives the last sequence as the empty role. */
+/** Counts the documents that roles may read. */
+export type ReaderCounts = (reads: Reads, collection: Collection, roles: readonly string[]) => Promise<ReaderCount>;
+
+/**
+ * Creates the cached counts of documents that roles may read. `queryOf` counts each role up to a limit and returns the last sequence for
+ * the empty role.
+ */
 export function createReaderCounts(
   { clock }: { readonly clock: Clock },
   queryOf: (collection: Collection, roles: readonly string[], upTo: number) => Query,
-) {
+): ReaderCounts {
   const cache = new Lru<Counted>(cacheBounds);
-  return async (reads: Reads, collection: Collection, roles: readonly string[]): Promise<ReaderCount> => {
+  return async (reads, collection, roles) => {
     const now = clock.monotonic();
     const keyOf = (role: string) => `${collection.number} ${role}`;
     const cached = (role: string): number | undefined => {
@@ -56,7 +62,7 @@ export function createReaderCounts(
     for (const role of roles) {
       const count = counts.get(role) ?? 0;
       if (count > ofFirst) [first, ofFirst] = [role, count];
-      // Where the counting ended, it may be all of them.
+      // The count stopped at its limit, so it may be all documents.
       readable += count < maxCounted ? count : Math.max(count, documents);
     }
     return { readable, documents, roles: [first, ...roles.filter((role) => role !== first)], ofFirst };

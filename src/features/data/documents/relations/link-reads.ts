@@ -3,30 +3,35 @@ import { documentTable } from '#src/platform/db/collection-tables.js';
 import { linkTable } from '#src/platform/db/link-tables.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { type Collection, otherSide, type Relation } from '../../databases/index.js';
+import { documentColumns } from '../model/row.js';
+import { createSerializers } from '../model/serializer.js';
 import { createSources, type Visibility } from '../query/sources.js';
-import { documentColumns } from '../row.js';
-import { createSerializers } from '../serializer.js';
 
-/** SQL that reads what documents are related to. */
-export function createLinkReads(sql: Sql) {
+/** SQL that reads related documents. */
+export interface LinkReads {
+  /**
+   * Reads the documents that are related to some owners, in the order of lists. A document appears once for each owner, with the owner's
+   * id as `owner`. `total` is the number of bytes of all documents; if it exceeds `maxBytes`, no attributes are read.
+   */
+  related(
+    relation: Relation,
+    collection: Collection,
+    owners: readonly string[],
+    visibility: Visibility,
+    keys: readonly string[] | null,
+    maxBytes: number,
+  ): Query;
+}
+
+/** Creates the SQL that reads related documents. */
+export function createLinkReads(sql: Sql): LinkReads {
   const { dialect } = sql;
   const isOneOf = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
   const most = dialect === 'sqlite' ? '?' : 'cast(? as bigint)';
   const serializerOf = createSerializers(dialect);
   const sourceOf = createSources(sql);
   return {
-    /**
-     * The documents that some are related to, each as often as it is, in the order of lists, with the id of the one as `owner` and the bytes of all
-     * as `total`. Beyond so many bytes none is read.
-     */
-    related: (
-      relation: Relation,
-      collection: Collection,
-      owners: readonly string[],
-      visibility: Visibility,
-      keys: readonly string[] | null,
-      maxBytes: number,
-    ): Query => {
+    related: (relation, collection, owners, visibility, keys, maxBytes) => {
       const table = documentTable(collection.number);
       const serializer = serializerOf(collection);
       const [data, bytes] = [serializer.data(keys), serializer.bytes(keys)];
@@ -52,6 +57,3 @@ export function createLinkReads(sql: Sql) {
     },
   };
 }
-
-/** SQL that reads what documents are related to. */
-export type LinkReads = ReturnType<typeof createLinkReads>;

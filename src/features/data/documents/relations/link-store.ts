@@ -3,9 +3,9 @@ import { documentTable } from '#src/platform/db/collection-tables.js';
 import { linkTable } from '#src/platform/db/link-tables.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { type Collection, otherSide, type Relation } from '../../databases/index.js';
-import { createSerializers } from '../serializer.js';
+import { createSerializers } from '../model/serializer.js';
 
-/** SQL over the links of relationships, each said of the side that the relationship is of. */
+/** Creates the SQL for links of relationships. The side of the given relationship decides where a statement starts. */
 export function createLinkStore(sql: Sql) {
   const { dialect } = sql;
   const isOneOf = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
@@ -13,55 +13,49 @@ export function createLinkStore(sql: Sql) {
   const text = dialect === 'sqlite' ? '?' : 'cast(? as text)';
   const serializerOf = createSerializers(dialect);
   return {
-    /** Whether several units write at a time, so that documents are locked. */
-    locks: dialect === 'postgres',
-    /** Locks documents in the order of their ids until the end of the unit; for what only has to stay, links can be written beside it. */
-    lock: (collection: number, ids: readonly string[], isWritten: boolean): Query =>
-      sql.text(
-        `select id from ${documentTable(collection)} where id ${isOneOf} order by id for ${isWritten ? 'update' : 'key share'}`,
-        [sql.list(ids)],
-      ),
-    /** Keeps all others from writing documents of a collection, and from locking them, until the end of the unit. */
-    lockAll: (collection: number): Query => sql.text(`lock table ${documentTable(collection)} in exclusive mode`, []),
-    /** Keeps other units that do the same from going on with these ids until the end of the unit, whether there are such documents or not. */
-    reserve: (collection: number, ids: readonly string[]): Query =>
-      sql.text(
-        `select pg_advisory_xact_lock(place) from (select distinct hashtextextended(value, ${collection}) as place from unnest(cast(? as text[])) as given(value) order by place) as places`,
-        [sql.list(ids)],
-      ),
-    /** The documents that one is related to, as `id`. */
+    ...createLocks(sql, isOneOf),
+    /** Finds the documents related to one, as `id`. */
     relatedTo: (relation: Relation, id: string, limit: number): Query =>
       sql.text(
         `select ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} = ? limit ${limit}`,
         [id],
       ),
-    /** The documents that any of these is related to, as `id`. */
+    /**
+     * Finds the related documents, as `id`, whose links were created by callers who could change this one. Only these links can prevent its
+     * deletion.
+     */
+    binding: (relation: Relation, id: string, limit: number): Query =>
+      sql.text(
+        `select ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} = ? and restricts = 1 limit ${limit}`,
+        [id],
+      ),
+    /** Finds the documents related to any of these, as `id`. */
     relatedToAny: (relation: Relation, ids: readonly string[], limit: number): Query =>
       sql.text(
         `select distinct ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${relation.side} ${isOneOf} limit ${limit}`,
         [sql.list(ids)],
       ),
-    /** Which of these related documents are related to another than one, as `id`. */
+    /** Finds those of the related documents, as `id`, that are related to a document other than this one. */
     takenFrom: (relation: Relation, id: string, others: readonly string[]): Query =>
       sql.text(
         `select ${otherSide(relation)} as id from ${linkTable(relation.link)} where ${otherSide(relation)} ${isOneOf} and ${relation.side} <> ?`,
         [sql.list(others), id],
       ),
-    insert: (relation: Relation, id: string, others: readonly string[]): Query =>
+    insert: (relation: Relation, id: string, others: readonly string[], restricts: boolean): Query =>
       sql.text(
-        `insert into ${linkTable(relation.link)} (${relation.side}, ${otherSide(relation)}) select distinct ${text}, value from ${each}`,
+        `insert into ${linkTable(relation.link)} (${relation.side}, ${otherSide(relation)}, restricts) select distinct ${text}, value, ${restricts ? 1 : 0} from ${each}`,
         [id, sql.list(others)],
       ),
-    /** Unlinks related documents, whatever they are related to. */
+    /** Removes all links of related documents. */
     removeOf: (relation: Relation, others: readonly string[]): Query =>
       sql.text(`delete from ${linkTable(relation.link)} where ${otherSide(relation)} ${isOneOf}`, [sql.list(others)]),
-    /** Unlinks related documents from one. */
+    /** Removes the links between a document and related ones. */
     remove: (relation: Relation, id: string, others: readonly string[]): Query =>
       sql.text(
         `delete from ${linkTable(relation.link)} where ${relation.side} = ? and ${otherSide(relation)} ${isOneOf}`,
         [id, sql.list(others)],
       ),
-    /** What documents show of a relationship to one; the time of their last change stays. */
+    /** Sets what documents show of a relationship to one. The time of their last change stays. */
     show: (collection: Collection, attribute: number, ids: readonly string[], value: string | null): Query => {
       const serializer = serializerOf(collection);
       const printed = serializer.changed(new Map([[attribute, JSON.stringify(value)]]));
@@ -73,5 +67,30 @@ export function createLinkStore(sql: Sql) {
   };
 }
 
-/** SQL over the links of relationships. */
+/** Creates the SQL that locks documents before their links change. */
+function createLocks(sql: Sql, isOneOf: string) {
+  return {
+    /** True if several units write at once, so that documents must be locked. */
+    locks: sql.dialect === 'postgres',
+    /**
+     * Locks documents in the order of their ids until the end of the unit. If they are not written, the lock only prevents their deletion,
+     * and other units can still link to them.
+     */
+    lock: (collection: number, ids: readonly string[], isWritten: boolean): Query =>
+      sql.text(
+        `select id from ${documentTable(collection)} where id ${isOneOf} order by id for ${isWritten ? 'update' : 'key share'}`,
+        [sql.list(ids)],
+      ),
+    /** Blocks other units from writing or locking documents of a collection until the end of the unit. */
+    lockAll: (collection: number): Query => sql.text(`lock table ${documentTable(collection)} in exclusive mode`, []),
+    /** Blocks other units that reserve the same ids until the end of the unit, even if the documents do not exist. */
+    reserve: (collection: number, ids: readonly string[]): Query =>
+      sql.text(
+        `select pg_advisory_xact_lock(place) from (select distinct hashtextextended(value, ${collection}) as place from unnest(cast(? as text[])) as given(value) order by place) as places`,
+        [sql.list(ids)],
+      ),
+  };
+}
+
+/** SQL for links of relationships. */
 export type LinkStore = ReturnType<typeof createLinkStore>;

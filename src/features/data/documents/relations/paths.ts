@@ -2,7 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { relationLimits } from '#src/contract/limits.js';
 import { type Collection, isToOne, type Relation, relationOf } from '../../databases/index.js';
 
-/** What a read returns of documents, and of those that they are related to. */
+/** The attributes and relationships that a read returns of documents. */
 export interface Branch {
   /** Keys of attributes; null for all. */
   readonly keys: readonly string[] | null;
@@ -18,8 +18,9 @@ interface Growing {
 const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
 
 /**
- * What is asked for by the paths of a selection, such as `author.*` and `author.name`, and by those of `populate`, such as `author.books`, which
- * name relationships only. `keys` are the attributes of the documents themselves. Throws Failure `general_query_invalid`.
+ * Builds the branch from the paths of a selection, such as `author.*` and `author.name`, and from those of `populate`, such as
+ * `author.books`, which contain relationships only. `keys` are the attributes of the documents themselves. Throws Failure
+ * `general_query_invalid`.
  */
 export function branchOf(
   keys: readonly string[] | null,
@@ -50,7 +51,7 @@ export function branchOf(
     return branch;
   };
   for (const path of paths) {
-    // A relationship to many by its key alone means all of it.
+    // The key of a relationship to many, without a path, selects its documents in full.
     const names = (path.includes('.') ? path : `${path}.*`).split('.');
     const last = names.pop() ?? '';
     const branch = walk(path, names, false);
@@ -71,7 +72,10 @@ function grown({ isWhole, keys, relations }: Growing): Branch {
 
 const systemMembers = ['$id', '$sequence', '$createdAt', '$updatedAt', '$permissions', '$collectionId', '$databaseId'];
 
-/** The attributes that a statement prints for a branch, null for all: what is followed replaces the id. Throws Failure where one is not there. */
+/**
+ * Returns the attributes that a statement prints for a branch; null for all. A followed relationship replaces the id. Throws Failure if an
+ * attribute does not exist.
+ */
 export function printedKeys(collection: Collection, { keys, relations }: Branch): readonly string[] | null {
   const all = collection.attributes.map(({ key }) => key);
   if (keys === null) {
@@ -85,7 +89,10 @@ export function printedKeys(collection: Collection, { keys, relations }: Branch)
   return keys.filter((key) => all.includes(key) && !relations.has(key));
 }
 
-/** The relationships that a branch follows; one to many that is selected by its key alone is followed, too. Throws Failure where one is not there. */
+/**
+ * Returns the relationships that a branch follows, including relationships to many that are selected by key alone. Throws Failure if one
+ * does not exist.
+ */
 export function followedOf(collection: Collection, { keys, relations }: Branch): readonly [Relation, Branch][] {
   const plain = (keys ?? []).filter((key) => !relations.has(key));
   const named = plain.flatMap((key): [Relation, Branch][] => {

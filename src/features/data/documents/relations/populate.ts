@@ -2,11 +2,11 @@ import type { Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
 import { relationLimits } from '#src/contract/limits.js';
 import type { Reader } from '#src/platform/db/unit.js';
-import type { Collections } from '../collections.js';
-import type { StoredDocument } from '../document.js';
-import { SchemaChanged } from '../errors.js';
-import { toDocument } from '../row.js';
-import { printDocument } from '../serializer.js';
+import type { Collections } from '../access/collections.js';
+import type { StoredDocument } from '../model/document.js';
+import { toDocument } from '../model/row.js';
+import { printDocument } from '../model/serializer.js';
+import { SchemaChanged } from '../store/errors.js';
 import type { LinkReads } from './link-reads.js';
 import type { Following } from './plan.js';
 
@@ -14,18 +14,18 @@ import type { Following } from './plan.js';
 interface Level {
   readonly following: Following;
   readonly documents: ReadonlyMap<string, StoredDocument>;
-  /** Ids by the document that is related to them, in their order. */
+  /** Ids of related documents, in order, by the id of their owner. */
   readonly ofOwner: ReadonlyMap<string, readonly string[]>;
   readonly below: readonly Level[];
 }
 
-/** Counts what is read against the bytes that an answer may have. */
+/** Byte budget of an answer and the bytes read so far. */
 interface Budget {
   readonly maxBytes: number;
   bytes: number;
 }
 
-/** Reads what documents are related to within a snapshot, and prints it into them. */
+/** Reads related documents within a snapshot and prints them into their owners. */
 type Populate = (
   reader: Reader,
   plan: readonly Following[],
@@ -33,73 +33,77 @@ type Populate = (
   maxBytes: number,
 ) => Promise<Look<readonly StoredDocument[]>>;
 
-/** Creates what reads the relationships of documents: one statement for each relationship and level. */
-export function createPopulate(reads: LinkReads, collections: Collections): Populate {
-  const readLevel = async (
-    reader: Reader,
-    following: Following,
-    owners: readonly string[],
-    budget: Budget,
-  ): Promise<Level | undefined> => {
-    const { relation, from, where, keys } = following;
-    const documents = new Map<string, StoredDocument>();
-    const ofOwner = new Map<string, string[]>();
-    if (from === undefined || owners.length === 0) return { following, documents, ofOwner, below: [] };
-    const { collection, visibility } = from;
-    const most = budget.maxBytes - budget.bytes;
-    const rows = await reader
-      .all(reads.related(relation, collection, owners, visibility, keys, most))
-      .catch((error: unknown) => {
-        // It may name a column that is gone; whoever tries again reads the collection anew.
-        collections.forget(where);
-        throw error;
-      });
-    const [first] = rows;
-    if (first !== undefined && Number(first.version) !== collection.version) {
-      collections.forget(where);
-      throw new SchemaChanged();
-    }
-    if (rows.length > relationLimits.read) throw tooMany(relation.key);
-    budget.bytes += Number(first?.total ?? 0);
-    if (budget.bytes > budget.maxBytes) return undefined;
-    for (const row of rows) {
-      const id = String(row.id);
-      const owner = String(row.owner);
-      if (!documents.has(id)) documents.set(id, toDocument(collection, row));
-      const ids = ofOwner.get(owner);
-      if (ids === undefined) ofOwner.set(owner, [id]);
-      else ids.push(id);
-    }
-    const below = await readLevels(reader, following.below, [...documents.keys()], budget);
-    return below && { following, documents, ofOwner, below };
-  };
-  const readLevels = async (
-    reader: Reader,
-    plan: readonly Following[],
-    owners: readonly string[],
-    budget: Budget,
-  ): Promise<Level[] | undefined> => {
-    const levels: Level[] = [];
-    for (const following of plan) {
-      const level = await readLevel(reader, following, owners, budget);
-      if (level === undefined) return undefined;
-      levels.push(level);
-    }
-    return levels;
-  };
+interface Deps {
+  readonly reads: LinkReads;
+  readonly collections: Pick<Collections, 'forget'>;
+}
 
+/** Creates the reader of related documents. It uses one statement for each relationship and level. */
+export function createPopulate(reads: LinkReads, collections: Collections): Populate {
+  const deps: Deps = { reads, collections };
   return async (reader, plan, documents, maxBytes) => {
     const budget: Budget = { maxBytes, bytes: documents.reduce((sum, one) => sum + bytesOf(one), 0) };
     const owners = documents.map(({ id }) => id);
-    const levels = await readLevels(reader, plan, owners, budget);
+    const levels = await readLevels(deps, reader, plan, owners, budget);
     if (levels === undefined) return { bytes: budget.bytes };
-    // A document that many are related to stands in the answer many times.
+    // A document with several owners appears several times in the answer.
     const sizeOf = createSizes();
     const bytes = documents.reduce((sum, one) => sum + sizeOf(one, levels), 0);
     if (bytes > maxBytes) return { bytes };
     const print = createPrinting();
     return { bytes, value: documents.map((one) => ({ ...one, data: print(one, levels) })) };
   };
+}
+
+async function readLevels(
+  deps: Deps,
+  reader: Reader,
+  plan: readonly Following[],
+  owners: readonly string[],
+  budget: Budget,
+): Promise<Level[] | undefined> {
+  const levels: Level[] = [];
+  for (const following of plan) {
+    const level = await readLevel(deps, reader, following, owners, budget);
+    if (level === undefined) return undefined;
+    levels.push(level);
+  }
+  return levels;
+}
+
+async function readLevel(deps: Deps, reader: Reader, following: Following, owners: readonly string[], budget: Budget) {
+  const { reads, collections } = deps;
+  const { relation, from, where, keys } = following;
+  const documents = new Map<string, StoredDocument>();
+  const ofOwner = new Map<string, string[]>();
+  if (from === undefined || owners.length === 0) return { following, documents, ofOwner, below: [] };
+  const { collection, visibility } = from;
+  const most = budget.maxBytes - budget.bytes;
+  const rows = await reader
+    .all(reads.related(relation, collection, owners, visibility, keys, most))
+    .catch((error: unknown) => {
+      // The statement may name a column that was removed. A retry reads the collection again.
+      collections.forget(where);
+      throw error;
+    });
+  const [first] = rows;
+  if (first !== undefined && Number(first.version) !== collection.version) {
+    collections.forget(where);
+    throw new SchemaChanged();
+  }
+  if (rows.length > relationLimits.read) throw tooMany(relation.key);
+  budget.bytes += Number(first?.total ?? 0);
+  if (budget.bytes > budget.maxBytes) return undefined;
+  for (const row of rows) {
+    const id = String(row.id);
+    const owner = String(row.owner);
+    if (!documents.has(id)) documents.set(id, toDocument(collection, row));
+    const ids = ofOwner.get(owner);
+    if (ids === undefined) ofOwner.set(owner, [id]);
+    else ids.push(id);
+  }
+  const below = await readLevels(deps, reader, following.below, [...documents.keys()], budget);
+  return below && { following, documents, ofOwner, below };
 }
 
 function bytesOf(document: StoredDocument): number {
@@ -110,7 +114,7 @@ function relatedOf({ ofOwner, documents }: Level, owner: string): StoredDocument
   return (ofOwner.get(owner) ?? []).flatMap((id) => documents.get(id) ?? []);
 }
 
-/** The bytes of documents with what they are related to, each counted once. */
+/** Measures the bytes of documents with their related ones. Computes each document once. */
 function createSizes() {
   const known = new Map<StoredDocument, number>();
   const sizeOf = (document: StoredDocument, levels: readonly Level[]): number => {
@@ -127,7 +131,7 @@ function createSizes() {
   return sizeOf;
 }
 
-/** The attributes of documents with what they are related to, each printed once. */
+/** Prints the attributes of documents with their related ones. Prints each related document once. */
 function createPrinting() {
   const printed = new Map<StoredDocument, string>();
   const print = (document: StoredDocument, levels: readonly Level[]): string => {

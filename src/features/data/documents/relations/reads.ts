@@ -6,34 +6,34 @@ import { createTableLocks } from '#src/platform/db/table-locks.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection } from '../../databases/index.js';
-import type { Collections, Where } from '../collections.js';
-import type { DocumentPage, StoredDocument } from '../document.js';
-import { documentsOf, toDocument } from '../row.js';
+import type { CollectionContext, Collections } from '../access/collections.js';
+import type { DocumentPage, StoredDocument } from '../model/document.js';
+import { documentsOf, toDocument } from '../model/row.js';
 import { createLinkReads } from './link-reads.js';
 import { branchOf, printedKeys } from './paths.js';
 import { planOf } from './plan.js';
 import { createPopulate } from './populate.js';
 
-/** What a read is to return besides the documents themselves. */
+/** Selection of a read. */
 interface Wanted {
   readonly select: readonly string[] | null;
-  /** What a selection names of related documents. */
+  /** Paths of the selection to attributes of related documents. */
   readonly paths: readonly string[];
   readonly populate: readonly string[];
 }
 
-/** Reads documents together with those that they are related to. */
-interface RelatedReads {
-  /** One document; `read` throws where the caller may not see it. */
+/** Reads documents with related ones. */
+export interface RelatedReads {
+  /** Reads one document. `read` throws if the caller may not see it. */
   get(
-    where: Where,
+    where: CollectionContext,
     collection: Collection,
     wanted: Wanted,
     read: (reader: Reader, select: readonly string[] | null, maxBytes: number) => Promise<Row>,
   ): Promise<StoredDocument>;
-  /** A page of a list, which `read` returns in the form of values. */
+  /** Reads a page of a list. `read` returns it as values. */
   list(
-    where: Where,
+    where: CollectionContext,
     collection: Collection,
     wanted: Wanted,
     read: (
@@ -44,12 +44,12 @@ interface RelatedReads {
   ): Promise<DocumentPage>;
 }
 
-/** Creates the reads of documents together with those that they are related to. Each sees one snapshot. */
+/** Creates the reads of documents with related ones. Each read uses one snapshot. */
 export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, collections: Collections): RelatedReads {
   const tables = createTableLocks(sql);
   const populate = createPopulate(createLinkReads(sql), collections);
-  const prepare = async (where: Where, collection: Collection, wanted: Wanted) => {
-    demandFew(wanted);
+  const prepare = async (where: CollectionContext, collection: Collection, wanted: Wanted) => {
+    requireFew(wanted);
     const branch = branchOf(wanted.select, wanted.paths, wanted.populate);
     const select = printedKeys(collection, branch);
     return { select, plan: await planOf(collections, where, collection, branch) };
@@ -85,8 +85,8 @@ export function createRelatedReads({ db, sql }: Pick<Runtime, 'db' | 'sql'>, col
   };
 }
 
-/** Paths are parsed, so they are counted first. */
-function demandFew({ paths, populate }: Wanted): void {
+/** Throws Failure if there are too many paths. Called before they are parsed. */
+function requireFew({ paths, populate }: Wanted): void {
   const most = relationLimits.followed * relationLimits.levels;
   if (populate.length > most || paths.length > queryBounds.values)
     throw new Failure('general_query_limit_exceeded', { message: `A read takes at most ${most} paths to populate.` });

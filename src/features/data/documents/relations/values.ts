@@ -2,31 +2,32 @@ import { Failure } from '#src/contract/errors.js';
 import { relationLimits } from '#src/contract/limits.js';
 import { permissionList } from '#src/contract/permissions.js';
 import { customId, uniqueId } from '#src/contract/shapes.js';
+import type { Wording } from '#src/contract/terms.js';
 import { type Collection, isToOne, type Relation, shownRelations } from '../../databases/index.js';
-import type { DocumentInput } from '../service.js';
+import type { DocumentInput } from '../access/service.js';
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** A document that another is to be related to; it is written first where the request gives what it holds. */
-export interface Target {
+/** A document to relate to. It is written first if the request contains its data. */
+export interface RelationTarget {
   readonly id: string;
   readonly input: DocumentInput | undefined;
-  /** Whether the request names it, so that it may be there: operators change it then, or begin with the defaults. */
+  /** True if the request contains its id. The document may exist then. Operators apply to its values, or to the defaults of a new one. */
   readonly isNamed: boolean;
 }
 
-/** The documents that a relationship is to have. */
+/** A relationship and the documents it will have. */
 export interface RelationValue {
   readonly relation: Relation;
-  readonly targets: readonly Target[];
+  readonly targets: readonly RelationTarget[];
 }
 
-/** What is wrong with the value of a relationship. */
-export function invalidRelation(message: string): Failure {
-  return new Failure('relationship_value_invalid', { message: `Invalid relationship: ${message}` });
+/** Error for an invalid value of a relationship. */
+export function invalidRelation(reason: Wording): Failure {
+  return new Failure('relationship_value_invalid', { message: (terms) => `Invalid relationship: ${reason(terms)}` });
 }
 
-/** Takes the values of relationships out of what a document is made of: what is left of one to a single document is its id. */
+/** Separates the values of relationships from the data of a document. A relationship to one leaves its id in the data. */
 export function takeRelations(
   collection: Collection,
   data: Data,
@@ -46,13 +47,13 @@ export function takeRelations(
   return { data: rest, relations };
 }
 
-/** The relationships that data gives, for the documents that are there to be locked: new ones get an id that none can have. Throws Failure. */
+/** Returns the relationships in data, to lock the documents that exist. New ones get ids that no document can have. Throws Failure. */
 export function knownTargets(collection: Collection, data: Data): readonly RelationValue[] {
   let made = 0;
   return takeRelations(collection, data, () => ` ${made++}`).relations;
 }
 
-/** The same for data that may not be valid, which is refused later: none then. */
+/** The same for data that may be invalid. Returns an empty list if it is; the change is refused later. */
 export function validTargets(collection: Collection, data: Data): readonly RelationValue[] {
   try {
     return knownTargets(collection, data);
@@ -62,28 +63,31 @@ export function validTargets(collection: Collection, data: Data): readonly Relat
   }
 }
 
-function targetsOf(relation: Relation, value: unknown, newId: () => string): Target[] {
+function targetsOf(relation: Relation, value: unknown, newId: () => string): RelationTarget[] {
   const { key } = relation;
   if (value === null) return [];
-  if (!Array.isArray(value)) throw invalidRelation(`"${key}" takes an array of ids or documents.`);
+  if (!Array.isArray(value))
+    throw invalidRelation(({ documents }) => `"${key}" takes an array of ids or ${documents}.`);
   if (value.length > relationLimits.linked)
-    throw invalidRelation(`"${key}" takes at most ${relationLimits.linked} documents at once.`);
+    throw invalidRelation(({ documents }) => `"${key}" takes at most ${relationLimits.linked} ${documents} at once.`);
   const targets = value.map((one: unknown) => targetOf(relation, one, newId));
   if (new Set(targets.map(({ id }) => id)).size < targets.length)
-    throw invalidRelation(`"${key}" names a document twice.`);
+    throw invalidRelation(({ document }) => `"${key}" names a ${document} twice.`);
   return targets;
 }
 
-function targetOf({ key }: Relation, value: unknown, newId: () => string): Target {
+function targetOf({ key }: Relation, value: unknown, newId: () => string): RelationTarget {
+  // PHP prints an empty object as an empty list.
+  if (Array.isArray(value) && value.length === 0) return nestedOf(key, {}, newId);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return nestedOf(key, value as Data, newId);
   return { id: idOf(key, value), input: undefined, isNamed: true };
 }
 
-/** A document of which neither attributes nor permissions are given is only linked. */
-function nestedOf(key: string, { $id = uniqueId, $permissions, ...data }: Data, newId: () => string): Target {
+/** Parses a nested document. Without attributes and permissions it is only linked. */
+function nestedOf(key: string, { $id = uniqueId, $permissions, ...data }: Data, newId: () => string): RelationTarget {
   const id = $id === uniqueId ? newId() : idOf(key, $id);
   const given = permissionList.nullish().safeParse($permissions);
-  if (!given.success) throw invalidRelation(`"${key}" has permissions that are not valid.`);
+  if (!given.success) throw invalidRelation(() => `"${key}" has permissions that are not valid.`);
   const isNamed = $id !== uniqueId;
   const hasNone = $permissions === undefined && Object.keys(data).every((name) => name.startsWith('$'));
   const isLink = isNamed && hasNone;
@@ -92,6 +96,7 @@ function nestedOf(key: string, { $id = uniqueId, $permissions, ...data }: Data, 
 
 function idOf(key: string, value: unknown): string {
   const id = customId.safeParse(value);
-  if (!id.success) throw invalidRelation(`"${key}" takes ids of documents, or documents as objects.`);
+  if (!id.success)
+    throw invalidRelation(({ documents }) => `"${key}" takes ids of ${documents}, or ${documents} as objects.`);
   return id.data;
 }

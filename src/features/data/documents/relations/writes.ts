@@ -2,34 +2,43 @@ import { errorCatalog, Failure } from '#src/contract/errors.js';
 import { bulkLimits, relationLimits } from '#src/contract/limits.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { type Collection, type Databases, isFromOne, isToOne, type Relation } from '../../databases/index.js';
-import { operatedNew } from '../changes/operated.js';
-import type { Where } from '../collections.js';
-import type { StoredDocument } from '../document.js';
-import { absent, LinksChanged, SchemaChanged, wireNow } from '../errors.js';
-import type { DocumentInput } from '../service.js';
-import type { DocumentStore, NewDocument } from '../store.js';
+import { type Collection, type Databases, decides, isFromOne, isToOne, type Relation } from '../../databases/index.js';
+import { collectionGrants } from '../access/access.js';
+import type { CollectionContext } from '../access/collections.js';
+import type { Nesting } from '../access/nesting.js';
+import type { DocumentInput } from '../access/service.js';
+import type { StoredDocument } from '../model/document.js';
+import { absent, LinksChanged, SchemaChanged, wireNow } from '../store/errors.js';
+import type { DocumentStore, NewDocument } from '../store/store.js';
 import type { Held } from './holds.js';
 import type { LinkStore } from './link-store.js';
-import type { Nesting } from './nesting.js';
-import { grantedOf, type Related, readRelated } from './related.js';
-import { invalidRelation, type RelationValue, type Target } from './values.js';
+import { operatedNew } from './operated.js';
+import { grantedOf, type Related, readIds, readRelated } from './related.js';
+import { invalidRelation, type RelationTarget, type RelationValue } from './values.js';
 
-/** Relationships that a document is written with. */
+/** Relationships to write with a document. */
 interface RelatedInput {
-  readonly where: Where;
+  readonly where: CollectionContext;
   readonly relations: readonly RelationValue[];
   readonly nesting: Nesting | undefined;
+  /** Permissions that the document gets; undefined if it keeps its own. */
+  readonly permissions?: readonly string[] | undefined;
 }
 
-/** How documents are written, those below others too. */
+/** Writes documents, including nested ones. */
 interface DocumentChanges {
-  prepare(where: Where, collection: Collection, id: string, input: DocumentInput): NewDocument;
+  prepare(where: CollectionContext, collection: Collection, id: string, input: DocumentInput): NewDocument;
   insert(unit: Unit, collection: Collection, document: NewDocument): Promise<StoredDocument>;
-  update(unit: Unit, where: Where, collection: Collection, id: string, input: DocumentInput): Promise<StoredDocument>;
+  update(
+    unit: Unit,
+    where: CollectionContext,
+    collection: Collection,
+    id: string,
+    input: DocumentInput,
+  ): Promise<StoredDocument>;
 }
 
-/** What relationships need of the other parts of documents. */
+/** Parts of the documents feature that relationships use. */
 export interface RelationDeps {
   readonly databases: Databases;
   readonly store: DocumentStore;
@@ -37,9 +46,9 @@ export interface RelationDeps {
 }
 
 /**
- * Relates a document, which is there and locked, to others, and writes those that the request gives first. Returns the numbers of the
- * relationships that are others now. `mayRead` tells whether the caller knows what the document was related to; `isHeld` which documents are
- * locked for it.
+ * Relates a document, which must exist and be locked, to others. Writes related documents first if the request contains their data. Returns
+ * the numbers of the changed relationships. `mayRead` is true if the caller may know the previous links. `isHeld` finds the documents that
+ * are locked for the change.
  */
 export type Relate = (
   unit: Unit,
@@ -51,132 +60,199 @@ export type Relate = (
   isHeld?: Held,
 ) => Promise<number[]>;
 
-/** Creates what relates documents within a unit. */
-export function createRelate({ databases, store, links }: RelationDeps): Relate {
-  const write = async (unit: Unit, changes: DocumentChanges, related: Related, target: Target, nesting: Nesting) => {
-    const { collection, where, isOpen } = related;
-    nesting.left.documents -= 1;
-    if (nesting.level > relationLimits.levels)
-      throw invalidRelation(`documents can be nested ${relationLimits.levels} levels deep.`);
-    if (nesting.left.documents < 0)
-      throw invalidRelation(`a request can write ${relationLimits.nested} documents below its own.`);
-    if (!isOpen) throw new Failure('user_unauthorized');
-    const input: DocumentInput = { ...target.input, nesting };
-    const create = () => {
-      const sent = input.data ?? {};
-      const moment = { now: wireNow(unit), room: nesting.left.bytes };
-      const data = target.isNamed ? operatedNew(collection, sent, moment) : sent;
-      return changes.insert(unit, collection, changes.prepare(where, collection, target.id, { ...input, data }));
-    };
-    const isThere = async () => (await unit.one(store.permissions(collection, target.id))) !== undefined;
-    const update = () => changes.update(unit, where, collection, target.id, input);
-    const written = (await isThere())
-      ? await update()
-      : await create().catch(async (error: unknown) => {
-          if (!(error instanceof Failure && error.type === 'document_already_exists')) throw error;
-          // Another unit has created it meanwhile.
-          if (await isThere()) return update();
-          throw new LinksChanged();
-        });
-    nesting.left.bytes -= Buffer.byteLength(written.data);
-    if (nesting.left.bytes < 0)
-      throw invalidRelation(`the documents would have more than ${bulkLimits.bytes} bytes together.`);
-  };
-  const show = async (
-    unit: Unit,
-    relation: Relation,
-    { collection }: Related,
-    ids: readonly string[],
-    id: string | null,
-  ) => {
-    const own = collection.relations.find((one) => isOther(one, relation));
-    if (own === undefined) throw new SchemaChanged();
-    if (ids.length === 0 || own.hidden || !isToOne(own)) return;
-    if ((await unit.run(links.show(collection, own.number, ids, id))) === 0) throw new SchemaChanged();
-  };
-  /** Takes documents that are related to one at most away from those that they are related to. */
-  const takeOver = async (unit: Unit, relation: Relation, related: Related, id: string, added: readonly string[]) => {
-    const rows = await unit.all(links.takenFrom(relation, id, added));
-    const taken = rows.map((row) => String(row.id));
-    if (taken.length === 0) return;
-    if (isToOne(relation)) throw alreadyRelated();
-    const granted = await grantedOf(unit, store, related, taken, 'update');
-    if (taken.some((one) => !granted.has(one)))
-      throw new Failure('user_unauthorized', {
-        message: `You do not have the permission to change a document in "${relation.key}" that is related to another one now.`,
-      });
-    await unit.run(links.removeOf(relation, taken));
-  };
-  const set = async (
-    unit: Unit,
-    { relation, targets }: RelationValue,
-    related: Related,
-    id: string,
-    mayRead: boolean,
-    isHeld: Held | undefined,
-  ): Promise<boolean> => {
-    const rows = await unit.all(links.relatedTo(relation, id, relationLimits.unlinked + 1));
-    if (rows.length > relationLimits.unlinked)
-      throw invalidRelation(`"${relation.key}" has too many documents to replace them. Change them from their side.`);
-    const before = new Set(rows.map((row) => String(row.id)));
-    const wanted = new Set(targets.map((target) => target.id));
-    const added = [...wanted].filter((one) => !before.has(one));
-    // What was related while this unit waited for its locks is related after it, too: as if that had come later.
-    const isOurs = (one: string) => !isFromOne(relation) || (isHeld?.(relation.related.number, one) ?? true);
-    const unwanted = [...before].filter((one) => !wanted.has(one) && isOurs(one));
-    // Of several, those that the caller cannot see stay: it cannot have left them out on purpose.
-    const removed = isToOne(relation) ? unwanted : [...(await grantedOf(unit, store, related, unwanted, 'read'))];
-    const looked = targets.filter((one) => one.input === undefined && !(mayRead && before.has(one.id)));
-    const readable = await grantedOf(
-      unit,
-      store,
-      related,
-      looked.map((one) => one.id),
-      'read',
-    );
-    const missing = looked.find((one) => !readable.has(one.id));
-    if (missing !== undefined)
-      throw invalidRelation(`there is no document "${missing.id}" that you can read, for "${relation.key}".`);
-    if (removed.length > 0) await unit.run(links.remove(relation, id, removed));
-    if (added.length > 0) {
-      if (isFromOne(relation)) await takeOver(unit, relation, related, id, added);
-      await mapLinkErrors(() => unit.run(links.insert(relation, id, added)));
-    }
-    if (isFromOne(relation)) {
-      await show(unit, relation, related, removed, null);
-      await show(unit, relation, related, added, id);
-    }
-    return added.length + removed.length > 0;
-  };
-
-  return async (unit, changes, collection, id, { where, relations, nesting }, mayRead, isHeld) => {
-    if (relations.length === 0) return [];
-    if ((await unit.one(store.permissions(collection, id))) === undefined) throw await absent(unit, store, collection);
-    const left = nesting?.left ?? { documents: relationLimits.nested, bytes: bulkLimits.bytes };
-    const below: Nesting = { level: (nesting?.level ?? 0) + 1, left };
-    const changed: number[] = [];
-    for (const value of relations) {
-      const related = await readRelated(databases, unit, where, value.relation);
-      for (const target of value.targets)
-        if (target.input !== undefined)
-          await write(unit, changes, related, target, below).catch((error: unknown) => refuse(error, value.relation));
-      if (await set(unit, value, related, id, mayRead, isHeld)) changed.push(value.relation.number);
-    }
-    return changed;
-  };
+/** Creates the function that relates documents within a unit. */
+export function createRelate(deps: RelationDeps): Relate {
+  return relate.bind(undefined, deps);
 }
 
-/** Whether one side is the other side of a relationship. */
+async function relate(
+  deps: RelationDeps,
+  unit: Unit,
+  changes: DocumentChanges,
+  collection: Collection,
+  id: string,
+  { where, relations, nesting, permissions }: RelatedInput,
+  mayRead: boolean,
+  isHeld?: Held,
+): Promise<number[]> {
+  const { databases, store } = deps;
+  if (relations.length === 0) return [];
+  const row = await unit.one(store.permissions(collection, id));
+  if (row === undefined) throw await absent(unit, store, collection);
+  const left = nesting?.left ?? { documents: relationLimits.nested, bytes: bulkLimits.bytes };
+  const inherited: readonly string[] = permissions ?? JSON.parse(String(row.permissions));
+  const below: Nesting = { level: (nesting?.level ?? 0) + 1, left, permissions: inherited };
+  const changed: number[] = [];
+  for (const value of relations) {
+    const related = await readRelated(databases, unit, where, value.relation);
+    for (const target of value.targets)
+      if (target.input !== undefined)
+        await write(store, unit, changes, related, target, below).catch((error: unknown) =>
+          refuse(error, value.relation),
+        );
+    if (await set(deps, unit, value, related, id, mayRead, isHeld)) changed.push(value.relation.number);
+  }
+  return changed;
+}
+
+/** Writes a nested document. */
+async function write(
+  store: DocumentStore,
+  unit: Unit,
+  changes: DocumentChanges,
+  { collection, where, isOpen }: Related,
+  target: RelationTarget,
+  nesting: Nesting,
+): Promise<void> {
+  nesting.left.documents -= 1;
+  if (nesting.level > relationLimits.levels)
+    throw invalidRelation(({ documents }) => `${documents} can be nested ${relationLimits.levels} levels deep.`);
+  if (nesting.left.documents < 0)
+    throw invalidRelation(
+      ({ documents }) => `a request can write ${relationLimits.nested} ${documents} below its own.`,
+    );
+  if (!isOpen) throw new Failure('user_unauthorized');
+  const input: DocumentInput = { ...target.input, nesting };
+  const create = () => {
+    const sent = input.data ?? {};
+    const moment = { now: wireNow(unit), room: nesting.left.bytes };
+    const data = target.isNamed ? operatedNew(collection, sent, moment) : sent;
+    return changes.insert(unit, collection, changes.prepare(where, collection, target.id, { ...input, data }));
+  };
+  const isThere = async () => (await unit.one(store.permissions(collection, target.id))) !== undefined;
+  const update = () => changes.update(unit, where, collection, target.id, input);
+  const written = (await isThere())
+    ? await update()
+    : await create().catch(async (error: unknown) => {
+        if (!(error instanceof Failure && error.type === 'document_already_exists')) throw error;
+        // Another unit has created it concurrently.
+        if (await isThere()) return update();
+        throw new LinksChanged();
+      });
+  nesting.left.bytes -= Buffer.byteLength(written.data);
+  if (nesting.left.bytes < 0)
+    throw invalidRelation(
+      ({ documents }) => `the ${documents} would have more than ${bulkLimits.bytes} bytes together.`,
+    );
+}
+
+/** Replaces the links of a relationship. Returns true if any changed. */
+async function set(
+  deps: RelationDeps,
+  unit: Unit,
+  { relation, targets }: RelationValue,
+  related: Related,
+  id: string,
+  mayRead: boolean,
+  isHeld: Held | undefined,
+): Promise<boolean> {
+  const { store, links } = deps;
+  const linked = await readIds(unit, links.relatedTo(relation, id, relationLimits.unlinked + 1));
+  if (linked.length > relationLimits.unlinked)
+    throw invalidRelation(
+      ({ documents }) => `"${relation.key}" has too many ${documents} to replace them. Change them from their side.`,
+    );
+  const before = new Set(linked);
+  const wanted = new Set(targets.map((target) => target.id));
+  const added = [...wanted].filter((one) => !before.has(one));
+  // Links added while this unit waited for its locks stay, as if they had been added afterwards.
+  const isOurs = (one: string) => !isFromOne(relation) || (isHeld?.(relation.related.number, one) ?? true);
+  const unwanted = [...before].filter((one) => !wanted.has(one) && isOurs(one));
+  // A relationship to many keeps documents that the caller cannot see: it cannot have omitted them on purpose.
+  const removed = isToOne(relation) ? unwanted : [...(await grantedOf(unit, store, related, unwanted, 'read'))];
+  const looked = targets.filter((one) => one.input === undefined && !(mayRead && before.has(one.id)));
+  const readable = await grantedOf(
+    unit,
+    store,
+    related,
+    looked.map((one) => one.id),
+    'read',
+  );
+  const missing = looked.find((one) => !readable.has(one.id));
+  if (missing !== undefined)
+    throw invalidRelation(
+      ({ document }) => `there is no ${document} "${missing.id}" that you can read, for "${relation.key}".`,
+    );
+  if (removed.length > 0) await unit.run(links.remove(relation, id, removed));
+  if (added.length > 0) {
+    if (isFromOne(relation)) await takeOver(deps, unit, relation, related, id, added);
+    await link(deps, unit, relation, related, id, added);
+  }
+  if (isFromOne(relation)) {
+    await show(links, unit, relation, related, removed, null);
+    await show(links, unit, relation, related, added, id);
+  }
+  return added.length + removed.length > 0;
+}
+
+/** Unlinks related documents, which can have one link only, from their previous document. */
+async function takeOver(
+  { store, links }: RelationDeps,
+  unit: Unit,
+  relation: Relation,
+  related: Related,
+  id: string,
+  added: readonly string[],
+): Promise<void> {
+  const taken = await readIds(unit, links.takenFrom(relation, id, added));
+  if (taken.length === 0) return;
+  if (isToOne(relation)) throw alreadyRelated();
+  const granted = await grantedOf(unit, store, related, taken, 'update');
+  if (taken.some((one) => !granted.has(one)))
+    throw new Failure('user_unauthorized', {
+      message: ({ document }) =>
+        `You do not have the permission to change a ${document} in "${relation.key}" that is related to another one now.`,
+    });
+  await unit.run(links.removeOf(relation, taken));
+}
+
+/** Links a document to others. The link restricts a document only if the caller may update that document. */
+async function link(
+  { store, links }: RelationDeps,
+  unit: Unit,
+  relation: Relation,
+  related: Related,
+  id: string,
+  added: readonly string[],
+): Promise<void> {
+  // With `cascade`, both sides of a one-to-one relationship decide, so that the right on the other document counts from either side.
+  const isMutual = isToOne(relation) && isFromOne(relation) && relation.onDelete === 'cascade';
+  const isOwn = !isMutual && decides({ ...relation, onDelete: 'restrict' });
+  const mayChangeAll = isOwn || collectionGrants(related.where, related.collection, 'update');
+  const changeable = mayChangeAll ? new Set(added) : await grantedOf(unit, store, related, added, 'update');
+  for (const restricts of [true, false]) {
+    const some = added.filter((one) => changeable.has(one) === restricts);
+    if (some.length > 0) await mapLinkErrors(() => unit.run(links.insert(relation, id, some, restricts)));
+  }
+}
+
+/** Sets what related documents show of a relationship to one. */
+async function show(
+  links: LinkStore,
+  unit: Unit,
+  relation: Relation,
+  { collection }: Related,
+  ids: readonly string[],
+  id: string | null,
+): Promise<void> {
+  const own = collection.relations.find((one) => isOther(one, relation));
+  if (own === undefined) throw new SchemaChanged();
+  if (ids.length === 0 || own.hidden || !isToOne(own)) return;
+  if ((await unit.run(links.show(collection, own.number, ids, id))) === 0) throw new SchemaChanged();
+}
+
+/** True if one side is the other side of a relationship. */
 export function isOther(one: Relation, { link, side }: Relation): boolean {
   return one.link.collection === link.collection && one.link.attribute === link.attribute && one.side !== side;
 }
 
-/** Names the relationship. Whoever may neither read nor change a document is not told whether there is one. */
+/** Adds the relationship to the error. A caller that may neither read nor change a document must not learn if it exists. */
 function refuse(error: unknown, { key }: Relation): never {
   const isRefusal = error instanceof Failure && error.message === errorCatalog.user_unauthorized.message;
   if (isRefusal || (error instanceof Failure && error.type === 'document_not_found'))
     throw new Failure('user_unauthorized', {
-      message: `You do not have the permission to create or change the document in "${key}".`,
+      message: ({ document }) => `You do not have the permission to create or change the ${document} in "${key}".`,
+      missing: error.missing,
     });
   throw error;
 }
@@ -187,14 +263,14 @@ function alreadyRelated(): Failure {
   });
 }
 
-/** Another unit has related the document, or deleted it, meanwhile. */
+/** Maps the errors of a link that another unit made impossible: it has related the document or deleted it. */
 async function mapLinkErrors(change: () => Promise<unknown>): Promise<void> {
   try {
     await change();
   } catch (error) {
     if (error instanceof DatabaseError && error.kind === 'unique') throw alreadyRelated();
     if (error instanceof DatabaseError && error.kind === 'reference')
-      throw invalidRelation('a related document was deleted meanwhile.');
+      throw invalidRelation(({ document }) => `a related ${document} was deleted concurrently.`);
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { schemaLimits } from '#src/contract/limits.js';
 import { type Attribute, type Collection, type Index, indexProblem } from '../../databases/index.js';
-import { fieldsOf, isGroup, type Shape, type Term } from './shape.js';
+import { isGroup, type Shape, shapeFieldsOf, type Term } from './shape.js';
 
 /** A column of an index that would serve a list. */
 export interface IndexColumn {
@@ -8,30 +8,30 @@ export interface IndexColumn {
   readonly descending: boolean;
 }
 
-/** What would make a list fast. */
+/** Advice for a slow list. */
 export interface Advice {
-  /** The columns of the missing index; null where none would help. */
+  /** The columns of the missing index; null if no index would help. */
   readonly index: readonly IndexColumn[] | null;
-  /** What no index does for the list, in sentences. */
+  /** Sentences about parts of the list that no index serves. */
   readonly notes: readonly string[];
 }
 
 const equalities = ['equal', 'in', 'isNull'];
 const ranges = ['lessThan', 'lessThanEqual', 'greaterThan', 'greaterThanEqual', 'between'];
-/** Members of a document by which it is found at once. */
+/** Members that identify a document. */
 const keys = ['$id', '$sequence'];
 
-/** Whether the collection still has every attribute of a shape. */
+/** True if the collection still has every attribute of a shape. */
 export function isCurrent({ where, orders }: Shape, collection: Collection): boolean {
   const numbers = new Set<unknown>(collection.attributes.map(({ number }) => number));
-  const fields = [...fieldsOf(where), ...orders.map(([field]) => field)];
+  const fields = [...shapeFieldsOf(where), ...orders.map(([field]) => field)];
   return fields.every((field) => typeof field === 'string' || numbers.has(field));
 }
 
 /**
- * What a list lacks; undefined where an index serves it. An index serves a list if it begins with the attributes that are compared for equality,
- * in any order, and goes on with the orders or, without any, with an attribute that is compared for a range. Orders by times and by the
- * sequence have built-in indexes.
+ * Returns what a list lacks; undefined if an index serves it. An index serves a list if it starts with the attributes compared for
+ * equality, in any order, and continues with the orders or, without orders, with an attribute compared with a range. Orders by times and by
+ * the sequence have built-in indexes.
  */
 export function adviceOf({ where, orders }: Shape, collection: Collection): Advice | undefined {
   const access = accessOf(where, collection);
@@ -48,7 +48,7 @@ export function adviceOf({ where, orders }: Shape, collection: Collection): Advi
   return adviceOfGroups(access, collection);
 }
 
-/** The conditions of a list by what an index does for them. */
+/** Conditions of a list, grouped by how an index serves them. */
 interface Access {
   readonly equal: readonly Attribute[];
   readonly range: readonly Attribute[];
@@ -73,7 +73,7 @@ function accessOf(where: readonly Term[], collection: Collection): Access {
       continue;
     }
     const [method, field] = term;
-    // It could not be asked without its index.
+    // A search requires its own index.
     isKeyed ||= method === 'search';
     const isEqual = equalities.includes(method);
     const isOrdered = isEqual || ranges.includes(method);
@@ -88,9 +88,9 @@ function accessOf(where: readonly Term[], collection: Collection): Access {
   return { equal: [...equal], range: [...range], groups, others: [...others], isKeyed, hasSystemRange };
 }
 
-/** Columns of an index, and attributes that it has no room for. */
+/** Columns of an index, and attributes that do not fit into it. */
 interface Wanted {
-  /** The first so many are in any order and direction. */
+  /** Number of leading columns that may be in any order and direction. */
   readonly equal: number;
   readonly columns: readonly {
     readonly attribute: Attribute;
@@ -100,7 +100,7 @@ interface Wanted {
   readonly left: readonly Attribute[];
 }
 
-/** The index that a list wants: equality attributes, then the orders or one range, as far as an index has room. */
+/** Returns the index that serves a list: equality attributes, then the orders or one range, as many as fit. */
 function columnsOf(access: Access, orders: Shape['orders'], collection: Collection): Wanted {
   const columns: Wanted['columns'][number][] = [];
   const left: Attribute[] = [];
@@ -116,7 +116,7 @@ function columnsOf(access: Access, orders: Shape['orders'], collection: Collecti
   for (const [field, direction] of orders) {
     const attribute = collection.attributes.find(({ number }) => number === field);
     if (attribute === undefined) break;
-    // One value has one place in any order.
+    // An attribute with one value does not affect the order.
     if (!access.equal.includes(attribute) && !add(attribute, direction === 'desc')) break;
   }
   if (columns.length === equal)
@@ -128,7 +128,7 @@ function serves(index: Index, { equal, columns }: Wanted, collection: Collection
   if (index.type === 'fulltext') return false;
   const found = index.attributes
     .map((key, at) => ({ key, descending: index.orders[at] === 'DESC' }))
-    // An index has no column for a list.
+    // An index has no column for an array.
     .filter(({ key }) => !collection.attributes.find((one) => one.key === key)?.array);
   const first = new Set(columns.slice(0, equal).map(({ attribute }) => attribute.key));
   return (
@@ -143,13 +143,16 @@ function serves(index: Index, { equal, columns }: Wanted, collection: Collection
   );
 }
 
-/** Whether a unique index leaves one document at most, or one for each value. */
+/** True if a unique index limits the matches to one document, or to one for each value. */
 function isUnique(equal: readonly Attribute[], { indexes }: Collection): boolean {
   const given = new Set(equal.map(({ key }) => key));
   return indexes.some(({ type, attributes }) => type === 'unique' && attributes.every((key) => given.has(key)));
 }
 
-/** Both databases read an `or` by an index for each of its branches; one branch without an index makes them read everything. */
+/**
+ * Returns advice for lists with `or`. Both databases read it by one index for each branch; one branch without an index makes them read
+ * everything.
+ */
 function adviceOfGroups({ groups, others }: Access, collection: Collection): Advice | undefined {
   const notes = new Set(others.length === 0 ? [] : [`No index serves ${others.join(', ')}.`]);
   for (const branches of groups) {

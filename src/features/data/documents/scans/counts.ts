@@ -2,7 +2,7 @@ import { scanLimits } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import type { ScanRow } from './store.js';
 
-/** Counts slow lists in memory until they are written to the database. The shapes that came least recently make room for new ones. */
+/** Counts slow lists in memory until they are written to the database. Drops the least recently counted shape if there are too many. */
 export class ScanCounts {
   readonly #rows = new Map<string, ScanRow>();
 
@@ -12,7 +12,7 @@ export class ScanCounts {
     this.#merge({ collection, shape, lists: 1, totalMs: ms, longestMs: ms, lastAt });
   }
 
-  /** Removes and returns all counts, in an order that all processes have in common: two that write at once do not wait for each other. */
+  /** Removes and returns all counts. The order is the same in all processes, so that concurrent writes do not deadlock. */
   take(): readonly ScanRow[] {
     const rows = [...this.#rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
     this.#rows.clear();

@@ -1,6 +1,6 @@
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
 import { collections, type Databases } from '../../databases/index.js';
 import { adviceOf, type IndexColumn, isCurrent } from './advice.js';
 import { ScanCounts } from './counts.js';
@@ -13,7 +13,7 @@ import { createWatch, type WatchList } from './watch.js';
 
 export type { WatchList } from './watch.js';
 
-/** Slow lists of a shape, and what would make them fast. */
+/** Slow lists of a shape, with advice. */
 export interface AdvisedScan {
   readonly projectId: string;
   readonly databaseId: string;
@@ -24,23 +24,23 @@ export interface AdvisedScan {
   readonly averageMs: number;
   readonly longestMs: number;
   readonly lastAt: string;
-  /** The columns of the missing index; null where no index would help. */
+  /** The columns of the missing index; null if no index would help. */
   readonly index: readonly IndexColumn[] | null;
   /** The command that adds it. */
   readonly command: string | null;
-  /** What no index does for the list. */
+  /** Parts of the list that no index serves. */
   readonly note: string;
 }
 
-/** Lists that no index serves and that were slow. */
+/** Slow lists that no index serves. */
 interface Scans {
   readonly watch: WatchList;
   readonly jobs: readonly Job[];
-  /** What the lists of some collections lack, as of now; those that took the most time come first. */
+  /** Returns current advice for lists of some collections, ordered by their total time, longest first. */
   advise(reader: Reader, selection: ScanSelection): Promise<AdvisedScan[]>;
 }
 
-/** Watches lists for the indexes that they lack. */
+/** Creates the watch for lists that lack an index. */
 export function createScans(
   runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'log' | 'metrics'>,
   databases: Databases,
@@ -59,7 +59,7 @@ export function createScans(
         const { shape: text, lists, totalMs, longestMs, lastAt } = listScans.decode(row, 'scan');
         const collection = collections.decode(row, 'schema');
         const shape: Shape = JSON.parse(text);
-        // An attribute that is gone takes its lists along; an index may have come meanwhile.
+        // Skips lists over removed attributes, and lists that an index serves now.
         const advice = isCurrent(shape, collection) ? adviceOf(shape, collection) : undefined;
         if (advice === undefined) return [];
         const { projectId, databaseId, id: collectionId } = collection;

@@ -1,12 +1,12 @@
 import { scanLimits } from '#src/contract/limits.js';
-import { instantOf } from '#src/platform/clock.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
 import type { ScanCounts } from './counts.js';
 import type { ScanStore } from './store.js';
 
-/** What is done again and again: writing what this process has counted, and removing what is old. */
+/** Creates the jobs that write the counts of this process and delete old ones. */
 export function createScanJobs(
   { db, clock, random }: Pick<Runtime, 'db' | 'clock' | 'random'>,
   store: ScanStore,

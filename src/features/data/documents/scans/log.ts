@@ -1,6 +1,6 @@
 import { scanLimits } from '#src/contract/limits.js';
+import { Lru } from '#src/platform/cache/lru.js';
 import type { Runtime } from '#src/platform/index.js';
-import { Lru } from '#src/platform/lru.js';
 import type { Collection } from '../../databases/index.js';
 import type { Advice } from './advice.js';
 import type { Shape } from './shape.js';
@@ -9,7 +9,7 @@ import { addIndexCommand, describeShape } from './text.js';
 /** A list that no index serves. */
 export interface Scan {
   readonly shape: Shape;
-  /** The shape as JSON, by which it is counted. */
+  /** The shape as JSON, used as the key of its count. */
   readonly text: string;
   readonly advice: Advice;
 }
@@ -17,7 +17,7 @@ export interface Scan {
 const logMs = scanLimits.logSeconds * 1000;
 const bounds = { bytes: 1_048_576, entries: scanLimits.logLines, largest: 16_384 } as const;
 
-/** Logs each shape once an hour, and so many lines in all: callers choose the shapes. */
+/** Creates the log of slow lists. It logs each shape at most once an hour and limits the total lines, because callers choose the shapes. */
 export function createScanLog({ log, clock }: Pick<Runtime, 'log' | 'clock'>) {
   const logged = new Lru<number>(bounds);
   let lines = 0;
@@ -45,7 +45,7 @@ export function createScanLog({ log, clock }: Pick<Runtime, 'log' | 'clock'>) {
   };
 }
 
-/** The command that adds the missing index, or why there is none. */
+/** Returns the command that adds the missing index, or the reasons why there is none. */
 export function adviceText(collection: Collection, { index, notes }: Advice): string {
   return index === null ? notes.join(' ') : addIndexCommand(collection, index);
 }

@@ -1,7 +1,7 @@
 import type { Runtime } from '#src/platform/index.js';
-import { durationBuckets } from '#src/platform/metrics.js';
+import { durationBuckets } from '#src/platform/runtime/metrics.js';
 
-/** Creates the measurements of slow lists that no index serves; they are called with the seconds that one took. */
+/** Creates the metrics of slow lists that no index serves. The result is called with the duration of a list in seconds. */
 export function createScanMetrics({ metrics }: Pick<Runtime, 'metrics'>): (seconds: number) => void {
   const scans = metrics.counter({
     name: 'svc_list_scans_total',

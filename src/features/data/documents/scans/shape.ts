@@ -2,7 +2,7 @@ import { scanLimits } from '#src/contract/limits.js';
 import type { Condition } from '#src/platform/list-query/index.js';
 import type { DocumentQuery, Field } from '../query/parse.js';
 
-/** An attribute by its number, which a new key does not change, or a member of every document. */
+/** An attribute by its number, which stays the same if its key changes, or a member of every document. */
 export type ShapeField = number | Extract<Field, { kind: 'system' }>['name'];
 /** A condition without its values: a method and a field, or several conditions. */
 export type Term =
@@ -11,12 +11,12 @@ export type Term =
 
 /** A list without values: the methods and fields of its conditions, and its orders. */
 export interface Shape {
-  /** What every document fulfils. */
+  /** Conditions that every document meets. */
   readonly where: readonly Term[];
   readonly orders: readonly (readonly [field: ShapeField, direction: 'asc' | 'desc'])[];
 }
 
-/** The shape of a list. Lists that differ in values, in the order of conditions or in repeated ones have the same; of very long ones the end is left out. */
+/** Returns the shape of a list. It ignores values, the order of conditions and repeated conditions, and truncates very long lists. */
 export function shapeOf({ conditions, orders }: Pick<DocumentQuery, 'conditions' | 'orders'>): Shape {
   return {
     where: termsOf(conditions, { conditions: scanLimits.conditions }),
@@ -26,24 +26,27 @@ export function shapeOf({ conditions, orders }: Pick<DocumentQuery, 'conditions'
   };
 }
 
-/** Whether a term consists of terms. */
+/** True if a term consists of terms. */
 export function isGroup(term: Term): term is Extract<Term, readonly ['and' | 'or', unknown]> {
   return Array.isArray(term[1]);
 }
 
-/** The fields of terms, those of groups too. */
-export function fieldsOf(terms: readonly Term[]): readonly ShapeField[] {
-  return terms.flatMap((term) => (isGroup(term) ? fieldsOf(term[1]) : [term[1] as ShapeField]));
+/** Returns the fields of terms, including those in groups. */
+export function shapeFieldsOf(terms: readonly Term[]): readonly ShapeField[] {
+  return terms.flatMap((term) => (isGroup(term) ? shapeFieldsOf(term[1]) : [term[1] as ShapeField]));
 }
 
 type Group = Extract<Condition<Field>, { readonly conditions: unknown }>;
-type Single = Exclude<Condition<Field>, Group>;
+type Related = Extract<Condition<Field>, { readonly kind: 'related' }>;
+type Single = Exclude<Condition<Field>, Group | Related>;
 
-/** Conditions that all hold, as terms: each once, in an order that does not depend on the request. */
+/** Converts conditions that must all hold to terms: each once, in an order that does not depend on the request. */
 function termsOf(conditions: readonly Condition<Field>[], left: { conditions: number }): readonly Term[] {
   const terms = new Map<string, Term>();
   for (const condition of conditions) {
     if (left.conditions <= 0) break;
+    // The index belongs to another collection.
+    if (condition.kind === 'related') continue;
     for (const term of 'conditions' in condition ? groupTerms(condition, left) : [termOf(condition, left)])
       terms.set(JSON.stringify(term), term);
   }
@@ -57,6 +60,7 @@ function groupTerms({ kind, conditions }: Group, left: { conditions: number }): 
   for (const branch of conditions) {
     if (left.conditions <= 0) break;
     const terms = termsOf([branch], left);
+    if (terms.length === 0) continue;
     const term: Term = terms.length === 1 && terms[0] !== undefined ? terms[0] : ['and', terms];
     branches.set(JSON.stringify(term), term);
   }
@@ -83,6 +87,7 @@ function methodOf(condition: Single): string {
     case 'words':
       return 'search';
     case 'fulltext':
+    case 'not':
       return condition.method;
     case 'element':
       return 'contains';

@@ -3,11 +3,11 @@ import type { Query, Sql } from '#src/platform/db/query.js';
 import { bigint, instant, integer, table, text } from '#src/platform/db/table.js';
 import { collections } from '../../databases/index.js';
 
-/** Slow lists of a shape, of all processes. */
+/** Slow lists by shape, of all processes. */
 export const listScans = table('list_scans', {
   /** The number of the collection. */
   collection: integer,
-  /** A `Shape` as JSON; without values. */
+  /** A `Shape` as JSON, without values. */
   shape: text,
   lists: bigint,
   totalMs: bigint,
@@ -18,24 +18,24 @@ export const listScans = table('list_scans', {
 /** Slow lists of a shape. */
 export type ScanRow = ReturnType<typeof listScans.decode>;
 
-/** Which collections: of all projects, of one, of one of its databases, or a single one. */
+/** Selects collections: all, those of one project or of one of its databases, or a single one. */
 export interface ScanSelection {
   readonly projectId?: string | undefined;
   readonly databaseId?: string | undefined;
   readonly collectionId?: string | undefined;
 }
 
-/** Rows that are read at most. */
+/** Most rows of one read. */
 const maxRead = 1000;
 
-/** SQL over slow lists. */
+/** Creates the SQL for slow lists. */
 export function createScanStore(sql: Sql) {
   const { knex } = sql;
   const name = listScans.name;
   const key = ['collection', 'shape'];
   const longest = sql.dialect === 'sqlite' ? 'max' : 'greatest';
   return {
-    /** Adds what a process has counted. */
+    /** Adds the counts of a process. */
     merge: (rows: readonly ScanRow[]): Query =>
       sql.compile(
         knex(name)
@@ -55,7 +55,7 @@ export function createScanStore(sql: Sql) {
       const surplus = knex(ranked).where('place', '>', most).select(key);
       return sql.compile(knex(name).whereIn(key, surplus).delete());
     },
-    /** What took the most time first, with the collections as they are. */
+    /** Reads slow lists by total time, longest first, with their current collections. */
     list: ({ projectId, databaseId, collectionId }: ScanSelection): Query => {
       const found = knex(name)
         .join(collections.name, `${collections.name}.number`, `${name}.collection`)
@@ -71,7 +71,7 @@ export function createScanStore(sql: Sql) {
       if (collectionId !== undefined) found.where(`${collections.name}.id`, collectionId);
       return sql.compile(found);
     },
-    /** Deletes some that did not come again since, and some of collections that are deleted. */
+    /** Deletes a batch of lists that were not slow since, or whose collection is deleted. */
     prune: (before: Instant, limit: number): Query => {
       const numbers = knex(collections.name).select('number');
       const some = knex(name)
@@ -84,5 +84,5 @@ export function createScanStore(sql: Sql) {
   };
 }
 
-/** SQL over slow lists. */
+/** SQL for slow lists. */
 export type ScanStore = ReturnType<typeof createScanStore>;

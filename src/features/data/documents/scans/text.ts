@@ -2,10 +2,10 @@ import type { Collection } from '../../databases/index.js';
 import type { IndexColumn } from './advice.js';
 import { isGroup, type Shape, type ShapeField, type Term } from './shape.js';
 
-/** Characters of the key of an index. */
+/** Most characters of the key of an index. */
 const keyLength = 36;
 
-/** Signs for methods; the others are written as they are. */
+/** Symbols of methods; others are printed by name. */
 const signs: Readonly<Record<string, string>> = {
   equal: '= …',
   notEqual: '!= …',
@@ -18,7 +18,7 @@ const signs: Readonly<Record<string, string>> = {
   isNotNull: 'is not null',
 };
 
-/** A shape in words, such as `author = … order by $createdAt desc`. */
+/** Describes a shape in words, such as `author = … order by $createdAt desc`. */
 export function describeShape({ where, orders }: Shape, collection: Collection): string {
   const nameOf = (field: ShapeField) =>
     typeof field === 'string' ? field : (collection.attributes.find(({ number }) => number === field)?.key ?? '?');
@@ -32,7 +32,7 @@ export function describeShape({ where, orders }: Shape, collection: Collection):
   return `${filter} order by ${sorted.join(', ')}`;
 }
 
-/** The command that adds an index, under a key that the collection does not have yet. */
+/** Returns the command that adds an index, with a key that the collection does not have yet. */
 export function addIndexCommand(collection: Collection, columns: readonly IndexColumn[]): string {
   const list = columns.map(({ key, descending }) => key + (descending ? ':desc' : '')).join(',');
   const { id, projectId, databaseId } = collection;

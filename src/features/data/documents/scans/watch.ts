@@ -1,9 +1,9 @@
 import { scanLimits } from '#src/contract/limits.js';
-import { instantOf } from '#src/platform/clock.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import type { Runtime } from '#src/platform/index.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
 import type { Collection } from '../../databases/index.js';
-import type { Where } from '../collections.js';
+import type { CollectionContext } from '../access/collections.js';
 import type { DocumentQuery } from '../query/parse.js';
 import { type Advice, adviceOf, isCurrent } from './advice.js';
 import type { ScanCounts } from './counts.js';
@@ -11,15 +11,15 @@ import { createScanLog, type Scan } from './log.js';
 import { createScanMetrics } from './metrics.js';
 import { shapeOf } from './shape.js';
 
-/** Reads a list, and keeps its shape where no index serves it and it was slow. One that is ended says which index it lacks. */
+/** Reads a list. Records its shape if it was slow and no index serves it. The error of a timeout names the missing index. */
 export type WatchList = <T>(
-  where: Where,
+  where: CollectionContext,
   collection: Collection,
   request: DocumentQuery,
-  read: (where: Where) => Promise<T>,
+  read: (where: CollectionContext) => Promise<T>,
 ) => Promise<T>;
 
-/** Creates what watches lists. `findCurrent` reads a collection anew. */
+/** Creates the watch of lists. `findCurrent` reads the current collection. */
 export function createWatch(
   runtime: Pick<Runtime, 'clock' | 'log' | 'metrics'>,
   counts: ScanCounts,
@@ -28,7 +28,7 @@ export function createWatch(
   const { clock } = runtime;
   const logScan = createScanLog(runtime);
   const measure = createScanMetrics(runtime);
-  // A parsed query is kept with the collection that it was parsed for, until the schema changes.
+  // A parsed query is cached with its collection until the schema changes.
   const scans = new WeakMap<DocumentQuery, Scan | 'served'>();
 
   const scanOf = (request: DocumentQuery, collection: Collection): Scan | 'served' => {
@@ -46,7 +46,7 @@ export function createWatch(
     measure(ms / 1000);
     logScan(collection, scan, ms);
   };
-  /** A statement that was ended has not told whether the schema is still the one that it was made for. */
+  /** Completes the error of a timeout. The statement did not report the version of the schema, so the collection is read again. */
   const ended = async (error: DatabaseError, { shape, text }: Scan, collection: Collection, ms: number) => {
     const current = await findCurrent(collection).catch(() => undefined);
     if (current?.number !== collection.number || !isCurrent(shape, current)) return error;
@@ -59,7 +59,7 @@ export function createWatch(
     const scan = scanOf(request, collection);
     if (scan === 'served') return read(where);
     const { account, waiter, maxMs } = where.reading;
-    // Waiting for a place is no work of the database.
+    // The time that a read waits in the queue is not counted.
     let started: number | undefined;
     const onStarted = () => {
       started = clock.monotonic();
@@ -77,7 +77,7 @@ export function createWatch(
   };
 }
 
-/** The error with the attributes of the missing index, all of which the query names. */
+/** Adds the attributes of the missing index to the error. The query names all of them. */
 function advised(error: DatabaseError, { index }: Advice): DatabaseError {
   if (index === null) return error;
   const keys = index.map(({ key }) => key).join(', ');

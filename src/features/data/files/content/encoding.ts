@@ -1,29 +1,32 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
-import { type FileStore, ObjectDamagedError } from '#src/platform/file-store/index.js';
-import { errorCode } from '#src/platform/files.js';
 import {
   BrokenSealError,
   openSegments,
   plainSizeOf,
   sealedRangeOf,
   sealSegments,
-} from '#src/platform/sealed-stream.js';
-import type { ObjectRow } from '../store.js';
+} from '#src/platform/crypto/sealed-stream.js';
+import { type FileStore, ObjectDamagedError } from '#src/platform/file-store/index.js';
+import { errorCode } from '#src/platform/runtime/files.js';
+import type { ObjectRow } from '../model/store.js';
 
-/** How the bytes of a part are kept: compressed first, then encrypted. */
+/** Encoding of the stored bytes: compressed first, then encrypted. */
 interface Encoding {
   readonly gzip: boolean;
   readonly key: Buffer | undefined;
 }
 
-/** The bytes of a part as they are stored. */
+/** Encodes the bytes of a part for the store. */
 export function encode(bytes: AsyncIterable<Uint8Array>, { gzip, key }: Encoding): AsyncIterable<Uint8Array> {
   const packed = gzip ? through(bytes, createGzip()) : bytes;
   return key === undefined ? packed : sealSegments(key, packed);
 }
 
-/** The bytes of a part from `start` to `end`, both included, as they came. Throws ObjectNotFoundError at once, and ObjectDamagedError at once or where the damage is met. */
+/**
+ * The original bytes of a part from `start` to `end`, inclusive. Throws ObjectNotFoundError at once, and ObjectDamagedError at once or
+ * while reading.
+ */
 export async function decode(
   store: FileStore,
   { key: objectKey, storedSize, size }: Pick<ObjectRow, 'key' | 'storedSize' | 'size'>,
@@ -43,7 +46,7 @@ export async function decode(
   return intact(start === 0 && end === size - 1 ? whole : slice(whole, start, end));
 }
 
-/** The same bytes; what they end with where they do not open or unpack is an ObjectDamagedError. */
+/** Passes bytes through. Throws ObjectDamagedError if decryption or decompression fails. */
 async function* intact(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   try {
     yield* bytes;
@@ -54,7 +57,7 @@ async function* intact(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Arr
 }
 
 function through(bytes: AsyncIterable<Uint8Array>, transform: NodeJS.ReadWriteStream): AsyncIterable<Uint8Array> {
-  // The end of the iteration, early or with an error, is that of the whole pipe.
+  // `pipeline` destroys all streams when the iteration ends, early or with an error.
   return pipeline(Readable.from(bytes), transform, () => {}) as unknown as AsyncIterable<Uint8Array>;
 }
 

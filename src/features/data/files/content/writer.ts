@@ -3,14 +3,15 @@ import { Failure } from '#src/contract/errors.js';
 import type { Project } from '#src/contract/project.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
+import { mediaTypeOf, sampleBytes } from '#src/platform/file-store/media-type.js';
 import type { Runtime } from '#src/platform/index.js';
-import { mediaTypeOf, sampleBytes } from '#src/platform/media-type.js';
-import { createNotice } from '#src/platform/notice.js';
+import { bind } from '#src/platform/runtime/bind.js';
+import { createNotice, type Notice } from '#src/platform/runtime/notice.js';
 import type { Bucket } from '../../buckets/index.js';
-import type { FileStatements } from '../store.js';
+import type { FileStatements } from '../model/store.js';
 import { encode } from './encoding.js';
 
-/** A part whose bytes are in the file store, and in no file yet. */
+/** A part in the file store that does not belong to a file yet. */
 export interface WrittenPart {
   readonly key: string;
   readonly size: number;
@@ -19,12 +20,12 @@ export interface WrittenPart {
   readonly md5: string;
   readonly sha256: string;
   readonly mimeType: string;
-  /** How it was written: compressed, encrypted. */
+  /** Encoding used: compressed, encrypted. */
   readonly gzip: boolean;
   readonly encryption: boolean;
 }
 
-/** What is written. */
+/** Input of one part. */
 interface PartInput {
   readonly number: number;
   readonly gzip: boolean;
@@ -33,82 +34,95 @@ interface PartInput {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** Writes parts of files. */
+/** Writes parts of files to the file store. */
 export interface ContentWriter {
-  /** Throws Failure `storage_invalid_file_size` and `storage_file_empty`, and leaves nothing behind then. */
+  /** Throws Failure `storage_invalid_file_size` and `storage_file_empty`, and then removes the part. */
   write(by: AuditContext, project: Project, bucket: Bucket, part: PartInput): Promise<WrittenPart>;
-  /** Gives up what was written. What cannot be removed now, a job removes later. */
+  /** Removes parts that are not needed. If that fails, a job removes them later. */
   discard(by: AuditContext, keys: readonly string[]): Promise<void>;
 }
 
-/** Writes objects. Each has its row first, so that one that is written and then needed by nobody is found without a look at the whole store. */
-export function createContentWriter(
-  { db, files, sealing, random, clock, log }: Pick<Runtime, 'db' | 'files' | 'sealing' | 'random' | 'clock' | 'log'>,
-  statements: FileStatements,
-): ContentWriter {
-  const keyOf = (project: Project, bucket: Bucket, number: number): string => {
-    const id = random.id();
-    // Directories of a disk store stay small.
-    return `${project.id}/${bucket.key}/${id.slice(-2)}/${id}.${number}`;
-  };
-  // A store that is away or full is told once, however many uploads it fails.
-  const notices = { write: createNotice(), discard: createNotice() };
-  const discard: ContentWriter['discard'] = async (by, keys) => {
-    try {
-      for (const key of keys) {
-        const isLeft = await db.work(by, async (unit) => (await unit.run(statements.claim([key], unit.now))) > 0);
-        // A part that a file has meanwhile stays, whatever went wrong afterwards.
-        if (!isLeft) continue;
-        await files.remove(key);
-        await db.work(by, (unit) => unit.run(statements.forget([key])));
-        notices.discard.over();
-      }
-    } catch (error) {
-      const name = error instanceof Error ? error.name : typeof error;
-      if (notices.discard.isNews(name)) log.warn('files.discard-failed', { error: name });
-    }
-  };
-  return {
-    discard,
-    write: async (by, project, bucket, { number, gzip, encryption, maxBytes, bytes }) => {
-      const key = keyOf(project, bucket, number);
-      await db.work(by, (unit) =>
-        unit.run(
-          statements.insertObject({
-            key,
-            projectId: project.id,
-            bucketKey: bucket.key,
-            fileId: null,
-            number,
-            size: 0,
-            storedSize: 0,
-            state: 'writing',
-            changedAt: unit.now,
-          }),
-        ),
-      );
-      const sealed = encryption ? sealing.objectKey(project.id, project.dataKey, key) : undefined;
-      const inspected = inspect(bytes, maxBytes);
-      const started = clock.monotonic();
-      try {
-        const storedSize = await files.write(key, encode(inspected.bytes, { gzip, key: sealed }));
-        notices.write.over();
-        const { size, md5, sha256, sample } = inspected.end();
-        if (size === 0) throw new Failure('storage_file_empty');
-        return { key, size, storedSize, md5, sha256, mimeType: await mediaTypeOf(sample), gzip, encryption };
-      } catch (error) {
-        await discard(by, [key]);
-        if (!(error instanceof FileStoreError)) throw error;
-        const { code } = error;
-        const milliseconds = Math.round(clock.monotonic() - started);
-        if (notices.write.isNews(code)) log.error('files.write-failed', { code, milliseconds });
-        throw new Failure('general_unavailable', { cause: error });
-      }
-    },
-  };
+interface Deps extends Pick<Runtime, 'db' | 'files' | 'sealing' | 'random' | 'clock' | 'log'> {
+  readonly statements: FileStatements;
+  /** Log an unavailable or full store once, not for every failed upload. */
+  readonly notices: { readonly write: Notice; readonly discard: Notice };
 }
 
-/** Looks at bytes as they pass: how many, what they are, and their digests. */
+/** Writes objects. Inserts the row of an object first, so that an unused one is found without listing the whole store. */
+export function createContentWriter(
+  { db, files, sealing, random, clock, log }: Omit<Deps, 'statements' | 'notices'>,
+  statements: FileStatements,
+): ContentWriter {
+  const notices = { write: createNotice(), discard: createNotice() };
+  return bind({ db, files, sealing, random, clock, log, statements, notices }, { write, discard });
+}
+
+async function write(
+  deps: Deps,
+  by: AuditContext,
+  project: Project,
+  bucket: Bucket,
+  { number, gzip, encryption, maxBytes, bytes }: PartInput,
+): Promise<WrittenPart> {
+  const { db, files, sealing, random, clock, log, statements, notices } = deps;
+  const id = random.id();
+  // Keeps the directories of a disk store small.
+  const key = `${project.id}/${bucket.key}/${id.slice(-2)}/${id}.${number}`;
+  await db.work(by, (unit) =>
+    unit.run(
+      statements.insertObject({
+        key,
+        projectId: project.id,
+        bucketKey: bucket.key,
+        fileId: null,
+        number,
+        size: 0,
+        storedSize: 0,
+        state: 'writing',
+        changedAt: unit.now,
+      }),
+    ),
+  );
+  const sealed = encryption ? sealing.objectKey(project.id, project.dataKey, key) : undefined;
+  const inspected = inspect(bytes, maxBytes);
+  const started = clock.monotonic();
+  try {
+    const storedSize = await files.write(key, encode(inspected.bytes, { gzip, key: sealed }));
+    notices.write.over();
+    const { size, md5, sha256, sample } = inspected.end();
+    if (size === 0) throw new Failure('storage_file_empty');
+    return { key, size, storedSize, md5, sha256, mimeType: await mediaTypeOf(sample), gzip, encryption };
+  } catch (error) {
+    await discard(deps, by, [key]);
+    if (!(error instanceof FileStoreError)) throw error;
+    const { code } = error;
+    const milliseconds = Math.round(clock.monotonic() - started);
+    if (notices.write.isNews(code)) log.error('files.write-failed', { code, milliseconds });
+    throw new Failure('general_unavailable', { cause: error });
+  }
+}
+
+async function discard(
+  { db, files, log, statements, notices }: Deps,
+  by: AuditContext,
+  keys: readonly string[],
+): Promise<void> {
+  try {
+    for (const key of keys) {
+      const isLeft = await db.work(by, async (unit) => (await unit.run(statements.claim([key], unit.now))) > 0);
+      // Keeps a part that already belongs to a file, even if a later step failed.
+      if (!isLeft) continue;
+      await files.remove(key);
+      await db.work(by, (unit) => unit.run(statements.forget([key])));
+      notices.discard.over();
+    }
+  } catch (error) {
+    const name = error instanceof Error ? error.name : typeof error;
+    if (notices.discard.isNews(name)) log.warn('files.discard-failed', { error: name });
+  }
+}
+
+/** Counts and hashes bytes as they pass, and keeps the first ones to detect the media type. */
 function inspect(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
   const md5 = createHash('md5');
   const sha256 = createHash('sha256');

@@ -4,11 +4,10 @@ import { gravities, type ImageRequest, maxSide } from '#src/platform/images/inde
 const whole = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 const side = whole(0, maxSide).default(0);
 const colour = z.string().regex(/^[0-9a-fA-F]{6}$/, 'must be six hex digits, without #');
-/** The names of formats on the wire. */
 const outputs = { jpg: 'jpeg', jpeg: 'jpeg', png: 'png', webp: 'webp', avif: 'avif', gif: 'gif' } as const;
 type Output = keyof typeof outputs;
 
-/** How an image is to be shown, as query parameters. */
+/** Query parameters of a preview. */
 export const previewParameters = {
   width: side,
   height: side,
@@ -23,7 +22,7 @@ export const previewParameters = {
   output: z.enum(Object.keys(outputs) as [Output, ...Output[]]).optional(),
 } as const;
 
-/** The request behind the parameters. */
+/** Converts query parameters to an image request. */
 export function imageRequestOf({
   output,
   quality,
@@ -33,7 +32,7 @@ export function imageRequestOf({
   return {
     ...rest,
     background: background ?? null,
-    // -1 is what the SDKs send for the usual quality, and no encoder knows 0.
+    // The SDKs send -1 for the default quality. No encoder accepts 0.
     quality: quality === -1 ? null : Math.max(1, quality),
     format: output === undefined ? null : outputs[output],
   };

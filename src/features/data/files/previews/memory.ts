@@ -1,10 +1,11 @@
 import { Failure } from '#src/contract/errors.js';
 import { previewLimits } from '#src/contract/limits.js';
-import { Tally } from '#src/platform/tally.js';
+import { Tally } from '#src/platform/admission/tally.js';
 
 /**
- * Bounds the bytes of the previews that a process has in memory, and of those of one caller, who always gets one. Small previews are not counted.
- * Taking bytes gives the function that gives them back. Throws Failure `general_unavailable`.
+ * Limits the bytes of previews in memory, in total and per caller. A caller's first preview only counts towards the total; small ones do
+ * not count.
+ * Returns a function that acquires bytes; call its result to release them. Throws Failure `general_unavailable`.
  */
 export function createMemory(): (caller: string, bytes: number) => () => void {
   const { smallBytes, heldBytes, heldBytesOfCaller, heldRetrySeconds } = previewLimits;

@@ -1,6 +1,6 @@
 import { Failure } from '#src/contract/errors.js';
 
-/** Runs tasks of callers, of each so many at once. Throws Failure `general_unavailable` for one more. */
+/** Limits the concurrent tasks of each caller to `ofCaller`. Throws Failure `general_unavailable` beyond that. */
 export function createShare(ofCaller: number): <T>(caller: string, task: () => Promise<T>) => Promise<T> {
   const running = new Map<string, number>();
   return async (caller, task) => {

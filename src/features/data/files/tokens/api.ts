@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { givenTime } from '#src/contract/instant.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { listParameters } from '#src/platform/list-query/api.js';
@@ -10,14 +11,13 @@ const ofToken = z.object({ tokenId: customId });
 const files = '/tokens/buckets/:bucketId/files/:fileId';
 const absent = ['storage_bucket_not_found', 'storage_file_not_found', 'user_unauthorized'] as const;
 const body = z.object({
-  expire: z.iso
-    .datetime({ offset: true })
+  expire: givenTime
     .nullish()
     .transform((value) => value ?? null)
     .meta({ description: 'When the token ends; never, where absent' }),
 });
 
-/** Tokens that open single files, for those who may change the file. */
+/** Tokens that allow reading single files, for callers who may change the file. */
 export const fileTokensApi = declare({
   create: {
     ...common,

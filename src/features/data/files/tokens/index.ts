@@ -2,9 +2,9 @@ import { mapLook } from '#src/contract/answer-room.js';
 import { auditContextOf, type Call, implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type ListField, type Lists, listRequestOf, readList } from '#src/platform/list-query/index.js';
-import type { Where } from '../access.js';
+import type { BucketContext } from '../model/access.js';
 import { fileTokensApi } from './api.js';
-import { createFileTokens, type Shareable } from './service.js';
+import { createFileTokens, type FindUser, type Shareable } from './service.js';
 import { createTokenStore, type FileTokenRow, fileTokens } from './store.js';
 import { toFileToken } from './view.js';
 
@@ -14,21 +14,21 @@ const fields = {
   expire: { column: 'expire', type: 'instant', nullable: true },
 } as const satisfies Readonly<Record<string, ListField>>;
 
-/** Tokens that open single files; `shareable` finds the files that a caller may change. */
+/** File tokens. `shareable` finds files that the caller may change and read. */
 export function createFileTokensPart(
   runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing'>,
   lists: Lists,
-  shareable: Shareable,
+  { shareable, findUser }: { readonly shareable: Shareable; readonly findUser: FindUser },
 ) {
   const { db, sql } = runtime;
   const store = createTokenStore(sql);
-  const tokens = createFileTokens(runtime, store, shareable);
+  const tokens = createFileTokens(runtime, store, { shareable, findUser });
   const print = (token: FileTokenRow) => toFileToken(token, tokens.secretOf(token));
   const where = ({
     project,
     actor,
     request,
-  }: Pick<Call<(typeof fileTokensApi)['get']>, 'project' | 'actor' | 'request'>): Omit<Where, 'bucketId'> => ({
+  }: Pick<Call<(typeof fileTokensApi)['get']>, 'project' | 'actor' | 'request'>): Omit<BucketContext, 'bucketId'> => ({
     project,
     actor,
     reading: request.reading,

@@ -2,7 +2,7 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, nullable, table, text } from '#src/platform/db/table.js';
 
-/** Tokens that open the bytes of a file. Their secrets are derived, so there is none to steal here. */
+/** File tokens. Their secrets are derived from the id and a key, not stored. */
 export const fileTokens = table('file_tokens', {
   projectId: text,
   id: text,
@@ -12,6 +12,8 @@ export const fileTokens = table('file_tokens', {
   expire: nullable(instant),
   createdAt: instant,
   accessedAt: nullable(instant),
+  /** The user who created it; null for server keys and for tokens from before migration 0046. */
+  userId: nullable(text),
 });
 
 /** A token as stored. */
@@ -33,7 +35,7 @@ export function createTokenStore(sql: Sql) {
     insert: (row: FileTokenRow): Query => sql.compile(knex(fileTokens.name).insert(fileTokens.encode(row))),
     expireAt: (projectId: string, id: string, expire: Instant | null): Query =>
       sql.compile(one(projectId, id).update({ expire })),
-    /** Records a use, so often at most. */
+    /** Updates `accessedAt`, unless it was updated since `before`. */
     touch: (projectId: string, id: string, now: Instant, before: Instant): Query =>
       sql.compile(
         one(projectId, id)

@@ -15,7 +15,7 @@ export const fileTokenShape = z
   })
   .meta({ id: 'ResourceToken' });
 
-/** Prints a file token. */
+/** Converts a file token to its wire format. */
 export function toFileToken(token: FileTokenRow, secret: string): z.input<typeof fileTokenShape> {
   return {
     $id: token.id,

@@ -1,12 +1,12 @@
 import type { Instant } from '#src/contract/shapes.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Buckets } from '../../buckets/index.js';
-import { type FileRow, type FileStatements, files } from '../store.js';
+import { type FileRow, type FileStatements, files } from '../model/store.js';
 
-/** Gives up an upload that has got no chunk since a time, with what has come of it. Returns whether it did: one that goes on or is complete stays. */
+/** Discards an upload without a chunk since `before`. Returns false if the upload is active or complete. */
 export async function giveUp(
-  unit: Unit,
   { buckets, statements }: { readonly buckets: Buckets; readonly statements: FileStatements },
+  unit: Unit,
   { projectId, bucketKey, id }: Pick<FileRow, 'projectId' | 'bucketKey' | 'id'>,
   before: Instant,
 ): Promise<boolean> {

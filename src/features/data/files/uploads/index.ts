@@ -5,172 +5,158 @@ import type { RawJson } from '#src/contract/raw-json.js';
 import { customId, uniqueId } from '#src/contract/shapes.js';
 import type { Upload, UploadedFile } from '#src/contract/upload.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
-import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { Idempotency } from '../../../installation/index.js';
-import type { Bucket, Buckets } from '../../buckets/index.js';
-import type { Where } from '../access.js';
-import { filesApi } from '../api.js';
-import type { ContentReader } from '../content/reader.js';
+import { bind } from '#src/platform/runtime/bind.js';
+import type { Bucket } from '../../buckets/index.js';
 import type { ContentWriter, WrittenPart } from '../content/writer.js';
-import { demandExtension, safeName } from '../names.js';
-import { recordOf } from '../record.js';
-import { type FileRow, type FileStatements, files } from '../store.js';
-import { fileReply } from '../view.js';
+import type { BucketContext } from '../model/access.js';
+import { requireExtension, safeName } from '../model/names.js';
+import { fileRecordOf } from '../model/record.js';
+import type { Files } from '../model/service.js';
+import { type FileRow, files } from '../model/store.js';
+import { fileReply } from '../model/view.js';
 import {
   type Arrival,
+  type Arrived,
   arrivalOf,
   type Begun,
-  demandChunk,
-  demandSame,
-  demandWhole,
-  type NewFile,
+  bytesOf,
+  canContinue,
   numberOf,
   permissionsOf,
+  requireChunk,
+  requireSame,
+  requireWhole,
 } from './arrival.js';
-import { createChunks } from './chunks.js';
-import { type IsGone, insert, newRow, store } from './rows.js';
+import { addChunk, sharedDigests } from './chunks.js';
+import { uploadFields } from './fields.js';
+import { insert, keep, newRow, store, type UploadDeps } from './rows.js';
 
-interface Deps {
-  readonly buckets: Buckets;
-  readonly statements: FileStatements;
-  readonly isGone: IsGone;
+interface Deps extends UploadDeps {
+  readonly random: Runtime['random'];
+  readonly creatorKey: Buffer;
   readonly writer: ContentWriter;
-  readonly reader: ContentReader;
-  readonly idempotency: Idempotency;
-  /** Throws Failure `storage_bucket_not_found`. */
-  readonly bucketOf: (where: Where) => Promise<Bucket>;
-  /** Throws Failure `storage_bucket_not_found`. */
-  readonly bucketIn: (reader: Reader, where: Where) => Promise<Bucket>;
 }
 
-/** Form fields and boundaries around the file. */
+/** Bytes allowed for form fields and boundaries around the file. */
 const formBytes = 1_048_576;
 
-/** Takes files in. Bytes are durable before a row names them. */
-export function createUploads({ db, random, sealing }: Pick<Runtime, 'db' | 'random' | 'sealing'>, deps: Deps) {
+/** Receives files. The bytes are durable before a row refers to them. */
+export function createFileUploads(
+  { db, random, sealing }: Pick<Runtime, 'db' | 'random' | 'sealing'>,
+  given: Omit<Deps, 'db' | 'random' | 'creatorKey' | 'digestsOf'>,
+): Pick<Files, 'upload'> {
   const creatorKey = sealing.derive('upload-creators');
-  const { buckets, statements, writer, bucketOf, idempotency } = deps;
-  /** The upload of an id. Its part is read first: that of an upload which is gone is found to be gone later. */
-  const find = async (bucket: Bucket, id: string): Promise<Begun | undefined> => {
-    const part = await db.one(statements.mark(bucket.key, id));
-    const row = part && (await db.one(statements.find({ bucketKey: bucket.key, id })));
-    return row && { file: files.decode(row), mark: String(part.key) };
-  };
-  /** Throws Failure for what is known to be refused before anything has arrived. */
-  const demandFit = async ({ project }: Where, { bucket, chunk }: Arrival, { bodyBytes = 0 }: Upload) => {
-    const known = chunk?.size ?? Math.max(0, bodyBytes - formBytes);
-    if (known > bucket.maximumFileSize) throw new Failure('storage_invalid_file_size');
-    if (chunk !== undefined) demandChunk(chunk);
-    await buckets.demandRoom(db, project, chunk === undefined ? known : 0);
-  };
-  /** Keeps the answer together with the change. */
-  const keep = (unit: Unit, { idempotent }: AuditContext, bucket: Bucket, file: FileRow) =>
-    idempotency.keep(unit, idempotent, 201, fileReply(bucket, file));
-  const chunks = createChunks({ db }, { ...deps, keep });
-  /** A file that came in one request. */
-  const addWhole = (where: Where, by: AuditContext, arrival: Arrival, fresh: NewFile, part: WrittenPart) =>
-    db.work(by, async (unit) => {
-      const { bucket } = arrival;
-      await buckets.reserve(unit, where.project, bucket, { files: 1, bytes: part.size });
-      const file: FileRow = {
-        ...newRow(unit, arrival, fresh, part),
-        mimeType: part.mimeType,
-        signature: part.md5,
-        digest: part.sha256,
-        sizeOriginal: part.size,
-        sizeActual: part.storedSize,
-        completedAt: unit.now,
-      };
-      await insert(unit, deps, file);
-      await store(unit, statements, file, part);
-      unit.record('fileCreated', recordOf(bucket, file));
-      await keep(unit, by, bucket, file);
-      return file;
-    });
-  /** Adds what was received to a file; bytes that it turns out not to need are given up. */
-  const add = async (
-    where: Where,
-    by: AuditContext,
-    arrival: Arrival,
-    fresh: NewFile,
-    { part, begun }: Pick<Received, 'part' | 'begun'>,
-  ): Promise<FileRow> => {
-    const { chunk } = arrival;
-    if (chunk === undefined) return addWhole(where, by, arrival, fresh, part);
-    const { file, isUsed } = await chunks.add(where, by, { arrival: { ...arrival, chunk }, begun, fresh, part });
-    if (!isUsed) await writer.discard(by, [part.key]);
-    return file;
-  };
-
-  return {
-    upload: async (where: Where, by: AuditContext, upload: Upload, once?: CarryOutOnce): Promise<RawJson> => {
-      const arrival = arrivalOf(where, await bucketOf(where), upload, creatorKey);
-      const { bucket, chunk } = arrival;
-      await demandFit(where, arrival, upload);
-      const named = await continued(find, arrival, upload);
-      const begunOf = async (form: UploadedFile) => named ?? (await begunBy(find, arrival, form.fields.fileId));
-      const { fields, file: received } = await receive(writer, where, by, arrival, begunOf, upload);
-      const { part, name } = received;
-      let isAdded = false;
-      try {
-        demandWhole(chunk, part);
-        const { fileId, permissions } = parseFields(filesApi.create.body, fields);
-        const fresh = {
-          id: named?.file.id ?? (fileId === uniqueId ? random.id() : fileId),
-          name,
-          permissions: permissionsOf(where, permissions),
-        };
-        const run = async (idempotent?: IdempotentRequest) => {
-          isAdded = true;
-          return fileReply(bucket, await add(where, { ...by, idempotent }, arrival, fresh, received));
-        };
-        if (once === undefined) return await run();
-        const content = [chunk ?? null, upload.fileId ?? null, fileId, name, permissions ?? null, part.sha256];
-        // What was kept is an answer of this operation.
-        const answer = (await once(content, run)) as RawJson;
-        if (!isAdded) await writer.discard(by, [part.key]);
-        return answer;
-      } catch (error) {
-        await writer.discard(by, [part.key]);
-        throw error;
-      }
-    },
-  };
+  const deps: Deps = { ...given, db, random, creatorKey, digestsOf: sharedDigests(given.reader) };
+  return bind(deps, { upload });
 }
 
-type Find = (bucket: Bucket, id: string) => Promise<Begun | undefined>;
+async function upload(
+  deps: Deps,
+  where: BucketContext,
+  by: AuditContext,
+  given: Upload,
+  once?: CarryOutOnce,
+): Promise<RawJson> {
+  const { random, writer } = deps;
+  const arrival = arrivalOf(where, await deps.bucketIn(deps.db, where), given, deps.creatorKey);
+  const { bucket, chunk } = arrival;
+  await requireFit(deps, where, arrival, given);
+  const named = await continued(deps, arrival, given);
+  const requireNamed = (fileId: unknown) => {
+    if (chunk !== undefined && named === undefined && (given.fileId ?? fileId) !== fileId)
+      throw new Failure('storage_file_not_found');
+  };
+  // In the forms of some clients the fields come after the file.
+  const begunOf = async ({ fields: { fileId = given.fileId } }: UploadedFile) => {
+    requireNamed(fileId);
+    return named ?? (await begunBy(deps, arrival, fileId));
+  };
+  const { fields, file: received } = await receive(writer, where, by, arrival, begunOf, given);
+  const { part, name, begun } = received;
+  let isAdded = false;
+  try {
+    requireWhole(chunk, part);
+    const { fileId, permissions } = parseFields(uploadFields, fields);
+    requireNamed(fileId);
+    const fresh = {
+      id: named?.file.id ?? (fileId === uniqueId ? random.id() : fileId),
+      name,
+      permissions: permissionsOf(where, permissions),
+    };
+    const run = async (idempotent?: IdempotentRequest) => {
+      isAdded = true;
+      return fileReply(bucket, await add(deps, { where, by: { ...by, idempotent }, arrival, begun, fresh, part }));
+    };
+    if (once === undefined) return await run();
+    const content = [chunk ?? null, given.fileId ?? null, fileId, name, permissions ?? null, part.sha256];
+    // Safe: the stored response belongs to this operation.
+    const answer = (await once(content, run)) as RawJson;
+    if (!isAdded) await writer.discard(by, [part.key]);
+    return answer;
+  } catch (error) {
+    await writer.discard(by, [part.key]);
+    throw error;
+  }
+}
 
-/** The upload that the header of a further chunk names. Throws Failure. */
-async function continued(find: Find, arrival: Arrival, { fileId }: Upload): Promise<Begun | undefined> {
+/** Throws Failure for violations that are known before the body arrives. */
+async function requireFit(
+  { db, buckets }: Deps,
+  { project }: BucketContext,
+  { bucket, chunk }: Arrival,
+  { bodyBytes = 0 }: Upload,
+): Promise<void> {
+  const known = chunk?.size ?? Math.max(0, bodyBytes - formBytes);
+  if (known > bucket.maximumFileSize) throw new Failure('storage_invalid_file_size');
+  if (chunk !== undefined) requireChunk(chunk);
+  await buckets.requireRoom(db, project, chunk === undefined ? known : 0);
+}
+
+/**
+ * The upload named in the header of a chunk. Throws Failure if it does not exist, except for a first chunk: Appwrite's SDKs for Python and Go send
+ * the id from the form there before the file exists.
+ */
+async function continued(deps: Deps, arrival: Arrival, { fileId }: Upload): Promise<Begun | undefined> {
   const { creator, chunk } = arrival;
   if (chunk === undefined || fileId === undefined) return undefined;
   if (!customId.safeParse(fileId).success) throw new Failure('storage_invalid_appwrite_id');
-  const begun = await begunBy(find, arrival, fileId);
+  const begun = await begunBy(deps, arrival, fileId);
+  if (begun === undefined && chunk.start === 0) return undefined;
   if (begun === undefined) throw new Failure('storage_file_not_found');
-  demandSame(begun.file, creator, chunk);
+  requireSame(begun.file, creator, chunk);
   return begun;
 }
 
-/** The upload of an id that a chunk can belong to; none where the id is no text yet, or the file somebody else's. */
-async function begunBy(find: Find, { bucket, creator, chunk }: Arrival, fileId: unknown): Promise<Begun | undefined> {
+/** The upload that a chunk continues. Undefined if the id is invalid or the file belongs to another creator. */
+async function begunBy(deps: Deps, arrival: Arrival, fileId: unknown): Promise<Begun | undefined> {
+  const { bucket, creator, chunk } = arrival;
   const id = customId.safeParse(fileId);
-  if (chunk === undefined || !id.success) return undefined;
-  const begun = await find(bucket, id.data);
+  if (chunk === undefined || !id.success || !canContinue(arrival, id.data)) return undefined;
+  const begun = await find(deps, bucket, id.data);
   return begun?.file.creator === creator ? begun : undefined;
 }
 
-/** A file of a form, written. */
+/**
+ * The upload of an id. Reads the part first: if the upload is replaced between the reads, the mark is outdated and a later check fails.
+ */
+async function find({ db, statements }: Deps, bucket: Bucket, id: string): Promise<Begun | undefined> {
+  const part = await db.one(statements.mark(bucket.key, id));
+  const row = part && (await db.one(statements.find({ bucketKey: bucket.key, id })));
+  return row && { file: files.decode(row), mark: String(part.key) };
+}
+
+/** A received file, written to the store. */
 interface Received {
   readonly name: string;
   readonly part: WrittenPart;
   readonly begun: Begun | undefined;
 }
 
-/** Writes the file of a form; what was written of one whose rest is refused is given up. */
+/** Writes the file of a form. Removes it if the rest of the form is refused. */
 async function receive(
   writer: Deps['writer'],
-  where: Where,
+  where: BucketContext,
   by: AuditContext,
   arrival: Arrival,
   begunOf: (form: UploadedFile) => Promise<Begun | undefined>,
@@ -180,14 +166,14 @@ async function receive(
   let written: WrittenPart | undefined;
   try {
     return await upload.read(async (form): Promise<Received> => {
-      demandExtension(bucket, form.name);
+      requireExtension(bucket, form.name);
       const begun = await begunOf(form);
       written = await writer.write(by, where.project, bucket, {
         number: chunk === undefined ? 0 : numberOf(chunk),
         gzip: begun === undefined ? arrival.gzip : begun.file.compression === 'gzip',
         encryption: begun?.file.encryption ?? bucket.encryption,
-        maxBytes: chunk === undefined ? bucket.maximumFileSize : chunk.end - chunk.start + 1,
-        bytes: form.bytes,
+        maxBytes: bucket.maximumFileSize,
+        bytes: chunk === undefined ? form.bytes : bytesOf(chunk, form.bytes),
       });
       return { name: safeName(form.name), part: written, begun };
     });
@@ -195,4 +181,37 @@ async function receive(
     if (written !== undefined) await writer.discard(by, [written.key]);
     throw error;
   }
+}
+
+/** Adds the received bytes to a file. Removes them if the file turns out not to need them. */
+async function add(deps: Deps, arrived: Arrived): Promise<FileRow> {
+  const { by, arrival, part } = arrived;
+  const { chunk } = arrival;
+  if (chunk === undefined) return addWhole(deps, arrived);
+  const { file, isUsed } = await addChunk(deps, { ...arrived, arrival: { ...arrival, chunk } });
+  if (!isUsed) await deps.writer.discard(by, [part.key]);
+  return file;
+}
+
+/** Adds a file sent in one request. */
+function addWhole(deps: Deps, arrived: Arrived): Promise<FileRow> {
+  const { where, part } = arrived;
+  const { bucket } = arrived.arrival;
+  return deps.db.work(arrived.by, async (unit) => {
+    await deps.buckets.reserve(unit, where.project, bucket, { files: 1, bytes: part.size });
+    const file: FileRow = {
+      ...newRow(unit, arrived),
+      mimeType: part.mimeType,
+      signature: part.md5,
+      digest: part.sha256,
+      sizeOriginal: part.size,
+      sizeActual: part.storedSize,
+      completedAt: unit.now,
+    };
+    await insert(deps, unit, file);
+    await store(deps.statements, unit, file, part);
+    unit.record('fileCreated', fileRecordOf(bucket, file));
+    await keep(deps, unit, arrived, file);
+    return file;
+  });
 }

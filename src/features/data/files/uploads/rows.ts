@@ -1,23 +1,36 @@
 import { Failure } from '#src/contract/errors.js';
+import type { Project } from '#src/contract/project.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
-import { creatingUser } from '../access.js';
+import type { Runtime } from '#src/platform/index.js';
+import type { Idempotency } from '../../../installation/index.js';
+import type { Bucket, Buckets } from '../../buckets/index.js';
+import type { ContentReader } from '../content/reader.js';
 import type { WrittenPart } from '../content/writer.js';
-import type { FileRow, FileStatements } from '../store.js';
-import type { Arrival, NewFile } from './arrival.js';
+import { type BucketContext, creatingUser } from '../model/access.js';
+import type { FileRow, FileStatements } from '../model/store.js';
+import { fileReply } from '../model/view.js';
+import type { Arrived } from './arrival.js';
 
-/** A file of which nothing is there yet, kept as its first part was written. */
-export function newRow(
-  { now }: Unit,
-  { bucket, creator }: Arrival,
-  { id, name, permissions }: NewFile,
-  { gzip, encryption }: WrittenPart,
-): FileRow {
+/** Dependencies of adding files and chunks. */
+export interface UploadDeps {
+  readonly db: Runtime['db'];
+  readonly buckets: Buckets;
+  readonly statements: FileStatements;
+  readonly isGone: IsGone;
+  readonly idempotency: Idempotency;
+  readonly reader: ContentReader;
+  /** The digests of a file, whose upload has the mark. */
+  readonly digestsOf: (project: Project, file: FileRow, mark: string) => ReturnType<ContentReader['digestsOf']>;
+  /** Throws Failure `storage_bucket_not_found`. */
+  readonly bucketIn: (reader: Reader, where: BucketContext) => Promise<Bucket>;
+}
+
+/** A file row without bytes, with the encoding of its first part. */
+export function newRow({ now }: Unit, { arrival: { bucket, creator }, fresh, part }: Arrived): FileRow {
   return {
+    ...fresh,
     bucketKey: bucket.key,
-    id,
     projectId: bucket.projectId,
-    name,
-    permissions,
     creator,
     mimeType: '',
     signature: '',
@@ -26,39 +39,35 @@ export function newRow(
     sizeActual: 0,
     chunksTotal: 1,
     chunksUploaded: 1,
-    compression: gzip ? 'gzip' : 'none',
-    encryption,
+    compression: part.gzip ? 'gzip' : 'none',
+    encryption: part.encryption,
     createdAt: now,
     updatedAt: now,
     completedAt: null,
   };
 }
 
-/** Whether a user was deleted. */
+/** Checks if a user was deleted. */
 export type IsGone = (reader: Reader, projectId: string, userId: string) => Promise<boolean>;
 
 /**
- * Makes the row of a file; the usage of the project has to be held. Throws Failure `storage_file_already_exists`, and `user_unauthorized` where
- * its user was deleted while it arrived: an erasure that held the usage before has not found it.
+ * Inserts a file. Requires the lock on the project's usage. Throws Failure `storage_file_already_exists`, and `user_unauthorized` if the
+ * user was deleted during the upload: an erasure that had the lock before did not see this file.
  */
-export async function insert(
-  unit: Unit,
-  { statements, isGone }: { readonly statements: FileStatements; readonly isGone: IsGone },
-  row: FileRow,
-): Promise<void> {
+export async function insert({ statements, isGone }: UploadDeps, unit: Unit, row: FileRow): Promise<void> {
   const userId = creatingUser(row.creator);
   if (userId !== undefined && (await isGone(unit, row.projectId, userId))) throw new Failure('user_unauthorized');
   if ((await unit.one(statements.insert(row))) === undefined) throw new Failure('storage_file_already_exists');
 }
 
-/** Makes what was written a part of a file. Throws Failure `general_unavailable` where it cannot be one; sent again, it can. */
+/** Makes a written part belong to a file. Throws Failure `general_unavailable` if that is impossible; sending it again helps. */
 export async function store(
-  unit: Unit,
   statements: FileStatements,
+  unit: Unit,
   { bucketKey, id, compression, encryption }: FileRow,
   part: WrittenPart,
 ): Promise<void> {
-  // A file is read in one way. What was written before there was the file, the bucket had other settings for.
+  // All parts of a file have the same encoding. A chunk written before the file existed may have used other bucket settings.
   if (part.gzip !== (compression === 'gzip') || part.encryption !== encryption)
     throw new Failure('general_unavailable', {
       message: 'The settings of the bucket have changed meanwhile. Please send the chunk again.',
@@ -67,4 +76,9 @@ export async function store(
   const stored = { fileId: id, size, storedSize, state: 'stored' as const, changedAt: unit.now };
   const isStored = (await unit.run(statements.settleObject(part.key, stored))) > 0;
   if (!isStored) throw new Failure('general_unavailable', { message: `The upload took too long (${bucketKey}).` });
+}
+
+/** Stores the response for idempotent retries, in the same unit as the change. */
+export function keep({ idempotency }: UploadDeps, unit: Unit, { by, arrival }: Arrived, file: FileRow): Promise<void> {
+  return idempotency.keep(unit, by.idempotent, 201, fileReply(arrival.bucket, file));
 }

@@ -1,6 +1,6 @@
-import { digest, keyedDigest } from '#src/platform/digest.js';
+import { digest, keyedDigest } from '#src/platform/crypto/digest.js';
 
-/** An entry of the audit log as the chain covers it. */
+/** An audit entry with the fields that the chain covers. */
 export interface ChainEntry {
   readonly seq: number;
   readonly id: string;
@@ -11,12 +11,12 @@ export interface ChainEntry {
   readonly action: string;
   readonly resource: string;
   readonly requestId: string;
-  /** JSON text with the keys of every object in order. */
+  /** JSON text with sorted keys in every object. */
   readonly data: string;
   readonly mac: string;
 }
 
-/** The columns of an entry over which its HMAC goes, as JSON. */
+/** The text that the HMAC of an entry covers: its columns as a JSON array. */
 export function recordedText(entry: Omit<ChainEntry, 'seq' | 'mac'>): string {
   const { id, projectId, at, actorKind, actorId, action, resource, requestId, data } = entry;
   return JSON.stringify([id, projectId, at, actorKind, actorId, action, resource, requestId, data]);
@@ -28,7 +28,7 @@ export function digestOf(entry: ChainEntry): string {
   return digest(JSON.stringify([seq, id, projectId, at, actorKind, actorId, action, resource, requestId, data, mac]));
 }
 
-/** What stands before the first entry. */
+/** The previous hash of the first entry. */
 export const firstHash = '';
 
 /** The hash of an entry: SHA-256 over the hash before it and the digest of the entry. */
@@ -43,7 +43,7 @@ export interface Subject {
   readonly salt: string;
 }
 
-/** What an entry recorded, by name. Nothing where its text was changed by SQL and is no JSON object any more. */
+/** The recorded values of an entry by name. Empty if the text is not a JSON object, as it was changed by SQL. */
 export function recordedOf(data: string): Readonly<Record<string, unknown>> {
   try {
     const parsed: unknown = JSON.parse(data);
@@ -53,7 +53,7 @@ export function recordedOf(data: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** How many personal values of an entry are erased; undefined where one of those that are left is not the one that was recorded. */
+/** The number of erased personal values of an entry; undefined if a remaining value does not match its commitment. */
 export function erasedOf(data: string, subjects: readonly Subject[]): number | undefined {
   const committed = new Map(
     Object.entries(recordedOf(data)).flatMap(([field, value]) =>
@@ -64,7 +64,7 @@ export function erasedOf(data: string, subjects: readonly Subject[]): number | u
   return subjects.every(isRecorded) ? committed.size - subjects.length : undefined;
 }
 
-/** Whether a value of an entry is a salted digest, which stands for a personal value. */
+/** True if a value is a commitment: a salted digest in place of a personal value. */
 export function isCommitment(value: unknown): value is { readonly commitment: string } {
   return typeof value === 'object' && value !== null && 'commitment' in value && typeof value.commitment === 'string';
 }

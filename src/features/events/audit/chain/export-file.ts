@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ChainEntry, digestOf } from './entry.js';
 import { publicKeyOf, type SignedHead, type SignedSegment } from './statement.js';
-import { createChainVerifier, type Finding, type Link, type Verdict } from './verifier.js';
+import { type ChainFinding, type ChainVerdict, createChainVerifier, type Link } from './verifier.js';
 
 /** The name and version of the format, in the first line of an export. */
 const format = 'svc-audit';
@@ -37,12 +37,12 @@ const entryLine = z.strictObject({
 const foreignLine = z.strictObject({ seq: count, digest: z.string(), hash: z.string() });
 const bodyLine = z.union([entryLine, foreignLine, segmentLine, headLine]);
 
-/** The first line of an export: of one project, or of the whole log. */
+/** The first line of an export of one project or of the whole log. */
 export function printHeader(projectId: string | undefined, keys: Readonly<Record<string, string>>): string {
   return JSON.stringify({ format, version, projectId: projectId ?? null, keys });
 }
 
-/** A line about removed entries. */
+/** The line of a segment of removed entries. */
 export function printSegment(segment: SignedSegment): string {
   return JSON.stringify({ segment });
 }
@@ -52,7 +52,7 @@ export function printHead(head: SignedHead): string {
   return JSON.stringify({ head });
 }
 
-/** An entry; of an entry of another project only the digest, which tells nothing and still continues the chain. */
+/** The line of an entry. For an entry of another project only the digest, which reveals nothing but continues the chain. */
 export function printEntry(entry: ChainEntry, hash: string, projectId: string | undefined): string {
   const { seq, id, at, actorKind, actorId, action, resource, requestId, data, mac } = entry;
   if (projectId !== undefined && entry.projectId !== projectId)
@@ -74,24 +74,24 @@ export function printEntry(entry: ChainEntry, hash: string, projectId: string | 
   });
 }
 
-/** What an export is compared with. */
+/** Reference values for an export. */
 interface ExportChecks {
-  /** The public key of the installation, noted elsewhere; without it, the key in the export is believed. */
+  /** The public key of the installation, known from elsewhere. Without it, the key in the export is trusted. */
   readonly publicKey?: string | undefined;
   readonly notedHead?: string | undefined;
 }
 
-/** A verdict on an export. */
-interface ExportVerdict extends Verdict {
-  /** Whether it begins as an export does. */
+/** The result for an export. */
+interface ExportVerdict extends ChainVerdict {
+  /** True if the first line is that of an export. */
   readonly isExport: boolean;
   readonly projectId: string | null;
   readonly publicKey: string;
 }
 
-const unreadable = (line: number): Finding => ({ seq: null, problem: `Line ${line} is not a line of an export.` });
+const unreadable = (line: number): ChainFinding => ({ seq: null, problem: `Line ${line} is not a line of an export.` });
 
-/** Verifies an export line by line: chain, segments and signed head. It needs no database and no secret; HMACs are not checked. */
+/** Verifies an export line by line: chain, segments and signed head. Needs no database and no secret. Does not check HMACs. */
 export async function verifyExport(lines: AsyncIterable<string>, checks: ExportChecks): Promise<ExportVerdict> {
   let header: z.output<typeof headerLine> | undefined;
   let head: SignedHead | undefined;
@@ -123,7 +123,7 @@ export async function verifyExport(lines: AsyncIterable<string>, checks: ExportC
     else if ('head' in parsed) head = parsed.head;
     else if ('digest' in parsed && header.projectId === null)
       verifier.report(parsed.seq, 'An export of the whole log has the entry itself, not its digest only.');
-    // Another order of members, or one that stands twice, would be read in another way by other programs.
+    // Rejects other orders of members and duplicate members: other programs might parse them differently.
     else if (JSON.stringify(parsed) !== text) verifier.report(parsed.seq, `Line ${line} is not as it was exported.`);
     else verifier.entry(parsed satisfies Link);
     if (verifier.isFull()) break;

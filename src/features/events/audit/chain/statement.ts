@@ -1,19 +1,19 @@
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
-/** A signature of the audit log (Ed25519), and the key that made it. */
+/** An Ed25519 signature, with the id of its key. */
 interface Signed {
   readonly keyId: string;
   readonly signature: string;
 }
 
-/** How long the chain is and the hash of its last entry. */
+/** The length of the chain and the hash of its last entry. */
 export interface Head {
   readonly seq: number;
   readonly hash: string;
   readonly at: string;
 }
 
-/** Entries in a row that may have been removed: their numbers, the hash before them, and the hash of the last. */
+/** A range of entries that may have been removed: their numbers, the hash before them, and the hash of the last one. */
 export interface Segment {
   readonly firstSeq: number;
   readonly lastSeq: number;
@@ -27,13 +27,13 @@ export type SignedHead = Head & Signed;
 /** A segment with its signature. */
 export type SignedSegment = Segment & Signed;
 
-/** What signs: a private key and its id. */
+/** A private key and its id. */
 export interface Signer {
   readonly id: string;
   readonly privateKey: KeyObject;
 }
 
-/** The public key of a signature by the id of the key; undefined where it is not known. */
+/** Finds a public key by its id; undefined if it is unknown. */
 export type PublicKeys = (keyId: string) => KeyObject | undefined;
 
 const headText = (keyId: string, { seq, hash, at }: Head) =>
@@ -60,22 +60,22 @@ export function signSegment(signer: Signer, segment: Segment): SignedSegment {
   return { ...segment, ...signText(signer, segmentText(signer.id, segment)) };
 }
 
-/** Whether one of the keys has signed this head. */
+/** True if a known key signed this head. */
 export function isHeadGenuine(keys: PublicKeys, head: SignedHead): boolean {
   return isSigned(keys, head, headText(head.keyId, head));
 }
 
-/** Whether one of the keys has signed this segment. */
+/** True if a known key signed this segment. */
 export function isSegmentGenuine(keys: PublicKeys, segment: SignedSegment): boolean {
   return isSigned(keys, segment, segmentText(segment.keyId, segment));
 }
 
-/** The public half of an Ed25519 key as 32 bytes in base64url, the member `x` of RFC 8037. */
+/** The public part of an Ed25519 key: 32 bytes in base64url, as in the member `x` of RFC 8037. */
 export function publicTextOf(privateKey: KeyObject): string {
   return createPublicKey(privateKey).export({ format: 'jwk' }).x ?? '';
 }
 
-/** A public key from that text; undefined where it is none. */
+/** Parses a public key; undefined if the text is invalid. */
 export function publicKeyOf(text: string): KeyObject | undefined {
   if (!/^[A-Za-z0-9_-]{43}$/.test(text)) return undefined;
   try {

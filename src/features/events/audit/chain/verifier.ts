@@ -1,127 +1,139 @@
+import { bind } from '#src/platform/runtime/bind.js';
 import { type ChainEntry, digestOf, firstHash, hashOf } from './entry.js';
 import { isHeadGenuine, isSegmentGenuine, type PublicKeys, type SignedHead, type SignedSegment } from './statement.js';
 
-/** An entry with its hash; one of another project in an export has its digest only. */
+/** An entry with its hash. An export contains only the digest of an entry of another project. */
 export type Link = { readonly hash: string; readonly previousHash?: string } & (
   | ChainEntry
   | { readonly seq: number; readonly digest: string }
 );
 
-/** What is wrong with a log at one place. */
-export interface Finding {
-  /** The number of the bad entry; null where it has none. */
+/** A fault at one place of a log. */
+export interface ChainFinding {
+  /** The number of the faulty entry; null if it has none. */
   readonly seq: number | null;
   readonly problem: string;
 }
 
-/** What was found of a chain. */
-export interface Verdict {
-  /** Entries that are as they were recorded. */
+/** The result of a verification. */
+export interface ChainVerdict {
+  /** Number of entries that are unchanged. */
   readonly entries: number;
   /** The hash of the signed head. */
   readonly head: string;
   readonly seq: number;
-  /** What is wrong, the first place in the chain first; at most 1000, after which the rest is not looked at. */
-  readonly findings: readonly Finding[];
+  /** Faults in chain order. At most 1000, after which verification stops. */
+  readonly findings: readonly ChainFinding[];
 }
 
-/** Findings after which a verification ends. */
+/** Number of faults after which verification stops. */
 const maxFindings = 1000;
 
-/** What a chain is compared with. */
+/** Reference values for a chain. */
 interface VerifierOptions {
   readonly keys: PublicKeys;
-  /** Whether the log was ever signed: its head has to be, then. */
+  /** True if the log was ever signed. Then its head must be signed. */
   readonly isSigned: () => boolean;
-  /** A hash noted elsewhere, which has to be that of an entry. */
+  /** A hash noted elsewhere. It must be that of an entry. */
   readonly notedHead?: string | undefined;
 }
 
 /**
- * Follows a chain from its beginning: segments first, then entries, then the head. It holds one hash at a time. Behind a bad entry it goes on with
- * what that entry says of itself, so that a known one hides no later one.
+ * Verifies a chain from its start: segments, then entries, then the head. Keeps one hash in memory. After a faulty entry, continues with
+ * the hash stored in it, so that one fault does not hide later ones.
  */
 export interface ChainVerifier {
   segment(segment: SignedSegment): void;
   entry(link: Link): void;
-  /** Something else is wrong with an entry. Of one entry the first finding stays. */
+  /** Reports another fault of an entry. Only the first one per entry is kept. */
   report(seq: number | null, problem: string): void;
   isBroken(): boolean;
-  /** Whether enough was found. */
+  /** True if the maximum number of faults is reached. */
   isFull(): boolean;
-  end(head: SignedHead | undefined): Verdict;
+  end(head: SignedHead | undefined): ChainVerdict;
+}
+
+/** Progress of a verification. */
+interface Chain extends VerifierOptions {
+  next: number;
+  /** The hash of the previous entry; undefined if that entry is missing. */
+  hash: string | undefined;
+  entries: number;
+  wasNoted: boolean;
+  readonly findings: ChainFinding[];
 }
 
 /** Creates a verifier of a chain. */
-export function createChainVerifier({ keys, isSigned, notedHead }: VerifierOptions): ChainVerifier {
-  let next = 1;
-  /** Of the entry before the next one; undefined where that one is missing. */
-  let hash: string | undefined = firstHash;
-  let entries = 0;
-  let wasNoted = notedHead === undefined;
-  const findings: Finding[] = [];
-  const isFull = () => findings.length >= maxFindings;
-  const report = (seq: number | null, problem: string) => {
-    const isKnown = seq !== null && findings.some((finding) => finding.seq === seq);
-    if (!isKnown && !isFull()) findings.push({ seq, problem });
-  };
-  const advance = (seq: number, to: string) => {
-    next = seq + 1;
-    hash = to;
-    if (to === notedHead) wasNoted = true;
-  };
-  const endAt = (head: SignedHead | undefined): void => {
-    if (head === undefined) report(next, 'The signed head is missing.');
-    else if (head.seq === 0 && next === 1 && head.signature === '' && !isSigned()) return;
-    else if (!isHeadGenuine(keys, head)) report(null, 'The signature of the head is wrong.');
-    else if (head.seq >= next) report(next, missing(next, head.seq));
-    else if (head.seq < next - 1) report(head.seq + 1, 'The signed head does not cover this entry.');
-    else if (head.hash !== hash) report(head.seq, 'The hash is not that of the signed head.');
-  };
-  /** What is wrong with an entry where it stands; undefined where nothing is. */
-  const problemOf = (link: Link): string | undefined => {
-    const before = hash ?? link.previousHash;
-    if (link.previousHash !== undefined && link.previousHash !== before)
-      return 'The entry does not continue the chain.';
-    // An export does not have the hash of an entry that is missing.
-    if (before === undefined) return undefined;
-    return hashOf(before, 'digest' in link ? link.digest : digestOf(link)) === link.hash
-      ? undefined
-      : 'The entry was changed.';
-  };
-  return {
-    segment: (segment) => {
-      if (!isSegmentGenuine(keys, segment)) report(segment.firstSeq, 'The signature of the segment is wrong.');
-      else if (segment.firstSeq !== next || segment.previousHash !== hash)
-        report(next, 'The segment does not continue the chain.');
-      advance(segment.lastSeq, segment.hash);
-    },
-    entry: (link) => {
-      const { seq } = link;
-      if (seq < next) {
-        report(seq, 'The entry is there twice.');
-        return;
-      }
-      if (seq > next) {
-        report(next, missing(next, seq - 1));
-        hash = undefined;
-      }
-      const problem = problemOf(link);
-      if (problem !== undefined) report(seq, problem);
-      else if (!('digest' in link)) entries += 1;
-      advance(seq, link.hash);
-    },
-    report,
-    isBroken: () => findings.length > 0,
-    isFull,
-    end: (head) => {
-      if (!isFull()) endAt(head);
-      if (!wasNoted) report(next, 'The noted head is not in the chain: entries were cut off or replaced.');
-      return { entries, head: head?.hash ?? '', seq: head?.seq ?? 0, findings };
-    },
-  };
+export function createChainVerifier(options: VerifierOptions): ChainVerifier {
+  const wasNoted = options.notedHead === undefined;
+  const chain: Chain = { ...options, next: 1, hash: firstHash, entries: 0, wasNoted, findings: [] };
+  return { ...bind(chain, { segment, entry, report, isFull, end }), isBroken: () => chain.findings.length > 0 };
+}
+
+function segment(chain: Chain, stated: SignedSegment): void {
+  if (!isSegmentGenuine(chain.keys, stated)) report(chain, stated.firstSeq, 'The signature of the segment is wrong.');
+  else if (stated.firstSeq !== chain.next || stated.previousHash !== chain.hash)
+    report(chain, chain.next, 'The segment does not continue the chain.');
+  advance(chain, stated.lastSeq, stated.hash);
+}
+
+const isFull = ({ findings }: Chain) => findings.length >= maxFindings;
+
+function report(chain: Chain, seq: number | null, problem: string): void {
+  const isKnown = seq !== null && chain.findings.some((finding) => finding.seq === seq);
+  if (!isKnown && !isFull(chain)) chain.findings.push({ seq, problem });
+}
+
+function advance(chain: Chain, seq: number, hash: string): void {
+  chain.next = seq + 1;
+  chain.hash = hash;
+  if (hash === chain.notedHead) chain.wasNoted = true;
+}
+
+function entry(chain: Chain, link: Link): void {
+  const { seq } = link;
+  if (seq < chain.next) {
+    report(chain, seq, 'The entry is there twice.');
+    return;
+  }
+  if (seq > chain.next) {
+    report(chain, chain.next, missing(chain.next, seq - 1));
+    chain.hash = undefined;
+  }
+  const problem = problemOf(link, chain.hash);
+  if (problem !== undefined) report(chain, seq, problem);
+  else if (!('digest' in link)) chain.entries += 1;
+  advance(chain, seq, link.hash);
 }
 
 function missing(first: number, last: number): string {
   return first === last ? `Entry ${first} is missing.` : `Entries ${first} to ${last} are missing.`;
+}
+
+/** The fault of an entry after the previous hash; undefined if there is none. */
+function problemOf(link: Link, previousHash: string | undefined): string | undefined {
+  const before = previousHash ?? link.previousHash;
+  if (link.previousHash !== undefined && link.previousHash !== before) return 'The entry does not continue the chain.';
+  // An export does not contain the hash of a missing entry.
+  if (before === undefined) return undefined;
+  return hashOf(before, 'digest' in link ? link.digest : digestOf(link)) === link.hash
+    ? undefined
+    : 'The entry was changed.';
+}
+
+function end(chain: Chain, head: SignedHead | undefined): ChainVerdict {
+  if (!isFull(chain)) endAt(chain, head);
+  if (!chain.wasNoted)
+    report(chain, chain.next, 'The noted head is not in the chain: entries were cut off or replaced.');
+  return { entries: chain.entries, head: head?.hash ?? '', seq: head?.seq ?? 0, findings: chain.findings };
+}
+
+function endAt(chain: Chain, head: SignedHead | undefined): void {
+  const { keys, isSigned, next, hash } = chain;
+  if (head === undefined) report(chain, next, 'The signed head is missing.');
+  else if (head.seq === 0 && next === 1 && head.signature === '' && !isSigned()) return;
+  else if (!isHeadGenuine(keys, head)) report(chain, null, 'The signature of the head is wrong.');
+  else if (head.seq >= next) report(chain, next, missing(next, head.seq));
+  else if (head.seq < next - 1) report(chain, head.seq + 1, 'The signed head does not cover this entry.');
+  else if (head.hash !== hash) report(chain, head.seq, 'The hash is not that of the signed head.');
 }

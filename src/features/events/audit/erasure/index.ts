@@ -2,34 +2,48 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createErasureStore, type SubjectKey } from './store.js';
 
-/** Names of values by which somebody can be reached or recognised; they belong to one person. */
+/** Fields that identify one person. */
 const contactFields = ['email', 'previous', 'phone', 'identifier', 'providerUid'] as const;
-/** Names of values that are network addresses, which several persons may share. */
+/** Fields with network addresses, which several persons may share. */
 const addressFields = ['ip', 'client.ip'] as const;
-/** Values that are looked through, and values that are removed, in one statement. */
+/** Number of values searched, and of values deleted, per statement. */
 const sizes = { window: 20_000, batch: 500 } as const;
 
-/** Erases personal values of the audit log. The entries stay, with the salted digests of what they recorded. */
-export function createSubjectErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
+/** Erases personal values of the audit log. */
+export interface SubjectErasure {
+  /** Email addresses, phone numbers and similar values of a user in the log. */
+  contactsOf(projectId: string, userId: string): Promise<string[]>;
+  /** Ids of users who had this email address when they were deleted. */
+  deletedWith(projectId: string, email: string): Promise<string[]>;
+  /** Ids of users who had this email address at any time. */
+  heldBy(projectId: string, email: string): Promise<string[]>;
+  /** True if there is an entry about this user. */
+  knows(projectId: string, userId: string): Promise<boolean>;
+  /** Network addresses of a user's requests. */
+  addressesOf(projectId: string, userId: string): Promise<string[]>;
+  /**
+   * Erases personal values of entries without a user that contain one of the contacts, such as failed logins. Returns the number of
+   * entries.
+   */
+  ofContacts(by: AuditContext, contacts: readonly string[]): Promise<number>;
+  /** Erases the personal values of a user. Returns their number. */
+  ofUser(by: AuditContext, userId: string): Promise<number>;
+}
+
+/** Erases personal values of the audit log. The entries stay, with salted digests of the erased values. */
+export function createSubjectErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>): SubjectErasure {
   const store = createErasureStore(sql);
   return {
-    /** Addresses, numbers and the like that the log knows of a user. */
-    contactsOf: async (projectId: string, userId: string): Promise<string[]> =>
+    contactsOf: async (projectId, userId) =>
       (await db.all(store.valuesOf(projectId, userId, contactFields))).map(({ value }) => String(value)),
-    /** Ids of users who had this e-mail address when they were deleted. */
-    deletedWith: async (projectId: string, email: string): Promise<string[]> =>
+    deletedWith: async (projectId, email) =>
       (await db.all(store.deletedWith(projectId, email))).map(({ user_id }) => String(user_id)),
-    /** Ids of users who had this e-mail address at any time. */
-    heldBy: async (projectId: string, email: string): Promise<string[]> =>
+    heldBy: async (projectId, email) =>
       (await db.all(store.heldBy(projectId, email))).map(({ user_id }) => String(user_id)),
-    /** Whether there is an entry about this user. */
-    knows: async (projectId: string, userId: string): Promise<boolean> =>
-      (await db.one(store.anyAbout(projectId, userId))) !== undefined,
-    /** Network addresses from which a user came. */
-    addressesOf: async (projectId: string, userId: string): Promise<string[]> =>
+    knows: async (projectId, userId) => (await db.one(store.anyAbout(projectId, userId))) !== undefined,
+    addressesOf: async (projectId, userId) =>
       (await db.all(store.valuesOf(projectId, userId, addressFields))).map(({ value }) => String(value)),
-    /** Erases the values of entries that belong to no user and name one of the contacts, such as failed logins; returns of how many entries. */
-    ofContacts: async (by: AuditContext, contacts: readonly string[]): Promise<number> => {
+    ofContacts: async (by, contacts) => {
       if (contacts.length === 0) return 0;
       let entries = 0;
       for (let after: SubjectKey = ['', '']; ; ) {
@@ -43,8 +57,7 @@ export function createSubjectErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
         after = last;
       }
     },
-    /** Erases the values of a user; returns how many there were. */
-    ofUser: async (by: AuditContext, userId: string): Promise<number> => {
+    ofUser: async (by, userId) => {
       for (let erased = 0; ; ) {
         const removed = await db.work(by, async (unit) => {
           const rows = await unit.all(store.someOf(by.projectId ?? '', userId, sizes.batch));
@@ -57,6 +70,3 @@ export function createSubjectErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
     },
   };
 }
-
-/** Erases personal values of the audit log. */
-export type SubjectErasure = ReturnType<typeof createSubjectErasure>;

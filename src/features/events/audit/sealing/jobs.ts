@@ -1,11 +1,11 @@
 import type { Runtime } from '#src/platform/index.js';
-import type { Job } from '#src/platform/scheduler.js';
-import type { Worker } from '#src/platform/worker.js';
-import { type AuditStore, auditHeads } from '../store.js';
+import type { Job } from '#src/platform/jobs/scheduler.js';
+import type { Worker } from '#src/platform/jobs/worker.js';
+import { type AuditStore, auditHeads } from '../model/store.js';
 import type { Retention } from './retention.js';
 import { signedHeadOf } from './sealer.js';
 
-/** What is done again and again: sealing, telling the head, and removing what is old. */
+/** Periodic jobs: seal new entries, log the head, and remove old entries. */
 export function createAuditJobs(
   { db, log, config }: Pick<Runtime, 'db' | 'log' | 'config'>,
   store: AuditStore,

@@ -1,24 +1,38 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { Failure } from '#src/contract/errors.js';
+import { digest } from '#src/platform/crypto/digest.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
-import { digest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type PublicKeys, publicKeyOf, publicTextOf, type Signer } from '../chain/statement.js';
-import { type AuditKeyRow, type AuditStore, auditKeys, sealedAuditKeys } from '../store.js';
+import { type AuditKeyRow, type AuditStore, auditKeys, sealedAuditKeys } from '../model/store.js';
 
-/** Stands where sealed values name their project; no project has this id. */
+/** Replaces the project id in sealed audit keys. No project has this id. */
 const owner = '*';
 const idLength = 16;
 
-/** A key that signs heads, with its public half as text. */
+/** A signing key, with its public part as text. */
 interface AuditSigner extends Signer {
   readonly publicText: string;
 }
 
-/** The keys that sign heads and segments: made on first need, wrapped by the master key. */
-export function createAuditKeys({ sealing }: Pick<Runtime, 'sealing'>, store: AuditStore) {
+/** The keys of the audit log. */
+export interface AuditKeys {
+  /** The current signing key; created if there is none. Throws Failure `general_unavailable` if keys exist but none can be opened. */
+  signing(unit: Unit): Promise<AuditSigner>;
+  /** Public keys that verify this installation's signatures. Derived from the sealed keys: the stored public keys are not trusted. */
+  publicKeys(reader: Reader): Promise<PublicKeys>;
+  /** True if a key was ever created. From then on the head is signed. */
+  exist(reader: Reader): Promise<boolean>;
+  /** Every public key by its id. */
+  publicTexts(reader: Reader): Promise<Record<string, string>>;
+  /** The public key of the latest signatures; empty before anything is sealed. */
+  publicText(reader: Reader): Promise<string>;
+}
+
+/** Keys that sign heads and segments. Created on first use, wrapped by the master key. */
+export function createAuditKeys({ sealing }: Pick<Runtime, 'sealing'>, store: AuditStore): AuditKeys {
   const cache = new Map<string, KeyObject>();
-  /** Who writes to the database cannot put another key in its place, as that would not open. */
+  /** Opens a sealed key. An attacker with write access to the database cannot replace it, as a replacement would not open. */
   const open = ({ id, dataKey, secret }: AuditKeyRow): AuditSigner | undefined => {
     const name = `${id} ${secret}`;
     const text = cache.has(name) ? '' : sealing.tryOpen(owner, dataKey, { column: sealedAuditKeys, row: id }, secret);
@@ -33,8 +47,7 @@ export function createAuditKeys({ sealing }: Pick<Runtime, 'sealing'>, store: Au
   };
   const exist = async (reader: Reader): Promise<boolean> => (await reader.all(store.keys())).length > 0;
   return {
-    /** The key that signs; made where there is none. Throws Failure `general_unavailable` where none opens. */
-    signing: async (unit: Unit): Promise<AuditSigner> => {
+    signing: async (unit) => {
       const newest = (await all(unit)).at(-1);
       if (newest !== undefined) return newest;
       if (await exist(unit)) throw new Failure('general_unavailable', { retryAfter: 60 });
@@ -47,20 +60,13 @@ export function createAuditKeys({ sealing }: Pick<Runtime, 'sealing'>, store: Au
       await unit.run(store.insertKey({ id, publicKey: publicText, dataKey, secret, createdAt: unit.now }));
       return { id, privateKey, publicText };
     },
-    /** What verifies signatures of this installation; the stored public keys are not believed. */
-    publicKeys: async (reader: Reader): Promise<PublicKeys> => {
+    publicKeys: async (reader) => {
       const keys = new Map((await all(reader)).map(({ id, publicText }) => [id, publicKeyOf(publicText)]));
       return (id) => keys.get(id);
     },
-    /** Whether a key was ever made: from then on the head is signed. */
     exist,
-    /** Every public key by its id. */
-    publicTexts: async (reader: Reader): Promise<Record<string, string>> =>
+    publicTexts: async (reader) =>
       Object.fromEntries((await all(reader)).map(({ id, publicText }) => [id, publicText])),
-    /** The public key of the latest signatures; empty where nothing was sealed yet. */
-    publicText: async (reader: Reader): Promise<string> => (await all(reader)).at(-1)?.publicText ?? '',
+    publicText: async (reader) => (await all(reader)).at(-1)?.publicText ?? '',
   };
 }
-
-/** The keys of the audit log. */
-export type AuditKeys = ReturnType<typeof createAuditKeys>;

@@ -1,12 +1,12 @@
-import { millisecondsOf } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
-import { type AuditStore, auditHeads } from '../store.js';
+import { millisecondsOf } from '#src/platform/runtime/clock.js';
+import { type AuditStore, auditHeads } from '../model/store.js';
 import { signedHeadOf } from './sealer.js';
 
-/** How far entries that wait are counted. */
+/** Maximum number of unsealed entries that are counted. */
 const maxCounted = 10_000;
 
-/** The measurements of the chain. */
+/** Metrics of the chain. */
 export function createAuditMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
   return {
     unsealed: metrics.gauge({ name: 'svc_audit_unsealed', help: 'Entries of the audit log that are not sealed yet' }),
@@ -21,7 +21,7 @@ export function createAuditMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
   };
 }
 
-/** Measures before each rendering how far the chain lies behind. */
+/** Updates the metrics of the chain before each rendering. */
 export function measureSealing(
   { db, clock, metrics }: Pick<Runtime, 'db' | 'clock' | 'metrics'>,
   store: AuditStore,
@@ -37,6 +37,6 @@ export function measureSealing(
     const at = head === undefined ? '' : signedHeadOf(auditHeads.decode(head)).at;
     headAge.set(at === '' ? 0 : age(at));
   };
-  // While the database is away the last values stand; that it is away is a metric of its own.
+  // Keeps the last values while the database is unavailable; another metric reports that.
   metrics.beforeRender(() => measure().catch(() => {}));
 }

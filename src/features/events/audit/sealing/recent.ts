@@ -3,12 +3,12 @@ import type { Runtime } from '#src/platform/index.js';
 import { auditEntries } from '../../outbox/index.js';
 import { digestOf, hashOf } from '../chain/entry.js';
 import { isHeadGenuine } from '../chain/statement.js';
-import { type AuditStore, auditHeads } from '../store.js';
+import { type AuditStore, auditHeads } from '../model/store.js';
 import type { AuditKeys } from './keys.js';
 import { signedHeadOf } from './sealer.js';
 import type { Verification } from './verification.js';
 
-/** Entries before the head, and entries that wait, that are looked at. */
+/** Maximum number of entries checked, sealed and unsealed each. */
 const looked = 1000;
 
 interface Deps {
@@ -16,14 +16,26 @@ interface Deps {
   readonly verification: Pick<Verification, 'pageAfter' | 'withSubjects' | 'checkContent'>;
 }
 
-/** The end of the log, which can be verified without reading all of it. What lies before is for the whole verification. */
-export function createRecentEntries({ db }: Pick<Runtime, 'db'>, store: AuditStore, { keys, verification }: Deps) {
+/** Verifies the end of the log. */
+export interface RecentEntries {
+  /** Describes the fault at the end of the log; undefined if there is none. */
+  verify(): Promise<string | undefined>;
+  /** The time when the last sealed entry was recorded. */
+  lastRecorded(): Promise<Instant | undefined>;
+}
+
+/** Verifies the end of the log without reading all of it. Earlier entries need the full verification. */
+export function createRecentEntries(
+  { db }: Pick<Runtime, 'db'>,
+  store: AuditStore,
+  { keys, verification }: Deps,
+): RecentEntries {
   const { pageAfter, withSubjects, checkContent } = verification;
   const headNow = async () => {
     const row = await db.one(store.head());
     return row === undefined ? undefined : signedHeadOf(auditHeads.decode(row));
   };
-  /** The last entries up to the head, in order; the retention may have removed some of them. */
+  /** The last entries up to the head, in order. Some may have been removed by the retention. */
   const lastBefore = async (seq: number) =>
     (await pageAfter(db, Math.max(0, seq - looked))).filter((row) => (row.seq ?? 0) <= seq);
   const linkProblem = async (): Promise<string | undefined> => {
@@ -55,15 +67,10 @@ export function createRecentEntries({ db }: Pick<Runtime, 'db'>, store: AuditSto
     return found;
   };
   return {
-    /** What is wrong with the end of the log, in a sentence; undefined where nothing is. */
-    verify: async (): Promise<string | undefined> => (await linkProblem()) ?? contentProblem(),
-    /** When the last sealed entry was recorded. */
-    lastRecorded: async (): Promise<Instant | undefined> => {
+    verify: async () => (await linkProblem()) ?? contentProblem(),
+    lastRecorded: async () => {
       const head = await headNow();
       return head === undefined ? undefined : (await pageAfter(db, head.seq - 1)).at(0)?.at;
     },
   };
 }
-
-/** Verifies the end of the log. */
-export type RecentEntries = ReturnType<typeof createRecentEntries>;

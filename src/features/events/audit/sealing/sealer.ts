@@ -5,19 +5,19 @@ import type { Runtime } from '#src/platform/index.js';
 import { auditEntries } from '../../outbox/index.js';
 import { type ChainEntry, digestOf, hashOf, recordedText } from '../chain/entry.js';
 import { isHeadGenuine, type SignedHead, signHead } from '../chain/statement.js';
-import { type AuditRow, type AuditStore, auditHeads, type Seal } from '../store.js';
+import { type AuditRow, type AuditStore, auditHeads, type Seal } from '../model/store.js';
 import type { AuditKeys } from './keys.js';
 
-/** What came of an attempt: all that waited is sealed, there may be more, or another process is at it. */
+/** Result of an attempt: no entry waits, there may be more, or another process is sealing. */
 type Sealed = 'all' | 'some' | 'held';
 
-/** How long another process may take for its batch, and how often it is looked at. */
+/** Maximum wait for another process's batch, and the time between two attempts, in milliseconds. */
 const heldMs = 1000;
 const lookMs = 20;
-/** Entries that are sealed in one unit of work. */
+/** Entries sealed per unit of work. */
 const batch = 500;
 
-/** The chain cannot be continued: its head was changed or removed, or entries have numbers beyond it. */
+/** Error for a chain that cannot be continued: its head was changed or removed, or entries have numbers beyond it. */
 export class BrokenChainError extends Error {
   readonly code: string;
 
@@ -28,28 +28,37 @@ export class BrokenChainError extends Error {
   }
 }
 
-/** Who seals, in the log of units. */
+/** Audit context of the sealer. */
 export const sealerContext: AuditContext = {
   projectId: null,
   actor: { kind: 'service', id: 'audit' },
   requestId: '',
 };
 
-/** The head with its signature; before anything is sealed there is none. */
+/** The head with its signature. The signature is empty before anything is sealed. */
 export function signedHeadOf(row: ReturnType<typeof auditHeads.decode>): SignedHead {
   return { seq: row.seq, hash: row.hash, at: row.at ?? '', keyId: row.keyId ?? '', signature: row.signature ?? '' };
 }
 
+/** Seals the audit log. */
+export interface Sealer {
+  /** Seals a batch. Returns true if there may be more entries. Throws BrokenChainError. */
+  run(): Promise<boolean>;
+  /** Seals all waiting entries. Waits for another process, with a timeout. Throws BrokenChainError. */
+  runAll(): Promise<void>;
+}
+
 /**
- * Gives entries their numbers and continues the chain. The row of the head is the lease: whoever holds it seals, for the time of one unit, and
- * the head moves only from where it stood. So a process that stalls or dies leaves all of a batch or nothing of it, and none is sealed twice.
+ * Numbers entries and continues the chain. The locked row of the head is the lease: its holder seals for one unit of work, and the head
+ * only moves from the position that was read. So a process that stalls or dies leaves a whole batch or nothing, and no entry is sealed
+ * twice.
  */
 export function createSealer(
   { db, clock, log, sealing }: Pick<Runtime, 'db' | 'clock' | 'log' | 'sealing'>,
   store: AuditStore,
   keys: AuditKeys,
-) {
-  /** Undefined where another process is at it. */
+): Sealer {
+  /** Undefined if another process is sealing. */
   const lockHead = async (unit: Unit): Promise<SignedHead | undefined> => {
     const row = await unit.one(store.lockHead());
     if (row !== undefined) return signedHeadOf(auditHeads.decode(row));
@@ -65,16 +74,16 @@ export function createSealer(
       seq = entry.seq;
       hash = hashOf(before, digestOf(entry));
       seals.push([row.id, seq, before, hash]);
-      // It is sealed all the same: a log that stops at a forged entry would be worse.
+      // Seals a forged entry too: an attacker must not be able to stop the log with one.
       if (sealing.auditMac(recordedText(row)) !== row.mac) log.error('audit.forged', { entry: row.id, seq });
     }
     return { seals, seq, hash };
   };
-  /** The oldest entries that wait are sealed; those of units that commit later are found by the next call, whatever their ids. */
+  /** Seals the oldest waiting entries. The next call seals those of units that commit later, whatever their ids are. */
   const sealSome = async (unit: Unit): Promise<Sealed> => {
     const head = await lockHead(unit);
     if (head === undefined) return 'held';
-    // Only a log that was never sealed has a head without a signature.
+    // The head has no signature only before the first seal.
     const isGenuine = head.seq === 0 ? !(await keys.exist(unit)) : isHeadGenuine(await keys.publicKeys(unit), head);
     if (!isGenuine) throw new BrokenChainError('head-changed');
     const rows = (await unit.all(store.waiting(batch))).map((row) => auditEntries.decode(row));
@@ -91,10 +100,8 @@ export function createSealer(
   const attempt = async (): Promise<Sealed> =>
     (await db.one(store.oldestWaiting())) === undefined ? 'all' : db.work(sealerContext, sealSome);
   return {
-    /** Seals a batch, if any entry waits, and tells whether there may be more. Throws BrokenChainError. */
-    run: async (): Promise<boolean> => (await attempt()) === 'some',
-    /** Seals everything that waits; what another process holds is waited for, but not for long. Throws BrokenChainError. */
-    runAll: async (): Promise<void> => {
+    run: async () => (await attempt()) === 'some',
+    runAll: async () => {
       for (const until = clock.monotonic() + heldMs; ; ) {
         const sealed = await attempt();
         if (sealed === 'all' || (sealed === 'held' && clock.monotonic() > until)) return;
@@ -103,6 +110,3 @@ export function createSealer(
     },
   };
 }
-
-/** Seals the audit log. */
-export type Sealer = ReturnType<typeof createSealer>;

@@ -1,33 +1,33 @@
 import { realtimeLimits } from '#src/contract/limits.js';
-import { Tally } from '#src/platform/tally.js';
+import { Tally } from '#src/platform/admission/tally.js';
 
-/** A client for which bytes may wait. */
+/** A client with unsent bytes. */
 interface Reader {
   buffered(): number;
-  /** Cuts it off, with what waits for it. */
+  /** Disconnects it and discards its unsent bytes. */
   drop(): void;
 }
 
 /**
- * What clients of this process have not read yet. Each socket has a bound of its own, but many that read nothing may still hold too much
- * together: a single message may be large. Then those that hold most are cut off.
+ * Limits the unsent bytes of all sockets of a process. Each socket has its own limit, but many slow ones together may use too much memory,
+ * as a single message may be large. Beyond the limit, sockets with the most unsent bytes are disconnected.
  */
 export class Backlog {
-  /** Bytes that waited for each socket when it was looked at last; they may have left since. */
+  /** Unsent bytes of each socket at its last check. Some may have been sent since. */
   readonly #bytes = new Tally<Reader>();
 
-  /** Takes note of what waits for a socket. */
+  /** Updates the unsent bytes of a socket. */
   note(socket: Reader): void {
     this.#bytes.add(socket, socket.buffered() - this.#bytes.of(socket));
     if (this.#bytes.all > realtimeLimits.bufferedTogether) this.#relieve();
   }
 
-  /** A socket is gone, and what waited for it too. */
+  /** Removes a closed socket. */
   forget(socket: Reader): void {
     this.#bytes.add(socket, -this.#bytes.of(socket));
   }
 
-  /** Looks at all of them anew, and cuts off the largest until a half of the room is free. */
+  /** Rereads the unsent bytes of all sockets. Disconnects the largest ones until half of the limit is free. */
   #relieve(): void {
     for (const [socket, bytes] of this.#bytes.entries()) this.#bytes.add(socket, socket.buffered() - bytes);
     if (this.#bytes.all <= realtimeLimits.bufferedTogether) return;

@@ -1,16 +1,16 @@
-/** Which sockets of a project subscribe to which channels. */
+/** Index from channels to the sockets that subscribe to them. */
 export class ChannelIndex<Socket> {
-  /** By channel and socket, the number of subscriptions. */
+  /** Number of subscriptions by channel and socket. */
   readonly #sockets = new Map<string, Map<Socket, number>>();
 
-  /** A socket has one subscription more to the channel. */
+  /** Adds a subscription of a socket to a channel. */
   add(channel: string, socket: Socket): void {
     const sockets = this.#sockets.get(channel) ?? new Map<Socket, number>();
     sockets.set(socket, (sockets.get(socket) ?? 0) + 1);
     this.#sockets.set(channel, sockets);
   }
 
-  /** A socket has one subscription less to the channel. */
+  /** Removes a subscription of a socket to a channel. */
   remove(channel: string, socket: Socket): void {
     const sockets = this.#sockets.get(channel);
     const left = (sockets?.get(socket) ?? 1) - 1;
@@ -19,7 +19,7 @@ export class ChannelIndex<Socket> {
     if (sockets?.size === 0) this.#sockets.delete(channel);
   }
 
-  /** The sockets that subscribe to at least one of the channels. */
+  /** The sockets with a subscription to at least one of the channels. */
   subscribers(channels: Iterable<string>): Set<Socket> {
     const found = new Set<Socket>();
     for (const channel of channels) for (const socket of this.#sockets.get(channel)?.keys() ?? []) found.add(socket);

@@ -3,7 +3,7 @@ import type { User } from '#src/contract/actor.js';
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import type { Answers } from '#src/platform/answers.js';
+import type { Answers } from '#src/platform/admission/answers.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Projects } from '../../../installation/index.js';
 import { everything, type Feed, type StoredEvent } from '../../feed/index.js';
@@ -12,22 +12,22 @@ import { ChannelIndex } from './channel-index.js';
 import { slicesOf, type Told } from './slices.js';
 import { closeCodes, type RealtimeSocket } from './socket.js';
 
-/** What a hub uses. */
+/** Dependencies of a hub. */
 export interface HubDeps {
   readonly feed: Feed;
   readonly readers: Readers;
   readonly projects: Projects;
-  /** Room for pages of events; a hub is an account. */
+  /** Byte budget for pages of events. Each hub is one account. */
   readonly rooms: Answers;
-  /** Counts a message that was sent. */
+  /** Called for each message sent. */
   readonly onSent: () => void;
 }
 
-/** The sockets of a project, and how far they have been told. */
+/** The sockets of a project and the last event sent to them. */
 export class Hub {
   readonly sockets = new Set<RealtimeSocket>();
   readonly index = new ChannelIndex<RealtimeSocket>();
-  /** The number of the last event that was told; set before the first socket is. */
+  /** The number of the last event sent. Set before the first socket is added. */
   private cursor = 0;
   #isPumping = false;
   #again = false;
@@ -43,12 +43,12 @@ export class Hub {
     this.#deps = deps;
   }
 
-  /** Begins with the events that have no number yet. */
+  /** Starts after the last numbered event. */
   async begin(): Promise<void> {
     this.cursor = await this.#deps.feed.last(this.#runtime.db, this.#projectId);
   }
 
-  /** Tells of every event with a new number. Events keep their order, so one call works at a time. */
+  /** Sends all new events. Calls run one at a time, so that events keep their order. */
   async pump(): Promise<void> {
     this.#again = true;
     if (this.#isPumping) return;
@@ -60,19 +60,19 @@ export class Hub {
         this.#isFailing = false;
       }
     } catch (error) {
-      // Events were removed meanwhile, or the database was restored: clients read the gap in the feed.
+      // Events were removed, or the database was restored. Skips to the last event; clients can read the missing ones from the feed.
       if (error instanceof Failure && error.type === 'general_cursor_not_found') await this.begin().catch(() => {});
       if (!this.#isFailing)
         this.#runtime.log.warn('realtime.failed', { error: error instanceof Error ? error.name : typeof error });
       this.#isFailing = true;
-      // The cursor stands where it stood, and nobody else calls before there are further events.
+      // Retries later: the cursor has not moved, and the next call would only come with new events.
       this.#retryLater();
     } finally {
       this.#isPumping = false;
     }
   }
 
-  /** Closes sockets whose credential counts no more: those whose time may be over, and all of them from time to time. */
+  /** Closes sockets with an invalid credential. Checks credentials that may have expired, and all others periodically. */
   async sweep(): Promise<void> {
     const now = this.#runtime.clock.now();
     const monotonic = this.#runtime.clock.monotonic();
@@ -80,7 +80,7 @@ export class Hub {
       if (user === undefined) return false;
       const ends = credential?.jwt === undefined ? Date.parse(user.session.expire) : credential.jwt.expires * 1000;
       const [sinceCheck, sinceEnd] = [monotonic - checkedAt, now - ends];
-      // A session that was found to count after its end was extended.
+      // A session that was still valid after its expiry had been extended.
       const isOver = sinceEnd >= 0 && (sinceCheck >= sinceEnd || sinceCheck > realtimeLimits.overdueMs);
       return isOver || sinceCheck > realtimeLimits.recheckMs;
     });
@@ -101,7 +101,7 @@ export class Hub {
     for (const socket of [...this.sockets]) socket.close(code, message);
   }
 
-  /** Tells of a page of events; returns whether there are more. */
+  /** Sends a page of events. Returns true if there are more. */
   async #tellSome(): Promise<boolean> {
     const { db } = this.#runtime;
     const { feed, projects, rooms } = this.#deps;
@@ -125,7 +125,7 @@ export class Hub {
     }
   }
 
-  /** Tells of events in slices, between which other requests are served. */
+  /** Sends events in slices. Other requests run between them. */
   async #tell(project: Project, events: readonly StoredEvent[]): Promise<void> {
     await this.#check(project, this.#ofUsers(events));
     let isFirst = true;
@@ -141,7 +141,7 @@ export class Hub {
       project,
       slice.map(({ event }) => event),
     );
-    // Last of all, so that nothing is awaited between the answer and the sending.
+    // Runs last, so that there is no await between the check and the sending.
     const users = await this.#check(project, [...new Set(slice.flatMap(({ sockets }) => sockets))]);
     slice.forEach(({ channels, messages, sockets }, at) => {
       for (const socket of sockets) {
@@ -154,13 +154,13 @@ export class Hub {
     });
   }
 
-  /** The sockets of users whom an event of their account or session is about. */
+  /** The sockets of users whose account or session changed. */
   #ofUsers(events: readonly StoredEvent[]): RealtimeSocket[] {
     const userIds = new Set(events.flatMap(({ resource }) => /^users\/([^/]+)/.exec(resource ?? '')?.[1] ?? []));
     return userIds.size === 0 ? [] : [...this.sockets].filter((one) => userIds.has(one.credential?.userId ?? ''));
   }
 
-  /** The users of sockets as they are now. Closes those whose credential counts no more. */
+  /** Rereads the users of sockets. Closes sockets with an invalid credential. */
   async #check(project: Project, sockets: readonly RealtimeSocket[]): Promise<ReadonlyMap<ReaderCredential, User>> {
     const asked = sockets.flatMap((socket) => {
       const { credential } = socket;
@@ -173,7 +173,7 @@ export class Hub {
     );
     const now = this.#runtime.clock.monotonic();
     for (const { socket, credential } of asked) {
-      // One that has become another user's meanwhile is told nothing of this round.
+      // Skips a socket that has switched to another user during the check.
       if (socket.credential !== credential) continue;
       socket.checkedAt = now;
       if (!users.has(credential)) socket.close(closeCodes.policy, 'The session or JWT is not valid any more.');

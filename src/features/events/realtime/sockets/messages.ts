@@ -7,19 +7,19 @@ import type { Subscription } from '../subscriptions/subscriptions.js';
 import type { Message } from './socket.js';
 
 interface PrintedEvent {
-  /** The message up to the subscriptions; bytes where it is long, which all sockets share. */
+  /** The message up to its subscriptions. A Buffer if it is long, shared by all sockets. */
   readonly head: string | Buffer;
-  /** Messages by the subscriptions they go to: those of many sockets have the same names. */
+  /** Messages by subscription ids. Many sockets use the same ids. */
   readonly whole: Map<string, Message>;
   /** Bytes of these messages, without shared heads. */
   bytes: number;
   payload?: Readonly<Record<string, unknown>>;
 }
 
-/** Characters from which on a head is sent as a frame of its own, so that its bytes are in memory once. */
+/** Characters from which a head is sent as a separate frame, so that its bytes are in memory once. */
 const longHead = 16_384;
 
-/** The messages of one event: they differ in the payload that a reader is shown and in the subscriptions that it goes to. */
+/** The messages of one event. They differ in the payload for the reader and in the subscription ids. */
 export class Messages {
   readonly #event: StoredEvent;
   readonly #topics: Topics;
@@ -30,7 +30,7 @@ export class Messages {
     this.#topics = topics;
   }
 
-  /** The message, or undefined where the queries of no subscription fit. */
+  /** The message; undefined if no subscription's queries match. */
   to(subscriptions: readonly Subscription[], data: string): Message | undefined {
     const entry = this.#byData.get(data) ?? this.#print(data);
     const ids = subscriptions.flatMap(({ id, filter }) => {

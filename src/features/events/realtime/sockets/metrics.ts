@@ -1,7 +1,14 @@
 import type { Runtime } from '#src/platform/index.js';
 
-/** The measurements of sockets. */
-export function createRealtimeMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
+/** Metrics of sockets. */
+export interface RealtimeMetrics {
+  opened(): void;
+  closed(code: number): void;
+  sent(): void;
+}
+
+/** Registers the metrics. */
+export function createRealtimeMetrics({ metrics }: Pick<Runtime, 'metrics'>): RealtimeMetrics {
   const sockets = metrics.gauge({ name: 'svc_realtime_sockets', help: 'Open sockets' });
   const messages = metrics.counter({ name: 'svc_realtime_messages_total', help: 'Events sent to sockets' });
   const closed = metrics.counter({
@@ -10,11 +17,11 @@ export function createRealtimeMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
     labelNames: ['code'],
   });
   return {
-    opened: (): void => sockets.inc(),
-    closed: (code: number): void => {
+    opened: () => sockets.inc(),
+    closed: (code) => {
       sockets.dec();
       closed.inc({ code: String(code) });
     },
-    sent: (): void => messages.inc(),
+    sent: () => messages.inc(),
   };
 }

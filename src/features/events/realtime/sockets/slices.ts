@@ -5,7 +5,7 @@ import type { ChannelIndex } from './channel-index.js';
 import { Messages } from './messages.js';
 import type { RealtimeSocket } from './socket.js';
 
-/** An event, and some of the sockets that its channels reach. */
+/** An event with some of the sockets subscribed to its channels. */
 export interface Told {
   readonly event: StoredEvent;
   readonly channels: ReadonlySet<string>;
@@ -14,8 +14,8 @@ export interface Told {
 }
 
 /**
- * Divides the telling of events into parts that are told in one go. Their order is that of the events, and a part takes a bounded number of
- * steps: sockets, subscriptions and conditions are the clients' to choose.
+ * Splits events into slices, in order; each slice is sent without interruption. A slice has a limited number of steps, because clients
+ * choose the number of sockets, subscriptions and conditions.
  */
 export function* slicesOf(
   events: readonly StoredEvent[],
@@ -24,7 +24,7 @@ export function* slicesOf(
   let slice: Told[] = [];
   let steps = 0;
   for (const event of events) {
-    const topics = topicsOf(event.type, event.resource);
+    const topics = topicsOf(event.type, event.resource, changedIn(event));
     const channels = new Set(topics.channels);
     const messages = new Messages(event, topics);
     // Copying a long message takes longer than sending a short one.
@@ -43,4 +43,10 @@ export function* slicesOf(
     }
   }
   if (slice.length > 0) yield slice;
+}
+
+/** The changed parts of an account or team. */
+function changedIn({ type, audience }: StoredEvent): readonly string[] {
+  if (audience === null || !(type === 'accountUpdated' || type === 'teamUpdated')) return [];
+  return (JSON.parse(audience) as { readonly changed?: readonly string[] }).changed ?? [];
 }

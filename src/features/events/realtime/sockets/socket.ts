@@ -1,52 +1,52 @@
 import type { User } from '#src/contract/actor.js';
 import { realtimeLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import { printJson } from '#src/platform/json.js';
+import { printJson } from '#src/platform/text/json.js';
 import { credentialOf, type ReaderCredential } from '../../readers/index.js';
 import type { SubscriptionShare } from '../subscriptions/room.js';
 import { Subscriptions } from '../subscriptions/subscriptions.js';
 import type { Backlog } from './backlog.js';
 import type { ChannelIndex } from './channel-index.js';
 
-/** Why a socket is closed: codes of RFC 6455, section 7.4. */
+/** Close codes of sockets (RFC 6455, section 7.4). */
 export const closeCodes = { goingAway: 1001, unsupported: 1003, policy: 1008, tryAgainLater: 1013 } as const;
 
-/** A message: its text, the bytes of it, or these in two parts, of which many messages share the first. */
+/** A message: text, bytes, or bytes in two parts. Many messages share the same head. */
 export type Message = string | Buffer | { readonly head: Buffer; readonly tail: Buffer };
 
 /** A connection to a client. */
-export interface Connection {
+export interface ClientConnection {
   send(message: Message): void;
-  /** Bytes that were sent and have not left yet. */
+  /** Bytes that are queued but not sent yet. */
   buffered(): number;
-  /** Of these, those that are not of a long message that is on its way. */
+  /** Like `buffered`, without the bytes of a long message that is being sent. */
   waiting(): number;
   close(code: number, reason: string): void;
-  /** Ends it at once, with whatever has not left yet. */
+  /** Closes it at once and discards unsent bytes. */
   drop(): void;
 }
 
-/** What a socket shares with others of its process. */
+/** Objects shared by the sockets of a process. */
 interface SocketDeps {
   readonly backlog: Backlog;
   readonly share: SubscriptionShare;
   readonly index: ChannelIndex<RealtimeSocket>;
 }
 
-/** A client of a project with what it subscribes to. */
+/** A client of a project with its subscriptions. */
 export class RealtimeSocket {
   readonly project: Project;
   readonly subscriptions: Subscriptions;
-  readonly #connection: Connection;
+  readonly #connection: ClientConnection;
   readonly #backlog: Backlog;
   #user: User | undefined;
   #credential: ReaderCredential | undefined;
   #isOpen = true;
   #closedWith: number | undefined;
-  /** When the credential was found to count last, on the monotonic clock. */
+  /** Time of the last successful credential check, on the monotonic clock. */
   checkedAt = 0;
 
-  constructor(project: Project, connection: Connection, { backlog, share, index }: SocketDeps) {
+  constructor(project: Project, connection: ClientConnection, { backlog, share, index }: SocketDeps) {
     this.project = project;
     this.#connection = connection;
     this.#backlog = backlog;
@@ -56,7 +56,7 @@ export class RealtimeSocket {
     });
   }
 
-  /** The code with which this side has closed it; a client that reads nothing never learns it. */
+  /** The close code used by this side. A client that does not read never gets it. */
   get closedWith(): number | undefined {
     return this.#closedWith;
   }
@@ -73,14 +73,14 @@ export class RealtimeSocket {
     return this.#credential;
   }
 
-  /** The socket is that of a user from now on, at a time on the monotonic clock. */
+  /** Assigns the socket to a user. `now` is on the monotonic clock. */
   identify(user: User, now: number): void {
     this.#user = user;
     this.#credential = credentialOf(user);
     this.checkedAt = now;
   }
 
-  /** Sends a message, or closes the connection of a client that does not read. Returns whether it was sent. */
+  /** Sends a message, or closes the connection of a slow client. Returns true if the message was sent. */
   send(message: Message): boolean {
     if (!this.#isOpen) return false;
     if (this.#connection.waiting() > realtimeLimits.bufferedBytes) {
@@ -92,7 +92,7 @@ export class RealtimeSocket {
     return true;
   }
 
-  /** Bytes that wait to be read by the client. */
+  /** Unsent bytes. */
   buffered(): number {
     return this.#connection.buffered();
   }
@@ -101,12 +101,12 @@ export class RealtimeSocket {
     this.send(printJson(data === undefined ? { type } : { type, data }));
   }
 
-  /** Refuses a message; the connection stays. */
+  /** Sends an error for a message. The connection stays open. */
   refuse(message: string): void {
     this.sendValue('error', { code: closeCodes.unsupported, message });
   }
 
-  /** Ends the connection. One client library looks at the message for the reason, the other at the code of the close. */
+  /** Closes the connection. Some client libraries read the reason from the `error` message, others from the close code. */
   close(code: number, message: string): void {
     if (!this.#isOpen) return;
     if (code === closeCodes.policy) this.sendValue('error', { code, message });
@@ -115,14 +115,14 @@ export class RealtimeSocket {
     this.#connection.close(code, message);
   }
 
-  /** Cuts off a client that does not read, with what waits for it. */
+  /** Disconnects a client that does not read, and discards its unsent bytes. */
   drop(): void {
     this.#isOpen = false;
     this.#closedWith ??= closeCodes.tryAgainLater;
     this.#connection.drop();
   }
 
-  /** The client has closed the connection. */
+  /** Called when the connection is closed. */
   left(): void {
     this.#isOpen = false;
     this.#backlog.forget(this);

@@ -1,28 +1,51 @@
-/** What happened to a resource, as channels and event names say it. */
+import { Failure } from '#src/contract/errors.js';
+
+/** An action on a resource, as used in channels and event names. */
 type Action = 'create' | 'update' | 'delete';
 
-/** Where an event is told, and by which names. */
+/** The channels and names of an event. */
 export interface Topics {
   readonly channels: readonly string[];
   readonly names: readonly string[];
+}
+
+const id = String.raw`[\w.-]{1,36}`;
+/** An id, optionally followed by an action. */
+const last = String.raw`[\w.-]{1,43}`;
+const knownChannel = new RegExp(
+  `^(?:(?:documents|rows|files)(?:\\.(?:create|update|delete))?|(?:account|teams|memberships)(?:\\.${last})?` +
+    `|databases\\.${id}\\.collections\\.${id}\\.documents(?:\\.${last})?` +
+    `|(?:databases|tablesdb)\\.${id}\\.tables\\.${id}\\.rows(?:\\.${last})?` +
+    `|buckets\\.${id}\\.files(?:\\.${last})?)$`,
+);
+
+/** True if a client may subscribe to this name, as events can have it as a channel. */
+export function isChannel(name: string): boolean {
+  return knownChannel.test(name);
+}
+
+/** Error for names that are not channels. */
+export function unknownChannels(names: readonly string[]): Failure {
+  const list = names.map((name) => `"${name.slice(0, 80)}"`).slice(0, 5);
+  return new Failure('general_argument_invalid', { message: `There is no such channel: ${list.join(', ')}.` });
 }
 
 type Segment = readonly [collection: string, id: string];
 
 const actions: Readonly<Record<string, Action>> = { Created: 'create', Updated: 'update', Deleted: 'delete' };
 
-/** The channels and names of an event, from its type and the path of its resource; none for an event that sockets do not carry. */
-export function topicsOf(type: string, resource: string | null): Topics {
+/** The channels and names of an event, from its type, resource path and changed parts. Empty for events that sockets do not send. */
+export function topicsOf(type: string, resource: string | null, changed: readonly string[] = []): Topics {
   const action = actions[/[A-Z][a-z]+$/.exec(type)?.[0] ?? ''];
   const parts = resource?.split('/') ?? [];
   const segments = parts.flatMap((part, at): Segment[] => (at % 2 === 0 ? [[part, parts[at + 1] ?? '']] : []));
   const [first, , third] = segments;
   if (action === undefined || first === undefined) return { channels: [], names: [] };
   if (third !== undefined) return topicsOfDocument(segments, action);
-  return { channels: channelsOf(segments, action), names: namesOf(segments, action) };
+  return { channels: channelsOf(segments, action), names: namesOf(segments, action, changed) };
 }
 
-/** Clients of the older and of the newer interface know one change by two names. */
+/** Uses the names of both Appwrite APIs: collections with documents, and tables with rows. */
 function topicsOfDocument(segments: readonly Segment[], action: Action): Topics {
   const [[, database] = ['', ''], [, collection] = ['', ''], [, id] = ['', '']] = segments;
   const lists = [
@@ -59,11 +82,14 @@ function withAction(channels: readonly string[], action: Action): string[] {
   return [...channels, ...channels.map((channel) => `${channel}.${action}`)];
 }
 
-/** The names of a change: each id may be a wildcard, the action may be left out, and so may what is below a resource. */
-function namesOf(segments: readonly Segment[], action: Action): string[] {
+/**
+ * All names of a change. Each id may be replaced by a wildcard. The changed part, the action and lower levels of the resource may be
+ * omitted.
+ */
+function namesOf(segments: readonly Segment[], action: Action, changed: readonly string[] = []): string[] {
   const levels = segments.map((_, at) => wildcards(segments.slice(0, segments.length - at)));
-  const [own = []] = levels;
-  return [...own.map((name) => `${name}.${action}`), ...levels.flat()];
+  const own = (levels[0] ?? []).map((name) => `${name}.${action}`);
+  return [...changed.flatMap((part) => own.map((name) => `${name}.${part}`)), ...own, ...levels.flat()];
 }
 
 function wildcards(segments: readonly Segment[]): string[] {

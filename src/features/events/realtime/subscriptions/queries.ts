@@ -1,9 +1,9 @@
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
-import { parseJson } from '#src/platform/json.js';
 import { readQuery, readShape, type WireQuery } from '#src/platform/list-query/index.js';
+import { parseJson } from '#src/platform/text/json.js';
 
-/** Whether a payload fits the queries of a subscription. */
+/** Returns true if a payload matches the queries of a subscription. */
 export type PayloadFilter = (payload: Readonly<Record<string, unknown>>) => boolean;
 
 const invalid = (message: string) => new Failure('general_query_invalid', { message: `Invalid query: ${message}` });
@@ -19,8 +19,8 @@ const comparisons: Readonly<Record<string, Compare>> = {
 };
 
 /**
- * Parses the queries of a subscription, which all have to fit: comparisons, null checks, `and`, `or`, `select` of everything. Returns the filter,
- * undefined where there are no queries, and the number of their conditions and values. Throws Failure.
+ * Parses the queries of a subscription. A payload must match all of them. Supports comparisons, null checks, `and`, `or`, and `select` of
+ * everything. The filter is undefined without queries; `conditions` counts conditions and values. Throws Failure.
  */
 export function parseFilter(texts: readonly string[]): { filter: PayloadFilter | undefined; conditions: number } {
   let conditions = 0;
@@ -54,7 +54,7 @@ export function parseFilter(texts: readonly string[]): { filter: PayloadFilter |
   return { filter, conditions };
 }
 
-/** A payload as values that queries compare; whole numbers beyond 2^53 stay exact. */
+/** Parses a payload for comparison. Integers beyond 2^53 stay exact. */
 export function parsePayload(text: string): Readonly<Record<string, unknown>> {
   return parseJson(text) as Readonly<Record<string, unknown>>;
 }
@@ -63,7 +63,7 @@ function memberOf(payload: Readonly<Record<string, unknown>>, attribute: string)
   return Object.hasOwn(payload, attribute) ? (payload[attribute] ?? null) : null;
 }
 
-/** How two values of one type compare; undefined for others, and for null. */
+/** Compares two values of the same type; undefined for different types and null. */
 function orderOf(a: unknown, b: unknown): number | undefined {
   const isNumber = (value: unknown) => typeof value === 'number' || typeof value === 'bigint';
   const isComparable =

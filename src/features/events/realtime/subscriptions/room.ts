@@ -1,17 +1,17 @@
 import { realtimeLimits } from '#src/contract/limits.js';
-import { Tally } from '#src/platform/tally.js';
+import { Tally } from '#src/platform/admission/tally.js';
 
-/** The memory that the subscriptions of a socket take from that of all. */
+/** The memory quota of one socket's subscriptions. */
 export interface SubscriptionShare {
-  /** Takes so many more bytes, or gives them back where they are negative. Returns false, and takes none, where they do not fit. */
+  /** Acquires bytes, or releases them if the number is negative. Returns false and acquires nothing if they exceed the quota. */
   take(bytes: number): boolean;
 }
 
-/** Bounds the memory of all subscriptions of a process, and the part of it that the sockets of one address hold. */
+/** Limits the memory of all subscriptions of a process, in total and per address. */
 export class SubscriptionRoom {
   readonly #taken = new Tally();
 
-  /** The share of a socket of this address. */
+  /** The quota for a socket of this address. */
   of(address: string): SubscriptionShare {
     return {
       take: (bytes) => {

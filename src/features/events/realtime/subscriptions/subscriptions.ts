@@ -1,22 +1,23 @@
 import { z } from 'zod';
 import { Failure } from '#src/contract/errors.js';
 import { realtimeLimits } from '#src/contract/limits.js';
+import { isChannel, unknownChannels } from './channels.js';
 import { type PayloadFilter, parseFilter } from './queries.js';
 import type { SubscriptionShare } from './room.js';
 
-/** What a client wants to be told. */
+/** A subscription of a client to channels, with optional queries. */
 export interface Subscription {
   readonly id: string;
   readonly channels: readonly string[];
   readonly queries: readonly string[];
   readonly filter: PayloadFilter | undefined;
-  /** Of its queries, with their values. */
+  /** Number of conditions and values in its queries. */
   readonly conditions: number;
-  /** About what it takes in memory. */
+  /** Approximate memory in bytes. */
   readonly bytes: number;
 }
 
-/** Where the channels of subscriptions are listed. */
+/** Index of subscribed channels. */
 interface Channels {
   add(channel: string): void;
   remove(channel: string): void;
@@ -43,12 +44,12 @@ const wrong = (message: string) => new Failure('general_argument_invalid', { mes
 const sum = (all: Iterable<Subscription>, of: (one: Subscription) => number) =>
   [...all].reduce((total, one) => total + of(one), 0);
 
-/** The subscriptions of a socket. A message that is not valid changes none of them. */
+/** The subscriptions of a socket. An invalid message changes none of them. */
 export class Subscriptions {
   readonly #byId = new Map<string, Subscription>();
   readonly #share: SubscriptionShare;
   readonly #channels: Channels;
-  /** Steps that it takes to find out which of them an event reaches. */
+  /** Steps needed to match an event against the subscriptions. */
   #steps = 0;
 
   constructor(share: SubscriptionShare, channels: Channels) {
@@ -60,20 +61,25 @@ export class Subscriptions {
     return this.#steps;
   }
 
-  /** Those with at least one of the channels. */
+  /** Subscriptions to at least one of the channels. */
   within(channels: ReadonlySet<string>): Subscription[] {
     return [...this.#byId.values()].filter((one) => one.channels.some((channel) => channels.has(channel)));
   }
 
-  /** Adds those of a message; one of a known id takes the place of the earlier. Throws Failure; 503 where the process has no memory for them. */
+  /**
+   * Adds the subscriptions of a message; one with a known id replaces the earlier one. Throws Failure, with status 503 if the memory quota
+   * is used up.
+   */
   add(data: unknown, newId: () => string): Subscription[] {
     const parsed = subscribeShape.safeParse(data);
     if (!parsed.success) throw wrong('subscribe takes a list of subscriptions, each with channels.');
+    const unknown = parsed.data.flatMap(({ channels }) => channels).filter((channel) => !isChannel(channel));
+    if (unknown.length > 0) throw unknownChannels(unknown);
     const added = parsed.data.map(({ subscriptionId, channels, queries }) =>
       subscription(subscriptionId ?? newId(), [...new Set(channels)], queries),
     );
     const after = new Map([...this.#byId, ...added.map((one) => [one.id, one] as const)]);
-    demandBounds([...after.values()]);
+    requireBounds([...after.values()]);
     if (!this.#share.take(sum(after.values(), ({ bytes }) => bytes) - sum(this.#byId.values(), ({ bytes }) => bytes)))
       throw new Failure('general_unavailable', { message: 'There are too many subscriptions.' });
     for (const one of added) {
@@ -85,7 +91,7 @@ export class Subscriptions {
     return added;
   }
 
-  /** Removes those of a message, and tells of each whether there was one. Throws Failure. */
+  /** Removes the subscriptions of a message. The result says for each if it existed. Throws Failure. */
   remove(data: unknown): { readonly subscriptionId: string; readonly removed: boolean }[] {
     const parsed = unsubscribeShape.safeParse(data);
     if (!parsed.success) throw wrong('unsubscribe takes a list of objects with a subscriptionId.');
@@ -99,7 +105,7 @@ export class Subscriptions {
     return removed;
   }
 
-  /** Removes all of them. */
+  /** Removes all subscriptions. */
   clear(): void {
     this.#share.take(-sum(this.#byId.values(), ({ bytes }) => bytes));
     for (const id of [...this.#byId.keys()]) this.#drop(id);
@@ -116,20 +122,20 @@ export class Subscriptions {
   }
 }
 
-/** Bytes of an object with its place in lists, in about. */
+/** Approximate overhead of an object and its list entries, in bytes. */
 const objectBytes = 200;
 
 function subscription(id: string, channels: readonly string[], queries: readonly string[]): Subscription {
   const { filter, conditions } = parseFilter(queries);
   const texts = [id, ...channels, ...queries].reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
-  // The values of queries are kept beside their texts.
+  // The parsed values of queries are kept in addition to their texts.
   const values = queries.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0);
   const bytes = texts + values + objectBytes * (1 + channels.length + conditions);
   return { id, channels, queries, filter, conditions, bytes };
 }
 
-/** Throws Failure where a socket would have more than it may. */
-function demandBounds(all: readonly Subscription[]): void {
+/** Throws Failure if a socket exceeds its limits. */
+function requireBounds(all: readonly Subscription[]): void {
   if (all.length > realtimeLimits.subscriptions)
     throw wrong(`A socket has at most ${realtimeLimits.subscriptions} subscriptions.`);
   if (sum(all, ({ channels }) => channels.length) > realtimeLimits.channels)

@@ -2,7 +2,7 @@ import type { Instant } from '#src/contract/shapes.js';
 import type { AppendedTable } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import type { Page } from '#src/platform/list-query/index.js';
+import type { PageWindow } from '#src/platform/list-query/index.js';
 import { type Attempt, deliveries, deliveryAttempts, type WebhookAddress } from './tables.js';
 
 const appendedAttempts: AppendedTable = {
@@ -15,11 +15,11 @@ const appendedAttempts: AppendedTable = {
 export function createAttemptStore(sql: Sql) {
   const { knex } = sql;
   return {
-    /** Leaves an attempt in the commit of a unit. */
+    /** Inserts an attempt with the commit of the unit. */
     appendAttempt: ({ append }: Pick<Unit, 'append'>, attempt: Attempt): void =>
       append(appendedAttempts, Object.values(deliveryAttempts.encode(attempt))),
-    /** Attempts, newest first, with where their deliveries stand. */
-    attempts: ({ projectId, id }: WebhookAddress, { limit, offset }: Page): Query =>
+    /** Attempts, newest first, with the current state of their deliveries. */
+    attempts: ({ projectId, id }: WebhookAddress, { limit, offset }: PageWindow): Query =>
       sql.compile(
         knex(deliveryAttempts.name)
           .join(deliveries.name, 'deliveries.id', 'delivery_attempts.delivery_id')
@@ -38,7 +38,7 @@ export function createAttemptStore(sql: Sql) {
             'deliveries.test as test',
           ),
       ),
-    /** An attempt that failed between two times, if there was one. */
+    /** A failed attempt between two times, if there is one. */
     failedBetween: ({ projectId, id }: WebhookAddress, from: Instant, to: Instant): Query =>
       sql.compile(
         knex(deliveryAttempts.name)
@@ -48,7 +48,7 @@ export function createAttemptStore(sql: Sql) {
           .limit(1)
           .select('id'),
       ),
-    /** Counts attempts, up to a number where that is not 0. */
+    /** Counts attempts, up to a limit. A limit of 0 means no limit. */
     countAttempts: ({ projectId, id }: WebhookAddress, upTo: number): Query => {
       const found = knex(deliveryAttempts.name).where({ project_id: projectId, webhook_id: id }).select('id');
       if (upTo > 0) found.limit(upTo);

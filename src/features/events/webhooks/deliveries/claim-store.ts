@@ -1,9 +1,9 @@
 import { webhookLimits } from '#src/contract/limits.js';
-import { isFree, type Lease, leased, skipLocked } from '#src/platform/db/leased-rows.js';
+import { isFree, leased, type RowLease, skipLocked } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { deliveries, type WebhookAddress } from './tables.js';
 
-/** What a claim may take for a webhook: so many deliveries, and those with a long body only while they leave some of so many bytes. */
+/** Quota of a webhook in one claim: the number of deliveries, and the bytes of long bodies. */
 export interface Share {
   readonly webhook: WebhookAddress;
   readonly limit: number;
@@ -13,22 +13,23 @@ export interface Share {
 const names = ['shares', 'largest', 'longBytes', 'owner', 'now', 'until'] as const;
 
 /**
- * SQL that takes of several webhooks the deliveries that are due longest, with the data of their events. Bodies are in memory from the claim on, so that their bytes count:
- * those of long ones, for each webhook and in all, as a list of short ones is bounded by its number. The first that exceeds the bytes is taken.
+ * SQL that claims the deliveries of several webhooks that are due longest, with the data of their events. Bodies are in memory from the
+ * claim on, so the bytes of long ones are limited, per webhook and in total. The limit on the number of deliveries bounds short ones. The
+ * first body that exceeds the bytes is still claimed.
  */
 export function createDeliveryClaim(sql: Sql) {
   const isPostgres = sql.dialect === 'postgres';
   const due = `from deliveries where deliveries.project_id = shares.project_id and deliveries.webhook_id = shares.webhook_id
     and due_at <= :now and ${isFree(':now')} order by due_at limit`;
   const bytes = `case when bytes > ${webhookLimits.longBytes} then bytes else 0 end as bytes`;
-  // Only Postgres takes a limit of each share; SQLite takes the largest of them, and leaves what is too much.
+  // Only Postgres can limit each webhook separately. SQLite uses the largest limit and then removes the excess.
   const oldest = isPostgres
     ? `select due.*, shares.place, shares.long_bytes from shares
         cross join lateral (select id, due_at, ${bytes} ${due} shares.most ${skipLocked(sql)}) as due`
     : `select * from (select taken.id, taken.due_at, ${bytes}, shares.place, shares.long_bytes, shares.most,
           row_number() over (partition by shares.place order by taken.due_at) as number
         from shares cross join deliveries as taken on taken.id in (select id ${due} :largest)) where number <= most`;
-  // Planned as a join, it reads all of a small table.
+  // A subquery: planned as a join, it would read all of a small table.
   const isTaken = isPostgres ? 'id = any(array(select id from taken))' : 'id in (select id from taken)';
   const given = isPostgres ? 'json_array_elements(cast(:shares as json))' : 'json_each(:shares)';
   const before = (of = '') => `sum(bytes) over (${of} order by due_at, id) - bytes as before`;
@@ -45,7 +46,7 @@ export function createDeliveryClaim(sql: Sql) {
       { ...Object.fromEntries(names.map((name) => [name, p[name]])), row: deliveries.select(sql) } as never,
     ),
   );
-  return (shares: readonly Share[], longBytes: number, { owner, now, until }: Lease): Query =>
+  return (shares: readonly Share[], longBytes: number, { owner, now, until }: RowLease): Query =>
     claim({
       shares: JSON.stringify(
         shares.map(({ webhook, limit, longBytes: own }, at) => [webhook.projectId, webhook.id, limit, own, at]),

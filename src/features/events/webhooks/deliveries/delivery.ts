@@ -1,123 +1,143 @@
 import { webhookLimits } from '#src/contract/limits.js';
-import { instantOf } from '#src/platform/clock.js';
+import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
-import { createLeasedQueue } from '#src/platform/leased-queue.js';
+import { createLeasedQueue } from '#src/platform/jobs/leased-queue.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
 import type { Projects } from '../../../installation/index.js';
-import type { Webhooks } from '../service.js';
-import { type Webhook, type WebhookStore, webhooks } from '../store.js';
+import type { Payloads } from '../../outbox/index.js';
+import { type Webhook, type WebhookStore, webhooks } from '../model/store.js';
 import type { Share } from './claim-store.js';
 import { toEnvelope } from './envelope.js';
-import { createLongBodies } from './long-bodies.js';
-import type { Outcome } from './outcome.js';
+import { createLongBodies, type LongBodies } from './long-bodies.js';
+import { damaged, type Outcome } from './outcome.js';
 import type { Post } from './post.js';
 import { createRecording } from './recording.js';
 import type { DeliveryStore } from './store.js';
 import { type Delivery, deliveries } from './tables.js';
+import type { WebhookStates } from './webhook-states.js';
 
-interface Deps {
+interface Deps extends Pick<Runtime, 'db' | 'clock'> {
   readonly projects: Projects;
-  readonly webhooks: Webhooks;
+  readonly payloads: Payloads;
+  readonly webhooks: WebhookStates;
   readonly post: Post;
   readonly store: DeliveryStore;
   readonly webhookStore: WebhookStore;
+  readonly longBodies: LongBodies;
+  /** `turn` is the index of the webhook that the last claim began with. */
+  readonly state: { turn: number };
 }
 
-/** A claimed delivery, its webhook as it was then, and what is posted. */
+/** A claimed delivery, its webhook at that time, and the stored payload of its event. */
 interface Claimed {
   readonly webhook: Webhook;
   readonly delivery: Delivery;
-  readonly body: string;
+  readonly data: string;
 }
 
-/** Delivers events that are due. A delivery that is made twice, because a process died, has the same event id both times. */
+const queueOf = ({ projectId, id }: Pick<Webhook, 'projectId' | 'id'>) => `${projectId}/${id}`;
+const claimContext = { projectId: null, requestId: '', actor: { kind: 'service', id: 'webhooks' } };
+
+type Claim = Parameters<typeof createLeasedQueue<Claimed, Outcome>>[1]['claim'];
+type LeaseAt = Parameters<Claim>[0];
+type Busy = Parameters<Claim>[1];
+
+/** Delivers due events. A delivery made twice, as a process died, has the same event id both times. */
 export function createDeliveries(
-  { db, clock, random, log }: Pick<Runtime, 'db' | 'clock' | 'random' | 'log'>,
-  deps: Deps,
+  runtime: Pick<Runtime, 'db' | 'clock' | 'random' | 'log'>,
+  parts: Omit<Deps, 'db' | 'clock' | 'longBodies' | 'state'>,
 ) {
-  const { projects, post, store } = deps;
-  const record = createRecording({ db, clock, random, log }, deps);
   const longBodies = createLongBodies();
-  let turn = 0;
-  const queueOf = ({ projectId, id }: Pick<Webhook, 'projectId' | 'id'>) => `${projectId}/${id}`;
-  const by = { projectId: null, requestId: '', actor: { kind: 'service', id: 'webhooks' } };
-
-  /** What each webhook may begin: a receiver that hangs has its own few places and bytes, and no others. */
-  const sharesOf = (waiting: readonly Webhook[], busy: (place?: string) => number): Share[] => {
-    let free = webhookLimits.atOnce - busy();
-    return waiting.flatMap((webhook): Share[] => {
-      // Webhooks that fail get at most half of all places and bytes: their receivers may hang.
-      const isFailing = webhook.attempts > 0;
-      const room = isFailing ? free - webhookLimits.atOnce / 2 : free;
-      const bytes = isFailing ? longBodies.room() - webhookLimits.longAtOnce / 2 : longBodies.room();
-      const queue = queueOf(webhook);
-      const limit = Math.min(webhookLimits.atOncePerWebhook - busy(queue), room);
-      if (limit <= 0) return [];
-      free -= limit;
-      return [{ webhook, limit, longBytes: Math.min(longBodies.room(queue), bytes) }];
-    });
-  };
-
-  const claim: Parameters<typeof createLeasedQueue<Claimed, Outcome>>[1]['claim'] = async (leaseAt, busy) => {
-    const rows = await db.all(store.waitingWebhooks({ now: instantOf(clock.now()) }));
-    // Each round begins with another webhook, so that all of them get places where these are short.
-    turn = rows.length === 0 ? 0 : (turn + 1) % rows.length;
-    const waiting = [...rows.slice(turn), ...rows.slice(0, turn)].map((row) => webhooks.decode(row));
-    const disabled = waiting.filter(({ enabled }) => !enabled);
-    const shares = sharesOf(
-      waiting.filter(({ enabled }) => enabled),
-      busy,
-    );
-    if (disabled.length + shares.length === 0) return [];
-    return db.work(by, async (unit) => {
-      for (const webhook of disabled) await deps.webhooks.giveUpSome(unit, webhook);
-      if (shares.length === 0) return [];
-      const [claimed = [], changes = []] = await unit.together([
-        store.claim(shares, longBodies.room(), leaseAt(unit.now)),
-        store.changedAt(shares.map(({ webhook }) => webhook)),
-      ]);
-      const changedAt = new Map(
-        changes.map(({ project_id: projectId, id, updated_at: at }) => [
-          queueOf({ projectId: String(projectId), id: String(id) }),
-          at,
-        ]),
-      );
-      const byQueue = new Map(waiting.map((webhook) => [queueOf(webhook), webhook]));
-      const taken: Claimed[] = [];
-      for (const { data, ...row } of claimed) {
-        const delivery = deliveries.decode(row as typeof row & { packed: string });
-        const { projectId, webhookId, eventId: id, event: type, createdAt, sequence } = delivery;
-        const queue = queueOf({ projectId, id: webhookId });
-        let webhook = byQueue.get(queue);
-        if (webhook === undefined) continue;
-        if ((changedAt.get(queue) ?? webhook.updatedAt) !== webhook.updatedAt) {
-          // It was changed since it was seen, and events that follow a change are sent by it.
-          webhook = await deps.webhooks.get(unit, projectId, webhookId);
-          byQueue.set(queue, webhook);
-          changedAt.delete(queue);
-        }
-        // Somebody has removed the event by SQL.
-        if (data === null)
-          await unit.run(store.settle(delivery, { state: 'discarded', dueAt: null, updatedAt: unit.now }));
-        else
-          taken.push({
-            webhook,
-            delivery,
-            body: toEnvelope(projectId, { id, type, createdAt, sequence, data: String(data) }),
-          });
-      }
-      return taken;
-    });
-  };
-
-  return createLeasedQueue<Claimed, Outcome>(random, {
+  const deps: Deps = { ...runtime, ...parts, longBodies, state: { turn: 0 } };
+  const record = createRecording(runtime, parts);
+  return createLeasedQueue<Claimed, Outcome>(runtime.random, {
     leaseMs: webhookLimits.leaseMs,
-    claim,
+    claim: (leaseAt, busy) => claim(deps, leaseAt, busy),
     queueOf: ({ webhook }) => queueOf(webhook),
-    attempt: ({ webhook, delivery: { projectId, eventId, event, bytes }, body }) =>
-      longBodies.during(queueOf(webhook), bytes, async () =>
-        post(await projects.current(projectId), webhook, { eventId, event, body }),
-      ),
-    settle: ({ delivery }, outcome) => record(delivery, outcome),
-    onTrouble: ({ delivery }, error) => log.error('webhooks.delivery.failed', { delivery: delivery.id, error }),
+    attempt: (claimed) =>
+      longBodies.during(queueOf(claimed.webhook), claimed.delivery.bytes, () => attempt(deps, claimed)),
+    recordOutcome: ({ delivery }, outcome) => record(delivery, outcome),
+    onTrouble: ({ delivery }, error) => runtime.log.error('webhooks.delivery.failed', { delivery: delivery.id, error }),
   });
+}
+
+async function claim(deps: Deps, leaseAt: LeaseAt, busy: Busy): Promise<readonly Claimed[]> {
+  const { db, clock, store, state } = deps;
+  const rows = await db.all(store.waitingWebhooks({ now: instantOf(clock.now()) }));
+  // Each round starts with another webhook, so that all of them get slots if these are scarce.
+  state.turn = rows.length === 0 ? 0 : (state.turn + 1) % rows.length;
+  const waiting = [...rows.slice(state.turn), ...rows.slice(0, state.turn)].map((row) => webhooks.decode(row));
+  const disabled = waiting.filter(({ enabled }) => !enabled);
+  const enabled = waiting.filter((webhook) => webhook.enabled);
+  const shares = sharesOf(deps, enabled, busy);
+  if (disabled.length + shares.length === 0) return [];
+  return db.work(claimContext, async (unit) => {
+    for (const webhook of disabled) await deps.webhooks.giveUpSome(unit, webhook);
+    return shares.length === 0 ? [] : claimShares(deps, unit, leaseAt, shares, enabled);
+  });
+}
+
+/** Splits free slots and bytes among webhooks. Limits each webhook, so that a hanging receiver cannot block others. */
+function sharesOf({ longBodies }: Deps, waiting: readonly Webhook[], busy: Busy): Share[] {
+  let free = webhookLimits.atOnce - busy();
+  return waiting.flatMap((webhook): Share[] => {
+    // Failing webhooks get at most half of all slots and bytes, as their receivers may hang.
+    const isFailing = webhook.attempts > 0;
+    const room = isFailing ? free - webhookLimits.atOnce / 2 : free;
+    const bytes = isFailing ? longBodies.room() - webhookLimits.longAtOnce / 2 : longBodies.room();
+    const queue = queueOf(webhook);
+    const limit = Math.min(webhookLimits.atOncePerWebhook - busy(queue), room);
+    if (limit <= 0) return [];
+    free -= limit;
+    return [{ webhook, limit, longBytes: Math.min(longBodies.room(queue), bytes) }];
+  });
+}
+
+/** Claims deliveries of these webhooks. Discards those with a deleted event. */
+async function claimShares(
+  { store, longBodies, webhooks: states }: Deps,
+  unit: Unit,
+  leaseAt: LeaseAt,
+  shares: readonly Share[],
+  waiting: readonly Webhook[],
+): Promise<Claimed[]> {
+  const [claimed = [], changes = []] = await unit.together([
+    store.claim(shares, longBodies.room(), leaseAt(unit.now)),
+    store.changedAt(shares.map(({ webhook }) => webhook)),
+  ]);
+  const changedAt = new Map(
+    changes.map(({ project_id: projectId, id, updated_at: at }) => [
+      queueOf({ projectId: String(projectId), id: String(id) }),
+      at,
+    ]),
+  );
+  const byQueue = new Map(waiting.map((webhook) => [queueOf(webhook), webhook]));
+  const taken: Claimed[] = [];
+  for (const { data, ...row } of claimed) {
+    const delivery = deliveries.decode(row as typeof row & { packed: string });
+    const { projectId, webhookId } = delivery;
+    const queue = queueOf({ projectId, id: webhookId });
+    let webhook = byQueue.get(queue);
+    if (webhook === undefined) continue;
+    if ((changedAt.get(queue) ?? webhook.updatedAt) !== webhook.updatedAt) {
+      // The webhook was changed after it was read. Events after the change must use the new version.
+      webhook = await states.get(unit, projectId, webhookId);
+      byQueue.set(queue, webhook);
+      changedAt.delete(queue);
+    }
+    // The event was deleted by SQL.
+    if (data === null) await unit.run(store.settle(delivery, { state: 'discarded', dueAt: null, updatedAt: unit.now }));
+    else taken.push({ webhook, delivery, data: String(data) });
+  }
+  return taken;
+}
+
+async function attempt({ projects, payloads, post }: Deps, claimed: Claimed): Promise<Outcome> {
+  const { webhook, delivery, data: stored } = claimed;
+  const { projectId, eventId: id, event: type, createdAt, sequence } = delivery;
+  const project = await projects.current(projectId);
+  const data = payloads.open(project, { id, data: stored });
+  if (data === undefined) return damaged;
+  const body = toEnvelope(projectId, { id, type, createdAt, sequence, data });
+  return post(project, webhook, { eventId: id, event: type, body });
 }

@@ -1,21 +1,28 @@
 import type { z } from 'zod';
 import type { erasedPayload } from '#src/contract/events.js';
+import { isSealed } from '#src/platform/crypto/sealing.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import type { Payloads } from '../../outbox/index.js';
 
-/** Events that are looked through in one statement. */
+/** Events searched per statement. */
 const window = 5000;
-/** Members of an event that are ids; they stay, as subscribers know the resource by them. */
-const ids = ['$id', 'userId', 'teamId', 'bucketId'] as const satisfies readonly (keyof z.output<
-  typeof erasedPayload
->)[];
+/** Ids in a payload. They stay, as subscribers identify the resource by them. */
+const ids = [
+  '$id',
+  'userId',
+  'teamId',
+  'bucketId',
+  '$databaseId',
+  '$collectionId',
+] as const satisfies readonly (keyof z.output<typeof erasedPayload>)[];
 
-/** SQL that takes persons out of events and of the responses to them. */
+/** SQL that erases personal data from events and from the responses of receivers. */
 function createErasureStore(sql: Sql) {
-  // What members of a team are shown of a membership stands with its audience.
+  // Searches the audience too: it contains versions of a membership for other members of the team.
   const said = "data || coalesce(audience, '')";
   const holds = sql.dialect === 'sqlite' ? `instr(${said}, ?) > 0` : `strpos(${said}, ?) > 0`;
   const creatorOf = sql.dialect === 'sqlite' ? `audience ->> 'creator'` : `audience::json ->> 'creator'`;
@@ -26,8 +33,8 @@ function createErasureStore(sql: Sql) {
     windowEnd: (after: string): Query =>
       sql.text(`select id from events where id > ? order by id limit 1 offset ${window - 1}`, [after]),
     /**
-     * Events of a project between two ids whose data hold one of the texts, and those of files that a user has made. What documents hold, and
-     * files of others, is not about the user.
+     * Events of a project between two ids that contain one of the texts or are sealed, and events of files created by the user. Files of
+     * others are not about the user. Documents are kept, but not their earlier states.
      */
     holding: (
       projectId: string,
@@ -37,17 +44,18 @@ function createErasureStore(sql: Sql) {
     ): Query =>
       sql.text(
         `select id, data from events where id > ?${end === undefined ? '' : ' and id <= ?'} and project_id = ?
-          and type not like 'document%' and (case when type like 'file%' then ${creatorOf} = ?
-            else ${texts.map(() => holds).join(' or ')} end)`,
+          and (case when type like 'file%' then ${creatorOf} = ?
+            else data not like '{%' or ${texts.map(() => holds).join(' or ')} end)`,
         [after, ...(end === undefined ? [] : [end]), projectId, creator, ...texts],
       ),
-    /** Without an audience only server keys read them. */
+    /** Removes the audience, except of document events. Without one, only server keys can read an event. */
     replaceEvents: (values: readonly (readonly [string, string])[]): Query =>
       sql.text(
-        `update events set data = given.value ->> 1, audience = null from ${given} where events.id = given.value ->> 0`,
+        `update events set data = given.value ->> 1, audience = case when events.type like 'document%' then events.audience end
+          from ${given} where events.id = given.value ->> 0`,
         [JSON.stringify(values)],
       ),
-    /** Held until the end of the unit: one that is claimed afterwards is posted as its event is then. */
+    /** Locks deliveries until the end of the unit. A delivery claimed later posts the erased event. */
     deliveries: (eventIds: readonly string[]): Query => {
       const found = ofEvents('deliveries', eventIds).select('id', 'event_id', 'state');
       return sql.compile(sql.dialect === 'sqlite' ? found : found.forUpdate());
@@ -57,17 +65,40 @@ function createErasureStore(sql: Sql) {
   };
 }
 
-/** What an event carries of which somebody was erased. */
+/** The payload of an event after an erasure. */
 function erasedData(data: unknown): string {
   const before: Readonly<Record<string, unknown>> = typeof data === 'object' && data !== null ? { ...data } : {};
-  const kept = ids.flatMap((name) => (typeof before[name] === 'string' ? [[name, before[name]] as const] : []));
-  return JSON.stringify({ ...Object.fromEntries(kept), erased: true });
+  return JSON.stringify({ ...idsOf(before), erased: true });
 }
 
-/** Takes a person out of stored events, from which deliveries are made, and out of what receivers responded. */
-export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
+function idsOf(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(ids.flatMap((name) => (typeof data[name] === 'string' ? [[name, data[name]]] : [])));
+}
+
+/** Reduces a payload to its ids. */
+export function idsIn(data: string): string {
+  return JSON.stringify(idsOf(JSON.parse(data)));
+}
+
+/** Erases personal data from events. */
+export interface EventErasure {
+  /**
+   * Erases events that contain the user's id or one of the contacts, and events of the user's files. Returns the number of newly erased
+   * events, and the ids of events with a delivery still waiting for a response.
+   */
+  run(
+    by: AuditContext,
+    userId: string,
+    contacts: readonly string[],
+  ): Promise<{ readonly events: number; readonly underWay: readonly string[] }>;
+  /** Deletes responses received since. Returns the events still waiting for a response. */
+  eraseResponses(by: AuditContext, eventIds: readonly string[]): Promise<readonly string[]>;
+}
+
+/** Erases personal data from stored events, which deliveries are made from, and from stored responses of receivers. */
+export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>, payloads: Payloads): EventErasure {
   const store = createErasureStore(sql);
-  /** Of deliveries that are held: drops what receivers responded so far, and returns the events of those whose response is still to come. */
+  /** Deletes the stored responses of locked deliveries. Returns the events of those still waiting for a response. */
   const dropResponses = async (unit: Unit, deliveries: readonly Row[]): Promise<string[]> => {
     if (deliveries.length > 0) await unit.run(store.dropResponses(deliveries.map(({ id }) => String(id))));
     return deliveries.flatMap(({ state, event_id }) => (state === 'delivering' ? [String(event_id)] : []));
@@ -80,34 +111,33 @@ export function createEventErasure({ db, sql }: Pick<Runtime, 'db' | 'sql'>) {
       return dropResponses(unit, await unit.all(store.deliveries(rows.map(({ id }) => id))));
     });
   return {
-    /**
-     * Erases every event that names the user or one of the contacts, and those of the user's files; returns how many were not erased before,
-     * and the ids of those with a delivery that was under way, whose response is still to come.
-     */
-    run: async (
-      by: AuditContext,
-      userId: string,
-      contacts: readonly string[],
-    ): Promise<{ readonly events: number; readonly underWay: readonly string[] }> => {
-      const texts = [userId, ...contacts].map((value) => JSON.stringify(value));
+    run: async (by, userId, contacts) => {
+      // In a permission, the role is part of a longer text.
+      const texts = [
+        ...[userId, ...contacts].map((value) => JSON.stringify(value)),
+        `user:${userId}\\"`,
+        `user:${userId}/`,
+      ];
       const underWay: string[] = [];
       let events = 0;
       for (let after = ''; ; ) {
         const end = await db.one(store.windowEnd(after));
         const last = end && String(end.id);
         const found = await db.all(store.holding(by.projectId ?? '', { texts, creator: userId }, after, last));
-        const rows = found.map(({ id, data }) => ({ id: String(id), data: String(data) }));
+        const stored = found.map(({ id, data }) => ({ id: String(id), data: String(data) }));
+        const opened = await payloads.openAll(db, by.projectId ?? '', stored);
+        const rows = stored.flatMap((row, at) => {
+          const data = opened[at];
+          const isMeant = (text: string) => !isSealed(row.data) || texts.some((one) => text.includes(one));
+          return data !== undefined && isMeant(data) ? [{ ...row, data }] : [];
+        });
         if (rows.length > 0) underWay.push(...(await eraseSome(by, rows)));
         events += rows.filter(({ data }) => JSON.parse(data).erased !== true).length;
         if (last === undefined) return { events, underWay };
         after = last;
       }
     },
-    /** Erases what receivers have responded to events meanwhile; returns those whose response is still to come. */
-    eraseResponses: (by: AuditContext, eventIds: readonly string[]): Promise<readonly string[]> =>
+    eraseResponses: (by, eventIds) =>
       db.work(by, async (unit) => dropResponses(unit, await unit.all(store.deliveries(eventIds)))),
   };
 }
-
-/** Takes persons out of events. */
-export type EventErasure = ReturnType<typeof createEventErasure>;

@@ -1,8 +1,14 @@
 import type { Runtime } from '#src/platform/index.js';
-import { durationBuckets } from '#src/platform/metrics.js';
+import { durationBuckets } from '#src/platform/runtime/metrics.js';
 
-/** The measurements of deliveries. */
-export function createDeliveryMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
+/** Metrics of deliveries. */
+export interface DeliveryMetrics {
+  attempt(outcome: 'ok' | 'failed', seconds: number): void;
+  backlog(count: number, oldestSeconds: number, dueSeconds: number): void;
+}
+
+/** Metrics of deliveries. */
+export function createDeliveryMetrics({ metrics }: Pick<Runtime, 'metrics'>): DeliveryMetrics {
   const labelNames = ['outcome'] as const;
   const attempts = metrics.counter({
     name: 'svc_webhook_attempts_total',
@@ -28,17 +34,14 @@ export function createDeliveryMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
     help: 'Time for which an event has waited for its number, or a delivery for its turn, where the receiver does not fail',
   });
   return {
-    attempt: (outcome: 'ok' | 'failed', seconds: number): void => {
+    attempt: (outcome, seconds) => {
       attempts.inc({ outcome });
       time.observe({ outcome }, seconds);
     },
-    backlog: (count: number, oldestSeconds: number, dueSeconds: number): void => {
+    backlog: (count, oldestSeconds, dueSeconds) => {
       due.set(dueSeconds);
       waiting.set(count);
       oldest.set(oldestSeconds);
     },
   };
 }
-
-/** The measurements of deliveries. */
-export type DeliveryMetrics = ReturnType<typeof createDeliveryMetrics>;

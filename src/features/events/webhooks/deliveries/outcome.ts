@@ -1,21 +1,21 @@
 import { webhookLimits } from '#src/contract/limits.js';
-import type { EgressResponse } from '#src/platform/egress-client.js';
-import { describeNetworkError } from '#src/platform/network-errors.js';
+import type { EgressResponse } from '#src/platform/outbound/egress-client.js';
+import { describeNetworkError } from '#src/platform/outbound/network-errors.js';
 
-/** How an attempt ended. */
+/** Result of an attempt. */
 export interface Outcome {
-  /** 0 where nothing was answered. */
+  /** 0 if there was no response. */
   readonly statusCode: number;
   readonly ok: boolean;
-  /** Why it failed, in words; empty where it did not. */
+  /** Reason of a failure as text; empty for a success. */
   readonly error: string;
-  /** The beginning of the answer's body. */
+  /** Start of the response body. */
   readonly response: string;
   readonly durationMs: number;
   readonly retryAfter: string | undefined;
 }
 
-/** What an answer means: only 2xx acknowledges. */
+/** The outcome of a response. Only 2xx acknowledges a delivery. */
 export function outcomeOf({ status, headers, body }: EgressResponse, durationMs: number): Outcome {
   const ok = status >= 200 && status < 300;
   const redirect = status >= 300 && status < 400;
@@ -30,8 +30,8 @@ export function outcomeOf({ status, headers, body }: EgressResponse, durationMs:
   };
 }
 
-/** What the absence of an answer means, in words that name no internals. */
-export function failureOf(error: unknown, durationMs: number): Outcome {
+/** The outcome of a request without a response. Its text reveals no internals. */
+export function failedOutcome(error: unknown, durationMs: number): Outcome {
   return {
     statusCode: 0,
     ok: false,
@@ -42,8 +42,8 @@ export function failureOf(error: unknown, durationMs: number): Outcome {
   };
 }
 
-/** What it means that a secret of the webhook does not open. */
-export const unreadable: Outcome = {
+/** Outcome if a secret of the webhook cannot be opened. */
+export const unreadableSecret: Outcome = {
   statusCode: 0,
   ok: false,
   error: "the webhook's secret or password cannot be read; give it new ones",
@@ -52,7 +52,10 @@ export const unreadable: Outcome = {
   retryAfter: undefined,
 };
 
-/** The first KiB as text; Postgres keeps no NUL characters. */
+/** The outcome if the payload of the event cannot be opened. */
+export const damaged: Outcome = { ...unreadableSecret, error: 'the data of the event is damaged in the database' };
+
+/** The first KiB as text. Removes NUL characters, which Postgres cannot store. */
 function keptText(body: Buffer): string {
   return body
     .subarray(0, webhookLimits.keptBytes)

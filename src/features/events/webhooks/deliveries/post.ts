@@ -1,14 +1,14 @@
 import { webhookLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import { isRunning } from '#src/platform/clock.js';
+import type { SealedAad } from '#src/platform/crypto/sealing.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { SealedAad } from '#src/platform/sealing.js';
-import { sealedWebhooks, type Webhook } from '../store.js';
+import { isRunning } from '#src/platform/runtime/clock.js';
+import { sealedWebhooks, type Webhook } from '../model/store.js';
 import type { DeliveryMetrics } from './metrics.js';
-import { failureOf, type Outcome, outcomeOf, unreadable } from './outcome.js';
+import { failedOutcome, type Outcome, outcomeOf, unreadableSecret } from './outcome.js';
 import { signatureHeaders } from './signature.js';
 
-/** What is posted. */
+/** An event to be posted. */
 interface Message {
   readonly eventId: string;
   readonly event: string;
@@ -17,16 +17,19 @@ interface Message {
 
 const longestOverlapMs = webhookLimits.maxOverlapSeconds * 1000;
 
-/** Where a sealed value of a webhook belongs. */
+/** Additional authenticated data of a webhook's sealed value: its column and row. */
 export function aadOf({ id: row }: Pick<Webhook, 'id'>, column: keyof typeof sealedWebhooks): SealedAad {
   return { column: sealedWebhooks[column], row };
 }
 
-/** Posts to webhooks; whatever goes wrong on the way is an outcome. */
+/** Posts to a webhook and returns the outcome. */
+export type Post = (project: Project, webhook: Webhook, message: Message) => Promise<Outcome>;
+
+/** Creates a function that posts to webhooks. Every error becomes an outcome. */
 export function createPost(
   { egress, clock, sealing }: Pick<Runtime, 'egress' | 'clock' | 'sealing'>,
   metrics: DeliveryMetrics,
-) {
+): Post {
   const secretsOf = (project: Project, webhook: Webhook): [string, ...string[]] => {
     const { secret, previousSecret, previousUntil } = webhook;
     const open = (column: 'secret' | 'previousSecret', sealed: string) =>
@@ -46,7 +49,7 @@ export function createPost(
     return { authorization: `Basic ${Buffer.from(`${authUsername}:${password}`).toString('base64')}` };
   };
 
-  return async (project: Project, webhook: Webhook, { eventId, event, body }: Message): Promise<Outcome> => {
+  return async (project, webhook, { eventId, event, body }) => {
     const bytes = Buffer.from(body);
     const seconds = Math.floor(clock.now() / 1000);
     const signed = { eventId, event, webhookId: webhook.id, body: bytes, seconds };
@@ -58,7 +61,7 @@ export function createPost(
         ...signatureHeaders(signed, secretsOf(project, webhook)),
       };
     } catch {
-      return unreadable;
+      return unreadableSecret;
     }
     const started = clock.monotonic();
     const passed = () => Math.round(clock.monotonic() - started);
@@ -75,12 +78,9 @@ export function createPost(
       })
       .then(
         (answer) => outcomeOf(answer, passed()),
-        (error: unknown) => failureOf(error, passed()),
+        (error: unknown) => failedOutcome(error, passed()),
       );
     metrics.attempt(outcome.ok ? 'ok' : 'failed', outcome.durationMs / 1000);
     return outcome;
   };
 }
-
-/** Posts to a webhook and tells how it went. */
-export type Post = ReturnType<typeof createPost>;

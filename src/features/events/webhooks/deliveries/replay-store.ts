@@ -3,19 +3,19 @@ import { free } from '#src/platform/db/leased-rows.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { deliveries, type WebhookAddress } from './tables.js';
 
-/** Deliveries of events since a time: those that were not delivered, or all that have ended. */
+/** Selects deliveries of events since a time: undelivered ones, or all that have ended. */
 export interface ReplaySelection {
   readonly since: Instant;
   readonly all: boolean;
 }
 
-/** Where a walk through deliveries by time stands. */
+/** Cursor in a list of deliveries ordered by time. */
 export interface DeliveryPosition {
   readonly createdAt: Instant;
   readonly id: string;
 }
 
-/** What a replay begins anew; what waits for its first attempt or is under way stays as it is. */
+/** States that can be replayed. A delivery that is running or waits for its first attempt cannot. */
 const replayable = {
   notDelivered: ['dead', 'discarded', 'retrying'],
   all: ['dead', 'discarded', 'retrying', 'delivered'],
@@ -23,7 +23,7 @@ const replayable = {
 
 const statesOf = (all: boolean) => (all ? replayable.all : replayable.notDelivered);
 
-/** SQL that begins deliveries anew; tests are never among them. */
+/** SQL that replays deliveries. Tests are never replayed. */
 export function createReplayStore(sql: Sql) {
   const { knex } = sql;
   const begunAnew = (now: Instant) => ({
@@ -36,7 +36,7 @@ export function createReplayStore(sql: Sql) {
     fence: knex.raw('fence + 1'),
   });
   return {
-    /** Begins a delivery anew unless it is a test, waits for its first attempt, or is under way. */
+    /** Replays a delivery unless it is a test, running, or waiting for its first attempt. */
     replay: (id: string, now: Instant): Query =>
       sql.compile(
         knex(deliveries.name)
@@ -44,7 +44,7 @@ export function createReplayStore(sql: Sql) {
           .whereIn('state', [...replayable.all])
           .update(begunAnew(now)),
       ),
-    /** The positions of some of the selected deliveries, in the order of their events; tests are never among them. */
+    /** Positions of selected deliveries in the order of their events. Excludes tests. */
     selected: (
       webhook: WebhookAddress,
       { since, until, all }: ReplaySelection & { readonly until: Instant },
@@ -60,7 +60,7 @@ export function createReplayStore(sql: Sql) {
         .orderBy(['created_at', 'id'])
         .limit(limit)
         .select('id', 'created_at');
-      // What is begun anew may have ended again before the next step, so the walk goes on behind it.
+      // Uses a cursor: a replayed delivery may already have ended and match again.
       if (after !== undefined)
         chosen.andWhere((or) =>
           or
@@ -69,7 +69,7 @@ export function createReplayStore(sql: Sql) {
         );
       return sql.compile(chosen);
     },
-    /** Begins deliveries anew that were selected, except those that somebody else has begun or claimed since. */
+    /** Replays selected deliveries, except those replayed or claimed by another process since. */
     replaySome: (ids: readonly string[], all: boolean, now: Instant): Query =>
       sql.compile(
         knex(deliveries.name)

@@ -77,7 +77,7 @@ const samples: Readonly<Record<EventName, (time: string) => object>> = {
   fileDeleted: file,
 };
 
-/** What an event of this name carries, as JSON: the members of a real one with values that nobody owns. */
+/** A sample payload for an event, as JSON: the members of a real one with invented values. */
 export function sampleOf(event: EventName, time: Instant): string {
   return JSON.stringify(samples[event](toWireInstant(time)));
 }

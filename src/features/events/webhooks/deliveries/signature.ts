@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
-import { Failure } from '#src/contract/errors.js';
+import { invalidParam } from '#src/contract/errors.js';
 import { deliveryHeaders } from '#src/contract/headers.js';
-import type { Random } from '#src/platform/random.js';
+import type { Random } from '#src/platform/crypto/random.js';
 
-/** How secrets begin. */
+/** Prefix of signing secrets. */
 export const secretPrefix = 'whsec_';
-/** How many bytes a key may have (Standard Webhooks), and how many a new one has. */
+/** Length of keys in bytes: of new ones, and the range allowed by Standard Webhooks. */
 export const keyBytes = { fresh: 32, min: 24, max: 64 } as const;
 
-/** What is signed: the event, who it goes to, and the bytes that travel. */
+/** Signed data: the event, the webhook, and the exact bytes of the body. */
 interface Signed {
   readonly eventId: string;
   readonly event: string;
@@ -17,22 +17,26 @@ interface Signed {
   readonly seconds: number;
 }
 
-/** A signing secret in the form of Standard Webhooks: a prefix and 32 random bytes in base64. */
+/** A new signing secret in the format of Standard Webhooks: a prefix and 32 random bytes in base64. */
 export function newSecret(random: Random): string {
   return secretPrefix + random.bytes(keyBytes.fresh).toString('base64');
 }
 
-/** Throws Failure unless the text can be a signing secret: the prefix and 24 to 64 bytes in standard base64. */
-export function demandSecret(text: string): void {
+/** Throws Failure unless the text is a signing secret: the prefix and 24 to 64 bytes in standard base64. */
+export function requireSecret(text: string): void {
   const key = Buffer.from(text.slice(secretPrefix.length), 'base64');
   const isExact = text === secretPrefix + key.toString('base64');
   if (isExact && key.length >= keyBytes.min && key.length <= keyBytes.max) return;
-  throw new Failure('general_argument_invalid', {
-    message: `Invalid \`secret\` param: give ${secretPrefix} and the standard base64 of ${keyBytes.min} to ${keyBytes.max} bytes, or nothing for a new one.`,
-  });
+  throw invalidParam(
+    'secret',
+    `give ${secretPrefix} and the standard base64 of ${keyBytes.min} to ${keyBytes.max} bytes, or nothing for a new one.`,
+  );
 }
 
-/** The headers that name and sign a delivery: ours by the first secret, those of Standard Webhooks by each. */
+/**
+ * Headers that identify and sign a delivery. `X-Service-Signature` uses the first secret; `webhook-signature` (Standard Webhooks) has a
+ * signature for each.
+ */
 export function signatureHeaders(signed: Signed, secrets: readonly [string, ...string[]]): Record<string, string> {
   const { eventId, event, webhookId, body, seconds } = signed;
   const content = Buffer.concat([Buffer.from(`${eventId}.${seconds}.`), body]);

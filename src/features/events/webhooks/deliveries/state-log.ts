@@ -1,8 +1,8 @@
 import type { Runtime } from '#src/platform/index.js';
 
-/** A receiver that fails every other time does not fill the log: each webhook has a line of either kind in this time. */
+/** Minimum time between two log lines of a kind about a webhook. A receiver that fails every other time must not flood the log. */
 const quietMs = 60_000;
-/** Webhooks that are remembered; beyond it, old ones are forgotten. */
+/** Maximum number of webhooks to remember. Beyond it, the oldest is dropped. */
 const remembered = 1000;
 
 interface Place {
@@ -10,8 +10,14 @@ interface Place {
   readonly webhookId: string;
 }
 
-/** Logs when a webhook begins to fail and when it works again, not each attempt. */
-export function createStateLog({ clock, log }: Pick<Runtime, 'clock' | 'log'>) {
+/** Logs when a webhook starts failing and when it works again, not each attempt. */
+export interface StateLog {
+  failing(place: Place, error: string): void;
+  working(place: Place): void;
+}
+
+/** Creates the log of a process. */
+export function createStateLog({ clock, log }: Pick<Runtime, 'clock' | 'log'>): StateLog {
   const last = new Map<string, number>();
   const isQuiet = (kind: string, { projectId, webhookId }: Place): boolean => {
     const key = JSON.stringify([kind, projectId, webhookId]);
@@ -24,11 +30,11 @@ export function createStateLog({ clock, log }: Pick<Runtime, 'clock' | 'log'>) {
     return false;
   };
   return {
-    failing: (place: Place, error: string): void => {
+    failing: (place, error) => {
       if (isQuiet('failing', place)) return;
       log.warn('webhooks.failing', { project: place.projectId, webhook: place.webhookId, error });
     },
-    working: (place: Place): void => {
+    working: (place) => {
       if (!isQuiet('working', place))
         log.info('webhooks.working', { project: place.projectId, webhook: place.webhookId });
     },

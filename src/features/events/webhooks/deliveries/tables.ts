@@ -1,11 +1,11 @@
 import type { Instant } from '#src/contract/shapes.js';
 import { bigint, bool, instant, integer, nullable, table, text } from '#src/platform/db/table.js';
-import type { Webhook } from '../store.js';
+import type { Webhook } from '../model/store.js';
 
-/** What has become of a delivery. */
+/** State of a delivery. */
 export type DeliveryState = 'pending' | 'delivering' | 'delivered' | 'retrying' | 'dead' | 'discarded';
 
-/** An event on its way to a webhook. */
+/** Deliveries of events to webhooks. */
 export const deliveries = table<{
   readonly id: string;
   readonly projectId: string;
@@ -19,11 +19,11 @@ export const deliveries = table<{
   readonly owner: string | null;
   readonly fence: number;
   readonly replayed: boolean;
-  /** Made to see whether the receiver answers; never replayed. */
+  /** True for a test, which is never replayed. */
   readonly test: boolean;
-  /** The number of the event; 0 of a test. */
+  /** The number of the event; 0 for a test. */
   readonly sequence: number;
-  /** Of the data of the event, from which the body is made; 0 of a test. */
+  /** Size of the event's data; 0 for a test. */
   readonly bytes: number;
   readonly createdAt: Instant;
   readonly updatedAt: Instant;
@@ -47,7 +47,7 @@ export const deliveries = table<{
   updatedAt: instant,
 });
 
-/** One try of a delivery, and what came of it. */
+/** Attempts of deliveries and their results. */
 export const deliveryAttempts = table('delivery_attempts', {
   id: text,
   projectId: text,
@@ -72,5 +72,5 @@ export type Delivery = ReturnType<typeof deliveries.decode>;
 /** An attempt. */
 export type Attempt = ReturnType<typeof deliveryAttempts.decode>;
 
-/** The address of a webhook. */
+/** Primary key of a webhook. */
 export type WebhookAddress = Pick<Webhook, 'projectId' | 'id'>;

@@ -2,41 +2,41 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { deliveryHeaders } from '#src/contract/headers.js';
 import { keyBytes, secretPrefix } from './signature.js';
 
-/** What a receiver has of a delivery. Headers that it did not get are absent. */
+/** A delivery as a receiver got it. Missing headers are undefined. */
 export interface ReceivedDelivery {
   /** The bytes of the body. */
   readonly body: Buffer;
   /** `X-Service-Signature`. */
   readonly signature?: string | undefined;
-  /** The headers of Standard Webhooks. */
+  /** Headers of Standard Webhooks. */
   readonly id?: string | undefined;
   readonly timestamp?: string | undefined;
   readonly standardSignature?: string | undefined;
 }
 
-/** One header of a delivery that was checked; `reason` says what is wrong, and is empty where nothing is. */
+/** Result for one header of a delivery. `reason` describes the fault and is empty if there is none. */
 export interface HeaderCheck {
   readonly header: string;
   readonly ok: boolean;
   readonly reason: string;
 }
 
-/** A header of the delivery, checked: the reason is what is wrong, or undefined. */
+/** Creates a result from the fault; undefined means none. */
 const checked = (header: string, reason: string | undefined): HeaderCheck => ({
   header,
   ok: reason === undefined,
   reason: reason ?? '',
 });
 
-/** Whether a text can be a signing secret: at least 24 bytes in base64, with the prefix or, as other senders show it, without. */
+/** True if a text can be a signing secret: at least 24 bytes in base64. The prefix is optional, as other senders omit it. */
 export function isSigningSecret(text: string): boolean {
   const encoded = text.replace(secretPrefix, '');
   return /^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded) && Buffer.from(encoded, 'base64').length >= keyBytes.min;
 }
 
 /**
- * Checks the headers of a delivery that are given: ours, and those of Standard Webhooks, which any sender of that form sets.
- * `now` and `toleranceSeconds` are seconds since 1970 and how far the timestamp may be from them.
+ * Checks the given headers of a delivery: `X-Service-Signature` and those of Standard Webhooks, which other senders use too. `now` is in
+ * seconds since 1970; `toleranceSeconds` is the allowed difference of the timestamp.
  */
 export function verifyDelivery(
   secret: string,

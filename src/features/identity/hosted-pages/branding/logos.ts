@@ -1,27 +1,27 @@
 import { Failure } from '#src/contract/errors.js';
 import { logoBytes } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
+import { digest } from '#src/platform/crypto/digest.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
-import { digest } from '#src/platform/digest.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type ImageType, imageTypeOf } from './image.js';
 import { createLogoStore, projectLogos } from './store.js';
 
-/** The images that stand on the hosted pages of projects. */
+/** Logos shown on the hosted pages of projects. */
 export interface Logos {
-  /** Names the image, so that another one has another address; undefined where the project has none. */
+  /** Version of the logo for its URL, so that a new logo gets a new URL; undefined if the project has none. */
   versionOf(reader: Reader, project: Project): Promise<string | undefined>;
   /** Throws Failure `project_logo_not_found`. */
   get(reader: Reader, project: Project): Promise<{ readonly type: ImageType; readonly content: Buffer }>;
   /** Throws Failure `general_argument_invalid` for anything but a PNG, JPEG or WebP of at most 32 KiB. */
   set(unit: Unit, project: Project, content: Buffer): Promise<void>;
-  /** Takes the logo away, if there is one. */
+  /** Removes the logo, if any. */
   remove(unit: Unit, project: Project): Promise<void>;
 }
 
 const versionLength = 16;
 
-/** Creates the service of logos. */
+/** Creates the logos service. */
 export function createLogos({ sql }: Pick<Runtime, 'sql'>): Logos {
   const store = createLogoStore(sql);
   const changed = (unit: Unit, { id, name }: Project): void =>

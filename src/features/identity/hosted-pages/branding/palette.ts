@@ -1,11 +1,11 @@
-/** The accent of a page: for text, borders and the focus on its background, and for the filled button. Each is `#rrggbb`. */
+/** Accent colours of a page: for text, borders and focus outlines on the background, and for filled buttons. Each is `#rrggbb`. */
 interface Accent {
   readonly text: string;
   readonly fill: string;
   readonly onFill: string;
 }
 
-/** The accents of a page in light and dark. */
+/** Accent colours of a page in light and dark mode. */
 interface Palette {
   readonly light: Accent;
   readonly dark: Accent;
@@ -13,18 +13,18 @@ interface Palette {
 
 type Rgb = readonly [number, number, number];
 
-/** What text and its background need (WCAG 2.2, 1.4.3), with a little more for the rounding of mixed colours. */
+/** Minimum contrast of text (WCAG 2.2, 1.4.3), slightly higher to allow for the rounding of mixed colours. */
 const leastContrast = 4.6;
 const white: Rgb = [255, 255, 255];
 const black: Rgb = [0, 0, 0];
-/** The backgrounds of `hosted/layout`. */
+/** Background colours of `hosted/layout`. */
 const cards = { light: white, dark: [30, 34, 40] } as const;
 const defaultPalette: Palette = {
   light: { text: '#1d4ed8', fill: '#1d4ed8', onFill: '#ffffff' },
   dark: { text: '#93b4ff', fill: '#93b4ff', onFill: '#10131a' },
 };
 
-/** The accents for a colour of a project, `#rrggbb`: the button has it as it is, and text gets darker or lighter until it can be read. */
+/** Accent colours for the colour of a project, `#rrggbb`. Buttons use it unchanged; text is darkened or lightened until it is readable. */
 export function paletteOf(color: string | null): Palette {
   const rgb = color === null ? undefined : parse(color);
   if (rgb === undefined) return defaultPalette;
@@ -36,7 +36,7 @@ export function paletteOf(color: string | null): Palette {
   };
 }
 
-/** The ratio of the luminances of two colours, `#rrggbb`, from 1 to 21 (WCAG 2.2, contrast ratio). */
+/** Contrast ratio of two colours, `#rrggbb`, from 1 to 21 (WCAG 2.2). */
 export function contrastOf(one: string, other: string): number {
   return contrast(parse(one) ?? white, parse(other) ?? white);
 }

@@ -2,7 +2,7 @@ import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, table, text, word } from '#src/platform/db/table.js';
 import type { ImageType } from './image.js';
 
-/** The logos of projects, at most one each. */
+/** Logos of projects, at most one each. */
 export const projectLogos = table('project_logos', {
   projectId: text,
   type: word<ImageType>(),
@@ -13,7 +13,6 @@ export const projectLogos = table('project_logos', {
   updatedAt: instant,
 });
 
-/** A logo, as stored. */
 type LogoRow = ReturnType<typeof projectLogos.decode>;
 
 /** SQL over logos. */

@@ -13,6 +13,7 @@ export const de: PageTexts = {
   recovery: 'Passwort vergessen',
   reset: 'Neues Passwort wählen',
   verify: 'E-Mail-Adresse bestätigen',
+  'remove-address': 'E-Mail-Adresse entfernen',
   done: 'Sie sind angemeldet',
   'failed-page': 'Sie sind nicht angemeldet',
   'sign-out': 'Abmelden',
@@ -30,7 +31,10 @@ export const de: PageTexts = {
   next: 'Weiter',
   confirm: 'Adresse bestätigen',
   confirmHere:
-    'Bitte bestätigen Sie sie in dem Browser, in dem Sie angemeldet sind. In jedem anderen wird das Passwort des Kontos entfernt, da es jemand anderes gewählt haben könnte.',
+    'Die Adresse gehört dann zu dem Konto, das die Mail nennt. Sonst ändert sich nichts: Das Passwort und alle Sitzungen bleiben. Falls Sie dieses Konto nicht angelegt haben, schließen Sie diese Seite.',
+  removeHere:
+    'Sie haben eine Mail zu einem Konto bekommen, das Sie nicht angelegt haben? Hier entfernen Sie Ihre Adresse aus diesem Konto. Sein Besitzer kann sich dann nicht mehr mit ihr anmelden.',
+  removeAddress: 'Adresse entfernen',
   accept: 'Einladung annehmen',
   setPassword: 'Passwort setzen',
   withPasskey: 'Mit einem Passkey anmelden',
@@ -59,6 +63,7 @@ export const de: PageTexts = {
   registered: 'Sie können sich jetzt anmelden. Wenn Sie schon ein Konto hatten, haben Sie eine Nachricht erhalten.',
   signedOut: 'Sie sind abgemeldet.',
   joined: 'Sie gehören jetzt zum Team.',
+  addressRemoved: 'Die Adresse wurde aus dem Konto entfernt.',
   user_invalid_credentials: 'Die E-Mail-Adresse oder das Passwort ist nicht richtig.',
   user_invalid_token: 'Dieser Code oder Link ist falsch, verbraucht oder abgelaufen.',
   login_over:

@@ -13,6 +13,7 @@ export const es: PageTexts = {
   recovery: 'Contraseña olvidada',
   reset: 'Elija una contraseña nueva',
   verify: 'Confirme su dirección de correo',
+  'remove-address': 'Quitar su dirección de correo',
   done: 'Ha iniciado sesión',
   'failed-page': 'No ha iniciado sesión',
   'sign-out': 'Cerrar sesión',
@@ -30,7 +31,10 @@ export const es: PageTexts = {
   next: 'Continuar',
   confirm: 'Confirmar la dirección',
   confirmHere:
-    'Confírmela en el navegador en el que ha iniciado sesión. En cualquier otro se quita la contraseña de la cuenta, pues otra persona podría haberla elegido.',
+    'La dirección pertenecerá a la cuenta que nombra el correo. Nada más cambia: la contraseña y todas las sesiones se conservan. Si usted no creó esta cuenta, cierre esta página.',
+  removeHere:
+    '¿Ha recibido un correo sobre una cuenta que usted no creó? Aquí puede quitar su dirección de esa cuenta. Su dueño ya no podrá usarla para iniciar sesión.',
+  removeAddress: 'Quitar la dirección',
   accept: 'Aceptar la invitación',
   setPassword: 'Guardar la contraseña',
   withPasskey: 'Iniciar sesión con una llave de acceso',
@@ -58,6 +62,7 @@ export const es: PageTexts = {
   registered: 'Ya puede iniciar sesión. Si ya tenía una cuenta, ha recibido un mensaje.',
   signedOut: 'Ha cerrado la sesión.',
   joined: 'Ya forma parte del equipo.',
+  addressRemoved: 'La dirección se ha quitado de la cuenta.',
   user_invalid_credentials: 'La dirección de correo o la contraseña no es correcta.',
   user_invalid_token: 'Este código o enlace es incorrecto, ya se usó o ha caducado.',
   login_over: 'Este inicio de sesión ya se completó, tardó demasiado o se empezó en otro navegador. Empiece de nuevo.',

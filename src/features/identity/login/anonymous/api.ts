@@ -1,7 +1,7 @@
 import { declare } from '#src/contract/operation.js';
-import { login } from '../declarations.js';
+import { login } from '../method/declarations.js';
 
-/** Login without any name: a new account that its owner may later give an address and a password. */
+/** Login without credentials: creates an account; its owner may add an address and a password later. */
 export const anonymousLoginApi = declare({
   login: {
     ...login,

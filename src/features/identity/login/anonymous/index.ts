@@ -1,13 +1,13 @@
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import { toNewSession } from '../../sessions/index.js';
-import type { LoginMethod } from '../method.js';
+import type { LoginMethod } from '../method/method.js';
 import { anonymousLoginApi } from './api.js';
 
 const provider = 'anonymous';
 const factor = 'anonymous';
 
-/** Login without any name. */
+/** Login without credentials. */
 export const anonymous: LoginMethod = {
   provider,
   login: 'login.anonymous',

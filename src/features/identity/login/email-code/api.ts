@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { emailAddress } from '#src/contract/email-address.js';
 import { declare } from '#src/contract/operation.js';
-import { emailAddress, newId } from '#src/contract/shapes.js';
-import { secretRequest } from '../declarations.js';
+import { newId } from '#src/contract/shapes.js';
+import { secretRequest } from '../method/declarations.js';
 
-/** Login by a code that is mailed; `POST /account/sessions/token` redeems it. */
+/** Login with a mailed code; `POST /account/sessions/token` redeems it. */
 export const emailCodeApi = declare({
   request: {
     ...secretRequest,

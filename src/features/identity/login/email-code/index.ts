@@ -1,8 +1,8 @@
 import { secretLife } from '#src/contract/limits.js';
 import { implement } from '#src/contract/operation.js';
-import type { LoginMethod, SentSecret } from '../method.js';
-import { phrase } from '../phrase.js';
-import { createLoginRequest } from '../request.js';
+import type { LoginMethod, SentSecret } from '../method/method.js';
+import { phrase } from '../method/phrase.js';
+import { createLoginRequest } from '../method/request.js';
 import { emailCodeApi } from './api.js';
 
 const secret: SentSecret<'email-code'> = {
@@ -13,7 +13,7 @@ const secret: SentSecret<'email-code'> = {
   lifeSeconds: secretLife.code,
 };
 
-/** Login by a code that is mailed. */
+/** Login with a mailed code. */
 export const emailCode: LoginMethod = {
   provider: 'token',
   login: 'login.emailOtp',

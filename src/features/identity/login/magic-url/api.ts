@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { emailAddress } from '#src/contract/email-address.js';
 import { declare } from '#src/contract/operation.js';
-import { emailAddress, newId } from '#src/contract/shapes.js';
-import { redemption, secretRequest } from '../declarations.js';
+import { newId } from '#src/contract/shapes.js';
+import { redemption, secretRequest } from '../method/declarations.js';
 
-/** Login by a link that is mailed; `POST /account/sessions/token` redeems it too. */
+/** Login with a mailed link; `POST /account/sessions/token` also redeems it. */
 export const magicUrlApi = declare({
   request: {
     ...secretRequest,

@@ -2,9 +2,9 @@ import { secretLife } from '#src/contract/limits.js';
 import { implement } from '#src/contract/operation.js';
 import { addressBelow } from '#src/contract/web-address.js';
 import { redemptionLink } from '../../one-time-secrets/index.js';
-import type { LoginMethod, SentSecret } from '../method.js';
-import { phrase } from '../phrase.js';
-import { createLoginRequest } from '../request.js';
+import type { LoginMethod, SentSecret } from '../method/method.js';
+import { phrase } from '../method/phrase.js';
+import { createLoginRequest } from '../method/request.js';
 import { magicUrlApi } from './api.js';
 
 const provider = 'magic-url';
@@ -16,7 +16,7 @@ const secret: SentSecret<'magic-link'> = {
   lifeSeconds: secretLife.magicLink,
 };
 
-/** Login by a link that is mailed. Following the link changes nothing: mail scanners do that too, so a page has to post the secret. */
+/** Login with a mailed link. Opening the link changes nothing, because mail scanners open links too; a page has to post the secret. */
 export const magicUrl: LoginMethod = {
   provider,
   login: 'login.magicUrl',
@@ -32,7 +32,7 @@ export const magicUrl: LoginMethod = {
       request: async (call) => {
         const { project, body } = call;
         const words = body.phrase ? phrase(random) : '';
-        const address = body.url === '' ? ownPage : projects.demandOwnUrl(project, body.url);
+        const address = body.url === '' ? ownPage : projects.requireOwnUrl(project, body.url);
         return request(call, body.email, words, (issued) => ({
           link: redemptionLink(address, project, issued),
           phrase: words,

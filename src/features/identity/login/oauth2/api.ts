@@ -4,8 +4,8 @@ import { declare, redirect, redirectOr } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { tokenShape } from '../../one-time-secrets/index.js';
 import { sessionShape } from '../../sessions/index.js';
-import { externalErrors } from '../declarations.js';
-import { scopeText } from './config.js';
+import { externalErrors } from '../method/declarations.js';
+import { scopeText } from './providers/config.js';
 
 const page = z
   .string()
@@ -49,7 +49,7 @@ const callback = {
   errors: [...externalErrors, 'user_oauth2_bad_request', 'user_oauth2_provider_error', 'user_oauth2_unauthorized'],
 } as const;
 
-/** Login by an identity provider that speaks OAuth2 or OpenID Connect. */
+/** Login with an identity provider that supports OAuth2 or OpenID Connect. */
 export const oauth2Api = declare({
   startSession: {
     ...start,

@@ -4,7 +4,7 @@ import { auditContextOf, type Call, implement } from '#src/contract/operation.js
 import type { Project } from '#src/contract/project.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { BrowserCall, Flow } from '../../external-logins/index.js';
-import type { LoginMethod, LoginToolkit } from '../method.js';
+import type { LoginMethod, LoginToolkit } from '../method/method.js';
 import { oauth2Api } from './api.js';
 import { createOAuth2Client, isPosted } from './client/client.js';
 import { reasonOf } from './client/errors.js';
@@ -14,14 +14,16 @@ import { createOAuth2Kinds } from './kinds.js';
 const factor = 'oauth2';
 const purpose = 'oauth2-token';
 const kindNames = ['oauth2', 'oidc'] as const;
+/** Error codes for a login cancelled by the user: RFC 6749 §4.1.2.1, and those of Apple and LinkedIn. */
+const cancelled = ['access_denied', 'user_cancelled_login', 'user_cancelled_authorize'];
 
 type Start = Call<(typeof oauth2Api)['startSession' | 'startToken']>;
 type Returned = Call<(typeof oauth2Api)['callback']>['query'];
 
-/** Login by an identity provider that speaks OAuth2 or OpenID Connect. Its sessions have the key of the provider as theirs. */
+/** Login with an identity provider that supports OAuth2 or OpenID Connect. The `provider` of its sessions is the provider's key. */
 export const oauth2: LoginMethod = {
   provider: 'oauth2',
-  // The last one stands in the path of its callbacks where others have the key of a provider.
+  // `callback` is a path segment of the callbacks, in the position of a provider's key in other paths.
   reserved: ['oidc', 'callback'],
   login: 'login.oauth2',
   factor,
@@ -66,7 +68,7 @@ function createOAuth2Login(runtime: Runtime, { providers, identities, externalLo
     const redirectUri = client.callbackOf(project, provider.key);
     return new Redirect(client.authorizationUrl(prepared, redirectUri, { ...checks, state, scopes }));
   };
-  /** Leaves a record of a login that the provider, or what it has sent, has refused. */
+  /** Records a login refused by the provider, or because of the data it has sent. */
   const recordRefused = (call: BrowserCall, method: string, error: unknown): Promise<void> | undefined => {
     if (!(error instanceof Failure) || error.status >= 420) return undefined;
     return db.work(auditContextOf(call), async (unit) => {
@@ -79,7 +81,7 @@ function createOAuth2Login(runtime: Runtime, { providers, identities, externalLo
     const { data, ...transaction } = await externalLogins.resume(call, key, state);
     const provider = await providerOf(call.project, key);
     if (error !== undefined)
-      throw new Failure(error === 'access_denied' ? 'user_oauth2_unauthorized' : 'user_oauth2_bad_request');
+      throw new Failure(cancelled.includes(error) ? 'user_oauth2_unauthorized' : 'user_oauth2_bad_request');
     if (code === undefined || code === '') throw new Failure('user_oauth2_bad_request');
     const checks = { verifier: data.verifier ?? '', nonce: data.nonce ?? '' };
     const profile = await reported(call.project, key, () =>

@@ -1,7 +1,7 @@
 import { providerLimits } from '#src/contract/limits.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createProbe, distinct, type Provider, type ProviderFinding } from '../../providers/index.js';
-import { configOf, type OAuth2Config } from './config.js';
+import { type OAuth2Config, oauth2ConfigOf } from './providers/config.js';
 import { builtIns, isPrivateKey } from './providers/index.js';
 import { type Members, members } from './providers/profile.js';
 
@@ -39,7 +39,7 @@ export function createOAuth2Test(runtime: Pick<Runtime, 'egress' | 'clock' | 'co
       : await testKeys(String(document.jwks_uri));
     return [...findings, ...issuerFindings(provider, issuer, document.issuer), ...wrong, ...keys];
   };
-  /** A provider without a document: that its endpoint answers anything is what can be known without a login. */
+  /** For a provider without a discovery document, the test can only check that its endpoint responds. */
   const testEndpoint = async (url: string): Promise<ProviderFinding[]> => {
     const { answer, findings } = await probe('The token endpoint', url, bounds);
     if (answer === undefined || answer.status < 500) return [...findings];
@@ -51,7 +51,7 @@ export function createOAuth2Test(runtime: Pick<Runtime, 'egress' | 'clock' | 'co
   };
 
   return async (provider: Provider): Promise<readonly ProviderFinding[]> => {
-    const config = configOf(provider.config);
+    const config = oauth2ConfigOf(provider.config);
     const row = provider.kind === 'oidc' ? undefined : builtIns[provider.key];
     const issuer = row === undefined ? config.issuer : row.issuer?.(config);
     const called =
@@ -60,7 +60,7 @@ export function createOAuth2Test(runtime: Pick<Runtime, 'egress' | 'clock' | 'co
   };
 }
 
-/** Whether a key of a JWK set verifies signatures (RFC 7517 §4). */
+/** True if a key of a JWK set can verify signatures (RFC 7517 §4). */
 function isUsable(key: unknown): boolean {
   const { kty, use } = members(key);
   return ['RSA', 'EC', 'OKP'].includes(String(kty)) && (use === undefined || use === 'sig');
@@ -73,7 +73,7 @@ function endpointFindings(name: string, value: unknown, allowInsecure: boolean):
   return [{ code: 'endpoint_insecure', level: 'error', message, fix: 'let the provider publish https addresses' }];
 }
 
-/** Microsoft's document for all tenants has a placeholder there. */
+/** Microsoft's document for all tenants has a placeholder as issuer. */
 function issuerFindings({ key, projectId }: Provider, issuer: string, said: unknown): ProviderFinding[] {
   if (said === issuer || (typeof said === 'string' && said.includes('{tenantid}'))) return [];
   const message = `The discovery document names the issuer ${String(said).slice(0, 200)}, and ${issuer} is configured.`;
@@ -81,7 +81,7 @@ function issuerFindings({ key, projectId }: Provider, issuer: string, said: unkn
   return [{ code: 'issuer_differs', level: 'error', message, fix }];
 }
 
-/** What can be seen of the client's credentials; whether the provider accepts them shows with a login only. */
+/** Checks the form of the client's credentials. Only a login shows whether the provider accepts them. */
 function clientFindings({ key, projectId }: Provider, config: OAuth2Config, isKey: boolean): ProviderFinding[] {
   const { clientSecret } = config;
   const fix = `svc provider update ${key} --project ${projectId} --secret-file FILE`;

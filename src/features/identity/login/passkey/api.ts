@@ -1,14 +1,16 @@
 import { z } from 'zod';
+import { emailAddress } from '#src/contract/email-address.js';
 import { declare, json } from '#src/contract/operation.js';
-import { emailAddress, otpText } from '#src/contract/shapes.js';
+
+import { otpText } from '#src/contract/typed-secret.js';
 import { loginResponse, requestOptions } from '../../passkeys/index.js';
-import { login, loginStart } from '../declarations.js';
+import { login, loginStart } from '../method/declarations.js';
 
 const email = emailAddress.optional().meta({
   description: 'Whose passkey; the same at start and finish. Without it the user chooses among those of the device',
 });
 
-/** Login by a passkey. */
+/** Login with a passkey. */
 export const passkeyLoginApi = declare({
   start: {
     ...loginStart,

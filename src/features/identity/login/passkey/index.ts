@@ -1,13 +1,13 @@
 import { passkeyLimits } from '#src/contract/limits.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
-import { relyingPartyId } from '../../passkeys/index.js';
+import { describeCredential, relyingPartyId } from '../../passkeys/index.js';
 import { toNewSession } from '../../sessions/index.js';
-import type { LoginMethod } from '../method.js';
+import type { LoginMethod } from '../method/method.js';
 import { passkeyLoginApi } from './api.js';
 import { createDecoys } from './decoys.js';
 import { createPasskeyLogin, passkeyLogin } from './method.js';
 
-/** Login by a passkey, of a named address or of whatever user the device has. */
+/** Login with a passkey, either of a given address or of any user with a passkey on the device. */
 export const passkey: LoginMethod = {
   ...passkeyLogin,
   reserved: ['webauthn'],
@@ -23,7 +23,7 @@ export const passkey: LoginMethod = {
         const { project, body } = call;
         const { email } = body;
         const account = email === undefined ? undefined : await users.findByEmail(db, project.id, email);
-        const known = (await passkeys.list(db, project, account?.id ?? '')).map(({ credentialId }) => credentialId);
+        const known = await passkeys.list(db, project, account?.id ?? '');
         const decoys = email === undefined ? [] : decoysFor(project, email);
         const use = { purpose: 'login', subject: email ?? '' } as const;
         const challenge = await db.work(auditContextOf(call), (unit) => passkeys.challenges.issue(unit, project, use));
@@ -32,7 +32,7 @@ export const passkey: LoginMethod = {
             challenge,
             timeout: passkeyLimits.ceremonySeconds * 1000,
             rpId: relyingPartyId(project, config.baseUrl),
-            allowCredentials: (known.length > 0 ? known : decoys).map((id) => ({ type: 'public-key', id }) as const),
+            allowCredentials: (known.length > 0 ? known : decoys).map(describeCredential),
             userVerification: project.settings['passkeys.userVerification'],
           },
         };

@@ -5,106 +5,112 @@ import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type PasskeyRow, readClientData, userHandle } from '../../passkeys/index.js';
 import type { OpenedSession } from '../../sessions/index.js';
-import type { LoginToolkit } from '../method.js';
+import type { LoginToolkit } from '../method/method.js';
 import type { passkeyLoginApi } from './api.js';
 import { decoyPublicKey } from './decoys.js';
 
-/** The provider and the factor of such logins. */
+/** Provider and factor of passkey logins. */
 export const passkeyLogin = { provider: 'passkey', factor: 'passkey' } as const;
 
 type Finish = Call<(typeof passkeyLoginApi)['finish']>;
 
-/** What a finish call has shown before anything is changed. */
+/** Result of verifying a finish call, before anything is changed. */
 interface Shown {
   readonly account: UserRecord | undefined;
   readonly passkey: PasskeyRow | undefined;
   readonly counter: number;
   readonly userVerified: boolean;
-  /** Why it does not count, where it does not. */
+  /** The reason for refusal, if it is refused. */
   readonly reason: string | undefined;
 }
 
 const decoy = { credentialId: '', publicKey: decoyPublicKey, counter: 0, backupEligible: false };
 
+type Deps = LoginToolkit & Pick<Runtime, 'db'>;
+
 /**
- * Logins by passkey (WebAuthn L3 §7.2). No such user, no such passkey and a wrong signature are one and the same answer, by the same queries
- * and with one signature verified each time.
+ * Logins with a passkey (WebAuthn L3 §7.2). Unknown user, unknown passkey and wrong signature get the same response, after the same queries
+ * and one signature verification each.
  */
 export function createPasskeyLogin({ db }: Pick<Runtime, 'db'>, toolkit: LoginToolkit) {
-  const { users, sessions, limits, passkeys, factors } = toolkit;
-
-  /** Judges the response; the challenge is consumed by now. */
-  const judge = async ({ project, body }: Finish, isOurs: boolean): Promise<Shown> => {
-    const { email, response } = body;
-    const found = await passkeys.findByCredential(db, project, response.id);
-    const account =
-      email === undefined
-        ? await users.find(db, project.id, found?.userId ?? '')
-        : await users.findByEmail(db, project.id, email);
-    const passkey = found !== undefined && found.userId === account?.id ? found : undefined;
-    const checked = await passkeys.verifier.login(project, response, passkey ?? decoy);
-    const handle = response.response.userHandle ?? '';
-    // §7.2 step 6: a login that names nobody has to bring the handle.
-    const isNamed =
-      handle === '' ? email !== undefined : account !== undefined && handle === userHandle(project, account.id);
-    const reasons = [
-      ...(isOurs ? [] : ['wrong, used or expired challenge']),
-      ...(passkey === undefined ? ['unknown passkey'] : []),
-      ...('refused' in checked ? [checked.refused] : []),
-      ...(isNamed ? [] : ['another user handle']),
-    ];
-    const shown = 'refused' in checked ? { counter: 0, userVerified: false } : checked;
-    return { account, passkey, ...shown, reason: reasons[0] };
-  };
-
-  const open = async (unit: Unit, call: Finish, shown: Shown): Promise<OpenedSession> => {
-    const { project, actor, request, body } = call;
-    const { account, passkey, counter, userVerified } = shown;
-    const email = body.email ?? account?.email ?? '';
-    const refuse = (reason: string, type: ErrorType = 'user_invalid_credentials'): never => {
-      const payload = { method: passkeyLogin.factor, email, ip: request.ip, reason };
-      const resource = account === undefined ? 'users' : `users/${account.id}`;
-      unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
-      throw unit.refuse(type);
-    };
-    if (shown.reason !== undefined || account === undefined || passkey === undefined)
-      throw refuse(shown.reason ?? 'unknown passkey');
-    const current = await users.lockById(unit, project.id, account.id);
-    if (current === undefined) throw refuse('unknown passkey');
-    if (body.email !== undefined && current.email !== body.email) throw refuse('address changed');
-    if (!current.status) throw refuse('blocked', 'user_blocked');
-    if (!(await passkeys.use(unit, passkey, counter))) throw refuse('passkey removed or used meanwhile');
-    // Possession alone is one factor: enough only where the project says so, or where a second one is asked for anyway.
-    const isEnough = userVerified || project.settings['passkeys.userVerification'] === 'preferred';
-    if (!isEnough && !(await factors.isOn(unit, project, current))) throw refuse('user not verified');
-    const address = actor.kind === 'key' ? {} : { address: request.ip };
-    const named = body.email === undefined ? {} : { account: accountKey(body.email) };
-    await limits.forgive(unit, 'login', { ...named, ...address });
-    return sessions.open(unit, project, current, {
-      provider: passkeyLogin.provider,
-      providerUid: passkey.id,
-      factors: [passkeyLogin.factor],
-      multiFactor: userVerified,
-      request,
-      otp: body.otp,
-    });
-  };
-
-  return async (call: Finish): Promise<OpenedSession> => {
-    const { project, body } = call;
-    const context = auditContextOf(call);
-    const challenge = readClientData(body.response)?.challenge ?? '';
-    const use = { purpose: 'login', subject: body.email ?? '' } as const;
-    const keys = body.email === undefined ? {} : { account: accountKey(body.email) };
-    return limits.attempt(context, 'login', keys, async () => {
-      const isOurs = await db.work(context, (unit) => passkeys.challenges.take(unit, project, challenge, use));
-      const shown = await judge(call, isOurs);
-      return db.work(context, (unit) => open(unit, call, shown));
-    });
-  };
+  const deps: Deps = { ...toolkit, db };
+  return (call: Finish) => logIn(deps, call);
 }
 
-/** Failures by passkey lock no other way in. */
+async function logIn(deps: Deps, call: Finish): Promise<OpenedSession> {
+  const { db, limits, passkeys } = deps;
+  const { project, body } = call;
+  const context = auditContextOf(call);
+  const challenge = readClientData(body.response)?.challenge ?? '';
+  const use = { purpose: 'login', subject: body.email ?? '' } as const;
+  const keys = body.email === undefined ? {} : { account: accountKey(body.email) };
+  return limits.attempt(context, 'login', keys, async () => {
+    const isOurs = await db.work(context, (unit) => passkeys.challenges.take(unit, project, challenge, use));
+    const shown = await verify(deps, call, isOurs);
+    return db.work(context, (unit) => open(deps, unit, call, shown));
+  });
+}
+
+/** Failed passkey logins do not lock other login methods. */
 function accountKey(email: string): string {
   return `passkey:${email}`;
+}
+
+/** Verifies the response, after the challenge was consumed. */
+async function verify(deps: Deps, { project, body }: Finish, isOurs: boolean): Promise<Shown> {
+  const { db, users, passkeys } = deps;
+  const { email, response } = body;
+  const found = await passkeys.findByCredential(db, project, response.id);
+  const account =
+    email === undefined
+      ? await users.find(db, project.id, found?.userId ?? '')
+      : await users.findByEmail(db, project.id, email);
+  const passkey = found !== undefined && found.userId === account?.id ? found : undefined;
+  const checked = await passkeys.verifier.login(project, response, passkey ?? decoy);
+  const handle = response.response.userHandle ?? '';
+  // §7.2 step 6: a login without an address must contain the user handle.
+  const isNamed =
+    handle === '' ? email !== undefined : account !== undefined && handle === userHandle(project, account.id);
+  const reasons = [
+    ...(isOurs ? [] : ['wrong, used or expired challenge']),
+    ...(passkey === undefined ? ['unknown passkey'] : []),
+    ...('refused' in checked ? [checked.refused] : []),
+    ...(isNamed ? [] : ['another user handle']),
+  ];
+  const shown = 'refused' in checked ? { counter: 0, userVerified: false } : checked;
+  return { account, passkey, ...shown, reason: reasons[0] };
+}
+
+async function open(deps: Deps, unit: Unit, call: Finish, shown: Shown): Promise<OpenedSession> {
+  const { users, sessions, limits, passkeys, factors } = deps;
+  const { project, actor, request, body } = call;
+  const { account, passkey, counter, userVerified } = shown;
+  const email = body.email ?? account?.email ?? '';
+  const refuse = (reason: string, type: ErrorType = 'user_invalid_credentials'): never => {
+    const payload = { method: passkeyLogin.factor, email, ip: request.ip, reason };
+    const resource = account === undefined ? 'users' : `users/${account.id}`;
+    unit.record('loginFailed', { resource, payload, ...(account === undefined ? {} : { userId: account.id }) });
+    throw unit.refuse(type);
+  };
+  if (shown.reason !== undefined || account === undefined || passkey === undefined)
+    throw refuse(shown.reason ?? 'unknown passkey');
+  const current = await users.lockById(unit, project.id, account.id);
+  if (current === undefined) throw refuse('unknown passkey');
+  if (body.email !== undefined && current.email !== body.email) throw refuse('address changed');
+  if (!current.status) throw refuse('blocked', 'user_blocked');
+  if (!(await passkeys.use(unit, passkey, counter))) throw refuse('passkey removed or used meanwhile');
+  // Possession alone is one factor. It suffices only if the project allows it or a second factor is required anyway.
+  const isEnough = userVerified || project.settings['passkeys.userVerification'] === 'preferred';
+  if (!isEnough && !(await factors.isOn(unit, project, current))) throw refuse('user not verified');
+  const address = actor.kind === 'key' ? {} : { address: request.ip };
+  const named = body.email === undefined ? {} : { account: accountKey(body.email) };
+  await limits.forgive(unit, 'login', { ...named, ...address });
+  return sessions.open(unit, project, current, {
+    provider: passkeyLogin.provider,
+    providerUid: passkey.id,
+    factors: [passkeyLogin.factor],
+    multiFactor: userVerified,
+    request,
+    otp: body.otp,
+  });
 }

@@ -4,13 +4,13 @@ import type { Project } from '#src/contract/project.js';
 import type { UserRecord } from '#src/contract/user.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type OpenedSession, toNewSession } from '../../sessions/index.js';
-import type { LoginMethod, LoginToolkit } from '../method.js';
+import type { LoginMethod, LoginToolkit } from '../method/method.js';
 import { passwordLoginApi } from './api.js';
 
 const provider = 'email';
 const factor = 'password';
 
-/** Login by e-mail address and password. Unknown address, no password and wrong password are one and the same answer, in the same time. */
+/** Login with email address and password. Unknown address, no password and wrong password get the same response in the same time. */
 export const password: LoginMethod = {
   provider,
   reserved: [factor],
@@ -30,7 +30,7 @@ export const password: LoginMethod = {
 };
 
 function createPasswordLogin({ db }: Pick<Runtime, 'db'>, { users, sessions, limits }: LoginToolkit) {
-  /** The password again in the form of today; not now where hashing is busy, as the login is right without it. */
+  /** Hashes the password again with current parameters. Skipped if hashing is busy, because the login does not need it. */
   const renewHash = (
     project: Project,
     account: UserRecord,
@@ -58,13 +58,13 @@ function createPasswordLogin({ db }: Pick<Runtime, 'db'>, { users, sessions, lim
       };
       if (account === undefined) throw refuse('unknown address', 'user_invalid_credentials');
       if (!fits) throw refuse('wrong password', 'user_invalid_credentials');
-      // Read again: a block or another password may have come while the hash was computed, or come now and end only the sessions it
-      // sees. A parallel login may have replaced the hash of the same password, so the hashes themselves say nothing.
+      // Read again: a block or a password change may have happened while the hash was computed, or may run now and end only the sessions it
+      // sees. Compare `passwordUpdate`, not the hashes: a parallel login may have replaced the hash of the same password.
       const current = await users.lockById(unit, project.id, account.id);
       if (current?.passwordUpdate !== account.passwordUpdate)
         throw refuse('password changed meanwhile', 'user_invalid_credentials');
       if (!current.status) throw refuse('blocked', 'user_blocked');
-      // A server key is never counted by address, so there is nothing to give back there.
+      // Calls with a server key are not counted by address, so there is nothing to refund.
       await limits.forgive(unit, 'login', {
         account: email,
         ...(call.actor.kind === 'key' ? {} : { address: request.ip }),

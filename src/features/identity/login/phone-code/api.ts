@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { declare } from '#src/contract/operation.js';
 import { newId, phoneNumber } from '#src/contract/shapes.js';
-import { redemption, secretRequest } from '../declarations.js';
+import { redemption, secretRequest } from '../method/declarations.js';
 
-/** Login by a code that is sent by SMS; `POST /account/sessions/token` redeems it too. */
+/** Login with a code sent by SMS; `POST /account/sessions/token` also redeems it. */
 export const phoneCodeApi = declare({
   request: {
     ...secretRequest,

@@ -1,8 +1,8 @@
 import { Failure } from '#src/contract/errors.js';
 import { secretLife } from '#src/contract/limits.js';
 import { implement } from '#src/contract/operation.js';
-import type { LoginMethod, SentSecret } from '../method.js';
-import { createLoginRequest } from '../request.js';
+import type { LoginMethod, SentSecret } from '../method/method.js';
+import { createLoginRequest } from '../method/request.js';
 import { phoneCodeApi } from './api.js';
 
 const provider = 'phone';
@@ -14,7 +14,7 @@ const secret: SentSecret<'phone-code'> = {
   lifeSeconds: secretLife.code,
 };
 
-/** Login by a code that is sent by SMS, where the installation has a gateway. */
+/** Login with a code sent by SMS, if the installation has a gateway. */
 export const phoneCode: LoginMethod = {
   provider,
   login: 'login.phone',

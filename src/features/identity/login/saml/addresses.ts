@@ -1,12 +1,12 @@
-/** The addresses by which an identity provider knows us, for one provider of one project. */
+/** Our URLs for one identity provider of one project. */
 interface SamlAddresses {
-  /** The address of the metadata, which is our name as well. */
+  /** URL of our metadata, also used as our entity id. */
   readonly entityId: string;
-  /** The assertion consumer service: where responses are posted. */
+  /** The assertion consumer service: the URL that responses are posted to. */
   readonly acsUrl: string;
 }
 
-/** They follow from the key alone, so that an identity provider can be told before it is added here. */
+/** Derives the URLs from the key alone, so that an identity provider can be configured before it is added here. */
 export function addressesOf(baseUrl: string, projectId: string, key: string): SamlAddresses {
   const start = `${baseUrl.replace(/\/$/, '')}/account/sessions/saml/${key}`;
   const query = `?project=${projectId}`;

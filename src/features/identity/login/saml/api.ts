@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { bodySizes, providerLimits } from '#src/contract/limits.js';
-import { declare, redirect, redirectOr, text } from '#src/contract/operation.js';
+import { declare, redirect, redirectOr, textReply } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { sessionShape } from '../../sessions/index.js';
-import { externalErrors } from '../declarations.js';
+import { externalErrors } from '../method/declarations.js';
 
 const project = z.string().max(36).default('');
 const page = z
@@ -13,7 +13,7 @@ const page = z
   .meta({ description: 'A page on a platform of the project; without it the answer is JSON' });
 const common = { tag: 'account', params: z.object({ provider: customId }) } as const;
 
-/** Login by an identity provider that speaks SAML 2.0. */
+/** Login with an identity provider that supports SAML 2.0. */
 export const samlApi = declare({
   start: {
     ...common,
@@ -29,6 +29,7 @@ export const samlApi = declare({
     query: z.object({ project, success: page, failure: page }),
     status: 302,
     reply: redirect,
+    orPage: true,
     errors: ['project_provider_disabled', 'user_challenge_required'],
   },
   metadata: {
@@ -42,7 +43,7 @@ export const samlApi = declare({
     limit: 'none',
     query: z.object({ project }),
     status: 200,
-    reply: text('application/samlmetadata+xml; charset=utf-8'),
+    reply: textReply('application/samlmetadata+xml; charset=utf-8'),
     errors: ['project_provider_disabled'],
   },
   complete: {

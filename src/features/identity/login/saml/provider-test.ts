@@ -1,84 +1,57 @@
 import { providerLimits, samlLimits } from '#src/contract/limits.js';
 import { isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Runtime } from '#src/platform/index.js';
-import { createProbe, distinct, type Provider, type ProviderFinding } from '../../providers/index.js';
-import { certificateOf, configOf, type SamlConfig } from './config.js';
+import { createProbe, distinct, type Probe, type Provider, type ProviderFinding } from '../../providers/index.js';
+import { certificateOf, type SamlConfig, samlConfigOf } from './config.js';
 import type { IdentityProviderMetadata } from './protocol/index.js';
 
+const { timeoutMs } = providerLimits;
 const dayMs = 86_400_000;
-/** Days before the end of a certificate from which on it is told. */
+/** Certificates are reported this number of days before they expire. */
 const noticeDays = 30;
 
-/** Tests a provider: its metadata, certificates, the address of its login, and the clock. */
+interface Deps {
+  readonly probe: Probe;
+  readonly readMetadata: (xml: string, entityId: string) => Promise<IdentityProviderMetadata>;
+}
+
+/** Tests a provider: its metadata, certificates, login page and clock. */
 export function createSamlTest(
   runtime: Pick<Runtime, 'egress' | 'clock' | 'config'>,
-  readMetadata: (xml: string) => Promise<IdentityProviderMetadata>,
+  readMetadata: Deps['readMetadata'],
 ) {
   const { clock, config: settings } = runtime;
-  const probe = createProbe(runtime);
-  const { timeoutMs } = providerLimits;
-
-  const testMetadata = async (provider: Provider, config: SamlConfig): Promise<ProviderFinding[]> => {
-    const { metadataUrl: url } = config;
-    if (url === undefined) return [];
-    const { answer, findings } = await probe('The metadata', url, {
-      timeoutMs,
-      maxBytes: samlLimits.metadataBytes + 1,
-    });
-    if (answer === undefined) return [...findings];
-    const said = await readMetadata(answer.body.toString('utf8')).catch(() => undefined);
-    if (answer.status === 200 && said !== undefined) return [...findings, ...differences(provider, config, said)];
-    const unreadable: ProviderFinding = {
-      code: 'metadata_invalid',
-      level: 'error',
-      message: `The address of the metadata ${url} answers ${answer.status}, and not with the metadata of one SAML identity provider.`,
-      fix: `find the address of the metadata at the provider: ${command(provider, '--metadata-url URL')}`,
-    };
-    return [...findings, unreadable];
-  };
-  const testLogin = async ({ ssoUrl }: SamlConfig): Promise<ProviderFinding[]> => {
-    const { answer, findings } = await probe('The login page', ssoUrl, { timeoutMs, maxBytes: 16_384 });
-    // It may be in a network that only users reach.
-    const softened = findings.map((one) =>
-      one.code === 'clock_differs'
-        ? one
-        : {
-            ...one,
-            level: 'warning' as const,
-            fix: `if the browsers of users reach it, nothing is wrong; else ${one.fix}`,
-          },
-    );
-    if (answer === undefined || answer.status < 500) return softened;
-    const failing: ProviderFinding = {
-      code: 'login_page_fails',
-      level: 'error',
-      message: `The login page ${ssoUrl} answers ${answer.status}.`,
-      fix: 'look at the status page or the log of the provider',
-    };
-    return [...softened, failing];
-  };
-  const testBaseUrl = (): ProviderFinding[] => {
-    const { baseUrl } = settings;
-    if (new URL(baseUrl).protocol === 'https:' || isOnLocalhost(baseUrl)) return [];
-    return [
-      {
-        code: 'base_url_insecure',
-        level: 'error',
-        message:
-          'SVC_BASE_URL is not https: browsers do not bring back the cookie of a login from the site of the provider.',
-        fix: 'serve the API over https and set SVC_BASE_URL to that address',
-      },
-    ];
-  };
-
+  const deps: Deps = { probe: createProbe(runtime), readMetadata };
   return async (provider: Provider): Promise<readonly ProviderFinding[]> => {
-    const config = configOf(provider.config);
-    const called = await Promise.all([testMetadata(provider, config), testLogin(config)]);
-    return distinct([...testBaseUrl(), ...certificateFindings(provider, config, clock.now()), ...called.flat()]);
+    const config = samlConfigOf(provider.config);
+    const called = await Promise.all([testMetadata(deps, provider, config), testLogin(deps, config)]);
+    const findings = [
+      ...testBaseUrl(settings),
+      ...certificateFindings(provider, config, clock.now()),
+      ...called.flat(),
+    ];
+    return distinct(findings);
   };
 }
 
-/** A provider that says something else of itself than when it was added. */
+async function testMetadata(deps: Deps, provider: Provider, config: SamlConfig): Promise<ProviderFinding[]> {
+  const { metadataUrl: url } = config;
+  if (url === undefined) return [];
+  const bounds = { timeoutMs, maxBytes: samlLimits.metadataBytes + 1 };
+  const { answer, findings } = await deps.probe('The metadata', url, bounds);
+  if (answer === undefined) return [...findings];
+  const said = await deps.readMetadata(answer.body.toString('utf8'), config.entityId).catch(() => undefined);
+  if (answer.status === 200 && said !== undefined) return [...findings, ...differences(provider, config, said)];
+  const unreadable: ProviderFinding = {
+    code: 'metadata_invalid',
+    level: 'error',
+    message: `The address of the metadata ${url} answers ${answer.status}, and not with the metadata of one SAML identity provider.`,
+    fix: `find the address of the metadata at the provider: ${command(provider, '--metadata-url URL')}`,
+  };
+  return [...findings, unreadable];
+}
+
+/** Findings for a provider whose metadata has changed since it was added. */
 function differences(provider: Provider, config: SamlConfig, said: IdentityProviderMetadata): ProviderFinding[] {
   const findings: ProviderFinding[] = [];
   const reload = command(provider, `--metadata-url ${config.metadataUrl}`);
@@ -118,7 +91,36 @@ function differences(provider: Provider, config: SamlConfig, said: IdentityProvi
   return findings;
 }
 
-/** The keys are pinned, so logins go on when a certificate ends; but the provider replaces it then. */
+async function testLogin({ probe }: Deps, { ssoUrl }: SamlConfig): Promise<ProviderFinding[]> {
+  const { answer, findings } = await probe('The login page', ssoUrl, { timeoutMs, maxBytes: 16_384 });
+  // It may be in a network that only users can reach.
+  const softened = findings.map((one): ProviderFinding => {
+    const fix = `if the browsers of users reach it, nothing is wrong; else ${one.fix}`;
+    return one.code === 'clock_differs' ? one : { ...one, level: 'warning', fix };
+  });
+  if (answer === undefined || answer.status < 500) return softened;
+  // Some providers respond like this to a call without a login request.
+  const mayWork = answer.status === 500;
+  const failing: ProviderFinding = {
+    code: 'login_page_fails',
+    level: mayWork ? 'warning' : 'error',
+    message: `The login page ${ssoUrl} answers ${answer.status}${mayWork ? ' to a call without a login request' : ''}.`,
+    fix: mayWork
+      ? 'log in once: if that works, nothing is wrong; else the log of the provider has the reason'
+      : 'look at the status page or the log of the provider',
+  };
+  return [...softened, failing];
+}
+
+function testBaseUrl({ baseUrl }: Runtime['config']): ProviderFinding[] {
+  if (new URL(baseUrl).protocol === 'https:' || isOnLocalhost(baseUrl)) return [];
+  const message =
+    'SVC_BASE_URL is not https: browsers do not bring back the cookie of a login from the site of the provider.';
+  const fix = 'serve the API over https and set SVC_BASE_URL to that address';
+  return [{ code: 'base_url_insecure', level: 'error', message, fix }];
+}
+
+/** Keys are pinned, so logins continue after a certificate expires; but the provider usually replaces the key then. */
 function certificateFindings(
   provider: Provider,
   { certificates, metadataUrl }: SamlConfig,

@@ -1,7 +1,7 @@
 import { declare } from '#src/contract/operation.js';
-import { redemption } from '../declarations.js';
+import { redemption } from '../method/declarations.js';
 
-/** Login by a code or link that was sent, or by a token that a server made. */
+/** Login with a code or link that was sent, or with a token created by a server. */
 export const serverTokenApi = declare({
   login: {
     ...redemption,

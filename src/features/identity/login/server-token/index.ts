@@ -1,13 +1,13 @@
 import { implement } from '#src/contract/operation.js';
-import type { LoginMethod } from '../method.js';
+import type { LoginMethod } from '../method/method.js';
 import { serverTokenApi } from './api.js';
 
 const provider = 'token';
 
-/** What the tokens are issued for. */
+/** The purpose of these tokens. */
 export const serverTokenPurpose = 'server-token';
 
-/** Login by a token that a server key has had made for a user. Its operation redeems the secrets of every other method too. */
+/** Login with a token that a server key created for a user. Its operation also redeems the secrets of all other methods. */
 export const serverToken: LoginMethod = {
   provider,
   login: 'login.token',

@@ -1,36 +1,39 @@
-import type { EgressResponse } from '#src/platform/egress-client.js';
-import { EgressRefused } from '#src/platform/egress-rules.js';
 import type { Runtime } from '#src/platform/index.js';
-import { describeNetworkError } from '#src/platform/network-errors.js';
+import type { EgressResponse } from '#src/platform/outbound/egress-client.js';
+import { EgressRefused } from '#src/platform/outbound/egress-rules.js';
+import { describeNetworkError } from '#src/platform/outbound/network-errors.js';
 
-/** Something about a provider that keeps its logins from working, or soon will. */
+/** A problem that prevents logins with a provider, now or soon. */
 export interface ProviderFinding {
   readonly code: string;
-  /** A warning lets logins work, for now or for most users. */
+  /** A warning does not prevent logins yet, or only for some users. */
   readonly level: 'error' | 'warning';
   readonly message: string;
-  /** What to do about it. */
+  /** The remedy. */
   readonly fix: string;
 }
 
-/** Which provider a finding is of. */
+/** Identifies the provider of a finding. */
 interface ProviderName {
   readonly key: string;
   readonly projectId: string;
 }
 
-/** A call of a test: the answer, where there was one, and what was wrong with it. */
+/** Result of a test call: the response, if any, and the problems found. */
 interface Probed {
   readonly answer: EgressResponse | undefined;
   readonly findings: readonly ProviderFinding[];
 }
 
-/** By how much the clocks of both sides may differ, as identity providers commonly tolerate. */
+/** Clock difference that identity providers commonly tolerate. */
 const skewMs = 60_000;
 
-/** Makes the calls of a test by the guarded way out, each bounded in time and size. */
-export function createProbe({ egress, clock }: Pick<Runtime, 'egress' | 'clock'>) {
-  return async (what: string, url: string, bounds: { timeoutMs: number; maxBytes: number }): Promise<Probed> => {
+/** A call of a test. */
+export type Probe = (what: string, url: string, bounds: { timeoutMs: number; maxBytes: number }) => Promise<Probed>;
+
+/** Makes the calls of a test through the egress guard, limited in time and size. */
+export function createProbe({ egress, clock }: Pick<Runtime, 'egress' | 'clock'>): Probe {
+  return async (what, url, bounds) => {
     const begun = clock.now();
     try {
       const answer = await egress.request({ method: 'GET', url, purpose: 'provider-test', ...bounds });
@@ -50,7 +53,7 @@ export function createProbe({ egress, clock }: Pick<Runtime, 'egress' | 'clock'>
   };
 }
 
-/** The clock of the other side as its `Date` header tells (RFC 9110 §6.6.1), in whole seconds. */
+/** Compares the clocks by the response's `Date` header (RFC 9110 §6.6.1), which has whole seconds. */
 function clockFindings({ headers }: EgressResponse, begunMs: number, endedMs: number): ProviderFinding[] {
   const theirs = Date.parse(String(headers.date ?? ''));
   const isAway = theirs < begunMs - skewMs - 1000 || theirs > endedMs + skewMs;
@@ -65,7 +68,7 @@ function clockFindings({ headers }: EgressResponse, begunMs: number, endedMs: nu
   return [finding];
 }
 
-/** Each code once: several calls find the same clock. */
+/** Removes duplicates; a clock difference is reported once even if several calls find it. */
 export function distinct(findings: readonly ProviderFinding[]): ProviderFinding[] {
   return findings.filter(
     ({ code, message }, at) =>
@@ -73,8 +76,8 @@ export function distinct(findings: readonly ProviderFinding[]): ProviderFinding[
   );
 }
 
-/** A provider whose configuration was sealed with another key, or was changed by hand. */
-export function unreadable({ key, projectId }: ProviderName): ProviderFinding {
+/** Finding for a provider whose configuration was sealed with another key or changed by hand. */
+export function unreadableConfig({ key, projectId }: ProviderName): ProviderFinding {
   return {
     code: 'config_unreadable',
     level: 'error',
@@ -83,7 +86,7 @@ export function unreadable({ key, projectId }: ProviderName): ProviderFinding {
   };
 }
 
-/** A provider that is switched off. */
+/** Finding for a disabled provider. */
 export function disabled({ key, projectId }: ProviderName): ProviderFinding {
   return {
     code: 'disabled',

@@ -1,22 +1,23 @@
 import type { Actor } from '#src/contract/actor.js';
 import { type ErrorType, Failure, type FailureOptions } from '#src/contract/errors.js';
 import { secretLife } from '#src/contract/limits.js';
-import { demandLogin, type RequestFacts } from '#src/contract/operation.js';
+import { type RequestFacts, requireLogin } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
-import { isRecent, millisecondsOf } from '#src/platform/clock.js';
+import { digest, equalDigests } from '#src/platform/crypto/digest.js';
 import type { Unit } from '#src/platform/db/unit.js';
-import { digest, equalDigests } from '#src/platform/digest.js';
+import { bind } from '#src/platform/runtime/bind.js';
+import { isRecent, millisecondsOf } from '#src/platform/runtime/clock.js';
 import type { Claims } from '../../claims/index.js';
 import type { OpenedSession, Sessions } from '../../sessions/index.js';
 import type { Users } from '../../users/index.js';
-import type { Teams } from '../service.js';
-import { type MembershipRepository, recordJoined } from './repository.js';
-import type { Membership } from './store.js';
-import type { NamedMembership } from './view.js';
+import type { Membership } from '../model/membership-store.js';
+import type { NamedMembership } from '../model/membership-view.js';
+import { type MembershipRepository, recordJoined } from '../model/memberships.js';
+import type { Teams } from '../model/service.js';
 
-/** Somebody who follows the link of an invitation. */
+/** A request to accept an invitation by its link. */
 interface Acceptance {
   readonly actor: Actor;
   readonly request: RequestFacts;
@@ -35,9 +36,9 @@ interface Deps {
   readonly membershipRepository: MembershipRepository;
 }
 
-/** Accepting invitations. */
+/** Acceptance of invitations. */
 export interface Acceptances {
-  /** Makes the holder of the secret a member, and logs in where nobody is logged in. Refuses wrong secrets and blocked users. */
+  /** Makes the holder of the secret a member, and opens a session if the caller is a guest. Rejects wrong secrets and blocked users. */
   accept(
     unit: Unit,
     project: Project,
@@ -46,89 +47,94 @@ export interface Acceptances {
 }
 
 /** Creates the service that accepts invitations. */
-export function createAcceptances({ users, claims, sessions, teams, membershipRepository }: Deps): Acceptances {
-  const fits = ({ secretDigest }: Membership, secret: string): boolean =>
-    secretDigest !== null && equalDigests(digest(secret), secretDigest);
-  /** A link that logs in does so for a while only, and not past a change of address or password. */
-  const mayLogIn = (unit: Unit, account: UserRecord, { invited, recipient }: Membership): boolean =>
+export function createAcceptances(deps: Deps): Acceptances {
+  return bind(deps, { accept });
+}
+
+async function accept(deps: Deps, unit: Unit, project: Project, input: Acceptance) {
+  const { users, sessions, membershipRepository } = deps;
+  const { actor, request, otp } = input;
+  const { team, membership } = await find(deps, unit, project, input);
+  const { userId } = membership;
+  const refuse = (reason: string, ...failure: [ErrorType, FailureOptions?]): never => {
+    const payload = { method: 'invitation', email: membership.recipient ?? '', ip: request.ip, reason };
+    unit.record('loginFailed', { resource: `users/${userId}`, userId, payload });
+    throw unit.refuse(...failure);
+  };
+  if (!fits(membership, input.secret)) throw refuse('wrong secret', 'team_invalid_secret');
+  const isUser = actor.kind === 'user';
+  const isNamed = input.userId === userId || input.userId === membership.alias;
+  if (!isNamed || (isUser && actor.id !== userId)) throw new Failure('team_invite_mismatch');
+  if (membership.confirm) throw new Failure('membership_already_confirmed');
+  const account = await users.lockById(unit, project.id, userId);
+  if (account === undefined) throw new Failure('user_not_found');
+  if (!account.status) throw refuse('blocked', 'user_blocked');
+  if (!isUser) requireLogin({ project, actor }, 'login.invitation');
+  if (!isUser && !mayLogIn(unit, account, membership)) throw refuse('too old to log in', ...tooOld);
+
+  const claimant = await claim(deps, unit, project, { account, membership, actor });
+  const place = claimant.id === userId ? membership : await membershipRepository.passOn(unit, membership, claimant);
+  const login = { provider: 'email', providerUid: claimant.email ?? '', factors: ['email'], request, otp };
+  const opened = isUser ? undefined : await sessions.open(unit, project, claimant, login);
+  // Only now: a login without the required second factor must not change anything.
+  const proved = proves(membership, claimant)
+    ? await users.markVerified(unit, project.id, claimant, 'email')
+    : claimant;
+  const joined = await membershipRepository.confirm(unit, proved, place);
+  const of = { account: proved, teamName: team.name };
+  recordJoined(unit, joined, of, true);
+  return { ...of, membership: joined.membership, opened };
+}
+
+/**
+ * The invitation; its team is locked. An unknown team throws Failure `membership_not_found`, so that the response does not reveal whether
+ * the team exists.
+ */
+async function find({ teams, membershipRepository }: Deps, unit: Unit, project: Project, { teamId, id }: Acceptance) {
+  const team = await teams.lockById(unit, project, teamId).catch((error: unknown) => {
+    throw error instanceof Failure && error.type === 'team_not_found' ? new Failure('membership_not_found') : error;
+  });
+  const membership = await membershipRepository.find(unit, project.id, id);
+  if (membership === undefined) throw new Failure('membership_not_found');
+  if (membership.teamId !== teamId) throw new Failure('team_membership_mismatch');
+  return { team, membership };
+}
+
+function fits({ secretDigest }: Membership, secret: string): boolean {
+  return secretDigest !== null && equalDigests(digest(secret), secretDigest);
+}
+
+/** An invitation can be used to log in for a limited time, and only until the address or the password changes. */
+function mayLogIn(unit: Unit, account: UserRecord, { invited, recipient }: Membership): boolean {
+  return (
     account.email === recipient &&
     (account.passwordUpdate === null || account.passwordUpdate <= invited) &&
-    isRecent(invited, millisecondsOf(unit.now), secretLife.invitationLogin * 1000);
-
-  const logIn = async (
-    unit: Unit,
-    project: Project,
-    account: UserRecord,
-    { request, otp }: Acceptance,
-  ): Promise<OpenedSession> => {
-    const { email } = account;
-    const login = { provider: 'email', providerUid: email ?? '', factors: ['email'], request, otp };
-    return sessions.open(unit, project, account, login);
-  };
-  /** Whether the account has the address to which the invitation went, which accepting it proves. Somebody logged in may have accepted what went to an address from before. */
-  const proves = ({ recipient }: Membership, { email }: UserRecord): boolean =>
-    recipient !== null && email === recipient;
-  /** Whose the address is to which the invitation went: the account's, or that of a new account. */
-  const claim = async (
-    unit: Unit,
-    project: Project,
-    { account, membership, actor }: { account: UserRecord; membership: Membership; actor: Actor },
-  ): Promise<UserRecord> => {
-    const { recipient: value, invitedAs } = membership;
-    if (value === null || !proves(membership, account)) return account;
-    const newcomer = { id: uniqueId, name: invitedAs.name, locale: account.locale };
-    const claimed = await claims.settle(unit, project, { contact: 'email', value, actor, account, newcomer });
-    if (claimed === undefined) throw new TypeError('a claim that may make an account returns one');
-    return claimed;
-  };
-  /** The invitation; its team is locked. Throws Failure for one that is not there; whether its team is there is told to nobody. */
-  const find = async (unit: Unit, project: Project, { teamId, id }: Acceptance) => {
-    const team = await teams.lockById(unit, project, teamId).catch((error: unknown) => {
-      throw error instanceof Failure && error.type === 'team_not_found' ? new Failure('membership_not_found') : error;
-    });
-    const membership = await membershipRepository.find(unit, project.id, id);
-    if (membership === undefined) throw new Failure('membership_not_found');
-    if (membership.teamId !== teamId) throw new Failure('team_membership_mismatch');
-    return { team, membership };
-  };
-
-  return {
-    accept: async (unit, project, input) => {
-      const { actor, request } = input;
-      const { team, membership } = await find(unit, project, input);
-      const { userId } = membership;
-      const refuse = (reason: string, ...failure: [ErrorType, FailureOptions?]): never => {
-        const payload = { method: 'invitation', email: membership.recipient ?? '', ip: request.ip, reason };
-        unit.record('loginFailed', { resource: `users/${userId}`, userId, payload });
-        throw unit.refuse(...failure);
-      };
-      if (!fits(membership, input.secret)) throw refuse('wrong secret', 'team_invalid_secret');
-      const isUser = actor.kind === 'user';
-      const isNamed = input.userId === userId || input.userId === membership.alias;
-      if (!isNamed || (isUser && actor.id !== userId)) throw new Failure('team_invite_mismatch');
-      if (membership.confirm) throw new Failure('membership_already_confirmed');
-      const account = await users.lockById(unit, project.id, userId);
-      if (account === undefined) throw new Failure('user_not_found');
-      if (!account.status) throw refuse('blocked', 'user_blocked');
-      if (!isUser) demandLogin({ project, actor }, 'login.invitation');
-      if (!isUser && !mayLogIn(unit, account, membership)) throw refuse('too old to log in', ...tooOld);
-
-      const claimant = await claim(unit, project, { account, membership, actor });
-      const place = claimant.id === userId ? membership : await membershipRepository.passOn(unit, membership, claimant);
-      const opened = isUser ? undefined : await logIn(unit, project, claimant, input);
-      // Only now: a login that lacks its second factor changes nothing.
-      const proved = proves(membership, claimant)
-        ? await users.markVerified(unit, project.id, claimant, 'email')
-        : claimant;
-      const joined = await membershipRepository.confirm(unit, proved, place);
-      const of = { account: proved, teamName: team.name };
-      recordJoined(unit, joined, of, true);
-      return { ...of, membership: joined.membership, opened };
-    },
-  };
+    isRecent(invited, millisecondsOf(unit.now), secretLife.invitationLogin * 1000)
+  );
 }
 
 const tooOld = [
   'team_invalid_secret',
   { message: 'This invitation logs nobody in any more. Log in and follow it again, or ask for another one.' },
 ] as const;
+
+/** The account that owns the invited address: this one or a new one. */
+async function claim(
+  { claims }: Deps,
+  unit: Unit,
+  project: Project,
+  { account, membership, actor }: { account: UserRecord; membership: Membership; actor: Actor },
+): Promise<UserRecord> {
+  const { recipient: value, invitedAs } = membership;
+  if (value === null || !proves(membership, account)) return account;
+  const newcomer = { id: uniqueId, name: invitedAs.name, locale: account.locale };
+  return claims.resolveOwner(unit, project, { contact: 'email', value, actor, account, newcomer });
+}
+
+/**
+ * True if the account has the address the invitation was sent to; accepting it then proves the address. A logged-in user may accept an
+ * invitation that was sent to a former address.
+ */
+function proves({ recipient }: Membership, { email }: UserRecord): boolean {
+  return recipient !== null && email === recipient;
+}

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { emailAddress } from '#src/contract/email-address.js';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
-import { customId, displayName, emailAddress, otpText, phoneNumber } from '#src/contract/shapes.js';
+import { customId, displayName, phoneNumber } from '#src/contract/shapes.js';
+import { otpText, secretText } from '#src/contract/typed-secret.js';
 import { listParameters, searchParameter } from '#src/platform/list-query/api.js';
-import { teamRoles } from '../api.js';
-import { membershipShape } from './view.js';
+import { membershipShape } from '../model/membership-view.js';
+import { teamRoles } from '../model/view.js';
 
 const common = { tag: 'teams', auth: ['user', 'key'], limit: 'data', bodyBytes: bodySizes.account } as const;
 const read = { ...common, method: 'GET', scopes: ['teams.read'], status: 200 } as const;
@@ -12,7 +14,7 @@ const write = { ...common, scopes: ['teams.write'] } as const;
 const memberships = '/teams/:teamId/memberships';
 const ofTeam = z.object({ teamId: customId });
 const ofMembership = ofTeam.extend({ membershipId: customId });
-/** SDKs send an empty text for what was not given. */
+/** SDKs send an empty string for an omitted value. */
 const orNothing = <S extends z.ZodType>(schema: S) =>
   z.union([z.literal('').transform(() => undefined), schema]).optional();
 
@@ -20,7 +22,7 @@ const membershipList = z
   .object({ total: z.int(), memberships: z.array(membershipShape) })
   .meta({ id: 'MembershipList' });
 
-/** Places in teams: inviting, accepting, changing and leaving. */
+/** Memberships of teams: inviting, accepting, changing and leaving. */
 export const membershipsApi = declare({
   create: {
     ...write,
@@ -108,7 +110,7 @@ export const membershipsApi = declare({
     auth: ['guest', 'user', 'key'],
     scopes: ['sessions.write', 'teams.write'],
     params: ofMembership,
-    body: z.object({ userId: customId, secret: z.string().max(256), otp: otpText.optional() }),
+    body: z.object({ userId: customId, secret: z.literal('').or(secretText), otp: otpText.optional() }),
     status: 200,
     reply: json(membershipShape),
     session: 'renews',

@@ -5,23 +5,29 @@ import type { UserRecord } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Users } from '../../users/index.js';
 
-/** Whom to invite: by one identifier, or by several that are the same person's. */
+/** The person to invite, named by one identifier or by several of the same person. */
 export interface Invitation {
   readonly userId: string | undefined;
   readonly email: string | undefined;
   readonly phone: string | undefined;
-  /** How somebody is called who has no account yet. */
+  /** Display name of the account to create for an unknown person. */
   readonly name: string;
   readonly roles: readonly string[];
 }
 
-/** Users as invitations name them. */
-interface InvitedUsers {
-  /** The user whom every given identifier fits, locked; undefined where there is none. Only servers may learn that they do not fit. */
+/** Finds or creates the users named in invitations. */
+export interface InvitedUsers {
+  /**
+   * The user with all given identifiers, locked; undefined if there is none. Throws Failure `user_not_found` for an unknown id, and
+   * `user_already_exists` if the identifiers belong to different users; only server keys and operators may learn the latter.
+   */
   findLocked(unit: Unit, project: Project, invitation: Invitation): Promise<UserRecord | undefined>;
-  /** The user whom a member of a team names: by the id, else by the e-mail address. What else is given is only shown again. */
+  /**
+   * The user that a team owner invites, locked. Found by id if given, otherwise by email address; the other identifiers are only stored
+   * for display.
+   */
   findInvited(unit: Unit, project: Project, invitation: Invitation): Promise<UserRecord | undefined>;
-  /** Creates an account for somebody unknown. */
+  /** Creates an account for an unknown person. */
   create(
     unit: Unit,
     project: Project,
@@ -30,7 +36,7 @@ interface InvitedUsers {
   ): Promise<UserRecord>;
 }
 
-/** Creates what finds and creates invited users. */
+/** Creates the lookup of invited users. */
 export function createInvitedUsers({ users }: { readonly users: Users }): InvitedUsers {
   const find = async (unit: Unit, project: Project, invitation: Invitation): Promise<UserRecord | undefined> => {
     const { userId, email, phone } = invitation;
@@ -60,13 +66,13 @@ export function createInvitedUsers({ users }: { readonly users: Users }): Invite
   };
   const create: InvitedUsers['create'] = async (unit, project, invitation, locale) => {
     const { userId, email = null, phone = null, name } = invitation;
-    // Deleted between two statements.
+    // The user was deleted between two statements.
     if (userId !== undefined) throw new Failure('user_not_found');
     const input = { id: uniqueId, email, phone, name, passwordHash: null, locale };
     try {
       return await users.create(unit, project.id, input);
     } catch (error) {
-      // Somebody signed up or was invited elsewhere at the same moment.
+      // A parallel sign-up or invitation may have created the user.
       const other =
         error instanceof Failure && error.type === 'user_already_exists'
           ? await findLocked(unit, project, { ...invitation, roles: [] })
@@ -79,8 +85,8 @@ export function createInvitedUsers({ users }: { readonly users: Users }): Invite
   return { findLocked, findInvited, create };
 }
 
-/** Why nobody is invited where the invitation leads to no address. */
+/** Failure for an invitation that resolves to no email address. */
 export const unreachable = [
   'general_argument_invalid',
-  { message: 'Nobody can be invited this way: give an e-mail address, or the id of a user who has one.' },
+  { message: 'Nobody can be invited this way: give an email address, or the id of a user who has one.' },
 ] as const;

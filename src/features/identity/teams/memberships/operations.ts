@@ -4,12 +4,12 @@ import { WithSession } from '#src/contract/with-session.js';
 import type { Runtime } from '#src/platform/index.js';
 import { listRequestOf } from '#src/platform/list-query/index.js';
 import type { Projects } from '../../../installation/index.js';
-import type { Caller } from '../service.js';
+import { type NamedMembership, toMembership } from '../model/membership-view.js';
+import type { TeamCaller } from '../model/service.js';
 import type { Acceptances } from './acceptance.js';
 import { membershipsApi } from './api.js';
 import type { Invitations } from './invitations.js';
 import type { Memberships } from './service.js';
-import { type NamedMembership, toMembership } from './view.js';
 
 interface Services {
   readonly memberships: Memberships;
@@ -17,13 +17,13 @@ interface Services {
   readonly acceptances: Acceptances;
 }
 
-/** The handlers of operations on memberships. */
+/** Handlers of the operations on memberships. */
 export function membershipOperations(
   { db }: Runtime,
   projects: Projects,
   { memberships, invitations, acceptances }: Services,
 ) {
-  const shown = ({ project, actor }: { project: Call['project']; actor: Caller }, named: NamedMembership) =>
+  const shown = ({ project, actor }: { project: Call['project']; actor: TeamCaller }, named: NamedMembership) =>
     toMembership(named, memberships.sightOf(project, actor, named));
   const create = async (call: Call<typeof membershipsApi.create>): Promise<NamedMembership> => {
     const { project, actor, request, body, params } = call;
@@ -33,7 +33,7 @@ export function membershipOperations(
     const invitation = { email, userId, phone, name, roles };
     if (actor.kind !== 'user')
       return db.work(auditContextOf(call), (unit) => invitations.add(unit, project, params.teamId, invitation));
-    const inviter = { actor, request, url: projects.demandOwnUrl(project, url) };
+    const inviter = { actor, request, url: projects.requireOwnUrl(project, url) };
     return db.work(auditContextOf(call), (unit) =>
       invitations.invite(unit, project, inviter, params.teamId, invitation),
     );

@@ -15,7 +15,7 @@ const params = z.object({ userId: customId });
 const ofSession = params.extend({ sessionId: customId });
 const { total } = listParameters;
 
-/** How users get in and who they are elsewhere, for server keys. */
+/** Sessions, tokens, logs and identities of users, for server keys. */
 export const accessApi = declare({
   listSessions: {
     ...common,
@@ -100,7 +100,8 @@ export const accessApi = declare({
     id: 'users.createJWT',
     method: 'POST',
     path: '/users/:userId/jwts',
-    summary: 'Makes a JWT for a user: of the session named, of the newest (`recent`), or of none, where none is named.',
+    summary:
+      'Makes a JWT for a user: of the session named, or of the newest. Without `recent` a user may have no session.',
     scopes: ['users.write'],
     params,
     body: jwtWishes.extend({ sessionId: z.union([z.literal(''), customId]).default('') }),

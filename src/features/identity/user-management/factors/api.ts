@@ -3,7 +3,7 @@ import { bodySizes } from '#src/contract/limits.js';
 import { declare, empty, json } from '#src/contract/operation.js';
 import { customId } from '#src/contract/shapes.js';
 import { factorsShape, recoveryCodesShape } from '../../second-factor/index.js';
-import { managedUserShape } from '../view.js';
+import { managedUserShape } from '../model/view.js';
 
 const params = z.object({ userId: customId });
 const common = { tag: 'users', auth: ['key'], limit: 'data', bodyBytes: bodySizes.account, params } as const;
@@ -14,7 +14,7 @@ const recoveryCodes = {
   reply: json(recoveryCodesShape),
 } as const;
 
-/** The second factors of users, for server keys. */
+/** Second factors of users, for server keys. */
 export const managedFactorsApi = declare({
   update: {
     ...common,

@@ -6,7 +6,7 @@ import type { Runtime } from '#src/platform/index.js';
 import type { Factors } from '../../factors/index.js';
 import { type SecondFactorService, toFactors, toMasks } from '../../second-factor/index.js';
 import type { UserChanges, Users } from '../../users/index.js';
-import { type OfUser, printing } from '../keys.js';
+import { type OfUser, printing } from '../model/keys.js';
 import { managedFactorsApi } from './api.js';
 
 interface Deps {
@@ -16,7 +16,7 @@ interface Deps {
   readonly secondFactor: SecondFactorService;
 }
 
-/** What server keys do with the second factors of users; nobody has to prove anything for it. */
+/** Creates the operations of server keys on second factors of users. They require no proof from the user. */
 export function createManagedFactors({ db }: Pick<Runtime, 'db'>, deps: Deps) {
   const { users, userChanges, factors, secondFactor } = deps;
   const shown = printing(users);

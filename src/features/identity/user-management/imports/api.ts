@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { emailAddress } from '#src/contract/email-address.js';
 import { bodySizes } from '#src/contract/limits.js';
 import { declare, json } from '#src/contract/operation.js';
-import { displayName, emailAddress, newId } from '#src/contract/shapes.js';
-import { shaVersions } from '#src/platform/foreign-hashes/hash.js';
-import { managedUserShape } from '../view.js';
+import { displayName, newId } from '#src/contract/shapes.js';
+import { shaVersions } from '#src/platform/crypto/foreign-hashes/hash.js';
+import { managedUserShape } from '../model/view.js';
 
 const common = {
   tag: 'users',
@@ -28,7 +29,7 @@ const number = z
   .min(1)
   .max(2 ** 31 - 1);
 
-/** Users of other products, who keep their passwords: the hash is replaced at the first login. */
+/** Imports of users from other products. Users keep their passwords; the hash is replaced at the first login. */
 export const importsApi = declare({
   bcrypt: {
     ...common,

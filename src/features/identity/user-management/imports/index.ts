@@ -1,9 +1,9 @@
 import type { ServerKey } from '#src/contract/actor.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { Project } from '#src/contract/project.js';
-import type { ForeignHash } from '#src/platform/foreign-hashes/hash.js';
+import type { ForeignHash } from '#src/platform/crypto/foreign-hashes/hash.js';
 import type { UserChanges, Users } from '../../users/index.js';
-import { printing } from '../keys.js';
+import { printing } from '../model/keys.js';
 import { importsApi } from './api.js';
 
 interface ImportCall {
@@ -13,7 +13,7 @@ interface ImportCall {
   readonly body: { readonly userId: string; readonly email: string; readonly name: string; readonly password: string };
 }
 
-/** Takes users of other products in, with the hashes of their passwords. */
+/** Creates the operations that import users from other products with their password hashes. */
 export function createImports(userChanges: UserChanges, users: Users) {
   const shown = printing(users);
   const take = async (call: ImportCall, hash: ForeignHash) => {

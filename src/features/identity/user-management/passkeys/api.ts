@@ -6,7 +6,7 @@ import { passkeyBound, passkeyListShape } from '../../passkeys/index.js';
 const params = z.object({ userId: customId });
 const common = { tag: 'users', auth: ['key'], limit: 'data' } as const;
 
-/** The passkeys of users, for server keys. */
+/** Passkeys of users, for server keys. */
 export const managedPasskeysApi = declare({
   list: {
     ...common,

@@ -10,7 +10,7 @@ interface Deps {
   readonly passkeys: Passkeys;
 }
 
-/** What server keys do with the passkeys of users; nobody has to prove anything for it. */
+/** Creates the operations of server keys on passkeys of users. They require no proof from the user. */
 export function createManagedPasskeys({ db }: Pick<Runtime, 'db'>, { users, userChanges, passkeys }: Deps) {
   return implement(managedPasskeysApi, {
     list: async ({ project, params }) => {

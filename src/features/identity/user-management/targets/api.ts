@@ -12,10 +12,10 @@ const ofTarget = params.extend({ targetId: customId });
 const errors = ['user_not_found', 'user_target_not_found'] as const;
 const identifier = visibleText(userLimits.targetIdentifier)
   .min(1)
-  .meta({ description: 'An e-mail address, a phone number, or the token of a device' });
+  .meta({ description: 'An email address, a phone number, or the token of a device' });
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
-/** Addresses under which users can be reached, for server keys. */
+/** Targets at which users can be reached, for server keys. */
 export const targetsApi = declare({
   list: {
     ...common,

@@ -1,13 +1,14 @@
-import { Failure } from '#src/contract/errors.js';
+import { emailAddress } from '#src/contract/email-address.js';
+import { Failure, invalidParam } from '#src/contract/errors.js';
 import { userLimits } from '#src/contract/limits.js';
 import { auditContextOf, implement } from '#src/contract/operation.js';
-import { emailAddress, phoneNumber, uniqueId } from '#src/contract/shapes.js';
-import type { Target, UserRecord } from '#src/contract/user.js';
+import { phoneNumber, uniqueId } from '#src/contract/shapes.js';
+import type { UserRecord, UserTarget } from '#src/contract/user.js';
 import type { Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type Lists, listRequestOf } from '#src/platform/list-query/index.js';
 import { toTarget, type UserChanges, type Users } from '../../users/index.js';
-import type { OfUser } from '../keys.js';
+import type { OfUser } from '../model/keys.js';
 import { targetsApi } from './api.js';
 import { createTargetStore, targetFields } from './store.js';
 
@@ -19,7 +20,7 @@ interface Deps {
   readonly lists: Lists;
 }
 
-/** What server keys do with the targets of users. They stand with the user, so there is one row to hold. */
+/** Creates the operations of server keys on targets of users. Targets are stored in the user's row, so only that row needs a lock. */
 export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 'random'>, deps: Deps) {
   const { users, userChanges, lists } = deps;
   const store = createTargetStore(sql);
@@ -27,7 +28,7 @@ export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 
     db.work(auditContextOf(call), async (unit) =>
       act(unit, await userChanges.lockById(unit, call.project, call.params.userId)),
     );
-  const existing = ({ params }: OfTarget, account: UserRecord): Target => {
+  const existing = ({ params }: OfTarget, account: UserRecord): UserTarget => {
     const target = account.targets.find(({ id }) => id === params.targetId);
     if (target === undefined) throw new Failure('user_target_not_found');
     return target;
@@ -47,7 +48,7 @@ export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 
         const { targets } = account;
         const id = targetId === uniqueId ? random.id() : targetId;
         const target = valid({ id, createdAt: unit.now, updatedAt: unit.now, providerType, identifier }, named);
-        demandFree(targets, target);
+        requireFree(targets, target);
         if (targets.length >= userLimits.targets) {
           throw new Failure('general_argument_invalid', {
             message: `A user has at most ${userLimits.targets} targets.`,
@@ -67,7 +68,7 @@ export function createTargets({ db, sql, random }: Pick<Runtime, 'db' | 'sql' | 
         const changed = { ...before, updatedAt: unit.now, identifier: identifier ?? before.identifier };
         const target = valid(changed, { providerId, name });
         const others = account.targets.filter((one) => one !== before);
-        demandFree(others, target);
+        requireFree(others, target);
         const targets = account.targets.map((one) => (one === before ? target : one));
         await userChanges.changeTargets(unit, call.project, account, targets, 'targetUpdated', target);
         return toTarget(account.id, target);
@@ -86,8 +87,8 @@ interface Named {
   readonly name: string | undefined;
 }
 
-/** A target with what else it is given. Throws Failure `general_argument_invalid` where the identifier is not of its kind. */
-function valid(bare: Target, { providerId, name }: Named): Target {
+/** Adds provider id and name to a target. Throws Failure `general_argument_invalid` if the identifier does not match the provider type. */
+function valid(bare: UserTarget, { providerId, name }: Named): UserTarget {
   const target = {
     ...bare,
     ...(providerId === undefined ? {} : { providerId }),
@@ -96,11 +97,10 @@ function valid(bare: Target, { providerId, name }: Named): Target {
   if (target.providerType === 'push') return target;
   const parsed = (target.providerType === 'email' ? emailAddress : phoneNumber).safeParse(target.identifier);
   if (parsed.success) return { ...target, identifier: parsed.data };
-  const message = `Invalid \`identifier\` param: ${parsed.error.issues[0]?.message}`;
-  throw new Failure('general_argument_invalid', { message });
+  throw invalidParam('identifier', String(parsed.error.issues[0]?.message));
 }
 
-function demandFree(others: readonly Target[], { id, providerType, identifier }: Target): void {
+function requireFree(others: readonly UserTarget[], { id, providerType, identifier }: UserTarget): void {
   const isTaken = others.some(
     (one) => one.id === id || (one.providerType === providerType && one.identifier === identifier),
   );

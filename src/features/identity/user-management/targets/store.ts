@@ -1,14 +1,15 @@
+import { soughtAddress } from '#src/contract/email-address.js';
 import type { Sql } from '#src/platform/db/query.js';
 import { commonFields, type ListField } from '#src/platform/list-query/index.js';
 import { userTable } from '../../users/index.js';
 
-/** What queries of lists of targets may speak of. */
+/** Attributes that list queries of targets may use. */
 export const targetFields = {
   ...commonFields,
   userId: { column: 'user_id', type: 'text' },
   providerId: { column: 'provider_id', type: 'text', nullable: true },
   providerType: { column: 'provider_type', type: 'text' },
-  identifier: { column: 'identifier', type: 'text' },
+  identifier: { column: 'identifier', type: 'text', stored: soughtAddress },
   name: { column: 'name', type: 'text', nullable: true },
 } as const satisfies Readonly<Record<string, ListField>>;
 
@@ -22,7 +23,7 @@ const members = {
   name: 'name',
 } as const;
 
-/** SQL over the targets of a user, which are a JSON array in its row. */
+/** SQL over the targets of a user, which are a JSON array in the user's row. */
 export function createTargetStore({ dialect, knex }: Pick<Sql, 'dialect' | 'knex'>) {
   const each =
     dialect === 'sqlite'

@@ -1,13 +1,13 @@
-import { millisecondsOf } from '#src/platform/clock.js';
 import type { Runtime } from '#src/platform/index.js';
-import type { SendResult } from '#src/platform/send-result.js';
+import type { SendResult } from '#src/platform/outbound/send-result.js';
+import { millisecondsOf } from '#src/platform/runtime/clock.js';
 import type { Projects } from '../../projects/index.js';
-import type { Contents } from '../content.js';
-import { type Channel, isMessageName } from '../messages.js';
-import type { MessageRow } from '../store.js';
+import type { Contents } from '../model/content.js';
+import { type Channel, isMessageName } from '../model/messages.js';
+import type { MessageRow } from '../model/store.js';
 import type { Texts } from '../texts/texts.js';
 
-/** The content is wiped, or of a message that this version does not know. */
+/** Result for a message that is wiped or unknown to this version. */
 const unreadable: SendResult = {
   ok: false,
   isFinal: true,
@@ -16,16 +16,22 @@ const unreadable: SendResult = {
   answer: '',
 };
 
+/** Channels that render and send messages. */
+export interface Channels {
+  /** True if a channel is configured. */
+  has(channel: Channel): boolean;
+  send(channel: Channel, row: MessageRow): Promise<SendResult>;
+}
+
 /** Renders messages and sends them by their channel. */
 export function createChannels(
   { mailer, sms }: Pick<Runtime, 'mailer' | 'sms'>,
   { projects, contents, texts }: { projects: Projects; contents: Contents; texts: Texts },
-) {
+): Channels {
   const senders = { email: mailer, sms };
   return {
-    /** Whether a channel is configured. */
-    has: (channel: Channel): boolean => senders[channel].isConfigured,
-    send: async (channel: Channel, row: MessageRow): Promise<SendResult> => {
+    has: (channel) => senders[channel].isConfigured,
+    send: async (channel, row) => {
       const project = await projects.current(row.projectId);
       const locals = contents.localsOf(project, row);
       if (locals === undefined || !isMessageName(row.template)) return unreadable;
@@ -37,6 +43,3 @@ export function createChannels(
     },
   };
 }
-
-/** The channels by which messages are sent. */
-export type Channels = ReturnType<typeof createChannels>;

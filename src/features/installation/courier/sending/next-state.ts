@@ -1,13 +1,13 @@
 import { messageDelays } from '#src/contract/limits.js';
-import { instantOf } from '#src/platform/clock.js';
-import { type Random, withJitter } from '#src/platform/random.js';
-import type { SendResult } from '#src/platform/send-result.js';
-import type { MessageRow, MessageState } from '../store.js';
+import { type Random, withJitter } from '#src/platform/crypto/random.js';
+import type { SendResult } from '#src/platform/outbound/send-result.js';
+import { instantOf } from '#src/platform/runtime/clock.js';
+import type { MessageRow, MessageState } from '../model/store.js';
 
-/** What an attempt changes of a message. */
+/** Columns that an attempt changes. */
 type NextState = Pick<MessageRow, 'dueAt' | 'error' | 'sentAt'> & { readonly state: MessageState };
 
-/** Sent, failed for good, or to be tried again; and where that would be after the life of what it carries, expired. */
+/** State after an attempt: sent, failed, or retrying. Expired if the next attempt would be after the expiry of the code or link. */
 export function nextState(
   { attempt, expire }: Pick<MessageRow, 'attempt' | 'expire'>,
   { ok, isFinal, error }: SendResult,

@@ -1,16 +1,16 @@
 import type { Runtime } from '#src/platform/index.js';
-import type { SendResult } from '#src/platform/send-result.js';
-import { messages } from '../messages.js';
+import type { SendResult } from '#src/platform/outbound/send-result.js';
+import { messages } from '../model/messages.js';
 import type { Texts } from '../texts/texts.js';
 
-/** Sends a message of no project to see whether it arrives: at once, and without leaving a row. */
+/** Sends a test message without a project, at once and without a row. */
 export function createTestMessage(
   { mailer, sms, clock, random, config }: Pick<Runtime, 'mailer' | 'sms' | 'clock' | 'random' | 'config'>,
   texts: Texts,
 ) {
   return async (message: 'test' | 'phone-test', to: string, locale: string): Promise<SendResult> => {
     const now = clock.now();
-    // It speaks for the installation.
+    // Uses the host of the installation as the project name.
     const project = new URL(config.baseUrl).hostname;
     const locals = { project, name: '', at: new Date(now).toISOString() };
     const { subject, text, html } = await texts.compose(message, locale, locals);

@@ -1,7 +1,7 @@
 const names: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   en: {
     totp: 'authenticator app',
-    email: 'code by e-mail',
+    email: 'code by email',
     phone: 'code by text message',
     passkey: 'passkey',
     recoverycode: 'recovery codes',
@@ -22,7 +22,7 @@ const names: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** What people call a second factor, in a language; English where the program does not have the language. */
+/** The display name of a second factor in a language; English for other languages. */
 export function factorName(factor: string, language: string): string {
   const tag = language.split('-')[0]?.toLowerCase() ?? '';
   return (names[tag] ?? names.en)?.[factor] ?? factor;

@@ -1,11 +1,11 @@
-import type { Template, Templates } from '#src/platform/templates.js';
-import { type MessageName, messages } from '../messages.js';
+import type { Template, Templates } from '#src/platform/templates/templates.js';
+import { type MessageName, messages } from '../model/messages.js';
 
-/** Where the texts of each channel lie. */
+/** Template folders of each channel. */
 export const folderOf = { email: 'emails', sms: 'sms' } as const;
 
-/** The files of a message in a language, by the part of it that each is; the layout frames the HTML of every mail. */
-export function pathsOf(message: MessageName, locale: string): Readonly<Record<string, string>> {
+/** Paths of a message's templates in a language, by part. All mails share the HTML layout. */
+export function templatePathsOf(message: MessageName, locale: string): Readonly<Record<string, string>> {
   if (messages[message].channel === 'sms') return { text: `sms/${locale}/${message}.txt` };
   const folder = `emails/${locale}/${message}`;
   return {
@@ -16,10 +16,10 @@ export function pathsOf(message: MessageName, locale: string): Readonly<Record<s
   };
 }
 
-/** The parts of a message that there are. */
+/** Templates of a message by part; undefined if a file is missing. */
 export type Parts = Readonly<Record<string, Template | undefined>>;
 
-/** Reads the files of a message. */
+/** Reads the templates of a message. */
 export async function loadParts(
   templates: Templates,
   paths: Readonly<Record<string, string>>,

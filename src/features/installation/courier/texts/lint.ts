@@ -1,11 +1,11 @@
-import type { Fault, Template, Templates } from '#src/platform/templates.js';
-import { type MessageName, messages, variablesOf } from '../messages.js';
-import { folderOf, loadParts, type Parts, pathsOf } from './files.js';
+import type { Fault, Template, Templates } from '#src/platform/templates/templates.js';
+import { type MessageName, messages, variablesOf } from '../model/messages.js';
+import { folderOf, loadParts, type Parts, templatePathsOf } from './files.js';
 
-/** What the frame of every mail may speak of. */
+/** Variables of the layout of mails. */
 const layoutVariables = { names: ['lang', 'subject', 'project', 'content'], needed: ['content'] };
 
-/** What is wrong with the texts of a message that are there. */
+/** Faults in the existing texts of a message. */
 export function faultsOf(message: MessageName, parts: Parts): Fault[] {
   return Object.entries(parts).flatMap(([part, template]) => {
     if (template === undefined) return [];
@@ -32,7 +32,7 @@ function faultsIn(template: Template, variables: ReturnType<typeof variablesOf>)
   return [...faults, ...unknown, ...missing, ...(isEmpty ? [{ file, line: 1, message: 'the text is empty' }] : [])];
 }
 
-/** A subject has to be one line that says something whatever the values are. */
+/** Requires a subject of one line that is never empty, whatever the values are. */
 function subjectFaults({ file, pieces }: Template): Fault[] {
   const own = pieces.map((piece) => (piece.kind === 'text' ? piece.text : '')).join('');
   const hasContent = pieces.some((piece) => piece.kind !== 'text');
@@ -43,12 +43,12 @@ function subjectFaults({ file, pieces }: Template): Fault[] {
   return found;
 }
 
-/** Looks at the texts of some messages in every language there is: none of their files may be missing in any of them. */
+/** Checks the texts of messages in every language. Each language must have all files of a message. */
 export async function lintTexts(templates: Templates, names: readonly MessageName[]): Promise<Fault[]> {
   const found: Fault[] = [];
   for (const message of names) {
     for (const locale of await templates.folders(folderOf[messages[message].channel])) {
-      const paths = pathsOf(message, locale);
+      const paths = templatePathsOf(message, locale);
       const parts = await loadParts(templates, paths);
       const missing = Object.entries(paths)
         .filter(([part]) => parts[part] === undefined)
@@ -56,6 +56,6 @@ export async function lintTexts(templates: Templates, names: readonly MessageNam
       found.push(...missing, ...faultsOf(message, parts));
     }
   }
-  // The layout is part of every mail.
+  // Removes duplicates: every mail uses the same layout.
   return [...new Map(found.map((fault) => [JSON.stringify(fault), fault])).values()];
 }

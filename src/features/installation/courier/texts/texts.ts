@@ -1,27 +1,33 @@
-import { escapeHtml, type Fault, fillIn, type Template, type Templates } from '#src/platform/templates.js';
-import { type MessageName, messages } from '../messages.js';
-import { folderOf, loadParts, type Parts, pathsOf } from './files.js';
+import { escapeHtml, type Fault, fillIn, type Template, type Templates } from '#src/platform/templates/templates.js';
+import { type MessageName, messages } from '../model/messages.js';
+import { folderOf, loadParts, type Parts, templatePathsOf } from './files.js';
 import { faultsOf } from './lint.js';
 import { printed } from './values.js';
 
-/** A message as it is read. */
+/** A rendered message. */
 export interface Composed {
-  /** The language of its texts. */
+  /** The language of the texts. */
   readonly language: string;
-  /** Empty for an SMS, and so is the HTML. */
+  /** Empty for an SMS, like the HTML. */
   readonly subject: string;
   readonly text: string;
   readonly html: string;
 }
 
-/** The language that everything is written in. */
+/** The fallback language. It has texts for every message. */
 const lastResort = 'en';
 
+/** Renders messages. */
+export interface Texts {
+  /** Renders a message. Throws if the built-in texts are missing. */
+  compose(message: MessageName, locale: string, locals: Readonly<Record<string, string>>): Promise<Composed>;
+}
+
 /**
- * Writes messages in the language that is nearest to the one asked for: `de-AT`, then `de`, then `en`; a language counts only where it has
- * every file of the message. A faulty text of the installation does not hold a message up: it goes with the texts that svc brings.
+ * Renders messages in the best matching language: `de-AT`, then `de`, then `en`. A language counts only if it has every file of the
+ * message. A faulty template of the installation does not delay a message: the built-in texts are used instead.
  */
-export function createTexts(templates: Templates, onFault: (fault: Fault) => void) {
+export function createTexts(templates: Templates, onFault: (fault: Fault) => void): Texts {
   const languagesFor = async (message: MessageName, locale: string): Promise<string[]> => {
     const folders = await templates.folders(folderOf[messages[message].channel]);
     const tags = locale.toLowerCase().split('-');
@@ -30,7 +36,7 @@ export function createTexts(templates: Templates, onFault: (fault: Fault) => voi
     return [...new Set([...found.filter((folder) => folder !== undefined), lastResort])];
   };
   const load = async (message: MessageName, language: string): Promise<Parts | undefined> => {
-    const paths = pathsOf(message, language);
+    const paths = templatePathsOf(message, language);
     for (const shippedOnly of [false, true]) {
       const parts = await loadParts(templates, paths, { shippedOnly });
       if (Object.values(parts).some((part) => part === undefined)) return undefined;
@@ -41,12 +47,7 @@ export function createTexts(templates: Templates, onFault: (fault: Fault) => voi
     return undefined;
   };
   return {
-    /** Writes a message. Throws where svc itself lacks its texts. */
-    compose: async (
-      message: MessageName,
-      locale: string,
-      locals: Readonly<Record<string, string>>,
-    ): Promise<Composed> => {
+    compose: async (message, locale, locals) => {
       for (const language of await languagesFor(message, locale)) {
         const parts = await load(message, language);
         if (parts !== undefined) return write(parts, language, printed(message, locals, formatOf(locale, language)));
@@ -56,17 +57,14 @@ export function createTexts(templates: Templates, onFault: (fault: Fault) => voi
   };
 }
 
-/** Writes messages. */
-export type Texts = ReturnType<typeof createTexts>;
-
-/** Times are printed as the place that was asked for does, where that is one of the language. */
+/** Locale for times: the requested region if it belongs to the language of the text. */
 function formatOf(locale: string, language: string): string {
   const isOfLanguage = locale.toLowerCase().startsWith(language.toLowerCase());
   for (const tag of isOfLanguage ? [locale, language] : [language]) {
     try {
       if (Intl.DateTimeFormat.supportedLocalesOf(tag).length > 0) return tag;
     } catch {
-      // It looks like a tag, but is none.
+      // A malformed tag.
     }
   }
   return lastResort;

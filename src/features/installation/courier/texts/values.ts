@@ -1,11 +1,11 @@
-import { type MessageName, messageLife } from '../messages.js';
+import { type MessageName, messageLife } from '../model/messages.js';
 import { factorName } from './factor-names.js';
 
-/** What people choose to be called goes to others too. */
+/** Names chosen by users, which also appear in messages to other people. */
 const chosenByPeople = ['name', 'team', 'inviter'];
 const longestName = 60;
 
-/** The values of a text as they are printed in a language: times, spans of time, second factors, and names that cannot pass for links. */
+/** Formats the values of a text in a language: times, durations, second factors, and names that mail programs do not turn into links. */
 export function printed(
   message: MessageName,
   locals: Readonly<Record<string, string>>,
@@ -20,7 +20,9 @@ export function printed(
   return { ...Object.fromEntries(values), ...(life === undefined ? {} : { life: printedSpan(life, language) }) };
 }
 
-/** A sign-up with another person's address could otherwise send them any link: mail programs make links of what looks like one. */
+/**
+ * Removes characters that make a name look like a link. Otherwise a sign-up with another person's address could send links to that person.
+ */
 function plainName(text: string): string {
   const plain = text
     .replace(/[\p{Cc}\p{Cf}<>[\](){}|\\/@:]+/gu, ' ')

@@ -5,20 +5,20 @@ import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Identities } from '../../../identities/index.js';
 import type { Providers } from '../../../providers/index.js';
-import type { createOAuth2Client } from './client.js';
+import type { OAuth2Client } from './client.js';
 
 interface Deps {
-  readonly client: ReturnType<typeof createOAuth2Client>;
+  readonly client: OAuth2Client;
   readonly providers: Providers;
   readonly identities: Identities;
   readonly kindNames: readonly string[];
-  /** Runs a call to a provider and logs what comes of it. */
+  /** Runs a call to a provider and logs its failure. */
   reported<T>(project: Project, key: string, act: () => Promise<T>): Promise<T>;
 }
 
 /**
- * Refreshes the access token of the identity that a session was opened by, before the session is extended. A provider that refuses or cannot be
- * reached keeps nobody from that: the token stays as it is, and its expiry tells.
+ * Refreshes the access token of the identity that opened a session, before the session is extended. If the provider refuses or cannot be
+ * reached, the session is extended anyway; the token and its expiry stay unchanged.
  */
 export function createTokenRefresh(
   { db }: Pick<Runtime, 'db'>,

@@ -1,13 +1,14 @@
 import { createPrivateKey } from 'node:crypto';
-import type { Jwt } from '#src/platform/jwt.js';
+import type { Jwt } from '#src/platform/crypto/jwt.js';
+import { readJson } from '#src/platform/text/json.js';
 import type { RawProfile } from '../../../external-logins/index.js';
-import type { OAuth2Config } from '../config.js';
+import type { OAuth2Config } from './config.js';
 import { members, type ProfileSource } from './profile.js';
 
-/** How long a client secret of Apple's is good, in seconds; each login makes its own. */
+/** Lifetime of a client secret for Apple, in seconds; each login creates one. */
 const secretSeconds = 300;
 
-/** Whether a text is a private key of the kind that Apple issues, as PEM. */
+/** True if the text is a private key of the kind that Apple issues, as PEM. */
 export function isPrivateKey(pem: string): boolean {
   try {
     return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === 'prime256v1';
@@ -16,7 +17,7 @@ export function isPrivateKey(pem: string): boolean {
   }
 }
 
-/** A user of Apple. The browser brings the name, and only with the first login; what it says of the address does not count. */
+/** Profile of an Apple user. The browser brings the name, only at the first login; an address from the browser is ignored. */
 export function appleProfile({ claims, returned }: ProfileSource): RawProfile {
   const { name } = members(parsed(returned.user));
   const { firstName, lastName } = members(name);
@@ -24,7 +25,7 @@ export function appleProfile({ claims, returned }: ProfileSource): RawProfile {
   return { id: claims.sub, email: claims.email, emailVerified: claims.email_verified, name: words.join(' ') };
 }
 
-/** The client secret that Apple takes: a JWT, signed with the private key that it has issued. */
+/** Creates the client secret for Apple: a JWT signed with the private key that Apple has issued. */
 export function appleSecret(
   jwt: Jwt,
   { clientId, clientSecret, teamId = '', keyId = '' }: OAuth2Config,
@@ -43,7 +44,7 @@ export function appleSecret(
 
 function parsed(text: string | undefined): unknown {
   try {
-    return JSON.parse(text ?? '');
+    return readJson(text ?? '');
   } catch {
     return undefined;
   }

@@ -1,7 +1,10 @@
 import type { RawProfile } from '../../../external-logins/index.js';
 import { members, type ProfileSource } from './profile.js';
 
-/** A user of GitHub. The address of the profile may be any that the user chose to show; the list tells the primary one, and whether it is verified. */
+/**
+ * Profile of a GitHub user. The address in the profile may be any that the user chose to show; the list contains the primary address and
+ * its verification status.
+ */
 export async function githubProfile({ get }: ProfileSource): Promise<RawProfile> {
   const headers = { accept: 'application/vnd.github+json' };
   const { id, login, name } = members(await get('https://api.github.com/user', headers));

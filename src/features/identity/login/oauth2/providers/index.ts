@@ -1,44 +1,44 @@
 import type { RawProfile } from '../../../external-logins/index.js';
-import type { OAuth2Config } from '../config.js';
 import { appleProfile } from './apple.js';
+import type { OAuth2Config } from './config.js';
 import { githubProfile } from './github.js';
 import { type Members, members, type ProfileSource, standardClaims } from './profile.js';
 
 export { isPrivateKey } from './apple.js';
-export { standardClaims } from './profile.js';
+export { addressIn, standardClaims, stated } from './profile.js';
 
-/** A provider that is built in. What OpenID Connect says is found by discovery; the others say nothing, so it stands here. */
+/** A built-in provider. OpenID Connect providers are described by discovery; the others are described here. */
 export interface BuiltIn {
   /** The issuer of its discovery document (OpenID Connect). */
   readonly issuer?: (config: OAuth2Config) => string;
-  /** Its endpoints, and the issuer by which it may name itself in an answer (RFC 9207). */
+  /** Its endpoints, and the issuer it may send with the authorization response (RFC 9207). */
   readonly endpoints?: { readonly issuer: string; readonly authorization: string; readonly token: string };
   readonly scopes: readonly string[];
-  /** How the client proves itself; as the discovery document says where absent. */
+  /** Client authentication method; as in the discovery document if absent. */
   readonly auth?: 'basic' | 'post';
-  /** What the client secret is, where it is not just a text that is sent. */
+  /** Kind of the client secret, if it is not sent as plain text. */
   readonly secret?: 'private key';
-  /** It posts the answer as a form where an address or a name is asked for. */
+  /** The provider returns the browser with a form POST if the scopes include an address or a name. */
   readonly isPosted?: true;
-  /** Further parameters of the address that the browser opens. */
+  /** Additional parameters of the authorization URL. */
   readonly parameters?: Readonly<Record<string, string>>;
-  /** Members of the configuration that it can have, and those that it must have. */
+  /** Members that its configuration may have (`takes`) and must have (`needs`). */
   readonly takes?: readonly string[];
   readonly needs?: readonly string[];
-  /** Turns its answers at the token endpoint into those of RFC 6749 §5.1. */
+  /** Corrects its token responses. */
   readonly tokens?: (answer: Members) => Members;
   readonly profile: (source: ProfileSource) => RawProfile | Promise<RawProfile>;
 }
 
 const first = (value: unknown): Members => members(Array.isArray(value) ? value[0] : undefined);
 
-/** Every built-in provider by its key; each documents where the shape of its answers stands. */
+/** All built-in providers by key, each with a link to the documentation of its responses. */
 export const builtIns: Readonly<Record<string, BuiltIn>> = {
   // https://developers.google.com/identity/openid-connect/openid-connect
   google: {
     issuer: () => 'https://accounts.google.com',
     scopes: ['openid', 'email', 'profile'],
-    // Otherwise it issues no refresh token.
+    // Required to get a refresh token.
     parameters: { access_type: 'offline' },
     profile: standardClaims,
   },
@@ -53,8 +53,8 @@ export const builtIns: Readonly<Record<string, BuiltIn>> = {
     auth: 'post',
     profile: githubProfile,
   },
-  // https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference: an address is the owner's only with xms_edov; an
-  // administrator of any tenant may set another one.
+  // https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference: the user owns the address only if `xms_edov` is set,
+  // because an administrator of any tenant may set any address.
   microsoft: {
     issuer: ({ tenant = 'common' }) => `https://login.microsoftonline.com/${tenant}/v2.0`,
     scopes: ['openid', 'email', 'profile', 'offline_access'],
@@ -76,7 +76,7 @@ export const builtIns: Readonly<Record<string, BuiltIn>> = {
     needs: ['teamId', 'keyId'],
     profile: appleProfile,
   },
-  // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow: nothing says that an address was verified.
+  // https://developers.facebook.com/docs/facebook-login/guides/advanced/manual-flow: no response states that an address was verified.
   facebook: {
     endpoints: {
       issuer: 'https://www.facebook.com',
@@ -105,15 +105,15 @@ export const builtIns: Readonly<Record<string, BuiltIn>> = {
       return { id: user.id, email: user.email, emailVerified: user.verified, name };
     },
   },
-  // https://docs.gitlab.com/integration/openid_connect_provider/, also where it is hosted elsewhere.
+  // https://docs.gitlab.com/integration/openid_connect_provider/, also for self-hosted instances.
   gitlab: {
     issuer: ({ issuer = 'https://gitlab.com' }) => issuer,
     scopes: ['openid', 'email', 'profile'],
     takes: ['issuer'],
     profile: standardClaims,
   },
-  // https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2: its ID tokens repeat no nonce, so what
-  // counts is what the userinfo endpoint says.
+  // https://learn.microsoft.com/linkedin/consumer/integrations/self-serve/sign-in-with-linkedin-v2: its ID tokens contain no nonce, so the
+  // profile is read from the userinfo endpoint.
   linkedin: {
     endpoints: {
       issuer: 'https://www.linkedin.com/oauth',
@@ -122,7 +122,7 @@ export const builtIns: Readonly<Record<string, BuiltIn>> = {
     },
     scopes: ['openid', 'email', 'profile'],
     auth: 'post',
-    tokens: ({ id_token: _, ...answer }) => ({ token_type: 'Bearer', ...answer }),
+    tokens: ({ id_token: _, ...answer }) => answer,
     profile: async ({ get }) => {
       const user = members(await get('https://api.linkedin.com/v2/userinfo'));
       return { id: user.sub, email: user.email, emailVerified: user.email_verified, name: user.name };
@@ -135,7 +135,7 @@ export const builtIns: Readonly<Record<string, BuiltIn>> = {
     auth: 'post',
     profile: standardClaims,
   },
-  // https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/user-access-token: the address is given only if it is confirmed.
+  // https://docs.x.com/resources/fundamentals/authentication/oauth-2-0/user-access-token: returns only confirmed addresses.
   x: {
     endpoints: {
       issuer: 'https://x.com',
@@ -173,7 +173,6 @@ export const builtIns: Readonly<Record<string, BuiltIn>> = {
     },
     scopes: ['user:read:email'],
     auth: 'post',
-    tokens: ({ scope, ...answer }) => ({ ...answer, scope: Array.isArray(scope) ? scope.join(' ') : scope }),
     profile: async ({ get, config }) => {
       const { data } = members(await get('https://api.twitch.tv/helix/users', { 'client-id': config.clientId }));
       const user = first(data);

@@ -1,8 +1,8 @@
+import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
 import { instant, table, text } from '#src/platform/db/table.js';
-import type { SealedColumn } from '#src/platform/sealing.js';
 
-/** Our keys towards SAML providers, a pair of them for each: one signs requests, for the other one assertions are encrypted. */
+/** Our keys for SAML providers, two for each: one signs requests, the other decrypts assertions. */
 export const samlKeys = table('saml_keys', {
   projectId: text,
   provider: text,
@@ -12,7 +12,7 @@ export const samlKeys = table('saml_keys', {
   createdAt: instant,
 });
 
-/** Where the private keys are sealed. */
+/** The sealed column of private keys. */
 export const sealedSamlKeys: SealedColumn = {
   table: samlKeys.name,
   column: 'secrets',
@@ -20,9 +20,6 @@ export const sealedSamlKeys: SealedColumn = {
   order: ['project_id', 'provider'],
   before: (provider) => `saml_keys|${provider}|secrets`,
 };
-
-/** The keys of a provider as stored. */
-export type SamlKeysRow = ReturnType<typeof samlKeys.decode>;
 
 /** SQL over our keys. */
 export function createOwnKeyStore(sql: Sql) {
@@ -32,8 +29,8 @@ export function createOwnKeyStore(sql: Sql) {
     find: sql.prepare<{ projectId: string; provider: string }>((k, p) =>
       k(name).where({ project_id: p.projectId, provider: p.provider }).select(samlKeys.select(sql)),
     ),
-    /** Returns a row exactly when the provider had none. */
-    insert: (row: SamlKeysRow): Query =>
+    /** Returns no row if the provider already has keys. */
+    insert: (row: ReturnType<typeof samlKeys.decode>): Query =>
       sql.compile(knex(name).insert(samlKeys.encode(row)).onConflict().ignore().returning('provider')),
   };
 }

@@ -1,4 +1,4 @@
-import { demandPlainXml, type GuardOptions } from './guard.js';
+import { type GuardOptions, requirePlainXml } from './guard.js';
 import { DOMParser, type XmlElement } from './packages.js';
 import { SamlRefused } from './refused.js';
 
@@ -14,9 +14,9 @@ const namespaces = {
 
 type Namespace = keyof typeof namespaces;
 
-/** Parses a document that has passed the guard, and returns its root. Throws SamlRefused. */
+/** Parses a document after it has passed the guard; returns its root element. Throws SamlRefused. */
 export function parseXml(xml: string, options?: GuardOptions): XmlElement {
-  demandPlainXml(xml, options);
+  requirePlainXml(xml, options);
   const refuse = (): never => {
     throw new SamlRefused('malformed xml');
   };
@@ -24,28 +24,28 @@ export function parseXml(xml: string, options?: GuardOptions): XmlElement {
   return new DOMParser({ errorHandler }).parseFromString(xml, 'text/xml').documentElement ?? refuse();
 }
 
-/** Whether an element has this name in this namespace. */
+/** True if an element has this name in this namespace. */
 export function isNamed(element: XmlElement, namespace: Namespace, name: string): boolean {
   return element.namespaceURI === namespaces[namespace] && element.localName === name;
 }
 
-/** The elements right below an element. */
+/** Child elements of an element. */
 export function elementsOf(element: XmlElement): XmlElement[] {
   return Array.from(element.childNodes).filter((node): node is XmlElement => node.nodeType === 1);
 }
 
-/** Those of this name. */
+/** Child elements with this name. */
 export function childrenOf(element: XmlElement, namespace: Namespace, name: string): XmlElement[] {
   return elementsOf(element).filter((child) => isNamed(child, namespace, name));
 }
 
-/** The one of this name, undefined where there are none or several. */
+/** The child element with this name; undefined if there are none or several. */
 export function onlyChildOf(element: XmlElement, namespace: Namespace, name: string): XmlElement | undefined {
   const [first, ...others] = childrenOf(element, namespace, name);
   return others.length === 0 ? first : undefined;
 }
 
-/** An element and everything below it, in document order. */
+/** An element and its descendants in document order. */
 export function withDescendants(root: XmlElement): XmlElement[] {
   const found: XmlElement[] = [];
   const waiting = [root];
@@ -56,12 +56,12 @@ export function withDescendants(root: XmlElement): XmlElement[] {
   return found;
 }
 
-/** The value of an attribute without a namespace, undefined where there is none. */
-export function attributeOf(element: XmlElement, name: string): string | undefined {
+/** The value of an attribute without a namespace; undefined if it is absent. */
+export function xmlAttribute(element: XmlElement, name: string): string | undefined {
   return element.hasAttribute(name) ? (element.getAttribute(name) ?? undefined) : undefined;
 }
 
-/** The text of an element that holds nothing else, without white space around it; undefined for any other. */
+/** The text of an element that contains only text, without surrounding white space; undefined for other elements. */
 export function textOf(element: XmlElement | undefined): string | undefined {
   if (element === undefined) return undefined;
   const nodes = Array.from(element.childNodes);

@@ -1,5 +1,5 @@
 import { constants, createDecipheriv, type KeyObject, privateDecrypt } from 'node:crypto';
-import { attributeOf, childrenOf, elementsOf, onlyChildOf, textOf, withDescendants } from './dom.js';
+import { childrenOf, elementsOf, onlyChildOf, textOf, withDescendants, xmlAttribute } from './dom.js';
 import type { XmlElement } from './packages.js';
 import { SamlRefused } from './refused.js';
 
@@ -7,7 +7,7 @@ const xmlenc = 'http://www.w3.org/2001/04/xmlenc#';
 const xmlenc11 = 'http://www.w3.org/2009/xmlenc11#';
 const sha1 = 'http://www.w3.org/2000/09/xmldsig#sha1';
 
-/** XML Encryption 1.1 §5.2.4. AES-CBC and Triple DES are not among them: what they decrypt may have been changed (§6.1.1). */
+/** XML Encryption 1.1 §5.2.4. AES-CBC and Triple DES are excluded: their ciphertexts can be modified unnoticed (§6.1.1). */
 const contentMethods: ReadonlyMap<string, ContentMethod> = new Map([
   [`${xmlenc11}aes128-gcm`, { cipher: 'aes-128-gcm', keyBytes: 16 }],
   [`${xmlenc11}aes256-gcm`, { cipher: 'aes-256-gcm', keyBytes: 32 }],
@@ -30,12 +30,12 @@ interface ContentMethod {
 }
 
 /**
- * The text of an encrypted assertion (SAML core §2.3.4), which nobody has to have signed. Only what stands readable in the document decides
- * which method is refused; whatever goes wrong afterwards has the one reason `decryption`: nothing tells
- * whether the key or the text did not fit (XML Encryption 1.1 §6.1.1). Throws SamlRefused.
+ * Decrypts an encrypted assertion (SAML core §2.3.4). It need not have been signed by anyone. The unencrypted parts of the document alone
+ * decide which method is refused. All later errors have the single reason `decryption`, so that nothing reveals whether the key or the text
+ * was wrong (XML Encryption 1.1 §6.1.1). Throws SamlRefused.
  *
- * xml-encryption, which samlify uses, takes any `EncryptedKey` of the document, reads the standard's name of SHA-256 as SHA-1, and does not
- * know RSA-OAEP of XML Encryption 1.1; what would be left of it are two calls of Node's own.
+ * Rejected: xml-encryption, which samlify uses. It accepts any `EncryptedKey` of the document, treats the standard's name of SHA-256 as
+ * SHA-1, and does not support RSA-OAEP of XML Encryption 1.1. Its remaining functionality is two calls of Node's crypto.
  */
 export function decryptedText(assertion: XmlElement, key: KeyObject | undefined): string {
   const data = onlyChildOf(assertion, 'encryption', 'EncryptedData');
@@ -53,7 +53,7 @@ export function decryptedText(assertion: XmlElement, key: KeyObject | undefined)
   }
 }
 
-/** Within the `KeyInfo` of the data, or beside the data. */
+/** True if the key is in the `KeyInfo` of the data or next to the data. */
 function isPlaced(wrapped: XmlElement, data: XmlElement, assertion: XmlElement): boolean {
   const info = onlyChildOf(data, 'signature', 'KeyInfo');
   return [assertion, ...(info === undefined ? [] : [info])].some((place) =>
@@ -64,10 +64,10 @@ function isPlaced(wrapped: XmlElement, data: XmlElement, assertion: XmlElement):
 function methodOf(element: XmlElement): { readonly algorithm: string; readonly parameters: readonly XmlElement[] } {
   const method = onlyChildOf(element, 'encryption', 'EncryptionMethod');
   if (method === undefined) throw new SamlRefused('form of the encryption');
-  return { algorithm: attributeOf(method, 'Algorithm') ?? '', parameters: elementsOf(method) };
+  return { algorithm: xmlAttribute(method, 'Algorithm') ?? '', parameters: elementsOf(method) };
 }
 
-/** The hash of RSA-OAEP; undefined for any other method, and where the hash of its mask is another one, which Node does not know. */
+/** The hash of RSA-OAEP. Undefined for any other method, and if its mask uses a different hash, which Node does not support. */
 function hashOf(wrapped: XmlElement): string | undefined {
   const { algorithm, parameters } = methodOf(wrapped);
   const isOaep = algorithm === `${xmlenc}rsa-oaep-mgf1p` || algorithm === `${xmlenc11}rsa-oaep`;
@@ -75,16 +75,16 @@ function hashOf(wrapped: XmlElement): string | undefined {
   const [digests, masks] = [named('DigestMethod'), named('MGF')];
   if (!isOaep || digests.length > 1 || masks.length > 1 || digests.length + masks.length !== parameters.length)
     return undefined;
-  const [digest] = digests.map((one) => attributeOf(one, 'Algorithm') ?? '');
-  // SHA-1 where absent (§5.5.2); the mask of the older name is always of SHA-1.
-  const [mask] = masks.map((one) => attributeOf(one, 'Algorithm') ?? '');
+  const [digest] = digests.map((one) => xmlAttribute(one, 'Algorithm') ?? '');
+  // SHA-1 if absent (§5.5.2). The older method name always implies a mask with SHA-1.
+  const [mask] = masks.map((one) => xmlAttribute(one, 'Algorithm') ?? '');
   const hash = digestMethods.get(digest ?? sha1);
   const isOlder = algorithm === `${xmlenc}rsa-oaep-mgf1p`;
   if (isOlder && mask !== undefined) return undefined;
   return maskMethods.get(mask ?? `${xmlenc11}mgf1sha1`) === hash ? hash : undefined;
 }
 
-/** The bytes that stand in the document itself; a reference to others is never followed. */
+/** The bytes in the document itself; references to external data are never followed. */
 function cipherValueOf(element: XmlElement): Buffer {
   const data = onlyChildOf(element, 'encryption', 'CipherData');
   const value = data && textOf(onlyChildOf(data, 'encryption', 'CipherValue'));

@@ -1,16 +1,16 @@
 import type { KeyObject } from 'node:crypto';
 
-/** What a response has to say to count. */
+/** Expected values of a valid response. */
 export interface Expectation {
-  /** The entity id of the identity provider, and the keys by which it signs. */
+  /** Entity id of the identity provider and the keys it signs with. */
   readonly issuer: string;
   readonly keys: readonly KeyObject[];
-  /** Our key for which assertions are encrypted; undefined where the provider cannot know one. */
+  /** Our key for decrypting assertions; undefined if the provider cannot know one. */
   readonly decryptionKey: KeyObject | undefined;
-  /** Our entity id, and the address to which responses are posted. */
+  /** Our entity id and the URL that responses are posted to. */
   readonly audience: string;
   readonly destination: string;
-  /** The id of our request; null for a login that the provider begins. */
+  /** Id of our request; null for a login that the provider begins. */
   readonly requestId: string | null;
   readonly nowMs: number;
 }

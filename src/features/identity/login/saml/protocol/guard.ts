@@ -11,23 +11,23 @@ const openingEnd = /\s*(\/?)>/y;
 const closing = new RegExp(`</(${name})\\s*>`, 'y');
 const remark = /<!--(?:(?!--)[\s\S])*-->|<\?(?!xml\s)[A-Za-z_][\w.-]*(?:\s(?:(?!\?>)[\s\S])*)?\?>/iy;
 
-/** XML 1.0 §2.2: what a document must not hold, whether written out or as a reference. */
+/** Characters that a document must not contain, directly or by reference (XML 1.0 §2.2). */
 const foreignCharacter = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 const reference = /&(?:(?:lt|gt|amp|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6}));/g;
 
-/** What a document may hold besides elements. */
+/** Optional contents of a document besides elements. */
 export interface GuardOptions {
-  /** Comments and processing instructions, which no parser may take for data; metadata often has some. */
+  /** Comments and processing instructions, which no parser may treat as data; they are common in metadata. */
   readonly remarks?: true;
 }
 
 /**
- * Refuses any document that is not plain, small XML, in one pass and before a parser sees it: no DTD, entities, CDATA, comments or processing
- * instructions, and everything bounded that a parser or a canonicaliser walks more than once. Throws SamlRefused.
+ * Rejects any document that is not plain, small XML, in one pass before a parser reads it. DTDs, entities, CDATA, comments and processing
+ * instructions are forbidden, and everything that a parser or canonicaliser visits repeatedly is limited. Throws SamlRefused.
  */
-export function demandPlainXml(xml: string, { remarks }: GuardOptions = {}): void {
+export function requirePlainXml(xml: string, { remarks }: GuardOptions = {}): void {
   if (foreignCharacter.test(xml)) throw new SamlRefused('malformed xml');
-  demandReferences(xml);
+  requireReferences(xml);
   const open: OpenElement[] = [];
   const seen = { elements: 0, attributes: 0 };
   let at = match(declaration, xml, 0)?.end ?? 0;
@@ -44,20 +44,20 @@ export function demandPlainXml(xml: string, { remarks }: GuardOptions = {}): voi
   if (open.length > 0 || seen.elements === 0) throw new SamlRefused('malformed xml');
 }
 
-/** An element that is open, and how many namespaces are declared on it and around it. */
+/** An open element and the number of namespace declarations in scope. */
 interface OpenElement {
   readonly name: string;
   readonly namespaces: number;
 }
 
-/** What was met so far. */
+/** Counts so far. */
 interface Seen {
   elements: number;
   attributes: number;
 }
 
-/** References to the characters that XML itself needs, and to characters by number; there are no other entities without a DTD. */
-function demandReferences(xml: string): void {
+/** Allows only the predefined entities and references to characters by number; without a DTD there are no other entities. */
+function requireReferences(xml: string): void {
   let count = 0;
   for (const [, decimal, hexadecimal] of xml.matchAll(reference)) {
     count += 1;
@@ -112,7 +112,7 @@ function readClosing(xml: string, at: number, open: OpenElement[]): number | und
   return found.end;
 }
 
-/** What a pattern finds exactly here, and where it ends. */
+/** The match of a pattern exactly at this position, and its end. */
 function match(pattern: RegExp, xml: string, at: number): (RegExpExecArray & { readonly end: number }) | undefined {
   pattern.lastIndex = at;
   const found = pattern.exec(xml);

@@ -1,9 +1,9 @@
-// The package below asks for it before it is loaded itself.
+// Imported first, because the package below requires it at load time.
 import 'reflect-metadata';
 import { createPrivateKey, webcrypto } from 'node:crypto';
 import { X509CertificateGenerator } from '@peculiar/x509';
 
-/** A private key of ours and the certificate that publishes it, as PEM. */
+/** One of our private keys with its certificate, as PEM. */
 export interface OwnCertificate {
   readonly privateKey: string;
   readonly certificate: string;
@@ -16,10 +16,10 @@ const rsa = {
   publicExponent: new Uint8Array([1, 0, 1]),
 } as const;
 const dayMs = 86_400_000;
-/** Identity providers pin the key; one that looks at the certificate should not find it expired. */
+/** Identity providers pin the key. Those that check the certificate should not find it expired. */
 const lifeMs = 20 * 365 * dayMs;
 
-/** Makes an RSA key with a certificate that it signs itself. The name serves people who look at the certificate, and nothing else. */
+/** Generates an RSA key with a self-signed certificate. The name only helps people who look at the certificate. */
 export async function makeOwnCertificate(name: string, nowMs: number): Promise<OwnCertificate> {
   const keys = await webcrypto.subtle.generateKey(rsa, true, ['sign', 'verify']);
   const certificate = await X509CertificateGenerator.createSelfSigned(

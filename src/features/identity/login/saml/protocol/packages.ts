@@ -1,9 +1,9 @@
-// The types of both packages declare the DOM of browsers for the whole program, so they are loaded without; here is what is used of them.
+// The type definitions of both packages declare the browser DOM for the whole program, so the packages are loaded without them. The types
+// used are declared here.
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** A node of a document. */
 interface XmlNode {
   readonly nodeType: number;
   readonly nodeValue: string | null;
@@ -11,7 +11,7 @@ interface XmlNode {
   readonly childNodes: ArrayLike<XmlNode>;
 }
 
-/** An attribute; the parser gives one without a prefix no namespace. */
+/** An attribute. The parser sets no namespace for attributes without a prefix. */
 interface XmlAttribute {
   readonly name: string;
   readonly localName: string | null;
@@ -29,12 +29,12 @@ export interface XmlElement extends XmlNode {
 
 type ErrorHandler = Readonly<Record<'warning' | 'error' | 'fatalError', () => never>>;
 
-/** An entity of samlify: a provider, with its metadata. */
+/** An entity of samlify: a provider with its metadata. */
 interface Entity {
   getMetadata(): string;
   createLoginRequest(
     provider: Entity,
-    binding: 'redirect',
+    binding: 'redirect' | 'post',
     options: {
       readonly relayState: string;
       readonly customTagReplacement: (template: string) => { readonly id: string; readonly context: string };
@@ -67,12 +67,12 @@ interface Samlify {
   readonly Constants: { readonly namespace: { readonly binding: Readonly<Record<'post' | 'redirect', string>> } };
 }
 
-/** The parser, which is also that of xml-crypto. */
+/** The XML parser; xml-crypto uses the same one. */
 export const { DOMParser } = require('@xmldom/xmldom') as {
   readonly DOMParser: new (options: {
     readonly errorHandler: ErrorHandler;
   }) => { parseFromString(xml: string, type: string): { readonly documentElement: XmlElement | null } };
 };
 
-/** Metadata of service providers and requests of logins. */
+/** Creates metadata of service providers and login requests. */
 export const samlify = require('samlify') as Samlify;

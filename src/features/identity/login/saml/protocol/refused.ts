@@ -1,4 +1,4 @@
-/** Why a response or a document of an identity provider does not count: for the log and the audit log, never for clients. */
+/** The reason for refusing a response or a document of an identity provider; for the log and the audit log, never for clients. */
 export type RefusalReason =
   | 'not base64'
   | 'too large or too deep'
@@ -7,6 +7,7 @@ export type RefusalReason =
   | 'doctype, comment or cdata'
   | 'entity'
   | 'no response'
+  | 'no such provider'
   | 'version'
   | 'repeated id'
   | 'status'
@@ -34,10 +35,10 @@ export type RefusalReason =
   | 'form of the assertion'
   | 'replayed';
 
-/** Something of an identity provider that does not hold. */
+/** Thrown for an invalid response or document of an identity provider. */
 export class SamlRefused extends Error {
   readonly reason: RefusalReason;
-  /** The last word of the status code with which the provider has refused the login itself. */
+  /** The last segment of the status code if the provider itself refused the login. */
   readonly status: string | undefined;
 
   constructor(reason: RefusalReason, status?: string) {

@@ -1,6 +1,6 @@
 import { samlLimits } from '#src/contract/limits.js';
 import { readAssertion, type VerifiedAssertion } from './assertion.js';
-import { attributeOf, childrenOf, isNamed, onlyChildOf, parseXml, textOf, withDescendants } from './dom.js';
+import { childrenOf, isNamed, onlyChildOf, parseXml, textOf, withDescendants, xmlAttribute } from './dom.js';
 import { decryptedText } from './encryption.js';
 import type { Expectation } from './expectation.js';
 import type { XmlElement } from './packages.js';
@@ -8,65 +8,71 @@ import { SamlRefused } from './refused.js';
 import { checkForm, verifiedText } from './signature.js';
 
 const success = 'urn:oasis:names:tc:SAML:2.0:status:Success';
-/** Those of SAML core §3.2.2.2; nobody has signed it, so nothing else of it is passed on. */
+/** Status codes of SAML core §3.2.2.2. The status is not signed, so nothing else of it is passed on. */
 const knownStatus = /^urn:oasis:names:tc:SAML:2\.0:status:([A-Za-z]{1,40})$/;
 const ncName = /^[A-Za-z_][A-Za-z0-9_.-]{0,255}$/;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** A document that holds an assertion. */
+/** A document with its assertion. */
 interface Holder {
   readonly xml: string;
   readonly assertion: XmlElement;
 }
 
 /**
- * Verifies a response (SAML core §3.3.3, profiles §4.1.4) and returns what its assertion says. Everything that is returned was read from the
- * canonical bytes that a key of the provider has signed, never from the document around them. Throws SamlRefused.
+ * Verifies a response (SAML core §3.3.3, profiles §4.1.4) and returns the contents of its assertion. All returned data is read from the
+ * canonical bytes signed by a key of the provider, never from the rest of the document. Throws SamlRefused.
  */
 export function verifyResponse(encoded: string, expectation: Expectation): VerifiedAssertion {
   const xml = decode(encoded);
   const root = parseXml(xml);
   if (!isNamed(root, 'protocol', 'Response')) throw new SamlRefused('no response');
   const all = withDescendants(root);
-  demandDistinctIds(all);
-  demandSuccess(root);
+  requireDistinctIds(all);
+  requireSuccess(root);
   const sent = theAssertion(root, all);
   const isEncrypted = isNamed(sent, 'assertion', 'EncryptedAssertion');
   const ofResponse = onlyChildOf(root, 'signature', 'Signature');
-  demandSignatures(all, (isEncrypted ? 0 : 1) + (ofResponse === undefined ? 0 : 1));
+  requireSignatures(all, (isEncrypted ? 0 : 1) + (ofResponse === undefined ? 0 : 1));
   const checkedResponse = ofResponse === undefined ? undefined : checkForm(ofResponse, root);
   const { keys } = expectation;
-  // The signature of the response covers what was received: the assertion as it was encrypted.
-  demandHead(checkedResponse === undefined ? root : parseXml(verifiedText(xml, checkedResponse, keys)), expectation);
+  // The signature of the response covers the assertion as it was received, still encrypted.
+  const head = checkedResponse === undefined ? root : parseXml(verifiedText(xml, checkedResponse, keys));
+  requireHead(head, expectation);
+  // SAML bindings §3.5.5.2 and profiles §4.1.4.2: destination and issuer may be missing only in a response that is neither signed nor encrypted.
+  // Its assertion always names the recipient and the issuer.
+  const isBare = checkedResponse === undefined && !isEncrypted;
+  if (!isBare || xmlAttribute(head, 'Destination') !== undefined) requireDestination(head, expectation);
+  if (!isBare || childrenOf(head, 'assertion', 'Issuer').length > 0) requireIssuer(head, expectation);
   return readAssertion(
     signedAssertion(isEncrypted ? decryptedHolder(sent, all, expectation) : { xml, assertion: sent }, keys),
     expectation,
   );
 }
 
-/** The assertion that was encrypted, as a document of its own, of which the same is demanded as of one that was not. */
+/** Decrypts the assertion into its own document, which must meet the same requirements as an unencrypted one. */
 function decryptedHolder(sent: XmlElement, around: readonly XmlElement[], { decryptionKey }: Expectation): Holder {
   const xml = decryptedText(sent, decryptionKey);
   const assertion = parseXml(xml);
   const all = withDescendants(assertion);
-  demandDistinctIds([...around, ...all]);
+  requireDistinctIds([...around, ...all]);
   if (!isNamed(assertion, 'assertion', 'Assertion') || all.filter(isAssertion).length !== 1)
     throw new SamlRefused('number or place of assertions');
-  demandSignatures(all, 1);
+  requireSignatures(all, 1);
   return { xml, assertion };
 }
 
-/** The assertion as its signature covers it. */
+/** The assertion in the form that its signature covers. */
 function signedAssertion({ xml, assertion }: Holder, keys: Expectation['keys']): XmlElement {
-  demandId(assertion);
+  requireId(assertion);
   const signature = onlyChildOf(assertion, 'signature', 'Signature');
   if (signature === undefined) throw new SamlRefused('number or place of signatures');
   const signed = parseXml(verifiedText(xml, checkForm(signature, assertion), keys));
-  if (attributeOf(signed, 'ID') !== attributeOf(assertion, 'ID')) throw new SamlRefused('reference of the signature');
+  if (xmlAttribute(signed, 'ID') !== xmlAttribute(assertion, 'ID')) throw new SamlRefused('reference of the signature');
   return signed;
 }
 
-/** Base64 of RFC 2045 §6.8, whose lines may be broken, in its one canonical form. */
+/** Base64 of RFC 2045 §6.8 with optional line breaks, otherwise in canonical form. */
 function decode(encoded: string): string {
   const compact = encoded.replace(/[\r\n]/g, '');
   if (compact.length > Math.ceil(samlLimits.bytes / 3) * 4) throw new SamlRefused('too large or too deep');
@@ -80,8 +86,8 @@ function decode(encoded: string): string {
   }
 }
 
-/** Two elements with one id are what wrapping attacks live on; any spelling of the attribute counts. */
-function demandDistinctIds(all: readonly XmlElement[]): void {
+/** Wrapping attacks rely on two elements with the same id. Any spelling of the attribute counts. */
+function requireDistinctIds(all: readonly XmlElement[]): void {
   const ids = all.flatMap(({ attributes }) =>
     Array.from(attributes)
       .filter(({ name, localName }) => (localName ?? name).toLowerCase() === 'id')
@@ -90,46 +96,52 @@ function demandDistinctIds(all: readonly XmlElement[]): void {
   if (new Set(ids).size !== ids.length) throw new SamlRefused('repeated id');
 }
 
-function demandSuccess(root: XmlElement): void {
+function requireSuccess(root: XmlElement): void {
   const status = onlyChildOf(root, 'protocol', 'Status');
   const code = status && onlyChildOf(status, 'protocol', 'StatusCode');
-  const value = code && attributeOf(code, 'Value');
+  const value = code && xmlAttribute(code, 'Value');
   if (code === undefined || value === undefined) throw new SamlRefused('no response');
   if (value === success) return;
   const second = onlyChildOf(code, 'protocol', 'StatusCode');
-  const said = (second && attributeOf(second, 'Value')) ?? value;
+  const said = (second && xmlAttribute(second, 'Value')) ?? value;
   throw new SamlRefused('status', knownStatus.exec(said)?.[1] ?? 'another');
 }
 
-/** The only assertion of the whole document, encrypted or not, right below the response. */
+/** The only assertion of the document, encrypted or not, as a direct child of the response. */
 function theAssertion(root: XmlElement, all: readonly XmlElement[]): XmlElement {
   const plain = childrenOf(root, 'assertion', 'Assertion');
   const [assertion, ...others] = [...plain, ...childrenOf(root, 'assertion', 'EncryptedAssertion')];
   if (assertion === undefined || others.length > 0 || all.filter(isAssertion).length !== 1)
     throw new SamlRefused('number or place of assertions');
-  demandId(root);
+  requireId(root);
   return assertion;
 }
 
-/** Whatever is called so, in any namespace. */
+/** Matches the name in any namespace. */
 function isAssertion({ localName }: XmlElement): boolean {
   return localName === 'Assertion' || localName === 'EncryptedAssertion';
 }
 
-function demandId(element: XmlElement): void {
-  if (!ncName.test(attributeOf(element, 'ID') ?? '')) throw new SamlRefused('reference of the signature');
+function requireId(element: XmlElement): void {
+  if (!ncName.test(xmlAttribute(element, 'ID') ?? '')) throw new SamlRefused('reference of the signature');
 }
 
-/** No other element than the signatures that count may be called so. */
-function demandSignatures(all: readonly XmlElement[], expected: number): void {
+/** Requires exactly the expected number of elements with this name, in any namespace. */
+function requireSignatures(all: readonly XmlElement[], expected: number): void {
   if (all.filter(({ localName }) => localName === 'Signature').length !== expected)
     throw new SamlRefused('number or place of signatures');
 }
 
-/** What the response says besides its assertion; the same is demanded of what is signed. */
-function demandHead(head: XmlElement, { issuer, destination, requestId }: Expectation): void {
-  if (attributeOf(head, 'Version') !== '2.0') throw new SamlRefused('version');
+/** Checks the response apart from its assertion; if it is signed, the signed form. */
+function requireHead(head: XmlElement, { requestId }: Expectation): void {
+  if (xmlAttribute(head, 'Version') !== '2.0') throw new SamlRefused('version');
+  if ((xmlAttribute(head, 'InResponseTo') ?? null) !== requestId) throw new SamlRefused('in response to');
+}
+
+function requireDestination(head: XmlElement, { destination }: Expectation): void {
+  if (xmlAttribute(head, 'Destination') !== destination) throw new SamlRefused('destination');
+}
+
+function requireIssuer(head: XmlElement, { issuer }: Expectation): void {
   if (textOf(onlyChildOf(head, 'assertion', 'Issuer')) !== issuer) throw new SamlRefused('issuer');
-  if (attributeOf(head, 'Destination') !== destination) throw new SamlRefused('destination');
-  if ((attributeOf(head, 'InResponseTo') ?? null) !== requestId) throw new SamlRefused('in response to');
 }

@@ -1,6 +1,6 @@
 import { createHash, type KeyObject, verify } from 'node:crypto';
 import { type HashAlgorithm, type SignatureAlgorithm, SignedXml } from 'xml-crypto';
-import { attributeOf, childrenOf, elementsOf, isNamed, onlyChildOf, textOf } from './dom.js';
+import { childrenOf, elementsOf, isNamed, onlyChildOf, textOf, xmlAttribute } from './dom.js';
 import type { XmlElement } from './packages.js';
 import { SamlRefused } from './refused.js';
 
@@ -8,7 +8,7 @@ const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 const transforms = ['http://www.w3.org/2000/09/xmldsig#enveloped-signature', exclusive];
 const more = 'http://www.w3.org/2001/04/xmldsig-more#';
 
-/** RFC 9231: SHA-256 and longer with keys that only the provider has; neither SHA-1 nor HMAC. */
+/** RFC 9231: SHA-256 or longer with keys that only the provider has; neither SHA-1 nor HMAC. */
 const signatureMethods = new Map(
   [
     ['rsa-sha256', { type: 'rsa', hash: 'sha256' }],
@@ -24,7 +24,7 @@ const digestMethods = new Map([
   [`${more}sha384`, 'sha384'],
   ['http://www.w3.org/2001/04/xmlenc#sha512', 'sha512'],
 ]);
-/** Characters of a list of prefixes (Exclusive XML Canonicalization §4). */
+/** Maximum length of a prefix list (Exclusive XML Canonicalization §4). */
 const prefixCharacters = 256;
 
 interface Method {
@@ -32,15 +32,15 @@ interface Method {
   readonly hash: string;
 }
 
-/** A signature whose form is allowed; whether it holds is not known yet. */
+/** A signature of an allowed form that is not verified yet. */
 interface CheckedSignature {
   readonly element: XmlElement;
   readonly method: string;
 }
 
 /**
- * Judges the form of a signature (XML Signature §4): one reference, to the element that holds it, by its id; nothing but the two transforms of
- * SAML core §5.4; no other content. What is not listed here never reaches the library. Throws SamlRefused.
+ * Checks the form of a signature (XML Signature §4): one reference by id to the element that contains it, only the two transforms of SAML
+ * core §5.4, and no other content. Anything not listed here never reaches the library. Throws SamlRefused.
  */
 export function checkForm(element: XmlElement, signed: XmlElement): CheckedSignature {
   const [info, value, keyInfo, ...others] = elementsOf(element);
@@ -62,16 +62,16 @@ export function checkForm(element: XmlElement, signed: XmlElement): CheckedSigna
     isNamed(reference, 'signature', 'Reference') &&
     further.length === 0;
   if (!isInfo) throw new SamlRefused('form of the signature');
-  demandReference(reference, signed);
-  if (attributeOf(canonical, 'Algorithm') !== exclusive) throw new SamlRefused('algorithm of the signature');
-  demandPrefixes(canonical);
-  const algorithm = attributeOf(method, 'Algorithm') ?? '';
+  requireReference(reference, signed);
+  if (xmlAttribute(canonical, 'Algorithm') !== exclusive) throw new SamlRefused('algorithm of the signature');
+  requirePrefixes(canonical);
+  const algorithm = xmlAttribute(method, 'Algorithm') ?? '';
   if (!signatureMethods.has(algorithm) || elementsOf(method).length > 0)
     throw new SamlRefused('algorithm of the signature');
   return { element, method: algorithm };
 }
 
-/** The bytes that a signature of one of the keys covers, as the text of the canonical element. Throws SamlRefused. */
+/** The text of the canonical element covered by a signature of one of the keys. Throws SamlRefused if the signature is invalid. */
 export function verifiedText(xml: string, { element, method }: CheckedSignature, keys: readonly KeyObject[]): string {
   const { type, hash } = signatureMethods.get(method) as Method;
   const own = keys.filter(({ asymmetricKeyType }) => asymmetricKeyType === type);
@@ -81,7 +81,7 @@ export function verifiedText(xml: string, { element, method }: CheckedSignature,
   return covered;
 }
 
-/** Never asks the document for a key: `KeyInfo` is what anybody writes there. */
+/** Never uses keys from the document: anyone can write `KeyInfo`. */
 function referencesSigned(
   xml: string,
   element: XmlElement,
@@ -99,12 +99,12 @@ function referencesSigned(
     signed.loadSignature(element);
     return signed.checkSignature(xml) ? signed.getSignedReferences() : [];
   } catch {
-    // The library throws for a value that does not fit as well as for what it does not know.
+    // The library throws both for wrong values and for unknown features.
     return [];
   }
 }
 
-/** Tries all keys at the only place that needs one: for each of them anew, the library would canonicalise the whole document. */
+/** Tries all keys in the only step that needs one. Verifying with each key separately would canonicalise the whole document each time. */
 function verifierOf(hash: string, keys: readonly KeyObject[]): new () => SignatureAlgorithm {
   return class {
     readonly getAlgorithmName = () => hash;
@@ -125,9 +125,9 @@ function hasherOf(name: string, hash: string): new () => HashAlgorithm {
   };
 }
 
-function demandReference(reference: XmlElement, signed: XmlElement): void {
-  const id = attributeOf(signed, 'ID') ?? '';
-  if (attributeOf(reference, 'URI') !== `#${id}`) throw new SamlRefused('reference of the signature');
+function requireReference(reference: XmlElement, signed: XmlElement): void {
+  const id = xmlAttribute(signed, 'ID') ?? '';
+  if (xmlAttribute(reference, 'URI') !== `#${id}`) throw new SamlRefused('reference of the signature');
   const [list, digest, value, ...others] = elementsOf(reference);
   const isForm =
     list !== undefined &&
@@ -139,25 +139,25 @@ function demandReference(reference: XmlElement, signed: XmlElement): void {
     textOf(value) !== undefined &&
     others.length === 0;
   if (!isForm) throw new SamlRefused('form of the signature');
-  if (!digestMethods.has(attributeOf(digest, 'Algorithm') ?? '')) throw new SamlRefused('algorithm of the signature');
+  if (!digestMethods.has(xmlAttribute(digest, 'Algorithm') ?? '')) throw new SamlRefused('algorithm of the signature');
   const steps = elementsOf(list);
   const isPlain =
     steps.length === transforms.length &&
     steps.every(
-      (step, at) => isNamed(step, 'signature', 'Transform') && attributeOf(step, 'Algorithm') === transforms[at],
+      (step, at) => isNamed(step, 'signature', 'Transform') && xmlAttribute(step, 'Algorithm') === transforms[at],
     );
   const [enveloped, canonical] = steps;
   if (!isPlain || enveloped === undefined || canonical === undefined || elementsOf(enveloped).length > 0)
     throw new SamlRefused('transforms of the signature');
-  demandPrefixes(canonical);
+  requirePrefixes(canonical);
 }
 
-/** The only parameter of exclusive canonicalization: prefixes that are treated as inclusive. */
-function demandPrefixes(element: XmlElement): void {
+/** Checks the only parameter of exclusive canonicalization: prefixes that are treated as inclusive. */
+function requirePrefixes(element: XmlElement): void {
   const parameters = elementsOf(element);
   const list = onlyChildOf(element, 'canonical', 'InclusiveNamespaces');
   if (parameters.length !== childrenOf(element, 'canonical', 'InclusiveNamespaces').length || parameters.length > 1)
     throw new SamlRefused('transforms of the signature');
-  if ((list && (attributeOf(list, 'PrefixList') ?? '').length > prefixCharacters) === true)
+  if ((list && (xmlAttribute(list, 'PrefixList') ?? '').length > prefixCharacters) === true)
     throw new SamlRefused('transforms of the signature');
 }

@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAppliance } from '#src/appliance.js';
+import { fingerprintOf, type LoadedBackup, restoreBackup } from '#src/features/index.js';
+import { DamagedArchiveError } from '#src/platform/archive/reader.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { Secret } from '#src/platform/config/secret.js';
+import { createRuntime } from '#src/platform/index.js';
+import { forCommand } from '../installation/run-command.js';
+import { command } from '../line/command.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { count } from '../terminal/count.js';
+import { exitCodes } from '../terminal/exit.js';
+import { Lines } from '../terminal/lines.js';
+import { existingPlace, requireBackup } from './backup-place.js';
+import { explained, passphraseOf, passphraseOption, readBackup } from './backup-read.js';
+
+/** `svc backup verify` */
+export const backupVerify = command({
+  path: 'backup verify',
+  summary:
+    'Restores a backup into a temporary database, compares every digest and verifies the audit log. Exit code 1 if something is wrong',
+  arguments: [{ name: 'FILE', summary: 'the backup, or its URL in an S3 bucket' }],
+  options: [passphraseOption],
+  examples: ['svc backup verify backups/svc.tar', 'svc backup verify backups/svc.tar --json'],
+  needs: 'database',
+  run: async ({ args, loaded, runtime: { log, sealing }, output }): Promise<CommandResult> => {
+    const place = existingPlace(args.argument('FILE'), { config: loaded.config, log });
+    const passphrase = passphraseOf(args);
+    const directory = mkdtempSync(join(tmpdir(), 'svc-verify-'));
+    const config: Config = {
+      ...forCommand(loaded.config, output),
+      databaseUrl: new Secret(`sqlite:${join(directory, 'svc.db')}`),
+    };
+    try {
+      return await explained(place.shown, async () => {
+        await requireBackup(place);
+        const runtime = await createRuntime(config, { silentDatabase: true });
+        let loadedBackup: LoadedBackup;
+        try {
+          loadedBackup = await restoreBackup(runtime, readBackup(place, passphrase), {
+            replaces: false,
+            endsSessions: false,
+            file: discard,
+          });
+        } catch (error) {
+          if (!(error instanceof DamagedArchiveError)) throw error;
+          return failed(place.shown, [error.message]);
+        } finally {
+          await runtime.close();
+          await place.store.close();
+        }
+        const { head, manifest } = loadedBackup;
+        const isOwn = head.masterKey === null || head.masterKey === fingerprintOf(sealing.keyCheck);
+        if (!isOwn) output.note('The audit log was not verified: the backup has another master key.');
+        const problems = isOwn ? await auditProblems(config) : [];
+        if (problems.length > 0) return failed(place.shown, problems);
+        const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+        const text = `${place.shown} is whole: ${count(rows, 'row')}, ${count(manifest.files.count, 'file')}, made ${head.createdAt}.`;
+        return { value: { ok: true, problems, createdAt: head.createdAt, auditVerified: isOwn }, text };
+      });
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  },
+});
+
+function failed(shown: string, problems: readonly string[]): CommandResult {
+  return {
+    value: { ok: false, problems },
+    text: Lines.text([`${shown} cannot be used:`, ...problems].join('\n')),
+    exitCode: exitCodes.failed,
+  };
+}
+
+async function discard(_key: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of bytes);
+}
+
+/** Problems in the audit log of a restored database. */
+async function auditProblems(config: Config): Promise<string[]> {
+  const appliance = await createAppliance(config, { silentDatabase: true });
+  try {
+    const { findings } = await appliance.features.audit.verify(undefined);
+    return findings.map(({ seq, problem }) => `audit entry ${seq ?? '?'}: ${problem}`);
+  } finally {
+    await appliance.close();
+  }
+}

@@ -1,0 +1,112 @@
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { settings } from '#src/platform/config/schema.js';
+import { errorCode } from '#src/platform/runtime/files.js';
+import { packageFile } from '#src/platform/runtime/package-root.js';
+import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
+import { CommandError } from '../terminal/exit.js';
+
+/** The commented template of all settings, which `svc init` fills in. */
+const template = packageFile('templates/config/svc.env');
+
+/** Renders a configuration file: the template with these settings, by environment name. */
+export function renderConfig(values: Readonly<Record<string, string>>): string {
+  const settingNames = Object.values(settings).map(({ key }) => `${key}`);
+  let text = readFileSync(template, 'utf8');
+  for (const [name, value] of Object.entries(values)) {
+    if (/[\r\n]/.test(value))
+      throw new CommandError('usage', 'usage_invalid', `${name} holds a line break.`, `give ${name} in one line`);
+    const key = name.replace(/_FILE$/, '');
+    if (!settingNames.includes(key)) throw new Error(`${name} is not a setting`);
+    // A function, because replace() interprets `$` in a replacement string.
+    text = text.replace(new RegExp(`^#?${key}=.*$`, 'm'), () => `${name}=${value}`);
+  }
+  return text;
+}
+
+/** Writes a configuration file with mode 0600. Returns false if the file exists. */
+export function writeConfig(file: string, text: string): boolean {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, 'wx', 0o600);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw fileProblem(file, error);
+  }
+  writeSync(descriptor, text);
+  closeSync(descriptor);
+  return true;
+}
+
+/** Changes settings in a configuration file; null removes a setting. Keeps the rest of the file, its owner and its mode. */
+export function changeConfig(file: string, values: Readonly<Record<string, string | null>>): void {
+  try {
+    let lines = readFileSync(file, 'utf8').split('\n');
+    for (const [name, value] of Object.entries(values)) {
+      const isSet = (line: string) => new RegExp(`^\\s*(export\\s+)?${name}=`).test(line);
+      const at = lines.findIndex(isSet);
+      const before = lines.indexOf(`#${name}=`);
+      const place = at >= 0 ? at : before;
+      const entry = value === null ? `#${name}=` : `${name}=${value}`;
+      if (place >= 0) lines = lines.map((line, index) => (index === place ? entry : line));
+      else if (value !== null) lines = [...lines.slice(0, -1), entry, lines.at(-1) ?? ''];
+      lines = lines.filter((line, index) => index === place || !isSet(line) || line === entry);
+    }
+    replaceFile(file, lines.join('\n'));
+  } catch (error) {
+    const message = `${file} cannot be changed: ${whyUnwritable(error)}.`;
+    throw new CommandError('unusable', 'file_not_writable', message, 'run the command as the owner of the file');
+  }
+}
+
+/** True if the current user can replace the file. */
+export function isWritable(file: string): boolean {
+  try {
+    accessSync(file, constants.W_OK);
+    accessSync(dirname(file), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Replaces a file atomically and keeps its owner and mode. It contains the master key and must never be partially written. */
+function replaceFile(file: string, text: string): void {
+  const { mode, uid, gid } = statSync(file);
+  const fresh = `${file}.new`;
+  rmSync(fresh, { force: true });
+  const descriptor = openSync(fresh, 'wx', mode & 0o777);
+  try {
+    fchownSync(descriptor, uid, gid);
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(fresh, file);
+}
+
+/** Error for a configuration file that cannot be written. */
+export function fileProblem(file: string, error: unknown): CommandError {
+  const isPathWrong = errorCode(error) === 'ENOENT';
+  return new CommandError(
+    isPathWrong ? 'notFound' : 'unusable',
+    'file_not_writable',
+    `${file} cannot be written: ${whyUnwritable(error)}.`,
+    isPathWrong
+      ? 'create its directory, or choose another file with --config'
+      : 'run the command as a user who may write there, or choose another file with --config',
+  );
+}

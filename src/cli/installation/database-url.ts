@@ -1,0 +1,14 @@
+import { basename } from 'node:path';
+import { parseDatabaseUrl } from '#src/platform/db/index.js';
+
+/** Masks the passwords in a URL, but not the user names. */
+export function maskUrl(url: string): string {
+  return url.replace(/(:\/\/[^/?#]*?:).*@/, '$1***@').replace(/([?&](?:ssl)?password=)[^&#]*/gi, '$1***');
+}
+
+/** The display name of a database: the file name, or the name on the server. */
+export function databaseName(url: string): string {
+  const { file } = parseDatabaseUrl(url);
+  if (file !== null) return basename(file);
+  return URL.canParse(url) ? decodeURIComponent(new URL(url).pathname.slice(1)) : 'postgres';
+}

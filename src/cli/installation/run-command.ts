@@ -1,0 +1,134 @@
+import { type Appliance, createAppliance } from '#src/appliance.js';
+import type { LoadedConfig } from '#src/platform/config/load.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { Secret } from '#src/platform/config/secret.js';
+import { parseDatabaseUrl } from '#src/platform/db/index.js';
+import type { SchemaStatus } from '#src/platform/db/migrations.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
+import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
+import { isAbsent } from '#src/platform/runtime/files.js';
+import type { ApplianceCall, Command, CommandCall } from '../line/command.js';
+import type { CommandResult } from '../terminal/command-result.js';
+import { CommandError } from '../terminal/exit.js';
+import { namingOwner } from './database-refusal.js';
+import { prepareDirectories } from './directories.js';
+import { load, requireDatabase, requireNoLog, schemaError } from './installation.js';
+
+/** Opens the resources that a command needs, runs it, and closes them. */
+export async function runCommand(command: Command, call: CommandCall): Promise<CommandResult | undefined> {
+  const offline = command.offline?.(call);
+  if (offline !== undefined) return offline;
+  switch (command.needs) {
+    case 'nothing':
+      return command.run(call);
+    case 'config':
+      return command.run({ ...call, loaded: load(call) });
+    case 'database': {
+      const loaded = load(call, { needsMasterKey: false });
+      const creates = command.creates?.(call.args) ?? false;
+      if (creates) prepareDirectories(loaded.config);
+      return withRuntime(loaded, call, creates, (runtime) => command.run({ ...call, loaded, runtime }));
+    }
+    case 'appliance': {
+      const loaded = load(call);
+      return withAppliance(loaded, call, async (appliance) => {
+        await requireUsable(appliance);
+        const { runtime, features } = appliance;
+        const auditContext = (projectId: string | null) => operatorContext(appliance, projectId);
+        const work: ApplianceCall['work'] = (projectId, body) => runtime.db.work(auditContext(projectId), body);
+        return command.run({ ...call, loaded, appliance, runtime, features, auditContext, work });
+      });
+    }
+  }
+}
+
+/** Opens all features while the body runs. */
+async function withAppliance<T>(
+  { config }: Pick<LoadedConfig, 'config'>,
+  { output }: Pick<CommandCall, 'output'>,
+  body: (appliance: Appliance) => Promise<T>,
+): Promise<T> {
+  requireDatabase(config);
+  try {
+    const appliance = await createAppliance(forCommand(config, output), logOf(output));
+    return await body(appliance).finally(() => appliance.close());
+  } catch (error) {
+    throw namingOwner(config, error);
+  }
+}
+
+/** Opens the database while the body runs. Treats a missing one as empty, so that read-only commands do not create it. */
+export async function withRuntime<T>(
+  { config }: LoadedConfig,
+  { output }: Pick<CommandCall, 'output'>,
+  creates: boolean,
+  body: (runtime: Runtime) => Promise<T>,
+): Promise<T> {
+  requireNoLog(config);
+  const { file } = parseDatabaseUrl(config.databaseUrl.reveal());
+  const absent = file !== null && !creates && isAbsent(file);
+  const databaseUrl = absent ? new Secret('sqlite::memory:') : config.databaseUrl;
+  try {
+    const runtime = await createRuntime({ ...forCommand(config, output), databaseUrl }, logOf(output));
+    return await body(runtime).finally(() => runtime.close());
+  } catch (error) {
+    throw namingOwner(config, error);
+  }
+}
+
+/**
+ * Disables logging of database errors, because the command's own error contains them and stderr must be pure JSON with --json. --verbose
+ * enables the full log.
+ */
+function logOf({ json, verbose }: CommandCall['output']): Replacements {
+  if (verbose) return {};
+  return json ? { writeLog: () => {} } : { silentDatabase: true };
+}
+
+/** The configuration for a command. Unlike a server, it logs only problems. */
+export function forCommand(config: Config, { verbose, quiet }: CommandCall['output']): Config {
+  return { ...config, logLevel: verbose ? 'debug' : quiet ? 'error' : 'warn', logFormat: config.logFormat ?? 'pretty' };
+}
+
+/** Throws if the schema version or the master key does not match. Exit 7. */
+async function requireUsable(appliance: Appliance): Promise<void> {
+  requireCurrentSchema(await appliance.runtime.migrator.status());
+  await requireMasterKey(appliance);
+}
+
+/** Throws if schema migrations are missing or unknown. */
+export function requireCurrentSchema({ pending, unknown }: SchemaStatus): void {
+  requireKnownSchema({ unknown });
+  if (pending.length === 0) return;
+  throw schemaError(`The database schema is too old. Pending: ${pending.join(', ')}.`, 'svc migrate');
+}
+
+/** Throws if a newer version has migrated the schema. */
+export function requireKnownSchema({ unknown }: Pick<SchemaStatus, 'unknown'>): void {
+  if (unknown.length === 0) return;
+  throw schemaError(
+    `The database schema is newer than this version of svc. Unknown steps: ${unknown.join(', ')}.`,
+    'install the version of svc that made it, or restore a backup; svc migrate status lists the steps',
+  );
+}
+
+/** Throws if the database was set up with another master key. */
+export async function requireMasterKey(appliance: Appliance): Promise<void> {
+  const { runtime, features } = appliance;
+  if (!(await features.projects.masterKeyFits(runtime.db, operatorContext(appliance, null)))) throw wrongMasterKey();
+}
+
+/** Error for a database that was set up with another master key. */
+export function wrongMasterKey(): CommandError {
+  return new CommandError(
+    'unusable',
+    'master_key_wrong',
+    'This database was set up with another master key, so its secrets cannot be decrypted.',
+    'restore the svc.env of this database from your backup, or its SVC_MASTER_KEY; to use another database, set SVC_DATABASE_URL',
+  );
+}
+
+/** Creates the audit context of the operator, with a new request id. */
+export function operatorContext({ runtime }: Pick<Appliance, 'runtime'>, projectId: string | null): AuditContext {
+  return { projectId, actor: { kind: 'operator', id: 'cli' }, requestId: runtime.random.id() };
+}

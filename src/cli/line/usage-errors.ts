@@ -1,0 +1,93 @@
+import { similar } from '#src/contract/similar.js';
+import { CommandError, usageError } from '../terminal/exit.js';
+import type { Command } from './command.js';
+import { globalOptions } from './global-options.js';
+
+const installed = 'install the new version, then svc migrate: docs/upgrade.md has the commands';
+
+/** Equivalents for commands that other programs have. */
+const done: Readonly<Record<string, string>> = {
+  dump: 'svc backup create',
+  upgrade: installed,
+  update: installed,
+  'self-update': installed,
+  restore: 'svc backup restore FILE',
+  revoke: 'svc apikey revoke KEY --project ID',
+  start: 'svc serve',
+  status: 'svc doctor',
+};
+
+/** Converts an error of commander to a usage error. Omits values: text after `=` or a short flag may be a secret. */
+export function usageErrorOf(
+  { code, message }: { readonly code: string; readonly message: string },
+  argv: readonly string[],
+  commands: readonly Command[],
+): CommandError {
+  const path = pathIn(argv, commands);
+  const help = ['svc', ...(path === '' ? [] : [path]), '--help'].join(' ');
+  const [, long, short] = /'(?:(--[^=']*)|(-[^'-])).*/s.exec(message) ?? [];
+  if (code === 'commander.unknownCommand') {
+    const [, word = ''] = /'(.*)'/s.exec(message) ?? [];
+    const instead = path === '' && Object.hasOwn(done, word) ? done[word] : undefined;
+    if (instead !== undefined) return usageError(`unknown command '${word}'`, instead);
+    const near = similar(word, verbsAfter(path, commands));
+    return usageError(`unknown command '${word}'`, near === undefined ? help : `did you mean ${near}?`);
+  }
+  if (code === 'commander.unknownOption' && long !== undefined) {
+    const own = commands.filter((command) => command.path === path).flatMap(({ options = [] }) => options);
+    const flags: string[] = [...own, ...globalOptions].map(({ flag }) => flag);
+    const near = flags.find((flag) => flag.startsWith(long)) ?? similar(long, flags);
+    return usageError(`unknown option '${long}'`, near === undefined ? help : `did you mean ${near}?`);
+  }
+  if (code === 'commander.unknownOption') return usageError(`unknown option '${short}'`, `${help} lists the options`);
+  return usageError(message.replace(/^error: /, ''), `${help} shows the arguments and examples`);
+}
+
+/** Adds the help of the command as next step to an error without one. */
+export function withHelp(error: unknown, argv: readonly string[], commands: readonly Command[]): unknown {
+  if (!(error instanceof CommandError) || error.fix !== '') return error;
+  return usageError(error.message, `svc ${pathIn(argv, commands)} --help shows its arguments and flags`);
+}
+
+/** Indexes of the words that are neither flags nor the value of `--config`. */
+function wordsAt(argv: readonly string[]): number[] {
+  return [...argv.keys()].filter((at) => !argv[at]?.startsWith('-') && argv[at - 1] !== '--config');
+}
+
+/** The command or group at the beginning of a command line; empty if there is none. */
+function pathIn(argv: readonly string[], commands: readonly Command[]): string {
+  const words = wordsAt(argv).map((at) => argv[at] ?? '');
+  const paths = commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? '']);
+  return [words.slice(0, 2).join(' '), words[0] ?? ''].find((path) => paths.includes(path)) ?? '';
+}
+
+/** The words that may follow a group, or `svc` itself. */
+function verbsAfter(group: string, commands: readonly Command[]): string[] {
+  if (group === '') return commands.map(({ path }) => path.split(' ')[0] ?? '');
+  return commands.filter(({ path }) => path.startsWith(`${group} `)).map(({ path }) => path.slice(group.length + 1));
+}
+
+/** Converts `svc help COMMAND` to `svc COMMAND --help`; other command lines are unchanged. Throws if there is no such command. */
+export function withTopic(argv: readonly string[], commands: readonly Command[]): readonly string[] {
+  const at = wordsAt(argv);
+  if (argv[at[0] ?? -1] !== 'help') return argv;
+  const [group, verb] = at.slice(1, 3).map((index) => argv[index] ?? '');
+  if (group === undefined || group === 'help') return argv;
+  const verbs = verbsAfter(group, commands);
+  const isKnown = verbsAfter('', commands).includes(group);
+  const [word, near] = isKnown ? [verb, similar(verb ?? '', verbs)] : [group, similar(group, verbsAfter('', commands))];
+  if (isKnown && (verb === undefined || verbs.includes(verb)))
+    return [group, ...(verb === undefined ? [] : [verb]), '--help'];
+  const path = isKnown ? `svc help ${group}` : 'svc help';
+  throw usageError(`unknown command '${word}'`, near === undefined ? path : `did you mean ${path} ${near}?`);
+}
+
+/** Error for an unknown word after a group. */
+export function unknownVerb(word: string, command: Command, commands: readonly Command[]): CommandError {
+  const [group = ''] = command.path.split(' ');
+  const near = similar(word, verbsAfter(group, commands));
+  return usageError(
+    `unknown command '${word}'`,
+    near === undefined ? `svc ${group} --help` : `did you mean svc ${group} ${near}?`,
+  );
+}

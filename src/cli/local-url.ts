@@ -1,9 +1,0 @@
-import { basePath } from '#src/http/paths.js';
-import type { Config } from '#src/platform/config/schema.js';
-
-/** The address of the API on this machine; behind a proxy the public one is SVC_BASE_URL. */
-export function localUrl({ host, tlsCert }: Pick<Config, 'host' | 'tlsCert'>, port: number): string {
-  const isEverywhere = ['127.0.0.1', '0.0.0.0', '::', '::1'].includes(host);
-  const name = isEverywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  return `${tlsCert === undefined ? 'http' : 'https'}://${name}:${port}${basePath}`;
-}

@@ -1,0 +1,61 @@
+import type { Appliance } from '#src/appliance.js';
+import type { Listener } from '#src/http/server.js';
+import { exitCodes } from '../terminal/exit.js';
+import { removePidFile } from './pid-file.js';
+
+/** Time limit for running requests after the first signal. */
+const drainMs = 30_000;
+
+/** Runs the server until a signal or an unexpected error, then exits the process. A second signal exits immediately. */
+export function serveUntilSignal({ runtime, close }: Appliance, listener: Listener, pidfile: string | undefined): void {
+  const { log } = runtime;
+  let draining = false;
+  const end = (code: number): never => {
+    if (pidfile !== undefined) removePidFile(pidfile);
+    log.flush();
+    process.exit(code);
+  };
+  const drain = async (code: number): Promise<void> => {
+    draining = true;
+    setTimeout(() => {
+      log.error('serve.drain.gave-up', { afterMs: drainMs });
+      end(exitCodes.failed);
+    }, drainMs).unref();
+    await listener.drain();
+    await close();
+    log.info('serve.ended');
+    end(code);
+  };
+  const onSignal = (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', atOnce: number) => {
+    process.on(signal, () => {
+      if (draining) end(atOnce);
+      log.info('serve.draining', { signal });
+      drain(exitCodes.ok).catch((error: unknown) => fail(error));
+    });
+  };
+  const fail = (error: unknown): void => {
+    log.error('process.failed', describeDefect(error));
+    if (draining) end(exitCodes.failed);
+    drain(exitCodes.failed).catch(() => end(exitCodes.failed));
+  };
+  onSignal('SIGTERM', exitCodes.terminated);
+  onSignal('SIGINT', exitCodes.interrupted);
+  // The terminal was closed. By default Node would exit immediately.
+  onSignal('SIGHUP', exitCodes.hungUp);
+  // Ignored: other programs reopen their logs, but Node would open its debugger to all users of the machine, or exit.
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => {});
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+  // The one line on stdout need not be read.
+  process.stdout.removeAllListeners('error');
+  process.stdout.on('error', () => {});
+}
+
+/** Describes an unexpected error without its message, which may contain SQL and values. */
+function describeDefect(error: unknown) {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const places = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  const code = 'code' in error ? String(error.code) : undefined;
+  return { name: error.name, code, at: places.slice(0, 5).join(' ').replace(/\s+/g, ' ').trim() };
+}

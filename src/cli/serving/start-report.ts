@@ -1,0 +1,78 @@
+import type { Appliance } from '#src/appliance.js';
+import type { LoadedConfig } from '#src/platform/config/load.js';
+import { isAtOtherPort, isOnLocalhost } from '#src/platform/config/localhost.js';
+import type { Config } from '#src/platform/config/schema.js';
+import { version } from '#src/platform/runtime/version.js';
+
+/** End of security fixes for each major version of Node.js (nodejs.org, release schedule). */
+const endOfLife: Readonly<Record<string, string>> = {
+  20: '2026-04-30',
+  21: '2024-06-01',
+  22: '2027-04-30',
+  23: '2025-06-01',
+  24: '2028-04-30',
+  25: '2026-06-01',
+};
+
+/** A setting unsuitable for production, and its consequence. */
+interface Risk {
+  readonly setting: 'SVC_RATE_LIMIT' | 'SVC_TOKENS_IN_RESPONSE' | 'SVC_WEBHOOK_ALLOW_INSECURE' | 'SVC_EGRESS_ALLOW';
+  readonly meaning: string;
+}
+
+/** The date since which this version of Node.js gets no security fixes; undefined if it is supported. */
+export function nodeUnsupportedSince(nowMs: number): string | undefined {
+  const ends = endOfLife[process.versions.node.split('.')[0] ?? ''];
+  return ends !== undefined && Date.parse(ends) < nowMs ? ends : undefined;
+}
+
+/** Lists the settings that are unsuitable for production. */
+export function settingsAtRisk(config: Config): Risk[] {
+  const risks: (Risk & { readonly isTaken: boolean })[] = [
+    {
+      setting: 'SVC_RATE_LIMIT',
+      meaning: 'passwords can be guessed without a limit',
+      isTaken: !config.rateLimit,
+    },
+    {
+      setting: 'SVC_TOKENS_IN_RESPONSE',
+      meaning: 'while no mail is configured, anyone who knows an email address can take over its account',
+      isTaken: config.tokensInResponse === 'any' && !isOnLocalhost(config.baseUrl),
+    },
+    {
+      setting: 'SVC_WEBHOOK_ALLOW_INSECURE',
+      meaning: 'outbound calls may use http and reach private addresses',
+      isTaken: config.allowInsecure,
+    },
+    {
+      setting: 'SVC_EGRESS_ALLOW',
+      meaning: 'outbound calls may reach addresses that are not public',
+      isTaken: config.egressAllow.length > 0,
+    },
+  ];
+  return risks.filter(({ isTaken }) => isTaken).map(({ setting, meaning }) => ({ setting, meaning }));
+}
+
+/** Logs the versions, the database, and settings that are unsuitable for production. */
+export async function reportStart(
+  { runtime }: Appliance,
+  { unknownNames, repeated }: Pick<LoadedConfig, 'unknownNames' | 'repeated'>,
+): Promise<void> {
+  const { log, driver, config, clock } = runtime;
+  const node = process.versions.node;
+  log.info('serve.starting', { version: version(), node, database: await driver.describe(), pid: process.pid });
+  const since = nodeUnsupportedSince(clock.now());
+  if (since !== undefined)
+    log.warn('node.end-of-life', { node, since, next: 'install a supported version of Node.js' });
+  if (unknownNames.length > 0) log.warn('config.unknown-names', { names: unknownNames.join(', ') });
+  for (const { key, lines } of repeated) log.warn('config.repeated-name', { setting: key, lines: lines.join(', ') });
+  for (const { setting, meaning } of settingsAtRisk(config))
+    log.warn('config.not-for-production', { setting, meaning });
+  const { baseUrl, port } = config;
+  if (isAtOtherPort(baseUrl, port))
+    log.warn('config.base-url-port', {
+      baseUrl,
+      port,
+      next: 'let SVC_BASE_URL name the port, unless a proxy forwards',
+    });
+}

@@ -1,0 +1,214 @@
+import { documentTable, readersTable } from '#src/platform/db/collection-tables.js';
+import type { DialectName, Query, Sql, Value } from '#src/platform/db/query.js';
+import type { SharedQuery } from '#src/platform/db/shared-read.js';
+import { afterCursor, type Fragment, join, type Order } from '#src/platform/list-query/index.js';
+import type { Collection } from '../../databases/index.js';
+import { columnArray, listedIds } from '../model/row.js';
+import type { Serializers } from '../model/serializer.js';
+import { createDocumentCompiler, isShortOrder, orderColumns, orderText } from '../query/compile.js';
+import { type CountUpTo, createPageStatements, type PageStatements, type SharedPage } from '../query/page.js';
+import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from '../query/parse.js';
+import { createSources, fewRoles, type Route, type SourceOf, type Visibility } from '../query/sources.js';
+
+/** Form of a page: one text, or values. */
+export type PageForm = 'printed' | 'values';
+
+/** Parameters of a page of a list, besides the query. */
+export interface ListPage {
+  readonly visibility: Visibility;
+  readonly route: Route;
+  /** A role of the caller. By the last count, at least as many documents name it as the list counts. */
+  readonly widest: string | undefined;
+  /** Values of the cursor's document in the columns of the order. */
+  readonly cursor: readonly Value[] | null;
+  readonly count: CountUpTo;
+  /** Maximum total bytes of the documents. */
+  readonly maxBytes: number;
+  readonly form: PageForm;
+}
+
+/** SQL for pages of lists. A page contains the version of the schema. */
+export interface ListStore {
+  /** Counts the documents that each role may read, up to a limit. For the empty role, returns the last sequence of the collection. */
+  readerCounts(collection: Collection, roles: readonly string[], upTo: number): Query;
+  /**
+   * Reads the values of documents in the columns of an order, as `c0` and up, with ids and permissions. 64-bit numbers are text because
+   * drivers round them.
+   */
+  places(collection: Collection, ids: readonly string[], orders: readonly Order<Field>[]): Query;
+  /** Finds ids and sizes of the documents that a query matches, in its order. */
+  matching(collection: Collection, request: DocumentQuery, limit: number): Query;
+  /**
+   * Finds which of these documents still match the filters. Locks them until the end of the unit, in the order of their ids. All units use
+   * this order.
+   */
+  stillMatching(collection: Collection, request: DocumentQuery, ids: readonly string[]): Query;
+  /** Reads a page of a list and its total. */
+  list(collection: Collection, request: DocumentQuery, page: ListPage): Query;
+  /**
+   * The same for lists that share statements. Undefined if the best plan of Postgres depends on the values. Also undefined if SQLite would
+   * parse a list of values again for each row, because a shared statement has the list in a column.
+   */
+  sharedList(collection: Collection, request: DocumentQuery, page: ListPage): SharedQuery | undefined;
+}
+
+interface Deps {
+  readonly sql: Sql;
+  readonly serializerOf: Serializers;
+  readonly condition: (condition: DocumentQuery['conditions'][number]) => Fragment;
+  readonly pages: PageStatements;
+  readonly sourceOf: SourceOf;
+  readonly cache: WeakMap<DocumentQuery, Map<string, SharedList>>;
+}
+
+/** Creates the SQL for pages of lists. */
+export function createListStore(sql: Sql, serializerOf: Serializers): ListStore {
+  const { dialect } = sql;
+  const condition = createDocumentCompiler(sql);
+  const pages = createPageStatements(sql);
+  const deps: Deps = { sql, serializerOf, condition, pages, sourceOf: createSources(sql), cache: new WeakMap() };
+  return {
+    readerCounts: (collection, roles, upTo) => {
+      const [readers, each] = [
+        readersTable(collection.number),
+        dialect === 'sqlite' ? 'json_each(?) as granted' : 'unnest(cast(? as text[])) as granted(value)',
+      ];
+      // `order by seq` makes Postgres use the index. It would read the whole table for a rare role if most documents name another one.
+      const ofRole = `select count(*) from (select 1 from ${readers} where role = granted.value order by seq limit ${upTo}) as counted`;
+      const last = `(select max(seq) from ${documentTable(collection.number)})`;
+      return sql.text(
+        `select granted.value as role, case when granted.value = '' then coalesce(${last}, 0) else (${ofRole}) end as count from ${each}`,
+        [sql.list(roles)],
+      );
+    },
+    places: (collection, ids, orders) => {
+      const columns = orderColumns(orders, dialect).map(({ column }, at) => {
+        const field = orders[at]?.field;
+        // The tie-break is `seq`.
+        const isWhole = field === undefined || typeOf(field).column === 'integer';
+        return `${isWhole ? `cast(${column} as text)` : column} as c${at}`;
+      });
+      const oneOf = dialect === 'sqlite' ? 'in (select value from json_each(?))' : '= any(cast(? as text[]))';
+      return sql.text(
+        `select id, permissions, ${columns.join(', ')} from ${documentTable(collection.number)} where id ${oneOf}`,
+        [sql.list(ids)],
+      );
+    },
+    matching: (collection, request, limit) => {
+      const { sql: bytes, values } = serializerOf(collection).bytes(null);
+      const filter = join(request.conditions.map(condition), ' and ');
+      const where = request.conditions.length === 0 ? '' : ` where ${filter.sql}`;
+      const order = orderText(request, dialect, false);
+      return sql.text(
+        `select id, ${bytes} as bytes from ${documentTable(collection.number)}${where} order by ${order} limit ? offset ?`,
+        [...values, ...filter.values, limit, request.offset],
+      );
+    },
+    stillMatching: (collection, { conditions }, ids) => {
+      const { sql: text, values } = join([listedIds(sql, ids), ...conditions.map(condition)], ' and ');
+      const lock = dialect === 'postgres' ? ' for update' : '';
+      return sql.text(`select id from ${documentTable(collection.number)} where ${text} order by id${lock}`, values);
+    },
+    list: (collection, request, page) => pages.alone(pageOf(deps, collection, request, page)),
+    sharedList: (collection, request, page) => sharedList(deps, collection, request, page),
+  };
+}
+
+function pageOf(
+  { sql: { dialect }, serializerOf, condition, sourceOf }: Deps,
+  collection: Collection,
+  request: DocumentQuery,
+  page: ListPage,
+) {
+  const { visibility, route, widest, cursor, count, maxBytes, form } = page;
+  const serializer = serializerOf(collection);
+  const line = dialect === 'sqlite' ? 'char(10)' : 'chr(10)';
+  const valuesOf = ({ sql: data, values }: Fragment): Fragment => ({
+    sql: `${columnArray[dialect]} || ${line} || (${data})`,
+    values,
+  });
+  const source = sourceOf(collection, visibility, route, widest);
+  return {
+    collection,
+    request,
+    afterCursor: cursor === null ? null : beyond(dialect, request, cursor),
+    count,
+    many: typeof count === 'number' && count > 0 ? source.hasMany?.(count) : undefined,
+    source,
+    conditions: request.conditions.map(condition),
+    document: form === 'printed' ? serializer.document(request.select) : valuesOf(serializer.data(request.select)),
+    separator: form === 'printed' ? "','" : line,
+    bytes: serializer.bytes(request.select),
+    maxBytes: { sql: dialect === 'postgres' ? 'cast(? as bigint)' : '?', values: [maxBytes] },
+    version: versionOf(collection, request),
+  };
+}
+
+function beyond(dialect: DialectName, { orders, cursor }: DocumentQuery, place: readonly Value[]): Fragment {
+  return afterCursor(orderColumns(orders, dialect), place, cursor?.before === true);
+}
+
+function sharedList(deps: Deps, collection: Collection, request: DocumentQuery, page: ListPage) {
+  const { sql, pages, cache } = deps;
+  const { dialect } = sql;
+  if (request.isRandom || !request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues))
+    return undefined;
+  const { visibility, route, widest, cursor, count, form, maxBytes } = page;
+  if (cursor !== null && !isShortOrder(request.orders)) return undefined;
+  if (dialect === 'sqlite' && route === 'walk' && visibility.length > fewRoles) return undefined;
+  const shared = cache.get(request) ?? new Map<string, SharedList>();
+  cache.set(request, shared);
+  // The condition after a null is different.
+  const nulls = cursor?.map((value) => (value === null ? 'n' : 'v')).join('') ?? '';
+  const key = `${route} ${widest === undefined} ${count} ${form} ${nulls}`;
+  let list = shared.get(key);
+  if (list === undefined) {
+    list = sharedBy(sql, (roles) => {
+      const ofRoles = visibility === 'everything' ? visibility : roles;
+      return pages.shared(pageOf(deps, collection, request, { ...page, visibility: ofRoles }));
+    });
+    shared.set(key, list);
+  }
+  const place = cursor === null ? [] : beyond(dialect, request, cursor).values;
+  return withOwn(list, maxBytes, visibility === 'everything' ? [] : visibility, sql, place, widest);
+}
+
+/** Version of the collection's schema, followed by those of the related collections that conditions name, separated by commas. */
+function versionOf(collection: Collection, { related }: DocumentQuery): Fragment {
+  const version = '(select version from collections where number = ?)';
+  if (related.length === 0) return { sql: version, values: [collection.number] };
+  const numbers = [collection, ...related].map(({ number }) => number);
+  return { sql: numbers.map(() => `coalesce(cast(${version} as text), '')`).join(" || ',' || "), values: numbers };
+}
+
+/** A statement shared with lists of other callers, and the positions of the values of one caller. */
+interface SharedList {
+  readonly page: SharedPage;
+  readonly rolesAt: readonly number[];
+  readonly firstRoleAt: readonly number[];
+}
+
+/** Finds the positions of the roles by comparing two statements with different roles. */
+function sharedBy(sql: Pick<Sql, 'list'>, make: (roles: readonly string[]) => SharedPage): SharedList {
+  const [page, other] = [make(['one']), make(['other'])];
+  const at = (text: string) => page.own.flatMap((value, at) => (value === text && value !== other.own[at] ? [at] : []));
+  return { page, rolesAt: at(sql.list(['one'])), firstRoleAt: at('one') };
+}
+
+function withOwn(
+  { page, rolesAt, firstRoleAt }: SharedList,
+  maxBytes: number,
+  roles: readonly string[],
+  sql: Pick<Sql, 'list'>,
+  place: readonly Value[],
+  widest: string | undefined,
+): SharedQuery {
+  const own = [...page.own];
+  own[page.maxBytesAt] = maxBytes;
+  const list = rolesAt.length === 0 ? '' : sql.list(roles);
+  for (const at of rolesAt) own[at] = list;
+  for (const at of firstRoleAt) own[at] = roles[0] ?? '';
+  for (const [at, value] of place.entries()) own[page.cursorAt + at] = value;
+  if (widest === undefined || page.manyAt < 0) return { ...page, own };
+  return { ...page, own, values: page.values.toSpliced(page.manyAt, 2, widest, widest), key: `${page.key} ${widest}` };
+}

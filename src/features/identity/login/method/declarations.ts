@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { bodySizes } from '#src/contract/limits.js';
+import { json } from '#src/contract/operation.js';
+import { customId } from '#src/contract/shapes.js';
+import { otpText, secretText } from '#src/contract/typed-secret.js';
+import { tokenShape } from '../../one-time-secrets/index.js';
+import { sessionShape } from '../../sessions/index.js';
+
+const common = {
+  tag: 'account',
+  auth: ['guest', 'user', 'key'],
+  jwt: false,
+  scopes: ['sessions.write'],
+  bodyBytes: bodySizes.account,
+  status: 201,
+} as const;
+
+/** Common part of the operations that log in. */
+export const login = { ...common, reply: json(sessionShape), session: 'opens' } as const;
+
+/** Common part of the operations that begin a login without opening a session. */
+export const loginStart = { ...common, method: 'POST', status: 200 } as const;
+
+/** Common part of the operations that log in with a one-time secret. */
+export const redemption = {
+  ...login,
+  method: 'PUT',
+  limit: 'login',
+  body: z.object({ userId: customId, secret: secretText, otp: otpText.optional() }),
+  errors: ['user_invalid_token', 'user_blocked', 'user_already_exists'],
+} as const;
+
+/** Common part of the operations that send a one-time secret. */
+export const secretRequest = { ...common, method: 'POST', limit: 'send', reply: json(tokenShape) } as const;
+
+/** Errors of the operations that complete a login at an identity provider, in addition to those of its protocol. */
+export const externalErrors = [
+  'general_bad_request',
+  'general_unauthorized_scope',
+  'project_provider_disabled',
+  'user_already_exists',
+  'user_blocked',
+  'user_email_already_exists',
+  'user_identity_limit_exceeded',
+  'user_invalid_token',
+  'user_missing_id',
+  'user_more_factors_required',
+] as const;

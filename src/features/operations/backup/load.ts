@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto';
+import { DamagedArchiveError, entriesOf, parseLines, wholeOf } from '#src/platform/archive/reader.js';
+import type { ArchiveEntry } from '#src/platform/archive/writer.js';
+import type { Connection } from '#src/platform/db/driver.js';
+import {
+  continueSequence,
+  insertRows,
+  type NeutralRow,
+  primaryKey,
+  type TableShape,
+  tableShapes,
+} from '#src/platform/db/neutral-rows.js';
+import type { DialectName, Query } from '#src/platform/db/query.js';
+import { type CollectionStorage, collections, storageOf, withUnbuiltWords } from '../../data/index.js';
+import { isDocuments } from './create.js';
+import {
+  type BackupHead,
+  type BackupManifest,
+  type BackupPart,
+  folders,
+  formatVersion,
+  headName,
+  headSchema,
+  manifestName,
+  manifestSchema,
+} from './manifest.js';
+
+/** The database and the file store that a backup is loaded into. */
+interface LoadTarget {
+  readonly dialect: DialectName;
+  /** Inside one transaction, on a database without tables. */
+  readonly connection: Connection;
+  /** Applies the named steps of the schema. Throws if one is unknown. */
+  migrate(steps: readonly string[]): Promise<void>;
+  /** Stores the bytes of a file. */
+  file(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
+/** The head and the manifest of a loaded backup. */
+export interface LoadedBackup {
+  readonly head: BackupHead;
+  readonly manifest: BackupManifest;
+}
+
+/**
+ * Loads a backup and compares every entry with its digest. Throws DamagedArchiveError, and UnknownFormatError if a later version made it.
+ */
+export async function loadBackup(bytes: AsyncIterable<Uint8Array>, target: LoadTarget): Promise<LoadedBackup> {
+  const entries = entriesOf(bytes);
+  const first = await entries.next();
+  if (first.done) throw new DamagedArchiveError('it is empty');
+  const head = await readHead(first.value);
+  await target.migrate(head.schema);
+  const rows = createRowLoader(target, head);
+  const found: BackupPart[] = [];
+  const counts = new Map(head.tables.map(({ name }) => [name, 0]));
+  let files = 0;
+  let manifest: BackupManifest | undefined;
+  for await (const entry of entries) {
+    if (manifest !== undefined) throw new DamagedArchiveError('something follows its manifest');
+    const { name } = entry;
+    if (name === manifestName) manifest = parsed(manifestSchema, await wholeOf(entry));
+    else if (name.startsWith(`${folders.files}/`)) {
+      const { bytes: content, digest } = hashed(entry);
+      await target.file(name.slice(folders.files.length + 1), content);
+      found.push({ name, size: entry.size, sha256: digest() });
+      files += 1;
+    } else {
+      const table = name.split('/')[1] ?? '';
+      const part = await wholeOf(entry);
+      found.push({ name, size: part.length, sha256: createHash('sha256').update(part).digest('hex') });
+      const values = (await parseLines(part)) as NeutralRow[];
+      await rows.insert(table, values);
+      counts.set(table, (counts.get(table) ?? 0) + values.length);
+    }
+  }
+  if (manifest === undefined) throw new DamagedArchiveError('its end is missing');
+  requireEqual(manifest, found, counts, head.hasFiles ? files : manifest.files.count);
+  await rows.finish(manifest);
+  return { head, manifest };
+}
+
+/** The first entry of a backup. Throws DamagedArchiveError and UnknownFormatError. */
+export async function readHead(entry: ArchiveEntry): Promise<BackupHead> {
+  if (entry.name !== headName) throw new DamagedArchiveError('it is not a backup of svc');
+  const head = parsed(headSchema, await wholeOf(entry));
+  if (head.format > formatVersion) throw new UnknownFormatError(head.version);
+  return head;
+}
+
+/** A later version of svc made the backup. */
+export class UnknownFormatError extends Error {
+  constructor(version: string) {
+    super(`svc ${version} made this backup in a later format`);
+    this.name = 'UnknownFormatError';
+  }
+}
+
+function parsed<T>(schema: { parse(value: unknown): T }, bytes: Buffer): T {
+  try {
+    return schema.parse(JSON.parse(bytes.toString()));
+  } catch (cause) {
+    throw new DamagedArchiveError('its description is damaged', { cause });
+  }
+}
+
+function hashed({ bytes }: ArchiveEntry): { bytes: AsyncIterable<Uint8Array>; digest(): string } {
+  const hash = createHash('sha256');
+  async function* pieces() {
+    for await (const piece of bytes) {
+      hash.update(piece);
+      yield piece;
+    }
+  }
+  return { bytes: pieces(), digest: () => hash.digest('hex') };
+}
+
+function requireEqual(
+  { parts, tables, files }: BackupManifest,
+  found: readonly BackupPart[],
+  counts: ReadonlyMap<string, number>,
+  countedFiles: number,
+): void {
+  const other = parts.find(({ name, size, sha256 }, at) => {
+    const part = found[at];
+    return part === undefined || part.name !== name || part.size !== size || part.sha256 !== sha256;
+  });
+  if (other !== undefined) throw new DamagedArchiveError(`the part ${other.name} differs from its digest`);
+  if (found.length !== parts.length) throw new DamagedArchiveError('it has more parts than its manifest');
+  const table = tables.find(({ name, rows }) => counts.get(name) !== rows);
+  if (table !== undefined) throw new DamagedArchiveError(`the table ${table.name} has another number of rows`);
+  if (countedFiles !== files.count) throw new DamagedArchiveError('it has another number of files');
+}
+
+/** Inserts rows, and creates the tables of collections once their rows are known. */
+function createRowLoader({ dialect, connection }: LoadTarget, { tables }: BackupHead) {
+  const run = async (queries: readonly Query[]): Promise<void> => {
+    for (const query of queries) await connection.run(query);
+  };
+  const listed = new Map<string, TableShape>(tables.map((table) => [table.name, table]));
+  let existing: readonly TableShape[] | undefined;
+  /** The columns of the backup in the types of this database: only Postgres has booleans. */
+  const shapeOf = async ({ name, columns }: TableShape): Promise<TableShape> => {
+    existing ??= await tableShapes(connection, dialect);
+    const kinds = new Map(existing.find((table) => table.name === name)?.columns.map((one) => [one.name, one.kind]));
+    return { name, columns: columns.map((one) => ({ ...one, kind: kinds.get(one.name) ?? one.kind })) };
+  };
+  const keys = new Map<string, readonly string[]>();
+  let storages: readonly CollectionStorage[] | undefined;
+  /** Tables of collections come after those of the schema. */
+  const createCollections = async (): Promise<readonly CollectionStorage[]> => {
+    const packed = `json_array(${Object.values(collections.columns).join(', ')})`;
+    const select = dialect === 'sqlite' ? packed : `cast(${packed.replace('json_array', 'json_build_array')} as text)`;
+    const rows = await connection.all({
+      sql: `select ${select} as packed from collections order by number`,
+      values: [],
+    });
+    const all = rows.map((row) => collections.decode(row));
+    const made = all.map((collection) => storageOf(dialect, collection));
+    for (const { documents } of made) await run(documents);
+    for (const { links } of made) await run(links);
+    for (const collection of all) {
+      const { layout, indexes } = collections.encodeSome(withUnbuiltWords(collection));
+      const places = dialect === 'sqlite' ? ['?', '?', '?'] : ['$1', '$2', '$3'];
+      await connection.run({
+        sql: `update collections set layout = ${places[0]}, upgraded_to = null, indexes = ${places[1]} where number = ${places[2]}`,
+        values: [layout ?? null, indexes ?? null, collection.number],
+      });
+    }
+    return made;
+  };
+  return {
+    insert: async (name: string, rows: readonly NeutralRow[]): Promise<void> => {
+      const shape = listed.get(name);
+      if (shape === undefined) throw new DamagedArchiveError(`it has rows of an unknown table: ${name}`);
+      if (/^[dl]_\d/.test(name) && storages === undefined) {
+        storages = await createCollections();
+        existing = undefined;
+      }
+      const key = keys.get(name) ?? (await primaryKey(connection, dialect, name));
+      keys.set(name, key);
+      await run(insertRows(dialect, await shapeOf(shape), key, rows));
+    },
+    finish: async ({ sequences }: BackupManifest): Promise<void> => {
+      storages ??= await createCollections();
+      for (const { indexes } of storages) await run(indexes);
+      for (const [name, last] of Object.entries(sequences))
+        if (isDocuments({ name })) await run(continueSequence(dialect, name, last));
+    },
+  };
+}

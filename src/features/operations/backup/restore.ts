@@ -1,0 +1,83 @@
+import { backupHold } from '#src/platform/db/backup-hold.js';
+import type { Connection } from '#src/platform/db/driver.js';
+import type { Query } from '#src/platform/db/query.js';
+import type { Runtime } from '#src/platform/index.js';
+import { type LoadedBackup, loadBackup } from './load.js';
+
+/** Options of a restore. */
+interface RestoreOptions {
+  /** True if everything in the database is removed first. */
+  readonly replaces: boolean;
+  /** True if sessions, one-time secrets and signing keys of the backup are left out, so that none of them is valid again. */
+  readonly endsSessions: boolean;
+  /** Stores the bytes of a file. */
+  file(key: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
+}
+
+/** A step of the backup's schema is unknown to this version. */
+export class UnknownSchemaError extends Error {
+  readonly steps: readonly string[];
+  constructor(steps: readonly string[]) {
+    super('a later version of svc made this backup');
+    this.name = 'UnknownSchemaError';
+    this.steps = steps;
+  }
+}
+
+/** Tables of credentials and signing keys. A restore empties them, because revoked ones would become valid again. */
+const credentials = [
+  'sessions',
+  'one_time_secrets',
+  'challenges',
+  'webauthn_challenges',
+  'login_transactions',
+  'signing_keys',
+];
+
+/**
+ * Restores a backup in one transaction: the database afterwards holds all of it, or is as before. The schema is migrated to this version.
+ * Throws DamagedArchiveError, UnknownFormatError, UnknownSchemaError, DatabaseError and FileStoreError.
+ */
+export async function restoreBackup(
+  { driver, migrator, sql }: Pick<Runtime, 'driver' | 'migrator' | 'sql'>,
+  bytes: AsyncIterable<Uint8Array>,
+  { replaces, endsSessions, file }: RestoreOptions,
+): Promise<LoadedBackup> {
+  const { dialect } = driver;
+  const known = new Set(migrator.migrations.map(({ name }) => name));
+  return driver.exclusive(async (connection) => {
+    if (replaces) await removeAll(connection, dialect);
+    const loaded = await loadBackup(bytes, {
+      dialect,
+      connection,
+      migrate: async (steps) => {
+        const unknown = steps.filter((name) => !known.has(name));
+        if (unknown.length > 0) throw new UnknownSchemaError(unknown);
+        await migrator.migrate(connection, steps);
+      },
+      file,
+    });
+    await migrator.migrate(connection);
+    await connection.run(backupHold.clear(sql));
+    // Leases of the processes that ran when the backup was made.
+    await connection.run(statement('delete from cron_jobs'));
+    if (endsSessions) for (const table of credentials) await connection.run(statement(`delete from ${table}`));
+    return loaded;
+  });
+}
+
+const statement = (sql: string): Query => ({ sql, values: [] });
+
+/** Drops every table and function. Only for Postgres: an SQLite file is replaced as a whole. */
+async function removeAll(connection: Connection, dialect: Runtime['driver']['dialect']): Promise<void> {
+  if (dialect === 'sqlite') throw new TypeError('an SQLite database is restored into a new file');
+  const drops = await connection.all(
+    statement(
+      `select format('drop table %I.%I cascade', schemaname, tablename) as sql from pg_tables where schemaname = current_schema()
+       union all select format('drop function %s cascade', p.oid::regprocedure) from pg_proc p
+         where pronamespace = current_schema()::regnamespace
+           and not exists (select 1 from pg_depend d where d.objid = p.oid and d.deptype = 'e')`,
+    ),
+  );
+  for (const { sql } of drops) await connection.run(statement(String(sql)));
+}

@@ -1,0 +1,226 @@
+import type { AnswerRoom, Look } from '#src/contract/answer-room.js';
+import { Failure } from '#src/contract/errors.js';
+import { answerLimits } from '#src/contract/limits.js';
+import type { Reading } from '#src/contract/reading.js';
+import type { Clock } from '../runtime/clock.js';
+import { ByteGate, type GateBounds, noRoom } from './byte-gate.js';
+import type { Pace, Sending } from './long-sends.js';
+
+/** The memory budget of one request, with the calls of its transport. */
+export interface OpenRoom extends AnswerRoom {
+  /** The response is complete: the budget shrinks to its own bytes. */
+  shrinkTo(bytes: number): void;
+  /** The response has been sent, or never will be. */
+  close(): void;
+  /** The response is sent over this connection. The connection is closed if others wait for its bytes and the client is slow. */
+  sendOver(connection: Sending): void;
+}
+
+/** Sizes of the budgets, and the pace below which slow clients are cut off. */
+interface AnswerBounds extends Pick<GateBounds, 'waitMs'>, Partial<Pace> {
+  /** Most concurrent responses of the largest size, in total and per account. */
+  readonly manyAtOnce: number;
+  readonly manyOfAccount: number;
+}
+
+/**
+ * Gives each request a budget for its response. Small and large responses use separate budgets, so large ones cannot starve small ones. A
+ * caller that waits for the large budget holds only bytes of the small one, so no two callers wait for each other.
+ */
+export class Answers {
+  readonly #maxBytes: number;
+  readonly #few: ByteGate;
+  readonly #many: ByteGate;
+
+  constructor(clock: Clock, maxBytes: number, bounds: AnswerBounds = answerLimits) {
+    const { manyAtOnce, manyOfAccount, waitMs, giveWayMs, giveWayBytes, giveWayAfterMs } = bounds;
+    const { fewAtOnce } = answerLimits;
+    const pace =
+      giveWayMs === undefined || giveWayBytes === undefined || giveWayAfterMs === undefined
+        ? undefined
+        : { clock, giveWayMs, giveWayBytes, giveWayAfterMs };
+    this.#maxBytes = maxBytes;
+    this.#few = new ByteGate({ bytes: fewAtOnce, share: fewAtOnce / 2, waitMs, pace });
+    this.#many = new ByteGate({ bytes: maxBytes * manyAtOnce, share: maxBytes * manyOfAccount, waitMs, pace });
+  }
+
+  /** A budget within the quota of an account: a user, a server key, the address of a guest, or the operator. */
+  open(owner: Pick<Reading, 'account'>): OpenRoom {
+    return new Room(owner, this.#maxBytes, this.#few, this.#many);
+  }
+}
+
+class Room implements OpenRoom {
+  readonly #owner: Pick<Reading, 'account'>;
+  readonly #maxBytes: number;
+  readonly #few: ByteGate;
+  readonly #many: ByteGate;
+  #endSending: (() => void) | undefined;
+  #reads = 1;
+  /** Bytes acquired from each of the two budgets. */
+  #heldFew = 0;
+  #heldMany = 0;
+  #opening: Promise<void> | undefined;
+  /** Bytes read and bytes written. */
+  #read = 0;
+  #written = 0;
+  #isClosed = false;
+  /** First reads that are running; set only if several reads share the budget. */
+  #looking: Set<Promise<unknown>> | undefined;
+  #large: Promise<unknown> | undefined;
+
+  constructor(owner: Pick<Reading, 'account'>, maxBytes: number, few: ByteGate, many: ByteGate) {
+    this.#owner = owner;
+    this.#maxBytes = maxBytes;
+    this.#few = few;
+    this.#many = many;
+  }
+
+  share(reads: number): void {
+    this.#reads = Math.max(1, reads);
+  }
+
+  async read<T>(look: (bytes: number) => Promise<Look<T>>): Promise<T> {
+    if (!this.#begin()) await this.#opening;
+    const held = this.#heldMany > 0 ? this.#maxBytes : answerLimits.few;
+    // Reads that share the budget run concurrently, each with a part of its bytes.
+    const offered = this.#reads === 1 ? held : Math.floor(held / this.#reads);
+    const looking = look(Math.max(0, Math.min(offered, this.#maxBytes - this.#read)));
+    const seen = await (this.#reads === 1 ? looking : this.#amongOthers(looking));
+    if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
+    const again = (this.#large ?? Promise.resolve()).then(() => this.#readMore(look, seen.bytes));
+    this.#large = again.catch(() => {});
+    return again;
+  }
+
+  claim(): (bytes: number) => void {
+    let mine = 0;
+    return (bytes) => {
+      if (this.#isClosed) return;
+      const others = this.#heldFew + this.#heldMany - mine;
+      const isLarge = this.#heldMany > 0 || others + bytes > answerLimits.few;
+      this.#giveBack();
+      mine = 0;
+      // The kernel accepts a small response at once.
+      if (others + bytes <= answerLimits.watched) return this.#hold(others);
+      if (!(isLarge ? this.#many : this.#few).claim(this.#owner.account, others + bytes)) throw noRoom();
+      if (isLarge) this.#heldMany = others + bytes;
+      else this.#heldFew = others + bytes;
+      mine = bytes;
+    };
+  }
+
+  write(text: string): void {
+    // Short texts are counted in characters, because counting bytes costs too much.
+    this.#written += text.length < 1000 ? text.length : Buffer.byteLength(text);
+    if (this.#written > this.#maxBytes) throw this.#tooLarge();
+  }
+
+  shrinkTo(bytes: number): void {
+    this.#hold(bytes);
+  }
+
+  sendOver(connection: Sending): void {
+    const gate = this.#heldMany > 0 ? this.#many : this.#few;
+    this.#endSending = gate.sendOver(connection, this.#heldMany + this.#heldFew);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#endSending?.();
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    this.#few.give(this.#owner.account, this.#heldFew);
+    this.#many.give(this.#owner.account, this.#heldMany);
+    this.#heldFew = 0;
+    this.#heldMany = 0;
+  }
+
+  /** Acquires the largest response size if it is available at once, otherwise a small size. False if the caller has to wait. */
+  #begin(): boolean {
+    if (this.#heldFew > 0 || this.#heldMany > 0) return true;
+    if (this.#opening !== undefined) return false;
+    if (this.#many.tryTake(this.#owner.account, this.#maxBytes)) {
+      this.#heldMany = this.#maxBytes;
+      return true;
+    }
+    if (this.#few.tryTake(this.#owner.account, answerLimits.few)) {
+      this.#heldFew = answerLimits.few;
+      return true;
+    }
+    this.#opening = this.#few.take(this.#owner.account, answerLimits.few).then(() => {
+      this.#heldFew = answerLimits.few;
+      if (this.#isClosed) this.close();
+    });
+    return false;
+  }
+
+  async #amongOthers<T>(looking: Promise<T>): Promise<T> {
+    this.#looking ??= new Set();
+    this.#looking.add(looking);
+    try {
+      return await looking;
+    } finally {
+      this.#looking.delete(looking);
+    }
+  }
+
+  /** Repeats reads whose first result was too large, one after the other. */
+  async #readMore<T>(look: (bytes: number) => Promise<Look<T>>, first: number): Promise<T> {
+    // Afterwards the sizes of the other reads are known.
+    await Promise.allSettled(this.#looking ?? []);
+    let needed = first;
+    for (let attempt = 0; attempt < answerLimits.attempts; attempt++) {
+      const left = this.#maxBytes - this.#read;
+      if (needed > left) throw this.#tooLarge();
+      await this.#takeMany(this.#reads === 1 ? needed : this.#maxBytes);
+      const seen = await look(Math.min(left, this.#heldMany));
+      if (seen.value !== undefined) return this.#taken(seen.bytes, seen.value);
+      // The value has grown concurrently.
+      needed = seen.bytes;
+    }
+    throw noRoom();
+  }
+
+  async #takeMany(bytes: number): Promise<void> {
+    if (this.#heldMany >= bytes) return;
+    // No caller waits for the large budget while it holds part of it.
+    this.#many.give(this.#owner.account, this.#heldMany);
+    this.#heldMany = 0;
+    await this.#many.take(this.#owner.account, bytes);
+    this.#heldMany = bytes;
+    this.#few.give(this.#owner.account, this.#heldFew);
+    this.#heldFew = 0;
+    if (this.#isClosed) this.close();
+  }
+
+  #taken<T>(bytes: number, value: T): T {
+    this.#read += bytes;
+    if (this.#reads === 1) this.#hold(bytes);
+    return value;
+  }
+
+  /**
+   * Sets the budget to the bytes in memory and releases the rest. A large response never holds bytes of the small budget, which is reserved
+   * for others.
+   */
+  #hold(bytes: number): void {
+    if (this.#isClosed) return;
+    const isLarge = this.#heldMany > 0 || bytes > answerLimits.few;
+    const gate = isLarge ? this.#many : this.#few;
+    const held = isLarge ? this.#heldMany : this.#heldFew;
+    if (bytes > held) gate.force(this.#owner.account, bytes - held);
+    else gate.give(this.#owner.account, held - bytes);
+    if (isLarge) this.#few.give(this.#owner.account, this.#heldFew);
+    this.#heldFew = isLarge ? 0 : bytes;
+    this.#heldMany = isLarge ? bytes : 0;
+  }
+
+  #tooLarge(): Failure {
+    return new Failure('general_answer_too_large', {
+      message: `The answer would have more than ${this.#maxBytes} bytes. Ask for less: \`limit\` for fewer entries, \`select\` for fewer attributes of a document.`,
+    });
+  }
+}

@@ -1,0 +1,81 @@
+import { isIPv6 } from 'node:net';
+import type { Rate } from '#src/contract/limits.js';
+
+/** State of a bucket after a call. */
+export interface LimitState {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Whole seconds until a refused call can succeed; at least 1 when refused. */
+  readonly retryAfter: number;
+  /** Whole seconds until the bucket is full again. */
+  readonly resetSeconds: number;
+  readonly windowSeconds: number;
+}
+
+/** Intervals are fractions of milliseconds, so their sum may exceed the window by less than this. */
+const roundingMs = 0.01;
+
+/**
+ * GCRA after `calls` more calls, all or none of them: the new theoretical arrival time, or the old one if they are refused. A negative
+ * number returns calls.
+ */
+export function advance(
+  arrival: number,
+  now: number,
+  rate: Rate,
+  calls = 1,
+): { readonly arrival: number; readonly state: LimitState } {
+  const windowMs = rate.seconds * 1000;
+  const intervalMs = windowMs / rate.count;
+  const next = Math.max(arrival, now) + calls * intervalMs;
+  const allowed = next - now <= windowMs + roundingMs;
+  const used = allowed ? next : Math.max(arrival, now);
+  return {
+    arrival: used,
+    state: {
+      allowed,
+      limit: rate.count,
+      remaining: allowed ? Math.max(0, Math.floor((windowMs - (used - now)) / intervalMs + 1e-6)) : 0,
+      retryAfter: allowed ? 0 : Math.max(1, Math.ceil((next - now - windowMs) / 1000)),
+      resetSeconds: Math.ceil((used - now) / 1000),
+      windowSeconds: rate.seconds,
+    },
+  };
+}
+
+/** Most keys of one process; the oldest are dropped first. */
+const capacity = 100_000;
+
+/** Counts in memory: one number per key and process, for the data plane. */
+export function createMemoryLimiter(now: () => number): (key: string, rate: Rate, calls?: number) => LimitState {
+  const arrivals = new Map<string, number>();
+  return (key, rate, calls = 1) => {
+    const at = now();
+    const { arrival, state } = advance(arrivals.get(key) ?? 0, at, rate, calls);
+    if (arrivals.size >= capacity) {
+      // Past arrivals mean full buckets. A map keeps insertion order, so the first entries are the oldest.
+      for (const oldest of arrivals.keys()) {
+        arrivals.delete(oldest);
+        if (arrivals.size < capacity * 0.9) break;
+      }
+    }
+    arrivals.delete(key);
+    arrivals.set(key, arrival);
+    return state;
+  };
+}
+
+/** The key of an address: IPv4 as it is, mapped addresses as IPv4, IPv6 by its /64. */
+export function addressKey(ip: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip);
+  if (mapped?.[1] !== undefined) return mapped[1];
+  if (!isIPv6(ip)) return ip;
+  // The URL parser writes IPv6 in one canonical, compressed form.
+  const canonical = new URL(`http://[${ip.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
+  const [head = '', tail] = canonical.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const groups = [...left, ...Array(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right];
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
