@@ -47,7 +47,7 @@ chmodSync(folder, 0o1777);
 process.env.TMPDIR = folder;
 const { SVC_TEST_RETRY, SVC_TEST_TIMES_FILE } = process.env;
 /** More failed files than this are a defect, and not a busy machine. */
-const maxRetriedFiles = 3;
+const maxRetriedFiles = 12;
 const outcomes: boolean[] = [];
 const failures: string[] = [];
 const passedAgain: string[] = [];

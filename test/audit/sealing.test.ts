@@ -22,7 +22,7 @@ async function assertSealed(target: TestAppliance): Promise<number> {
 test('a server seals new entries within a second', async () => {
   const target = await startAppliance({ ticking: true });
   await aLoggedInUser(target);
-  const until = performance.now() + 10_000;
+  const until = performance.now() + 60_000;
   const waiting = async () => (await runSql(target, 'select count(*) as n from audit_entries where seq is null'))[0]?.n;
   while (Number(await waiting()) > 0 && performance.now() < until)
     await new Promise((resolve) => setTimeout(resolve, 50));

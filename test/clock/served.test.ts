@@ -81,7 +81,7 @@ async function aDelivery(): Promise<void> {
   );
 }
 
-async function until(what: string, holds: () => boolean | Promise<boolean>, patienceMs = 12_000): Promise<void> {
+async function until(what: string, holds: () => boolean | Promise<boolean>, patienceMs = 60_000): Promise<void> {
   for (const end = performance.now() + patienceMs; !(await holds()); await sleep(100))
     assert.ok(performance.now() < end, `${what} did not come: ${server.log().split('\n').slice(-5).join('\n')}`);
 }

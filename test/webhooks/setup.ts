@@ -42,8 +42,8 @@ export async function anEvent(target: TestAppliance): Promise<string> {
   return String(event.id);
 }
 
-/** Waits until something is so; fails with its last complaint after some seconds. */
-export async function eventually<T>(look: () => Promise<T> | T, seconds = 10): Promise<T> {
+/** Waits until something is so; fails with its last complaint after a minute. */
+export async function eventually<T>(look: () => Promise<T> | T, seconds = 60): Promise<T> {
   const until = performance.now() + seconds * 1000;
   for (;;) {
     try {
