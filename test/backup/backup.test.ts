@@ -117,11 +117,12 @@ test('under writes, a backup holds what was acknowledged before it, verifies, an
   const writers = Array.from({ length: 4 }, async () => {
     while (!isOver) {
       const documentId = `author-new-${written++}`;
-      const { status } = await send(server, 'POST', '/databases/blog/collections/authors/documents', {
+      // On a busy machine the server may close an idle connection just when it is used again.
+      const answer = await send(server, 'POST', '/databases/blog/collections/authors/documents', {
         documentId,
         data: {},
-      });
-      if (status === 201) acknowledged.push(documentId);
+      }).catch(() => undefined);
+      if (answer?.status === 201) acknowledged.push(documentId);
     }
   });
   while (acknowledged.length < 20) await new Promise((resolve) => setTimeout(resolve, 20));
