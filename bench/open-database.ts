@@ -5,5 +5,13 @@ import { openSqlite } from '#src/platform/db/sqlite.js';
 /** Opens a database by our own drivers: the file of SQLite or the URL of Postgres. */
 export function openDatabase(place: string): Promise<Driver> {
   if (!place.includes('://')) return openSqlite(place);
-  return openPostgres({ url: place, prepared: true, statementMs: 10_000, onChange: () => {}, onWritable: () => {} });
+  const listeners = { onChange: () => {}, onWritable: () => {}, onUnprepared: () => {} };
+  return openPostgres({
+    url: place,
+    listenUrl: undefined,
+    prepared: 'auto',
+    poolSize: 12,
+    statementMs: 10_000,
+    ...listeners,
+  });
 }

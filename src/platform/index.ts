@@ -129,7 +129,10 @@ function openLog({ logLevel, logFormat }: Config, clock: Clock, writeLog: Replac
 }
 
 /** Reports changes of the database state to the metrics and, if given, to the log. */
-function databaseReports(metrics: Metrics, log: Log | undefined): Pick<DatabaseDeps, 'onChange' | 'onWritable'> {
+function databaseReports(
+  metrics: Metrics,
+  log: Log | undefined,
+): Pick<DatabaseDeps, 'onChange' | 'onWritable' | 'onUnprepared'> {
   return {
     onChange: (up, code) => {
       metrics.databaseUp(up);
@@ -143,5 +146,10 @@ function databaseReports(metrics: Metrics, log: Log | undefined): Pick<DatabaseD
       if (isWritable) log.info('database.writable');
       else log.error('database.not-writable', { code, next: conditionOf(code)?.next });
     },
+    onUnprepared: () =>
+      log?.warn('database.unprepared', {
+        reason: 'a connection pooler mixes up prepared statements, so they are no longer used',
+        next: 'set SVC_PG_PREPARED=auto',
+      }),
   };
 }

@@ -188,7 +188,8 @@ async function dismiss(warden: ChildProcess): Promise<void> {
   await gone;
 }
 
-function ownerInsteadOfRoot(): { uid: number; gid: number } {
+/** The user that runs Postgres where the tests run as root. */
+export function ownerInsteadOfRoot(): { uid: number; gid: number } {
   const id = (flag: string, name: string) =>
     Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }));
   const name = spawnSync('id', ['postgres']).status === 0 ? 'postgres' : 'nobody';
@@ -230,7 +231,8 @@ function environment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 }
 
-async function freePort(): Promise<number> {
+/** A port on which nothing listens now. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { parsePostgresUrl } from '#src/platform/config/postgres-url.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 
 /** Masks the passwords in a URL, but not the user names. */
@@ -10,5 +11,6 @@ export function maskUrl(url: string): string {
 export function databaseName(url: string): string {
   const { file } = parseDatabaseUrl(url);
   if (file !== null) return basename(file);
-  return URL.canParse(url) ? decodeURIComponent(new URL(url).pathname.slice(1)) : 'postgres';
+  const [first] = parsePostgresUrl(url)?.urls ?? [];
+  return first === undefined ? 'postgres' : decodeURIComponent(new URL(first).pathname.slice(1));
 }

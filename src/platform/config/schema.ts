@@ -4,6 +4,7 @@ import '#src/contract/problems.js';
 import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
 import { logLevels } from '../runtime/log.js';
 import { parseFilesUrl } from './files-url.js';
+import { parsePostgresUrl, unsupportedAttribute } from './postgres-url.js';
 import { Secret } from './secret.js';
 import { parseSender } from './sender.js';
 import { parseSmsGateway } from './sms-gateway.js';
@@ -76,10 +77,17 @@ const masterKey = z
 const databaseUrl = z
   .string()
   .refine((value) => /^(sqlite:.+|postgres(ql)?:\/\/.+)/.test(value), 'must be sqlite:FILE or postgres://…')
-  // In the form that the driver parses.
   .refine(
-    (value) => value.startsWith('sqlite:') || URL.canParse(value.replaceAll(' ', '%20')),
-    'is not a valid URL: check its host and port, and percent-encode the special characters of its password (/ is %2F)',
+    (value) => value.startsWith('sqlite:') || parsePostgresUrl(value) !== undefined,
+    'is not a valid URL: check its hosts and ports, and percent-encode the special characters of its password (/ is %2F)',
+  )
+  .refine(
+    (value) => unsupportedAttribute(value) === undefined,
+    'must have read-write, primary or any as target_session_attrs: the service writes',
+  )
+  .refine(
+    (value) => !/[?&]host=[^&#]*,/.test(value),
+    'must name several hosts before the database: postgres://one:5432,two:5432/name',
   )
   .transform((value) => new Secret(value));
 
@@ -145,6 +153,18 @@ export const settings = {
     databaseUrl,
     null,
     'sqlite:FILE or postgres://…; unset: svc.db in the data directory',
+  ),
+  databaseListenUrl: setting(
+    'SVC_DATABASE_LISTEN_URL',
+    databaseUrl,
+    null,
+    'postgres://… past the connection pooler in SVC_DATABASE_URL, for notifications of new events',
+  ),
+  poolSize: setting(
+    'SVC_POOL_SIZE',
+    wholeNumber(4, 200),
+    '12',
+    'Most Postgres connections of a process for requests and jobs',
   ),
   filesUrl: setting(
     'SVC_FILES_URL',
@@ -336,7 +356,12 @@ export const settings = {
     '',
     'CIDRs that outbound calls may reach although they are not public',
   ),
-  pgPrepared: setting('SVC_PG_PREPARED', flag, 'on', 'off for connection poolers that cannot keep prepared statements'),
+  pgPrepared: setting(
+    'SVC_PG_PREPARED',
+    z.union([z.literal('auto'), flag]),
+    'auto',
+    'Prepared statements on Postgres; auto uses them unless a connection pooler is in between',
+  ),
   startPage: setting(
     'SVC_START_PAGE',
     flag,

@@ -103,6 +103,18 @@ export const conditions: readonly Condition[] = [
     next: 'try again in a moment; svc serve --wait-for-db 30 waits for it',
   },
   {
+    codes: ['26000', '42P05'],
+    type: 'database_pooler_unprepared',
+    message: 'A connection pooler mixes up prepared statements',
+    next: 'set SVC_PG_PREPARED=auto',
+  },
+  {
+    codes: ['08P01'],
+    type: 'database_pooler_refuses',
+    message: 'The connection pooler or the database refuses a parameter of the connection',
+    next: `take options=… out of SVC_DATABASE_URL, or add the parameter to ignore_startup_parameters of the pooler; ${settings}`,
+  },
+  {
     codes: ['no_tls'],
     type: 'database_without_tls',
     message: 'The database server does not encrypt connections',

@@ -108,13 +108,16 @@ const awayClasses = ['08', '53', '57', '58'];
 /** The server ended the connection because a transaction was idle or took too long. */
 const endedConnection = ['25P03', '25P04'];
 
+/** Another transaction was in the way; the last two: a pooler mixed up prepared statements. */
+const conflicts = ['40001', '40P01', '55P03', '26000', '42P05'];
+
 /** Maps an error of pg. */
 export function fromPostgres(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const code = codeOf(error);
   if (code === '23505') return new DatabaseError('unique', code, constraintOf(error));
   if (code === '23503') return new DatabaseError('reference', code);
-  if (code === '40001' || code === '40P01' || code === '55P03') return new DatabaseError('conflict', code);
+  if (conflicts.includes(code)) return new DatabaseError('conflict', code);
   if (code === '57014') return new DatabaseError('timeout', code);
   if (code === '25006' || code === '53100') return new DatabaseError('notWritable', code);
   // 54000: a value does not fit an index. 54011: a table has reached its limit of columns, including dropped ones.

@@ -45,6 +45,8 @@ export interface Driver {
    * without notifications never calls it.
    */
   listen(channel: string, listener: (payload: string | undefined) => void): void;
+  /** False if `listen` never calls: SQLite, and a connection pooler without `SVC_DATABASE_LISTEN_URL`. */
+  notifies(): boolean;
   /** Resolves while the database responds. */
   ping(): Promise<void>;
   /** True if the database file is undamaged. Always true for a database server, which checks its own files. */

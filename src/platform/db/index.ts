@@ -27,6 +27,8 @@ export interface DatabaseDeps {
   readonly onChange: (up: boolean, code?: string) => void;
   /** Called when the database starts to refuse writes, or accepts them again, with the code of the refusal. */
   readonly onWritable: (isWritable: boolean, code: string) => void;
+  /** Called when prepared statements are given up, because a pooler mixes them up. */
+  readonly onUnprepared: () => void;
 }
 
 export { logWithoutFile } from './sqlite-moved.js';
@@ -66,7 +68,7 @@ export async function openReader(config: Config): Promise<Pick<Driver, 'read' | 
     file === null
       ? await connect(
           config,
-          { onChange() {} },
+          { onChange() {}, onUnprepared() {} },
           createWritability(() => {}),
         )
       : await open(file, config);
@@ -81,15 +83,18 @@ async function open(file: string, { querySeconds, answerMaxBytes }: Config): Pro
 
 async function connect(
   config: Config,
-  { onChange }: Pick<DatabaseDeps, 'onChange'>,
+  { onChange, onUnprepared }: Pick<DatabaseDeps, 'onChange' | 'onUnprepared'>,
   writability: Writability,
 ): Promise<Driver> {
   const { openPostgres, readOnly } = await import('./postgres.js');
   return openPostgres({
     url: config.databaseUrl.reveal(),
+    listenUrl: config.databaseListenUrl?.reveal(),
     prepared: config.pgPrepared,
+    poolSize: config.poolSize,
     statementMs: config.querySeconds * 1000,
     onChange,
+    onUnprepared,
     onWritable: (isWritable) => (isWritable ? writability.lifted(readOnly) : writability.refused(readOnly)),
   });
 }

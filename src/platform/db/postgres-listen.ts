@@ -5,6 +5,8 @@ const retryMs = 1000;
 
 /** Receives the notifications of a channel on its own connection until it is stopped. */
 interface Listening {
+  /** Connects again: the server in use has changed. */
+  restart(): void;
   stop(): Promise<void>;
 }
 
@@ -14,6 +16,7 @@ interface Listening {
  */
 export function listenTo(
   settings: pg.ClientConfig,
+  url: () => string,
   channel: string,
   listener: (payload: string | undefined) => void,
 ): Listening {
@@ -28,7 +31,11 @@ export function listenTo(
     if (!stopped) timer = setTimeout(connect, retryMs).unref();
   };
   const connect = (): void => {
-    const next = new pg.Client({ ...settings, application_name: `svc/${process.pid} listen` });
+    const next = new pg.Client({
+      ...settings,
+      connectionString: url(),
+      application_name: `svc/${process.pid} listen`,
+    });
     client = next;
     next.on('error', () => again(next));
     next.on('end', () => again(next));
@@ -41,6 +48,9 @@ export function listenTo(
   };
   connect();
   return {
+    restart: () => {
+      if (client !== undefined) again(client);
+    },
     stop: async () => {
       stopped = true;
       clearTimeout(timer);

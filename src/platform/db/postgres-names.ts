@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { Lru } from '../cache/lru.js';
+import type { Pooled } from './postgres-servers.js';
 
 /** Bounds of the cache of texts that were sent. */
 const texts = { bytes: 4_194_304, entries: 2000, largest: 65_536 } as const;
@@ -14,19 +15,25 @@ interface Prepared {
   characters: number;
 }
 
+/** Prepared statements: `auto` prepares unless a pooler is in between. */
+export type Preparing = 'auto' | boolean;
+
 /** Names of prepared statements. */
 export interface StatementNames {
   /** The statement name of a text on a connection; undefined if it should not be prepared. */
   nameOf(sql: string, client: pg.PoolClient): string | undefined;
   /** True if the connection has more prepared statements than allowed. */
   isFull(client: pg.PoolClient): boolean;
+  /** Stops naming statements: a pooler between mixes them up. False if that was known. */
+  giveUp(): boolean;
 }
 
 /**
  * Names texts from their second use on. A prepared statement stays with its connection, on the server and in pg, and cannot be released in
  * a failed transaction. The lifetime of the connection is therefore limited instead.
  */
-export function nameStatements(isOn: boolean): StatementNames {
+export function nameStatements(preparing: Preparing, pooled: Pooled): StatementNames {
+  let isOn = preparing !== false;
   const cache = new Lru<string>(texts);
   const preparedBy = new WeakMap<pg.PoolClient, Prepared>();
   /** Undefined at the first use: most texts that are sent once are never sent again. */
@@ -38,7 +45,7 @@ export function nameStatements(isOn: boolean): StatementNames {
   };
   return {
     nameOf: (sql, client) => {
-      const name = isOn ? nameOf(sql) : undefined;
+      const name = isOn && !(preparing === 'auto' && pooled.has(client)) ? nameOf(sql) : undefined;
       if (name === undefined) return undefined;
       let own = preparedBy.get(client);
       if (own === undefined) {
@@ -54,6 +61,11 @@ export function nameStatements(isOn: boolean): StatementNames {
     isFull: (client) => {
       const own = preparedBy.get(client);
       return own !== undefined && (own.names.size > prepared.statements || own.characters > prepared.characters);
+    },
+    giveUp: () => {
+      const wasOn = isOn;
+      isOn = false;
+      return wasOn;
     },
   };
 }

@@ -2,22 +2,25 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import type { Reading } from '#src/contract/reading.js';
+import { parsePostgresUrl } from '../config/postgres-url.js';
 import { cannotConnect, DatabaseError } from './database-error.js';
 import { gone, Lane, laneQueue } from './lane.js';
 import { cancel } from './postgres-cancel.js';
 import { listenTo } from './postgres-listen.js';
-import type { StatementNames } from './postgres-names.js';
+import type { Preparing, StatementNames } from './postgres-names.js';
+import { type Limits, type Pooled, type Servers, setLimits } from './postgres-servers.js';
 import { destroy, ServerWatch } from './postgres-watch.js';
 
-const poolSize = 12;
-/** Most connections used by lists, in total and per account. */
-const lists = { places: 5, perAccount: 3 } as const;
+/** Share of the places for lists that one account may use. */
+const mostOfAccount = 0.6;
 const acquireMs = 5000;
 /** Interval of the check for lists without a waiter. */
 const lookMs = 100;
-const timeouts = {
-  lock_timeout: 3000,
-  idle_in_transaction_session_timeout: 15_000,
+const limits = {
+  lock_timeout: '3s',
+  idle_in_transaction_session_timeout: '15s',
+  // Compiling takes longer than the statements of the service do, and ignores time limits.
+  jit: 'off',
 } as const;
 /** Makes sslmode explicit. pg treats these modes as `verify-full` too, but writes a long warning to stderr. */
 function withVerification(url: string): string {
@@ -28,18 +31,25 @@ function withVerification(url: string): string {
 /** Postgres options set by the operator. */
 export interface PostgresOptions {
   readonly url: string;
-  /** False for poolers that cannot keep prepared statements. */
-  readonly prepared: boolean;
+  /** A URL past the pooler in `url`, for notifications. */
+  readonly listenUrl: string | undefined;
+  readonly prepared: Preparing;
+  /** Most connections. */
+  readonly poolSize: number;
   /** Longest run time of a statement, in milliseconds. */
   readonly statementMs: number;
   /** Called when the server becomes unavailable or available again. */
   readonly onChange: (up: boolean, code?: string) => void;
   /** Called when the server becomes read-only, and when it accepts writes again. */
   readonly onWritable: (writable: boolean) => void;
+  /** Called when prepared statements are given up, because a pooler mixes them up. */
+  readonly onUnprepared: () => void;
 }
 
+/** SQLSTATEs of a pooler that shares connections between transactions without keeping track of prepared statements. */
+const mixedUp = new Set(['26000', '42P05']);
 /** SQLSTATEs that require preparing a statement again: the schema changed, or the statement is gone. */
-export const staleStatement = new Set(['0A000', '26000']);
+export const staleStatement = new Set(['0A000', ...mixedUp]);
 
 /** SQLSTATE of a standby, or of a server that its operator made read-only; after a failover another connection finds the primary. */
 export const readOnly = '25006';
@@ -51,9 +61,10 @@ type Body<T> = (client: pg.PoolClient) => Promise<T>;
 /** The connections of a pool. */
 interface Connections {
   readonly pool: pg.Pool;
-  /** Each connection with its generation. */
-  readonly clients: Map<pg.PoolClient, number>;
-  /** Incremented when the server accepts writes again: earlier connections may lead to the read-only server. */
+  readonly clients: Set<pg.PoolClient>;
+  /** The generation of each connection. */
+  readonly generations: WeakMap<pg.ClientBase, number>;
+  /** Incremented when the server accepts writes again, or another is used: earlier connections may lead to the wrong server. */
   generation: number;
   /** Rejects the calls that wait for a connection. */
   readonly connecting: Set<(error: DatabaseError) => void>;
@@ -61,24 +72,40 @@ interface Connections {
 
 interface Deps {
   readonly connections: Connections;
-  readonly names: Pick<StatementNames, 'isFull'>;
+  readonly names: Pick<StatementNames, 'isFull' | 'giveUp'>;
   readonly lane: Lane;
   /** Checks whether each running list still has a waiter; a listener on each request would cost every request. */
   readonly looks: Set<() => void>;
   readonly watch: ServerWatch;
+  readonly onUnprepared: PostgresOptions['onUnprepared'];
 }
 
-/** Opens a pool. While the server is unavailable every call fails at once with `unavailable`, until a probe succeeds. */
-export function openPostgresPool(options: PostgresOptions, names: Deps['names']) {
+/** Most connections for lists, and as many for writers: other reads get the rest. */
+export function largestShare(poolSize: number): number {
+  return Math.floor((poolSize * 5) / 12);
+}
+
+/** The limits of each session, or of each transaction through a pooler. */
+export function limitsOf({ statementMs }: Pick<PostgresOptions, 'statementMs'>): Limits {
+  return { statement_timeout: `${statementMs}ms`, ...limits };
+}
+
+/**
+ * Opens a pool. While the server is unavailable every call fails at once with `unavailable`, until a probe succeeds. Of several servers it
+ * first looks for one to use.
+ */
+export async function openPostgresPool(options: PostgresOptions, names: Deps['names'], pooled: Pooled) {
   /** All open sockets. After a failed login pg leaves its socket open, which keeps the process alive. */
   const sockets = new Set<Socket>();
-  const settings = settingsOf(options.url, sockets);
-  const connections = createConnections({ ...settings, statement_timeout: options.statementMs });
+  const servers = serversOf(options.url);
+  const settings = settingsOf(sockets);
+  const connections = createConnections(settings, servers, pooled, options);
   const looks: Deps['looks'] = new Set();
   const looking = setInterval(() => {
     for (const look of looks) look();
   }, lookMs).unref();
-  const watch = new ServerWatch(settings, {
+  const listening: ReturnType<typeof listenTo>[] = [];
+  const watch = new ServerWatch(settings, servers, {
     onChange: (up, code) => {
       if (!up) abandon(connections);
       options.onChange(up, code);
@@ -87,15 +114,23 @@ export function openPostgresPool(options: PostgresOptions, names: Deps['names'])
       if (writable) connections.generation += 1;
       options.onWritable(writable);
     },
+    onMoved: () => {
+      connections.generation += 1;
+      abandon(connections);
+      for (const one of listening) one.restart();
+    },
     isConnected: () => connections.clients.size > 0,
   });
-  const deps: Deps = { connections, names, lane: new Lane({ ...lists, ...laneQueue }), looks, watch };
-  const listening: ReturnType<typeof listenTo>[] = [];
+  const places = largestShare(options.poolSize);
+  const lane = new Lane({ places, perAccount: Math.ceil(places * mostOfAccount), ...laneQueue });
+  const deps: Deps = { connections, names, lane, looks, watch, onUnprepared: options.onUnprepared };
+  if (servers.urls.length > 1) await watch.check().catch(() => {});
 
   return {
     watch,
     listen: (channel: string, listener: (payload: string | undefined) => void): void => {
-      listening.push(listenTo(settings, channel, listener));
+      const url = () => options.listenUrl ?? servers.current;
+      listening.push(listenTo(settings, url, channel, listener));
     },
     /** Runs the body with a connection. A list uses the quota of its account and is cancelled when its waiter is gone. */
     lease: <T>(reading: Reading | undefined, body: Body<T>): Promise<T> =>
@@ -109,14 +144,19 @@ export function openPostgresPool(options: PostgresOptions, names: Deps['names'])
   };
 }
 
-function settingsOf(url: string, sockets: Set<Socket>): pg.ClientConfig {
+function serversOf(url: string): Servers {
+  const { urls, anyServer } = parsePostgresUrl(url) ?? { urls: [url], anyServer: true };
+  const verified = urls.map(withVerification);
+  return { urls: verified, anyServer, current: verified[0] ?? url };
+}
+
+function settingsOf(sockets: Set<Socket>): pg.ClientConfig {
   return {
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
       return socket.once('close', () => sockets.delete(socket));
     },
-    connectionString: withVerification(url),
     application_name: `svc/${process.pid}`,
     connectionTimeoutMillis: acquireMs,
     // Sends statements together that do not depend on each other.
@@ -126,15 +166,34 @@ function settingsOf(url: string, sockets: Set<Socket>): pg.ClientConfig {
   };
 }
 
-function createConnections(settings: pg.PoolConfig): Connections {
-  const pool = new pg.Pool({ ...settings, ...timeouts, max: poolSize, idleTimeoutMillis: 30_000 });
-  const connections: Connections = { pool, clients: new Map(), generation: 0, connecting: new Set() };
+function createConnections(
+  settings: pg.PoolConfig,
+  servers: Servers,
+  pooled: Pooled,
+  options: PostgresOptions,
+): Connections {
+  const generations: Connections['generations'] = new WeakMap();
+  class Client extends pg.Client {
+    constructor(config: pg.ClientConfig) {
+      super({ ...config, connectionString: servers.current });
+      generations.set(this, connections.generation);
+    }
+  }
+  const pool = new pg.Pool({
+    ...settings,
+    Client: Client as unknown as new () => pg.Client,
+    max: options.poolSize,
+    idleTimeoutMillis: 30_000,
+    // The pool waits for it; the types of pg omit that.
+    onConnect: async (client) => {
+      // A connection that is lost while leased rejects its query. The event still needs a listener, or it ends the process.
+      client.on('error', () => {});
+      if (!(await setLimits(client, limitsOf(options)))) pooled.add(client);
+    },
+  });
+  const connections: Connections = { pool, clients: new Set(), generations, generation: 0, connecting: new Set() };
   pool.on('connect', (client) => {
-    connections.clients.set(client, connections.generation);
-    // A connection that is lost while leased rejects its query. The event still needs a listener, or it ends the process.
-    client.on('error', () => {});
-    // Compiling takes longer than these statements do, and ignores time limits.
-    client.query('set jit = off').catch(() => {});
+    connections.clients.add(client);
     catchReading(client);
   });
   pool.on('remove', (client) => connections.clients.delete(client));
@@ -142,14 +201,15 @@ function createConnections(settings: pg.PoolConfig): Connections {
   return connections;
 }
 
-/** Ends the calls of a lost server now, not at some time limit. */
+/** Ends the calls of a lost server now, not at some time limit: it may hang. */
 function abandon({ clients, connecting }: Connections): void {
-  for (const client of clients.keys()) destroy(client);
+  for (const client of clients) destroy(client);
   for (const giveUp of connecting) giveUp(new DatabaseError('unavailable', 'away'));
   connecting.clear();
 }
 
-async function lease<T>({ connections, names, watch }: Deps, body: Body<T>): Promise<T> {
+async function lease<T>(deps: Deps, body: Body<T>): Promise<T> {
+  const { connections, names, watch } = deps;
   watch.requireUp();
   let client: pg.PoolClient;
   try {
@@ -169,6 +229,7 @@ async function lease<T>({ connections, names, watch }: Deps, body: Body<T>): Pro
     const code = error instanceof DatabaseError ? error.code : '';
     broken = (error instanceof DatabaseError && error.kind === 'unavailable') || endsConnection.has(code);
     if (broken) watch.suspect(code === readOnly);
+    if (mixedUp.has(code) && names.giveUp()) deps.onUnprepared();
     throw error;
   } finally {
     client.release(broken || isOld(connections, client) || names.isFull(client));
@@ -189,8 +250,8 @@ function connect({ pool, connecting }: Connections): Promise<pg.PoolClient> {
   });
 }
 
-function isOld({ clients, generation }: Connections, client: pg.PoolClient): boolean {
-  return clients.get(client) !== generation;
+function isOld({ generations, generation }: Connections, client: pg.PoolClient): boolean {
+  return generations.get(client) !== generation;
 }
 
 /**

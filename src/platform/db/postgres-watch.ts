@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { cannotConnect, DatabaseError, fromPostgres } from './database-error.js';
+import type { Servers } from './postgres-servers.js';
 
 /** A probe detects a server that hangs. It runs every `everyMs`; two in a row that take longer than `answerMs` count as a failure. */
 const probe = { everyMs: 500, answerMs: 1000 } as const;
@@ -13,8 +14,14 @@ interface Seen {
 }
 
 interface Probe {
+  readonly url: string;
   readonly client: pg.Client;
   readonly answer: Promise<Seen>;
+}
+
+interface Answer {
+  readonly one: Probe;
+  readonly what: Seen;
 }
 
 /** Callbacks of the pool's owner. */
@@ -23,6 +30,8 @@ interface Listener {
   onChange(up: boolean, code?: string): void;
   /** The server became read-only, or accepts writes again: earlier connections may lead to another server. */
   onWritable(writable: boolean): void;
+  /** Another of the servers named by the URL is in use. */
+  onMoved(): void;
   /** True if the pool has working connections. */
   isConnected(): boolean;
 }
@@ -30,6 +39,7 @@ interface Listener {
 /** Probes on its own connection whether the server responds and accepts writes. */
 export class ServerWatch {
   readonly #settings: pg.ClientConfig;
+  readonly #servers: Servers;
   readonly #listener: Listener;
   #away: DatabaseError | undefined;
   #writable = true;
@@ -40,8 +50,9 @@ export class ServerWatch {
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(settings: pg.ClientConfig, listener: Listener) {
+  constructor(settings: pg.ClientConfig, servers: Servers, listener: Listener) {
     this.#settings = settings;
+    this.#servers = servers;
     this.#listener = listener;
     this.#schedule();
   }
@@ -98,15 +109,25 @@ export class ServerWatch {
     const anew = this.#doubted;
     this.#doubted = false;
     if (anew) this.#leave();
-    const probes = [sendProbe(this.#settings, this.#client)];
+    const { current, anyServer } = this.#servers;
+    const isSettled = this.#client !== undefined || (anyServer && this.#away === undefined);
+    const probes = isSettled ? [this.#ask(current, this.#client)] : this.#askAll();
     try {
       await this.#answered(probes, anew);
     } catch (first) {
       // One slow response may be caused by the network or by this process. Another connection is tried before all others are destroyed.
       if (this.#away !== undefined || this.#stopped) return this.#lost(probes, first);
-      probes.push(sendProbe(this.#settings));
+      probes.push(...this.#askAll());
       await this.#answered(probes, anew).catch((second: unknown) => this.#lost(probes, second));
     }
+  }
+
+  #askAll(): Probe[] {
+    return this.#servers.urls.map((url) => this.#ask(url));
+  }
+
+  #ask(url: string, connected?: pg.Client): Probe {
+    return sendProbe({ ...this.#settings, connectionString: url }, url, connected);
   }
 
   #leave(): void {
@@ -114,12 +135,24 @@ export class ServerWatch {
     this.#client = undefined;
   }
 
-  /** Uses the first response and destroys the other probes. */
+  /** Uses the first response of a server that accepts writes, else the first of all, and destroys the other probes. */
   async #answered(all: readonly Probe[], anew: boolean): Promise<void> {
-    const answers = all.map(async (one) => ({ one, what: await one.answer }));
-    const { one, what } = await answerInTime(Promise.any(answers));
+    let first = undefined as Answer | undefined;
+    const usable = all.map(async (one): Promise<Answer> => {
+      const answer = { one, what: await one.answer };
+      first ??= answer;
+      if (answer.what.readOnly && !this.#servers.anyServer) throw new DatabaseError('notWritable', '25006');
+      return answer;
+    });
+    const { one, what } = await answerInTime(Promise.any(usable)).catch((error: unknown) => {
+      if (first === undefined) throw error;
+      return first;
+    });
     for (const { client: other } of all) if (other !== one.client) destroy(other);
     this.#client = one.client;
+    const moved = one.url !== this.#servers.current;
+    this.#servers.current = one.url;
+    if (moved) this.#listener.onMoved();
     this.#seen(what, anew);
   }
 
@@ -146,14 +179,14 @@ export class ServerWatch {
   }
 }
 
-function sendProbe(settings: pg.ClientConfig, connected?: pg.Client): Probe {
+function sendProbe(settings: pg.ClientConfig, url: string, connected?: pg.Client): Probe {
   const client = connected ?? createProbe(settings);
   const query = async (): Promise<Seen> => {
     if (connected === undefined) await client.connect().catch((error: unknown) => Promise.reject(cannotConnect(error)));
     const { rows } = await client.query("select current_setting('transaction_read_only') as read_only");
     return { readOnly: rows[0]?.read_only === 'on' };
   };
-  return { client, answer: query() };
+  return { url, client, answer: query() };
 }
 
 function createProbe(settings: pg.ClientConfig): pg.Client {

@@ -7,15 +7,21 @@ import { Gate } from './gate.js';
 import { gone } from './lane.js';
 import { createLockWatch, type LockWatch } from './lock-watch.js';
 import { nameStatements, type StatementNames } from './postgres-names.js';
-import { openPostgresPool, type PostgresOptions, readOnly, staleStatement } from './postgres-pool.js';
+import {
+  largestShare,
+  limitsOf,
+  openPostgresPool,
+  type PostgresOptions,
+  readOnly,
+  staleStatement,
+} from './postgres-pool.js';
+import { beginWithin, type Limits, Pooled, processIdOf } from './postgres-servers.js';
 import type { Query, Value } from './query.js';
 import type { Row } from './table.js';
 import { longestWaitMs } from './waiting-line.js';
 
 export { readOnly } from './postgres-pool.js';
 
-/** Most concurrent writers. While they wait for locks, and lists wait for the disk, the remaining connections serve all other reads. */
-const writers = 5;
 /** Key of the advisory lock that excludes other migrating processes. The number is arbitrary but must not change. */
 const migrationLock = 7_387_201_944;
 
@@ -33,7 +39,9 @@ const asTexts = {
 
 type Begun<T> = (connection: Connection) => Promise<{ readonly value: T; readonly last: readonly Query[] }>;
 
-interface Deps extends Pick<ReturnType<typeof openPostgresPool>, 'watch' | 'lease'> {
+interface Deps extends Pick<Awaited<ReturnType<typeof openPostgresPool>>, 'watch' | 'lease'> {
+  readonly pooled: Pooled;
+  readonly limits: Limits;
   readonly names: StatementNames;
   readonly lockWatch: LockWatch;
   readonly gate: Gate;
@@ -41,10 +49,13 @@ interface Deps extends Pick<ReturnType<typeof openPostgresPool>, 'watch' | 'leas
 
 /** Opens Postgres as the database of the service. */
 export async function openPostgres(options: PostgresOptions): Promise<Driver> {
-  const names = nameStatements(options.prepared);
-  const { watch, lease, listen, close } = openPostgresPool(options, names);
+  const pooled = new Pooled();
+  const names = nameStatements(options.prepared, pooled);
+  const { watch, lease, listen, close } = await openPostgresPool(options, names, pooled);
   const lockWatch = createLockWatch((text, values) => watch.ask(text, values));
-  const deps: Deps = { watch, lease, names, lockWatch, gate: new Gate(writers) };
+  // While writers wait for locks, and lists wait for the disk, the remaining connections serve all other reads.
+  const gate = new Gate(largestShare(options.poolSize));
+  const deps: Deps = { watch, lease, names, pooled, limits: limitsOf(options), lockWatch, gate };
   return {
     dialect: 'postgres',
     ...bind(deps, { read, scrub, serverTime, describe }),
@@ -68,6 +79,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
         return alone(body(connection));
       }),
     listen,
+    notifies: () => options.listenUrl !== undefined || !pooled.any,
     ping: () => watch.check(),
     isSound: async () => true,
     // Autovacuum does this.
@@ -80,7 +92,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
 }
 
 async function read(deps: Deps, given: Query, reading?: Reading): Promise<Row[]> {
-  const once = () => deps.lease(reading, (client) => rowsOf(deps, given, client));
+  const once = () =>
+    deps.lease(reading, (client) =>
+      deps.pooled.has(client)
+        ? transactionOn(deps, client, 'BEGIN READ ONLY', performance.now() + longestWaitMs, (connection) =>
+            alone(connection.all(given)),
+          )
+        : rowsOf(deps, given, client),
+    );
   return once().catch((error: unknown) => {
     if (error instanceof DatabaseError && staleStatement.has(error.code)) return once();
     throw error;
@@ -118,31 +137,53 @@ async function transact<T>(deps: Deps, body: TransactionBody<T>, until: number):
   );
 }
 
-/** Runs a transaction. Its last writes are sent together with COMMIT, which rolls back if any of them failed. */
 function within<T>(deps: Deps, begin: string, until: number, body: Begun<T>, reading?: Reading): Promise<T> {
-  const { lease, lockWatch } = deps;
-  return lease(reading, async (client) => {
-    await query(deps, { sql: begin, values: [] }, client);
-    const watched = lockWatch.enter(processIdOf(client), until);
-    try {
-      const { value, last } = await body(on(deps, client, reading));
-      const sent = [...last, { sql: 'COMMIT', values: [] }].map((given) => query(deps, given, client));
-      await Promise.allSettled(sent);
-      const results = await Promise.all(sent);
-      // Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error.
-      if (results.at(-1)?.command !== 'COMMIT') throw new DatabaseError('other', 'rolled_back');
-      return value;
-    } catch (error) {
-      const rollback = () => query(deps, { sql: 'ROLLBACK', values: [] }, client);
-      // The cancellation of a list may reach the server as late as here, and only once.
-      await rollback()
-        .catch(rollback)
-        .catch(() => {});
-      throw isLate(error, until) ? new DatabaseError('busy', 'waited_too_long') : error;
-    } finally {
-      lockWatch.leave(watched);
+  return deps.lease(reading, (client) => transactionOn(deps, client, begin, until, body, reading));
+}
+
+/** Runs a transaction. Its last writes are sent together with COMMIT, which rolls back if any of them failed. */
+async function transactionOn<T>(
+  deps: Deps,
+  client: pg.PoolClient,
+  begin: string,
+  until: number,
+  body: Begun<T>,
+  reading?: Reading,
+): Promise<T> {
+  const { lockWatch } = deps;
+  const watched = lockWatch.enter(await beginOn(deps, begin, client), until);
+  try {
+    const { value, last } = await body(on(deps, client, reading));
+    const sent = [...last, { sql: 'COMMIT', values: [] }].map((given) => query(deps, given, client));
+    await Promise.allSettled(sent);
+    const results = await Promise.all(sent);
+    // Postgres answers the COMMIT of a failed transaction with ROLLBACK and no error.
+    if (results.at(-1)?.command !== 'COMMIT') throw new DatabaseError('other', 'rolled_back');
+    return value;
+  } catch (error) {
+    const rollback = () => query(deps, { sql: 'ROLLBACK', values: [] }, client);
+    // The cancellation of a list may reach the server as late as here, and only once.
+    await rollback()
+      .catch(rollback)
+      .catch(() => {});
+    throw isLate(error, until) ? new DatabaseError('busy', 'waited_too_long') : error;
+  } finally {
+    lockWatch.leave(watched);
+  }
+}
+
+/** Begins a transaction and returns its server process. Through a pooler the limits hold only if each transaction sets them. */
+async function beginOn({ pooled, limits }: Deps, begin: string, client: pg.PoolClient): Promise<number> {
+  try {
+    if (!pooled.has(client)) {
+      await client.query(begin);
+      return processIdOf(client);
     }
-  });
+    const results = (await client.query(beginWithin(begin, limits))) as unknown as pg.QueryResult[];
+    return Number(results.at(-1)?.rows[0]?.pid);
+  } catch (error) {
+    throw fromPostgres(error);
+  }
 }
 
 function on(deps: Deps, client: pg.PoolClient, reading?: Reading): Connection {
@@ -166,11 +207,14 @@ async function alone<T>(value: Promise<T>) {
 
 async function scrub(deps: Deps, tables: readonly string[]): Promise<void> {
   await deps.lease(undefined, async (client) => {
-    await query(deps, { sql: "set statement_timeout = '0'", values: [] }, client);
+    const run = (sql: string) => query(deps, { sql, values: [] }, client);
+    // VACUUM runs outside of transactions. Through a pooler, where only transactions have limits, it has none.
+    const limit = deps.pooled.has(client) ? undefined : deps.limits.statement_timeout;
+    if (limit !== undefined) await run("set statement_timeout = '0'");
     try {
-      for (const table of tables) await query(deps, { sql: `vacuum "${table}"`, values: [] }, client);
+      for (const table of tables) await run(`vacuum "${table}"`);
     } finally {
-      await query(deps, { sql: 'reset statement_timeout', values: [] }, client);
+      if (limit !== undefined) await run(`set statement_timeout = '${limit}'`);
     }
   });
 }
@@ -182,10 +226,9 @@ async function serverTime(deps: Deps): Promise<number> {
 }
 
 async function describe(deps: Deps): Promise<string> {
-  const [row] = await deps.lease(undefined, (client) =>
-    rowsOf(deps, { sql: 'show server_version', values: [] }, client),
-  );
-  return `PostgreSQL ${row?.server_version}`;
+  const version = { sql: 'show server_version', values: [] };
+  const [row] = await deps.lease(undefined, (client) => rowsOf(deps, version, client));
+  return `PostgreSQL ${row?.server_version}${deps.pooled.any ? ' through a connection pooler' : ''}`;
 }
 
 function named(fields: readonly pg.FieldDef[], values: readonly Value[]): Row {
@@ -194,12 +237,6 @@ function named(fields: readonly pg.FieldDef[], values: readonly Value[]): Row {
     row[name] = values[at] ?? null;
   });
   return row;
-}
-
-/** The server process of a connection, as named by `pg_stat_activity`. */
-function processIdOf(client: pg.PoolClient): number {
-  // The types of pg omit this property.
-  return (client as unknown as { processID?: number | null }).processID ?? 0;
 }
 
 /** True if a statement was cancelled because its transaction had used up its waiting time. */

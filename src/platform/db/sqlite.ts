@@ -131,6 +131,7 @@ export async function openSqlite(
     exclusive: (body) => useUnlimited(writer, body, exclusiveWaitMs),
     scrub: () => scrub(file),
     listen: () => {},
+    notifies: () => false,
     serverTime: async () => undefined,
     close: async () => {
       opened.isClosed = true;

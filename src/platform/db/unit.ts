@@ -271,7 +271,7 @@ interface Done<T> {
 
 /** True if another unit was in the way, or the statement was prepared for another schema: the unit may run again. */
 function isConflict(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && (error.kind === 'conflict' || ['0A000', '26000'].includes(error.code));
+  return error instanceof DatabaseError && (error.kind === 'conflict' || error.code === '0A000');
 }
 
 function readerOf(connection: Connection): Reader {

@@ -4,11 +4,8 @@ import { bind } from '#src/platform/runtime/bind.js';
 import { numberedChannel } from '../webhooks/index.js';
 import type { FeedStore } from './store.js';
 
-/**
- * Milliseconds between two checks for events numbered by other processes. SQLite has no notifications; Postgres may have lost its
- * connection.
- */
-const lookMs = { sqlite: 250, postgres: 1000 } as const;
+/** Milliseconds between two checks for events numbered by other processes. Notifications may be lost with their connection. */
+const lookMs = { alone: 250, withNotifications: 1000 } as const;
 
 /** Called if a project has newly numbered events, or if it is gone. */
 type Listener = (change: 'numbered' | 'gone') => void;
@@ -69,9 +66,10 @@ function follow(deps: Deps, projectId: string, listener: Listener, seen?: number
 }
 
 function begin(deps: Deps): void {
-  const { sql, driver, state } = deps;
-  state.timer ??= setInterval(() => void look(deps), lookMs[sql.dialect]).unref();
-  if (state.isListening) return;
+  const { driver, state } = deps;
+  const everyMs = driver.notifies() ? lookMs.withNotifications : lookMs.alone;
+  state.timer ??= setInterval(() => void look(deps), everyMs).unref();
+  if (state.isListening || !driver.notifies()) return;
   state.isListening = true;
   driver.listen(numberedChannel, (projectId) => {
     if (projectId === undefined || deps.followed.has(projectId)) void look(deps);
