@@ -7,6 +7,7 @@ import { createEventStreams, createEvents, sealedInEvents } from './events/index
 import { createIdentity, sealedInIdentity } from './identity/index.js';
 import { toUser } from './identity/users/index.js';
 import { createInstallation, createJobsFeature, sealedInInstallation } from './installation/index.js';
+import { createBackupFeature } from './operations/index.js';
 
 export { searchParameter } from '#src/platform/list-query/index.js';
 export { bucketsApi } from './data/buckets/index.js';
@@ -57,11 +58,19 @@ export { toKey, toPlatform, toProject } from './installation/projects/index.js';
 export {
   BackupError,
   type BackupHead,
-  type BackupSummary,
+  type BackupPlace,
+  backupArchive,
   backupEntries,
+  backupKey,
+  createBackups,
+  defaultLocation,
   fingerprintOf,
   type LoadedBackup,
+  type MadeBackup,
+  nameOf,
+  openPlace,
   readHead,
+  removeRemains,
   restoreBackup,
   UnknownFormatError,
   UnknownSchemaError,
@@ -99,9 +108,10 @@ export function createFeatures(runtime: Runtime) {
     printUser: ({ account }) => toUser(account),
   });
   const areas = [installation, events, identity, data, createAssets(runtime)];
+  const operations = createBackupFeature(runtime);
   const { jobs } = createJobsFeature(
     runtime,
-    [...areas.flatMap((area) => area.jobs), installation.rebinding(sealedColumns)],
+    [...areas.flatMap((area) => area.jobs), ...operations.jobs, installation.rebinding(sealedColumns)],
     [installation, events, identity].flatMap(({ settles }) => settles),
   );
   return {
@@ -124,6 +134,7 @@ export function createFeatures(runtime: Runtime) {
     buckets: data.buckets,
     files: data.files,
     checkFiles: data.checkFiles,
+    backups: operations.backups,
     workers: [...events.workers, courier.worker],
     jobs,
     operations: [...areas, streams].flatMap(({ operations }) => operations),

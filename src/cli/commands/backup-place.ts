@@ -1,21 +1,24 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { parseFilesUrl } from '#src/platform/config/files-url.js';
+import { type BackupPlace, backupKey, defaultLocation, openPlace } from '#src/features/index.js';
+import { parseBackupPlace } from '#src/platform/config/backup-settings.js';
+import type { FilesLocation } from '#src/platform/config/files-url.js';
 import type { Config } from '#src/platform/config/schema.js';
-import { Secret } from '#src/platform/config/secret.js';
-import { type FileStore, type Owner, openFileStoreAt } from '#src/platform/file-store/index.js';
+import type { FileStore, Owner } from '#src/platform/file-store/index.js';
+import { isAbsent } from '#src/platform/runtime/files.js';
 import type { Log } from '#src/platform/runtime/log.js';
 import { CommandError, usageError } from '../terminal/exit.js';
 
 /** A backup in a directory or an S3 bucket. */
-export interface BackupPlace {
+export interface BackupFile {
+  readonly place: BackupPlace;
   readonly store: FileStore;
   readonly key: string;
   /** Path or URL of the backup. */
   readonly shown: string;
 }
 
-/** Opens stores for backups. */
+/** Opens places of backups. */
 interface Deps {
   readonly config: Config;
   readonly log: Log;
@@ -24,60 +27,66 @@ interface Deps {
 /** Valid names of backups: keys of a file store without folders. */
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 
-/** The directory of backups, unless another place is given. */
-export function defaultPlace({ dataDir }: Pick<Config, 'dataDir'>): string {
-  return `${resolve(dataDir, 'backups')}/`;
-}
-
-/** A new backup: FILE, or `name` in the directory or bucket that is given. Throws CommandError. */
-export function newPlace(given: string, name: string, deps: Deps): BackupPlace {
-  if (given.startsWith('s3://')) return { ...openStore(given, deps), key: name, shown: inBucket(given, name) };
+/** A new backup: FILE, or `name` in the directory or bucket that is given, by default the one of the settings. Throws CommandError. */
+export function newBackup(given: string | undefined, name: string, deps: Deps): BackupFile {
+  if (given === undefined) return fileIn(open(defaultLocation(deps.config), deps), name);
+  if (given.startsWith('s3://')) return fileIn(placeOf(given, deps), name);
   const isDirectory = given.endsWith('/') || isExistingDirectory(given);
-  const file = resolve(isDirectory ? `${given}/${name}` : given);
-  return existingPlace(file, deps);
+  return isDirectory ? fileIn(placeOf(resolve(given), deps), name) : existingBackup(resolve(given), deps);
 }
 
-/** A backup that is named by its path, or by a URL that ends with its name. Throws CommandError. */
-export function existingPlace(given: string, deps: Deps): BackupPlace {
+/**
+ * A backup that is named by its path, or by a URL that ends with its name. A name that is no file in the current directory is one in the place
+ * of the settings. Throws CommandError.
+ */
+export function existingBackup(given: string, deps: Deps): BackupFile {
   if (given.startsWith('s3://')) {
     const [, place = '', key = '', query = ''] = /^(s3:\/\/[^?]+)\/([^/?]+)(\?.*)?$/.exec(given) ?? [];
     if (!nameForm.test(key)) throw usageError(`${given} names no backup.`, 'end the URL with its name');
-    return { ...openStore(`${place}${query}`, deps), key, shown: given };
+    return fileIn(placeOf(`${place}${query}`, deps), key);
   }
   const file = resolve(given);
   const key = basename(file);
   if (!nameForm.test(key))
     throw usageError(`${key} cannot be the name of a backup.`, 'use letters, digits, dots, underscores and hyphens');
-  return { ...openStore(`file:${dirname(file)}`, deps), key, shown: file };
+  if (key === given && isAbsent(file)) return fileIn(open(defaultLocation(deps.config), deps), key);
+  return fileIn(open({ kind: 'disk', directory: dirname(file) }, deps), key);
 }
 
 /** The bytes of a backup. Throws CommandError if there is none. */
-export async function requireBackup({ store, key, shown }: BackupPlace): Promise<number> {
+export async function requireBackup({ store, key, shown }: BackupFile): Promise<number> {
   const size = await store.size(key);
-  if (size === undefined) throw new CommandError('notFound', 'backup_not_found', `There is no backup ${shown}.`);
+  if (size === undefined)
+    throw new CommandError('notFound', 'backup_not_found', `There is no backup ${shown}.`, 'svc backup list');
   return size;
 }
 
-/** Opens the store of a directory or bucket. Throws CommandError. */
-export function openStore(url: string, { config, log }: Deps): { readonly store: FileStore } {
-  if (parseFilesUrl(url) === undefined)
+/** A directory or bucket that the operator names, by default the one of the settings. Throws CommandError. */
+export function placeOf(given: string | undefined, deps: Deps): BackupPlace {
+  if (given === undefined) return open(defaultLocation(deps.config), deps);
+  const location = parseBackupPlace(given);
+  if (location === undefined)
     throw usageError(
-      `${url} is not a place for backups.`,
-      'name a file, a directory with / at its end, or s3://BUCKET/PREFIX',
+      `${given} is not a place for backups.`,
+      'name a file, a directory with / at its end, or s3://BUCKET/PREFIX?endpoint=URL',
     );
-  if (url.startsWith('s3:') && (config.filesKeyId === undefined || config.filesSecret === undefined))
+  return open(location, deps);
+}
+
+function open(location: FilesLocation, { config, log }: Deps): BackupPlace {
+  const { filesKeyId, filesSecret } = backupKey(config);
+  if (location.kind === 's3' && (filesKeyId === undefined || filesSecret === undefined))
     throw new CommandError(
       'unusable',
       'backup_key_missing',
       'The key of the S3 service is not set.',
-      'set SVC_FILES_KEY_ID and SVC_FILES_SECRET',
+      'set SVC_BACKUP_KEY_ID and SVC_BACKUP_SECRET',
     );
-  return { store: openFileStoreAt(new Secret(url), config, { log, owner: ownerOf(config.dataDir) }) };
+  return openPlace(location, config, { log, owner: ownerOf(config.dataDir) });
 }
 
-function inBucket(url: string, name: string): string {
-  const [place = '', query] = url.split('?');
-  return `${place.replace(/\/$/, '')}/${name}${query === undefined ? '' : `?${query}`}`;
+function fileIn(place: BackupPlace, key: string): BackupFile {
+  return { place, store: place.store, key, shown: place.fileOf(key) };
 }
 
 function isExistingDirectory(path: string): boolean {

@@ -1,29 +1,33 @@
 import { BackupError, UnknownFormatError, UnknownSchemaError } from '#src/features/index.js';
 import { decrypted, PassphraseError } from '#src/platform/archive/encryption.js';
 import { DamagedArchiveError } from '#src/platform/archive/reader.js';
+import type { Config } from '#src/platform/config/schema.js';
 import { FileStoreError, ObjectNotFoundError } from '#src/platform/file-store/index.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import type { ParsedArgs } from '../line/command.js';
 import { readSecretFile } from '../line/input.js';
-import { CommandError } from '../terminal/exit.js';
-import type { BackupPlace } from './backup-place.js';
+import { CommandError, usageError } from '../terminal/exit.js';
+import type { BackupFile } from './backup-place.js';
 
 /** The flag with the passphrase of a backup. */
 export const passphraseOption = {
   flag: '--passphrase-file',
   value: 'FILE',
-  summary: 'file with the passphrase that encrypts the backup (age format)',
+  summary: 'file with the passphrase that encrypts the backup (age format; default: SVC_BACKUP_PASSPHRASE)',
 } as const;
 
-/** Reads the passphrase; undefined if the flag is absent. Throws CommandError. */
-export function passphraseOf(args: ParsedArgs): string | undefined {
+/** Reads the passphrase of the flag, else that of the settings. Throws CommandError. */
+export function passphraseOf(args: ParsedArgs, { backupPassphrase }: Config): string | undefined {
   const file = args.text('--passphrase-file');
-  return file === undefined ? undefined : readSecretFile(file, '--passphrase-file');
+  if (file === undefined) return backupPassphrase?.reveal();
+  const passphrase = readSecretFile(file, '--passphrase-file').trim();
+  if (passphrase === '') throw usageError(`--passphrase-file ${file} is empty.`, 'write the passphrase into it');
+  return passphrase;
 }
 
 /** Reads a backup, decrypted. */
 export async function* readBackup(
-  { store, key }: BackupPlace,
+  { store, key }: BackupFile,
   passphrase: string | undefined,
 ): AsyncGenerator<Uint8Array> {
   yield* decrypted(await store.read(key), passphrase);
@@ -64,6 +68,7 @@ function explanationOf(shown: string, error: unknown): unknown {
     return new CommandError('notFound', 'backup_not_found', `There is no backup ${shown}.`);
   if (error instanceof BackupError)
     return new CommandError('failed', 'backup_failed', `There is no backup: ${error.message}.`);
+  if (error instanceof FileStoreError && error.code === 'EEXIST') return existsAlready(shown);
   if (error instanceof FileStoreError)
     return new CommandError(
       'unreachable',
@@ -72,4 +77,9 @@ function explanationOf(shown: string, error: unknown): unknown {
       'correct it and run the command again',
     );
   return error;
+}
+
+/** Error for a new backup whose name is taken. */
+export function existsAlready(shown: string): CommandError {
+  return new CommandError('conflict', 'backup_exists', `${shown} exists already.`, 'name another file');
 }

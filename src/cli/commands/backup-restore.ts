@@ -19,7 +19,7 @@ import { listenerOn } from '../serving/port-listener.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
 import { CommandError, exitCodes } from '../terminal/exit.js';
-import { type BackupPlace, existingPlace, ownerOf, requireBackup } from './backup-place.js';
+import { type BackupFile, existingBackup, ownerOf, requireBackup } from './backup-place.js';
 import { explained, passphraseOf, passphraseOption, readBackup } from './backup-read.js';
 
 /** `svc backup restore` */
@@ -27,7 +27,7 @@ export const backupRestore = command({
   path: 'backup restore',
   summary:
     'Restores a backup into this installation, on SQLite or Postgres, while no server runs. Ends all sessions, open links and codes, and replaces the keys of JWTs',
-  arguments: [{ name: 'FILE', summary: 'the backup, or its URL in an S3 bucket' }],
+  arguments: [{ name: 'FILE', summary: 'the backup: its path, its URL in an S3 bucket, or its name in SVC_BACKUP_TO' }],
   options: [
     passphraseOption,
     { flag: '--dry-run', summary: 'check the backup and change nothing; exit code 5 if it can be restored' },
@@ -43,8 +43,8 @@ export const backupRestore = command({
       log: runtime.log,
       own: fingerprintOf(runtime.sealing.keyCheck),
     }));
-    const place = existingPlace(args.argument('FILE'), { config, log });
-    const passphrase = passphraseOf(args);
+    const place = existingBackup(args.argument('FILE'), { config, log });
+    const passphrase = passphraseOf(args, config);
     await explained(place.shown, () => requireBackup(place));
     const head = await explained(place.shown, () => checkedHead(place, passphrase));
     requireKey(head, own);
@@ -91,7 +91,7 @@ async function projectsIn({ driver, migrator }: Runtime): Promise<number> {
 }
 
 /** The head of a backup, after the digest of the whole has been compared. */
-async function checkedHead(place: BackupPlace, passphrase: string | undefined): Promise<BackupHead> {
+async function checkedHead(place: BackupFile, passphrase: string | undefined): Promise<BackupHead> {
   let head: BackupHead | undefined;
   for await (const entry of entriesOf(readBackup(place, passphrase)))
     if (head === undefined) head = await readHead(entry);
@@ -124,7 +124,7 @@ interface ConfiguredCall extends Pick<CommandCall, 'output'> {
 /** Restores into the database: all of it or nothing. */
 async function replaced(
   call: ConfiguredCall,
-  place: BackupPlace,
+  place: BackupFile,
   passphrase: string | undefined,
   log: Log,
 ): Promise<LoadedBackup> {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAppliance } from '#src/appliance.js';
-import { fingerprintOf, type LoadedBackup, restoreBackup } from '#src/features/index.js';
+import { createBackups, fingerprintOf, type LoadedBackup, restoreBackup } from '#src/features/index.js';
 import { DamagedArchiveError } from '#src/platform/archive/reader.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
@@ -13,7 +13,7 @@ import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
 import { exitCodes } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
-import { existingPlace, requireBackup } from './backup-place.js';
+import { existingBackup, requireBackup } from './backup-place.js';
 import { explained, passphraseOf, passphraseOption, readBackup } from './backup-read.js';
 
 /** `svc backup verify` */
@@ -21,13 +21,14 @@ export const backupVerify = command({
   path: 'backup verify',
   summary:
     'Restores a backup into a temporary database, compares every digest and verifies the audit log. Exit code 1 if something is wrong',
-  arguments: [{ name: 'FILE', summary: 'the backup, or its URL in an S3 bucket' }],
+  arguments: [{ name: 'FILE', summary: 'the backup: its path, its URL in an S3 bucket, or its name in SVC_BACKUP_TO' }],
   options: [passphraseOption],
   examples: ['svc backup verify backups/svc.tar', 'svc backup verify backups/svc.tar --json'],
   needs: 'database',
-  run: async ({ args, loaded, runtime: { log, sealing }, output }): Promise<CommandResult> => {
-    const place = existingPlace(args.argument('FILE'), { config: loaded.config, log });
-    const passphrase = passphraseOf(args);
+  run: async ({ args, loaded, runtime: own, output }): Promise<CommandResult> => {
+    const { log, sealing } = own;
+    const place = existingBackup(args.argument('FILE'), { config: loaded.config, log });
+    const passphrase = passphraseOf(args, loaded.config);
     const directory = mkdtempSync(join(tmpdir(), 'svc-verify-'));
     const config: Config = {
       ...forCommand(loaded.config, output),
@@ -35,7 +36,7 @@ export const backupVerify = command({
     };
     try {
       return await explained(place.shown, async () => {
-        await requireBackup(place);
+        const bytes = await requireBackup(place);
         const runtime = await createRuntime(config, { silentDatabase: true });
         let loadedBackup: LoadedBackup;
         try {
@@ -56,6 +57,8 @@ export const backupVerify = command({
         if (!isOwn) output.note('The audit log was not verified: the backup has another master key.');
         const problems = isOwn ? await auditProblems(config) : [];
         if (problems.length > 0) return failed(place.shown, problems);
+        const by = { projectId: null, actor: { kind: 'operator', id: 'cli' }, requestId: own.random.id() };
+        await createBackups(own).verified(by, { file: place.shown, createdAt: head.createdAt, bytes });
         const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
         const text = `${place.shown} is whole: ${count(rows, 'row')}, ${count(manifest.files.count, 'file')}, made ${head.createdAt}.`;
         return { value: { ok: true, problems, createdAt: head.createdAt, auditVerified: isOwn }, text };

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { Decrypter, Encrypter } from 'age-encryption';
+import { identityOf, recipientOf } from './passphrase.js';
 import { DamagedArchiveError } from './reader.js';
 
 /** The beginning of a file in the age format (https://age-encryption.org/v1). */
@@ -17,7 +18,7 @@ export class PassphraseError extends Error {
 /** Encrypts bytes with a passphrase, in the age format; the program `age` decrypts them. */
 export async function* encrypted(bytes: AsyncIterable<Uint8Array>, passphrase: string): AsyncGenerator<Uint8Array> {
   const encrypter = new Encrypter();
-  encrypter.setPassphrase(passphrase);
+  encrypter.addRecipient(recipientOf(passphrase));
   yield* (await encrypter.encrypt(streamOf(bytes))) as ReadableStream<Uint8Array>;
 }
 
@@ -47,7 +48,7 @@ export async function* decrypted(
 
 async function* decryptedWith(bytes: AsyncIterable<Uint8Array>, passphrase: string): AsyncGenerator<Uint8Array> {
   const decrypter = new Decrypter();
-  decrypter.addPassphrase(passphrase);
+  decrypter.addIdentity(identityOf(passphrase));
   let stream: ReadableStream<Uint8Array>;
   try {
     stream = (await decrypter.decrypt(streamOf(bytes))) as ReadableStream<Uint8Array>;

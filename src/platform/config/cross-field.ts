@@ -1,13 +1,20 @@
 import { readSmall } from '../runtime/files.js';
+import { parseBackupPlace } from './backup-settings.js';
 import { type ConfigProblem, type GivenProblem, unreadableFile } from './config-error.js';
-import { parseFilesUrl } from './files-url.js';
+import { type FilesLocation, parseFilesUrl } from './files-url.js';
 import { isOnLocalhost } from './localhost.js';
 import type { Config } from './schema.js';
 import { parseSmsGateway } from './sms-gateway.js';
 
 /** Conflicts between settings that are valid by themselves. */
 export function problemsBetween(values: Partial<Config>): GivenProblem[] {
-  return [...tlsProblems(values), ...filesProblems(values), ...mailProblems(values), ...smsProblems(values)];
+  return [
+    ...tlsProblems(values),
+    ...filesProblems(values),
+    ...backupProblems(values),
+    ...mailProblems(values),
+    ...smsProblems(values),
+  ];
 }
 
 function tlsProblems({ tlsCert, tlsKey }: Partial<Config>): string[] {
@@ -27,16 +34,37 @@ function filesProblems(values: Partial<Config>): string[] {
   return [...new Set(problems)];
 }
 
-function s3Problems(key: string, url: string, { filesKeyId, filesSecret, allowInsecure }: Partial<Config>): string[] {
+function s3Problems(key: string, url: string, values: Partial<Config>): string[] {
   const location = parseFilesUrl(url);
   if (location?.kind !== 's3') return [];
   const problems: string[] = [];
-  if (filesKeyId === undefined) problems.push('SVC_FILES_KEY_ID is not set; s3: needs it');
-  if (filesSecret === undefined) problems.push('SVC_FILES_SECRET is not set; s3: needs it');
-  const isPlain = location.endpoint?.startsWith('http:') === true && !isOnLocalhost(location.endpoint);
-  if (isPlain && allowInsecure === false)
-    problems.push(`${key} takes an https endpoint; SVC_WEBHOOK_ALLOW_INSECURE allows http, for development`);
-  return problems;
+  if (values.filesKeyId === undefined) problems.push('SVC_FILES_KEY_ID is not set; s3: needs it');
+  if (values.filesSecret === undefined) problems.push('SVC_FILES_SECRET is not set; s3: needs it');
+  return [...problems, ...endpointProblems(key, location, values)];
+}
+
+function endpointProblems(
+  key: string,
+  { endpoint }: Extract<FilesLocation, { kind: 's3' }>,
+  { allowInsecure }: Partial<Config>,
+): string[] {
+  const isPlain = endpoint?.startsWith('http:') === true && !isOnLocalhost(endpoint);
+  return isPlain && allowInsecure === false
+    ? [`${key} takes an https endpoint; SVC_WEBHOOK_ALLOW_INSECURE allows http, for development`]
+    : [];
+}
+
+function backupProblems(values: Partial<Config>): string[] {
+  const { backupTo, backupKeyId, backupSecret, filesKeyId, filesSecret } = values;
+  if ((backupKeyId === undefined) !== (backupSecret === undefined))
+    return ['SVC_BACKUP_KEY_ID and SVC_BACKUP_SECRET go together'];
+  const location = backupTo === undefined ? undefined : parseBackupPlace(backupTo);
+  if (location?.kind !== 's3') return [];
+  const hasKey = backupKeyId !== undefined || (filesKeyId !== undefined && filesSecret !== undefined);
+  return [
+    ...(hasKey ? [] : ['SVC_BACKUP_KEY_ID and SVC_BACKUP_SECRET are not set; SVC_BACKUP_TO with s3: needs them']),
+    ...endpointProblems('SVC_BACKUP_TO', location, values),
+  ];
 }
 
 function mailProblems({ smtpUrl, mailFrom }: Partial<Config>): GivenProblem[] {

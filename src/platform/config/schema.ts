@@ -3,6 +3,8 @@ import { z } from 'zod';
 import '#src/contract/problems.js';
 import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
 import { logLevels } from '../runtime/log.js';
+import { parseBackupPlace, parseKeep } from './backup-settings.js';
+import { parseSchedule } from './cron.js';
 import { parseFilesUrl } from './files-url.js';
 import { parsePostgresUrl, unsupportedAttribute } from './postgres-url.js';
 import { Secret } from './secret.js';
@@ -99,6 +101,19 @@ const filesUrl = z
   )
   .transform((value) => new Secret(value));
 
+const secret = z
+  .string()
+  .min(1)
+  .transform((value) => new Secret(value));
+
+const backupSchedule = z.string().transform((text, context) => {
+  const schedule = parseSchedule(text);
+  if (schedule !== undefined) return schedule;
+  const message = 'must be the five or six fields of a schedule that comes at most once a minute, such as 0 3 * * *';
+  context.issues.push({ code: 'custom', input: text, message });
+  return z.NEVER;
+});
+
 const smtpUrl = z
   .string()
   .refine(isSmtpUrl, 'must be smtp://HOST or smtps://HOST, with USER:PASSWORD@ where the server asks for it')
@@ -173,15 +188,7 @@ export const settings = {
     'file:DIRECTORY or s3://BUCKET/PREFIX?endpoint=URL&region=NAME; unset: files in the data directory',
   ),
   filesKeyId: setting('SVC_FILES_KEY_ID', z.string().min(1), null, 'Id of the access key of the S3 service'),
-  filesSecret: setting(
-    'SVC_FILES_SECRET',
-    z
-      .string()
-      .min(1)
-      .transform((value) => new Secret(value)),
-    null,
-    'Secret of the access key of the S3 service',
-  ),
+  filesSecret: setting('SVC_FILES_SECRET', secret, null, 'Secret of the access key of the S3 service'),
   filesFrom: setting(
     'SVC_FILES_FROM',
     filesUrl,
@@ -343,6 +350,42 @@ export const settings = {
     wholeNumber(30, 36_500),
     null,
     'Days for which entries of the audit log are kept, at least 30; unset: for ever',
+  ),
+  backupTo: setting(
+    'SVC_BACKUP_TO',
+    z
+      .string()
+      .refine(
+        (value) => parseBackupPlace(value) !== undefined,
+        'must be a directory or s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true',
+      ),
+    null,
+    'Where backups are: a directory or s3://BUCKET/PREFIX?endpoint=URL&region=NAME; unset: backups in the data directory',
+  ),
+  backupKeyId: setting(
+    'SVC_BACKUP_KEY_ID',
+    z.string().min(1),
+    null,
+    'Id of the access key for backups in S3; unset: that of the files',
+  ),
+  backupSecret: setting('SVC_BACKUP_SECRET', secret, null, 'Secret of the access key for backups in S3'),
+  backupPassphrase: setting(
+    'SVC_BACKUP_PASSPHRASE',
+    secret,
+    null,
+    'Encrypts backups, unless a command names another passphrase; unset: they are not encrypted',
+  ),
+  backupCron: setting(
+    'SVC_BACKUP_CRON',
+    backupSchedule,
+    null,
+    'When the server makes a backup, in UTC, such as 0 3 * * *; unset: never',
+  ),
+  backupKeep: setting(
+    'SVC_BACKUP_KEEP',
+    z.string().refine((value) => parseKeep(value) !== undefined, 'must be a number, or days, weeks and months: 7d4w6m'),
+    null,
+    'How many backups are kept after a scheduled one: 14, or 7d4w6m for days, weeks and months; unset: all',
   ),
   allowInsecure: setting(
     'SVC_WEBHOOK_ALLOW_INSECURE',

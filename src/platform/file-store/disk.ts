@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { close, constants, createReadStream, fstat, open as openNumber } from 'node:fs';
-import { chown, type FileHandle, mkdir, open, opendir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { chown, type FileHandle, link, mkdir, open, opendir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
@@ -10,9 +11,11 @@ import {
   type ByteRange,
   type FileStore,
   FileStoreError,
+  type ListOptions,
   ObjectDamagedError,
   ObjectNotFoundError,
   type StoredObject,
+  type WriteOptions,
 } from './store.js';
 
 /** Suffix of an object's file while it is written; it is renamed once it is on the disk. */
@@ -44,12 +47,18 @@ interface Root {
 /** Stores objects as files below a directory. Each segment of a key except the last is a directory. */
 export function createDiskStore(root: string, owner?: Owner): FileStore {
   const at: Root = { root, owner, inodeAtStart: inodeOf(root), inode: undefined };
-  return { ...bind(at, { write, read, size, remove, list }), close: async () => {} };
+  return { ...bind(at, { write, read, size, remove, list, removeRemains }), close: async () => {} };
 }
 
-async function write(at: Root, key: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
+async function write(
+  at: Root,
+  key: string,
+  bytes: AsyncIterable<Uint8Array>,
+  { isNew = false }: WriteOptions = {},
+): Promise<number> {
   const path = pathOf(at, key);
-  const incoming = `${path}${unfinished}`;
+  // Another process may write a new object of the same key at the same time.
+  const incoming = isNew ? `${path}.${randomBytes(4).toString('hex')}${unfinished}` : `${path}${unfinished}`;
   const file = await reported(() => open0600(at, incoming));
   try {
     let size = 0;
@@ -57,7 +66,7 @@ async function write(at: Root, key: string, bytes: AsyncIterable<Uint8Array>): P
     await reported(async () => {
       await file.sync();
       await file.close();
-      await rename(incoming, path);
+      await (isNew ? renameNew(incoming, path) : rename(incoming, path));
       await syncDirectory(dirname(path));
     });
     return size;
@@ -67,6 +76,21 @@ async function write(at: Root, key: string, bytes: AsyncIterable<Uint8Array>): P
     await prune(at, dirname(path));
     throw error;
   }
+}
+
+/** Codes of file systems without hard links, such as FAT. */
+const withoutLinks = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+
+/** Renames a file, and throws EEXIST if the new name is taken. */
+async function renameNew(incoming: string, path: string): Promise<void> {
+  try {
+    await link(incoming, path);
+  } catch (error) {
+    if (!withoutLinks.includes(errorCode(error))) throw error;
+    if ((await statOf(path)) !== undefined) throw new FileStoreError('EEXIST', { cause: error });
+    return rename(incoming, path);
+  }
+  await rm(incoming);
 }
 
 function pathOf({ root }: Root, key: string): string {
@@ -146,19 +170,29 @@ async function remove(at: Root, key: string): Promise<void> {
   await prune(at, dirname(path));
 }
 
-function list(at: Root, prefix: string): AsyncIterable<StoredObject> {
-  return walk(prefix === '' ? at.root : pathOf(at, prefix), prefix);
+function list(at: Root, prefix: string, { isFlat = false }: ListOptions = {}): AsyncIterable<StoredObject> {
+  return walk(prefix === '' ? at.root : pathOf(at, prefix), prefix, isFlat);
 }
 
-async function* walk(directory: string, prefix: string): AsyncIterable<StoredObject> {
+async function* walk(directory: string, prefix: string, isFlat: boolean): AsyncIterable<StoredObject> {
   for await (const entry of entriesOf(directory)) {
     const key = prefix === '' ? entry.name : `${prefix}/${entry.name}`;
     const path = join(directory, entry.name);
-    if (entry.isDirectory()) yield* walk(path, key);
-    else if (entry.isFile() && !entry.name.endsWith(unfinished)) {
+    if (entry.isDirectory()) {
+      if (!isFlat) yield* walk(path, key, false);
+    } else if (entry.isFile() && !entry.name.endsWith(unfinished)) {
       const found = await statOf(path);
       if (found !== undefined) yield { key, size: found.size, modifiedAt: Math.floor(found.mtimeMs) };
     }
+  }
+}
+
+async function removeRemains({ root }: Root, isRemain: (object: StoredObject) => boolean): Promise<void> {
+  for await (const { name } of entriesOf(root)) {
+    const key = name.endsWith(unfinished) ? name.slice(0, -unfinished.length).replace(/\.[0-9a-f]{8}$/, '') : '';
+    const found = key === '' ? undefined : await statOf(join(root, name));
+    if (found !== undefined && isRemain({ key, size: found.size, modifiedAt: Math.floor(found.mtimeMs) }))
+      await reported(() => rm(join(root, name), { force: true }));
   }
 }
 
@@ -260,6 +294,7 @@ async function reported<T>(act: () => Promise<T>, key?: string): Promise<T> {
   try {
     return await act();
   } catch (error) {
+    if (error instanceof FileStoreError) throw error;
     if (key !== undefined && errorCode(error) === 'ENOENT') throw new ObjectNotFoundError(key);
     throw new FileStoreError(errorCode(error), { cause: error });
   }

@@ -17,6 +17,8 @@ type FilesConfig = Pick<Config, 'filesUrl' | 'filesFrom' | 'filesKeyId' | 'files
 interface Deps extends Pick<S3Deps, 'log'> {
   /** Owner of new files, if not the user of this process. */
   readonly owner?: Owner | undefined;
+  /** Bytes of one request to S3, which takes at most 10,000 for an object. */
+  readonly partBytes?: number;
 }
 
 /** Opens the configured store; nothing is created or connected before the first use. */
@@ -34,13 +36,21 @@ export function filesLocation(url: Secret | undefined, { dataDir }: Pick<Config,
 
 /** Opens the store at a value of `SVC_FILES_URL`, with the configured key. */
 export function openFileStoreAt(url: Secret | undefined, config: FilesConfig, deps: Deps): FileStore {
-  const location = filesLocation(url, config);
-  if (location.kind === 'disk') return createDiskStore(resolve(location.directory), deps.owner);
+  return openLocation(filesLocation(url, config), config, deps);
+}
+
+/** Opens the store at a location, with the configured key. */
+export function openLocation(
+  location: FilesLocation,
+  config: Pick<FilesConfig, 'filesKeyId' | 'filesSecret' | 'dataDir'>,
+  { log, owner, partBytes }: Deps,
+): FileStore {
+  if (location.kind === 'disk') return createDiskStore(resolve(location.directory), owner);
   const { filesKeyId: keyId, filesSecret: secret } = config;
   if (keyId === undefined || secret === undefined) throw new TypeError('no key of the S3 service is configured');
   const directory = resolve(config.dataDir);
   return deferred(async () =>
-    (await import('./s3.js')).createS3Store({ location, keyId, secret, directory, log: deps.log }),
+    (await import('./s3.js')).createS3Store({ location, keyId, secret, directory, log, partBytes }),
   );
 }
 
@@ -48,13 +58,14 @@ export function openFileStoreAt(url: Secret | undefined, config: FilesConfig, de
 function deferred(open: () => Promise<FileStore>): FileStore {
   const store = lazy(open);
   return {
-    write: async (key, bytes) => (await store.get()).write(key, bytes),
+    write: async (key, bytes, options) => (await store.get()).write(key, bytes, options),
     read: async (key, range) => (await store.get()).read(key, range),
     size: async (key) => (await store.get()).size(key),
     remove: async (key) => (await store.get()).remove(key),
-    list: async function* (prefix) {
-      yield* (await store.get()).list(prefix);
+    list: async function* (prefix, options) {
+      yield* (await store.get()).list(prefix, options);
     },
+    removeRemains: async (isRemain) => (await store.get()).removeRemains(isRemain),
     close: async () => {
       if (store.isMade()) await (await store.get()).close();
     },

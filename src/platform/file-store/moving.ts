@@ -27,10 +27,12 @@ export function createMovingStore(store: FileStore, old: FileStore): FileStore {
       await old.remove(key);
       await store.remove(key);
     },
-    list: async function* (prefix) {
-      yield* store.list(prefix);
-      for await (const object of old.list(prefix)) if ((await store.size(object.key)) === undefined) yield object;
+    list: async function* (prefix, options) {
+      yield* store.list(prefix, options);
+      for await (const object of old.list(prefix, options))
+        if ((await store.size(object.key)) === undefined) yield object;
     },
+    removeRemains: store.removeRemains,
     close: async () => {
       await store.close();
       await old.close();

@@ -13,8 +13,8 @@ export interface Part {
   body(): Buffer | Readable;
 }
 
-/** Most bytes of one request. */
-const partBytes = 8 * 1024 * 1024;
+/** Bytes of one request by default. */
+export const defaultPartBytes = 8 * 1024 * 1024;
 /** Bytes of a part kept in memory. The rest is buffered on the disk, so that many or slow uploads use little memory. */
 const memoryBytes = 256 * 1024;
 const pieceBytes = 64 * 1024;
@@ -23,7 +23,11 @@ const pieceBytes = 64 * 1024;
  * Splits bytes into parts of the same size, except for the last. All parts share one file in the directory, so each must be sent before the
  * next one is requested. The file is unlinked as soon as it is open, so that nothing remains if the process is killed.
  */
-export async function* filePartsOf(bytes: AsyncIterable<Uint8Array>, directory: string): AsyncGenerator<Part> {
+export async function* filePartsOf(
+  bytes: AsyncIterable<Uint8Array>,
+  directory: string,
+  partBytes = defaultPartBytes,
+): AsyncGenerator<Part> {
   const buffer = Buffer.allocUnsafeSlow(memoryBytes);
   let filled = 0;
   let written = 0;

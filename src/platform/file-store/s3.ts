@@ -7,6 +7,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
@@ -21,11 +22,12 @@ import { errorCode } from '../runtime/files.js';
 import type { Log } from '../runtime/log.js';
 import { createNotice, type Notice } from '../runtime/notice.js';
 import { requireKey } from './keys.js';
-import { filePartsOf, type Part } from './parts.js';
+import { defaultPartBytes, filePartsOf, type Part } from './parts.js';
 import {
   type ByteRange,
   type FileStore,
   FileStoreError,
+  type ListOptions,
   ObjectDamagedError,
   ObjectNotFoundError,
   type StoredObject,
@@ -38,6 +40,8 @@ export interface S3Deps {
   readonly secret: Secret;
   /** Directory that buffers the parts being sent. */
   readonly directory: string;
+  /** Bytes of one request. */
+  readonly partBytes?: number | undefined;
   readonly log: Pick<Log, 'error' | 'warn'>;
 }
 
@@ -73,6 +77,9 @@ interface Bucket extends Omit<S3Deps, 'keyId' | 'secret'> {
 /** Stores objects in a bucket of an S3-compatible service. */
 export function createS3Store({ keyId, secret, ...deps }: S3Deps): FileStore {
   const { region, endpoint, pathStyle } = deps.location;
+  const { partBytes = defaultPartBytes } = deps;
+  // Large parts get more time, so that the same connection suffices.
+  const requestTimeout = timeouts.requestTimeout * Math.max(1, partBytes / defaultPartBytes);
   const client = new S3Client({
     region,
     ...(endpoint === null ? {} : { endpoint }),
@@ -83,19 +90,25 @@ export function createS3Store({ keyId, secret, ...deps }: S3Deps): FileStore {
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: attempts,
     logger: silent,
-    requestHandler: { ...timeouts, throwOnRequestTimeout: true, httpAgent: connections, httpsAgent: connections },
+    requestHandler: {
+      ...timeouts,
+      requestTimeout,
+      throwOnRequestTimeout: true,
+      httpAgent: connections,
+      httpsAgent: connections,
+    },
   });
   const bucket: Bucket = { ...deps, client, notice: createNotice() };
-  return { ...bind(bucket, { write, read, size, remove, list }), close: async () => client.destroy() };
+  return { ...bind(bucket, { write, read, size, remove, list, removeRemains }), close: async () => client.destroy() };
 }
 
 async function write(bucket: Bucket, key: string, bytes: AsyncIterable<Uint8Array>): Promise<number> {
-  const { client, directory } = bucket;
+  const { client, directory, partBytes } = bucket;
   const etags: string[] = [];
   let uploadId: string | undefined;
   let size = 0;
   try {
-    for await (const part of filePartsOf(bytes, directory)) {
+    for await (const part of filePartsOf(bytes, directory, partBytes)) {
       size += part.size;
       const object = { ...at(bucket, key), ContentLength: part.size };
       if (part.isLast && uploadId === undefined) {
@@ -201,7 +214,11 @@ async function remove(bucket: Bucket, key: string): Promise<void> {
   await attempt(bucket, key, () => bucket.client.send(new DeleteObjectCommand(at(bucket, key))));
 }
 
-async function* list(bucket: Bucket, prefix: string): AsyncGenerator<StoredObject> {
+async function* list(
+  bucket: Bucket,
+  prefix: string,
+  { isFlat = false }: ListOptions = {},
+): AsyncGenerator<StoredObject> {
   const { client, location } = bucket;
   let token: string | undefined;
   do {
@@ -209,12 +226,25 @@ async function* list(bucket: Bucket, prefix: string): AsyncGenerator<StoredObjec
       Bucket: location.bucket,
       Prefix: `${location.prefix}${prefix === '' ? '' : `${prefix}/`}`,
       ContinuationToken: token,
+      ...(isFlat ? { Delimiter: '/' } : {}),
     };
     const found = await attempt(bucket, prefix, () => client.send(new ListObjectsV2Command(page)));
     for (const { Key = '', Size = 0, LastModified } of found.Contents ?? [])
       yield { key: Key.slice(location.prefix.length), size: Size, modifiedAt: LastModified?.getTime() ?? 0 };
     token = found.NextContinuationToken;
   } while (token !== undefined);
+}
+
+async function removeRemains(bucket: Bucket, isRemain: (object: StoredObject) => boolean): Promise<void> {
+  const { client, location } = bucket;
+  const page = new ListMultipartUploadsCommand({ Bucket: location.bucket, Prefix: location.prefix });
+  // Some services have no such list, or the key may not read it; they remove the parts by their own rules.
+  const { Uploads = [] } = await client.send(page).catch(() => ({ Uploads: [] }));
+  for (const { Key = '', UploadId = '', Initiated } of Uploads) {
+    const key = Key.slice(location.prefix.length);
+    const modifiedAt = Initiated?.getTime() ?? Number.POSITIVE_INFINITY;
+    if (isRemain({ key, size: 0, modifiedAt })) await abandon(bucket, key, UploadId);
+  }
 }
 
 function isMissing(error: unknown): boolean {

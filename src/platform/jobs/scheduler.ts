@@ -14,6 +14,14 @@ export interface Job {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** A failure of a job, with a message for operators. */
+export class JobError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'JobError';
+  }
+}
+
 /** Corrects rows written before the clock was set back, which would otherwise wait until the clock has caught up. Must be idempotent. */
 export type Settle = (signal: AbortSignal) => Promise<void>;
 

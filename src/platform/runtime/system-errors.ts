@@ -21,6 +21,7 @@ const ofReading = { ...meanings, EACCES: 'this user may not read it', ENOENT: 'i
 const ofWriting = {
   ...meanings,
   EACCES: 'this user may not write there',
+  EEXIST: 'something else has that name',
   ENOENT: 'its directory does not exist',
 };
 

@@ -1,13 +1,14 @@
 import { Failure } from '#src/contract/errors.js';
 import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
+import { JobError } from '#src/platform/jobs/scheduler.js';
 import type { LogFields } from '#src/platform/runtime/log.js';
 
 const maxFrames = 5;
 
 /** Describes a job's error for operators. Omits the text of unknown errors, as it may contain personal data. */
 export function describeError(error: unknown): string {
-  if (error instanceof Failure) return error.message;
+  if (error instanceof Failure || error instanceof JobError) return error.message;
   if (error instanceof DatabaseError) {
     const otherwise = `The database ${isPassing(error) ? 'cannot be reached' : 'reports an error'}`;
     return `${conditionOf(error.code)?.message ?? otherwise} (${error.code}).`;
@@ -17,8 +18,9 @@ export function describeError(error: unknown): string {
   return `This is a defect of svc (${error instanceof Error ? error.name : typeof error}).`;
 }
 
-/** Fields of an error that may be logged: its class and a few stack frames. */
+/** Fields of an error that may be logged: its message for operators, or its class and a few stack frames. */
 export function traceOf(error: unknown): LogFields {
+  if (error instanceof JobError) return { reason: error.message };
   if (!(error instanceof Error)) return { error: typeof error };
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   return {

@@ -128,14 +128,15 @@ const holdMs = { lasts: 600_000, renewed: 60_000 } as const;
 /** Creates the hold of a backup. A read-only database, such as a standby, has none. */
 function createHold({ db, sql, clock }: BackupRuntime, by: AuditContext): Hold {
   let renewedAt = Number.NEGATIVE_INFINITY;
+  const id = by.requestId;
   const change = (query: Query) => db.note(by, async (unit) => void (await unit.run(query)));
   return {
     renew: async () => {
       if (clock.now() < renewedAt + holdMs.renewed) return;
       renewedAt = clock.now();
-      await change(backupHold.set(sql, instantOf(renewedAt + holdMs.lasts)));
+      await change(backupHold.set(sql, id, instantOf(renewedAt + holdMs.lasts)));
     },
-    end: () => change(backupHold.clear(sql)),
+    end: () => change(backupHold.clear(sql, id, instantOf(clock.now()))),
   };
 }
 

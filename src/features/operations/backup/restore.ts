@@ -3,6 +3,7 @@ import type { Connection } from '#src/platform/db/driver.js';
 import type { Query } from '#src/platform/db/query.js';
 import type { Runtime } from '#src/platform/index.js';
 import { type LoadedBackup, loadBackup } from './load.js';
+import { createBackupStore } from './store.js';
 
 /** Options of a restore. */
 interface RestoreOptions {
@@ -58,7 +59,8 @@ export async function restoreBackup(
       file,
     });
     await migrator.migrate(connection);
-    await connection.run(backupHold.clear(sql));
+    await connection.run(backupHold.clearAll(sql));
+    await connection.run(createBackupStore(sql).disown());
     // Leases of the processes that ran when the backup was made.
     await connection.run(statement('delete from cron_jobs'));
     if (endsSessions) for (const table of credentials) await connection.run(statement(`delete from ${table}`));
