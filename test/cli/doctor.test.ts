@@ -459,6 +459,28 @@ test('an origin that was refused is found, and allowed by the fix', async () => 
   await healthy();
 });
 
+test('a scheduled backup that was never made, has failed or is too old is found, and made by the fix', async () => {
+  const target = join(place.dir, 'to');
+  const before = readFileSync(settingsFile, 'utf8');
+  writeFileSync(settingsFile, `SVC_BACKUP_CRON=0 3 * * *\nSVC_BACKUP_TO=${target}\n`, { flag: 'a' });
+  const fixOf = async (code: string) => {
+    const { findings } = await examine();
+    assert.deepEqual([findings.length, findings[0]?.code], [1, code]);
+    return findings[0]?.fix ?? '';
+  };
+  writeFileSync(target, 'a file where a directory should be');
+  const never = await fixOf('backup_missing');
+  assert.equal((await place.shell(never)).code, 1);
+  const failed = await fixOf('backup_failed');
+  rmSync(target);
+  await carryOut(failed);
+  await healthy();
+  await place.sql(`update backups set created_at = '${long}'`);
+  await carryOut(await fixOf('backup_old'));
+  await healthy();
+  writeFileSync(settingsFile, before);
+});
+
 test('a move of files that is not finished is finished by the fix', async () => {
   const from = join(place.dir, 'before');
   mkdirSync(from, { mode: 0o700 });

@@ -22,6 +22,7 @@ import { createKeyAge } from '#src/features/identity/signing-keys/jobs.js';
 import { createCertificateExpiry } from '#src/features/installation/certificate/index.js';
 import { createMessageMetrics } from '#src/features/installation/courier/sending/metrics.js';
 import { createJobMetrics } from '#src/features/installation/jobs/metrics.js';
+import { createBackupMetrics } from '#src/features/operations/backup/metrics.js';
 import { loadConfig } from '#src/platform/config/load.js';
 import { type Setting, settings } from '#src/platform/config/schema.js';
 import { conditions } from '#src/platform/db/conditions.js';
@@ -101,10 +102,12 @@ test('the values in settings.md are accepted, and their neighbours refused', () 
   }
 });
 
+const backupCron = '7 7 3 * * *';
+
 /** The service over a database that has nothing in it, not even tables. */
 async function anAppliance() {
   const dir = mkdtempSync(join(tmpdir(), 'svc-docs-'));
-  const environment = { SVC_DATA_DIR: dir, SVC_LOG_LEVEL: 'error' };
+  const environment = { SVC_DATA_DIR: dir, SVC_LOG_LEVEL: 'error', SVC_BACKUP_CRON: backupCron };
   const { config } = loadConfig({ file: join(dir, 'none.env'), environment, needsMasterKey: false });
   const appliance = await createAppliance(config);
   const dispose = async () => {
@@ -122,7 +125,11 @@ test('jobs.md lists the jobs', async () => {
   const runners = { process: 'every process', database: 'one process' };
   same(
     readTable('docs/jobs.md', 'job').map(([name, schedule, runBy]) => [code(name), code(schedule), runBy]),
-    jobs.map(({ name, schedule, lease }) => [name, schedule, runners[lease]]),
+    jobs.map(({ name, schedule, lease }) => [
+      name,
+      schedule === backupCron ? 'SVC_BACKUP_CRON' : schedule,
+      runners[lease],
+    ]),
   );
 });
 
@@ -238,6 +245,7 @@ function renderSamples(): Promise<string> {
   const { unsealed, oldest, headAge } = createAuditMetrics({ metrics });
   for (const gauge of [unsealed, oldest, headAge]) gauge.set(1);
   createCertificateExpiry({ metrics }).set(1);
+  createBackupMetrics({ metrics });
   createKeyAge(metrics).set({ alg: 'a' }, 1);
   const messages = createMessageMetrics({ metrics });
   messages.outcome('email', 'sent', 1);
@@ -278,6 +286,9 @@ const published = [
   'counter svc_messages_total Attempts to send a mail or an SMS, by what came of the message',
   'gauge svc_messages_backlog Messages that wait',
   'gauge svc_messages_oldest_seconds Age of the oldest message that waits',
+  'gauge svc_backup_last_success_timestamp_seconds When the last backup was made, in seconds since 1970',
+  'gauge svc_backup_due_timestamp_seconds Since when there should be a newer backup: the scheduled time before the last one, in seconds since 1970',
+  'counter svc_backup_failures_total Scheduled backups of this process that failed',
 ];
 
 test('names, types and help texts of the metrics stay as they are', async () => {

@@ -74,6 +74,13 @@ const cases: readonly Case[] = [
     { alg: 'RS256' },
   ],
   ['SvcAuditUnsealed', `svc_audit_oldest_unsealed_seconds{${at}}`, '90x180', '2x180'],
+  ['SvcBackupFailed', `svc_backup_failures_total{${at}}`, '0x170 1x10', '3x180'],
+];
+/** A scheduled backup that was due since the time 1000, the last one, and the seconds since the job has succeeded or is known. */
+const backups = (last: string, sinceSuccess: string): readonly [string, string][] => [
+  [`svc_backup_due_timestamp_seconds{${at}}`, '1000x180'],
+  [`svc_backup_last_success_timestamp_seconds{${at}}`, last],
+  [`svc_cron_seconds_since_success{${at},name="backup.create"}`, sinceSuccess],
 ];
 
 test('each alert fires for its cause and no other', async (t) => {
@@ -84,7 +91,7 @@ test('each alert fires for its cause and no other', async (t) => {
   const [names, severities] = [/- alert: (\w+)/g, /severity: (\w+)/g].map((one) =>
     [...text.matchAll(one)].map(([, word = '']) => word),
   );
-  assert.deepEqual(new Set([...cases.map(([alert]) => alert), 'SvcSlow', 'SvcMessagesFailed']), new Set(names));
+  assert.deepEqual(new Set([...cases.map(([alert]) => alert), 'SvcSlow', 'SvcMessagesFailed', 'SvcBackupOld']), new Set(names));
   const severityOf = (alert: string) => severities?.[names?.indexOf(alert) ?? -1];
   const scraped = { series: `up{${at}}`, values: '1x180' };
   /** The series of a group, which alert is asked for at its end, and with which labels it fires; none where it does not. */
@@ -112,6 +119,11 @@ test('each alert fires for its cause and no other', async (t) => {
     group(messages('0x175 3x5', '0x180'), 'SvcMessagesFailed', { channel: 'email' }),
     group(messages('5x175 7x5', '9x180'), 'SvcMessagesFailed'),
     group(messages('0+1x180', '0+2x180'), 'SvcMessagesFailed'),
+    group(backups('500x180', '0x180'), 'SvcBackupOld', {}),
+    group(backups('1000x180', '0x180'), 'SvcBackupOld'),
+    // Never, since the time 0; and never, but known since a little while only.
+    group(backups('_x180', '0+60x180'), 'SvcBackupOld', {}),
+    group(backups('_x180', '0x180'), 'SvcBackupOld'),
     // A server that Prometheus does not know of at all.
     group([], 'SvcDown', { job: 'svc' }),
   ];

@@ -7,6 +7,7 @@ import { isAbsent } from '#src/platform/runtime/files.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { count } from '../terminal/count.js';
 import { shellWord } from '../terminal/exit.js';
+import { backupFindings } from './backup-checks.js';
 import type { Check } from './check.js';
 import { type DoctorFinding, found } from './finding.js';
 import { refusedOrigins } from './refused-origins.js';
@@ -25,6 +26,7 @@ const severalMails = 3;
 /** Checks of the contents of the database. */
 export const contentChecks: readonly Check<Appliance>[] = [
   { name: 'the jobs', alone: 'svc cron list', run: jobs },
+  { name: 'the backups', alone: 'svc backup list', run: backupFindings },
   {
     name: 'the audit log',
     alone: 'svc audit verify',
@@ -87,7 +89,7 @@ export const remoteChecks: readonly Check<Appliance>[] = [
 
 async function jobs({ features }: Appliance): Promise<DoctorFinding[]> {
   const failed = (await features.jobs.list()).flatMap(({ name, lastError }) =>
-    lastError === null
+    lastError === null || name === features.backups.job
       ? []
       : [found('job_failed', `The last run of the job ${name} failed: ${lastError}`, `svc cron run ${name}`)],
   );
