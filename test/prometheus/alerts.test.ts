@@ -91,7 +91,10 @@ test('each alert fires for its cause and no other', async (t) => {
   const [names, severities] = [/- alert: (\w+)/g, /severity: (\w+)/g].map((one) =>
     [...text.matchAll(one)].map(([, word = '']) => word),
   );
-  assert.deepEqual(new Set([...cases.map(([alert]) => alert), 'SvcSlow', 'SvcMessagesFailed', 'SvcBackupOld']), new Set(names));
+  assert.deepEqual(
+    new Set([...cases.map(([alert]) => alert), 'SvcSlow', 'SvcMessagesFailed', 'SvcBackupOld']),
+    new Set(names),
+  );
   const severityOf = (alert: string) => severities?.[names?.indexOf(alert) ?? -1];
   const scraped = { series: `up{${at}}`, values: '1x180' };
   /** The series of a group, which alert is asked for at its end, and with which labels it fires; none where it does not. */
