@@ -92,13 +92,7 @@ export function createFeatures(runtime: Runtime) {
     recorded: events.recorded,
   });
   const data = createData(runtime, { projects, idempotency, lists, ...ofUsers(identity) });
-  identity.erasure.withFiles({
-    erase: async (by, projectId, userId) => {
-      await data.forgetUser(by, projectId, userId);
-      return data.files.eraseOf(by, projectId, userId);
-    },
-    removeBytes: data.removeBytes,
-  });
+  identity.erasure.withFiles(filesOfUsers(data));
   const streams = createEventStreams(runtime, {
     projects,
     serverKeys,
@@ -107,11 +101,11 @@ export function createFeatures(runtime: Runtime) {
     sources: { users: identity.eventReaders, documents: data.documentReaders, files: data.fileReaders },
     printUser: ({ account }) => toUser(account),
   });
-  const areas = [installation, events, identity, data, createAssets(runtime)];
-  const operations = createBackupFeature(runtime);
+  const { backups, ...operations } = createBackupFeature(runtime);
+  const areas = [installation, events, identity, data, createAssets(runtime), operations];
   const { jobs } = createJobsFeature(
     runtime,
-    [...areas.flatMap((area) => area.jobs), ...operations.jobs, installation.rebinding(sealedColumns)],
+    [...areas.flatMap((area) => area.jobs), installation.rebinding(sealedColumns)],
     [installation, events, identity].flatMap(({ settles }) => settles),
   );
   return {
@@ -134,7 +128,7 @@ export function createFeatures(runtime: Runtime) {
     buckets: data.buckets,
     files: data.files,
     checkFiles: data.checkFiles,
-    backups: operations.backups,
+    backups,
     workers: [...events.workers, courier.worker],
     jobs,
     operations: [...areas, streams].flatMap(({ operations }) => operations),
@@ -143,8 +137,19 @@ export function createFeatures(runtime: Runtime) {
   };
 }
 
+type ErasedFiles = Parameters<ReturnType<typeof createIdentity>['erasure']['withFiles']>[0];
+
 /** Every feature's services, and the operations of all of them. */
 export type Features = ReturnType<typeof createFeatures>;
+
+/** The functions of files that the erasure of users needs. */
+function filesOfUsers({ forgetUser, files, removeBytes }: ReturnType<typeof createData>): ErasedFiles {
+  const erase: ErasedFiles['erase'] = async (by, projectId, userId) => {
+    await forgetUser(by, projectId, userId);
+    return files.eraseOf(by, projectId, userId);
+  };
+  return { erase, removeBytes };
+}
 
 /** The functions of users that `data/` needs. */
 function ofUsers({ takenIds, eventReaders }: Pick<ReturnType<typeof createIdentity>, 'takenIds' | 'eventReaders'>) {

@@ -30,9 +30,9 @@ const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 /** A new backup: FILE, or `name` in the directory or bucket that is given, by default the one of the settings. Throws CommandError. */
 export function newBackup(given: string | undefined, name: string, deps: Deps): BackupFile {
   if (given === undefined) return fileIn(open(defaultLocation(deps.config), deps), name);
-  if (given.startsWith('s3://')) return fileIn(placeOf(given, deps), name);
+  if (given.startsWith('s3://')) return fileIn(openPlaceAt(given, deps), name);
   const isDirectory = given.endsWith('/') || isExistingDirectory(given);
-  return isDirectory ? fileIn(placeOf(resolve(given), deps), name) : existingBackup(resolve(given), deps);
+  return isDirectory ? fileIn(openPlaceAt(resolve(given), deps), name) : existingBackup(resolve(given), deps);
 }
 
 /**
@@ -43,7 +43,7 @@ export function existingBackup(given: string, deps: Deps): BackupFile {
   if (given.startsWith('s3://')) {
     const [, place = '', key = '', query = ''] = /^(s3:\/\/[^?]+)\/([^/?]+)(\?.*)?$/.exec(given) ?? [];
     if (!nameForm.test(key)) throw usageError(`${given} names no backup.`, 'end the URL with its name');
-    return fileIn(placeOf(`${place}${query}`, deps), key);
+    return fileIn(openPlaceAt(`${place}${query}`, deps), key);
   }
   const file = resolve(given);
   const key = basename(file);
@@ -62,7 +62,7 @@ export async function requireBackup({ store, key, shown }: BackupFile): Promise<
 }
 
 /** A directory or bucket that the operator names, by default the one of the settings. Throws CommandError. */
-export function placeOf(given: string | undefined, deps: Deps): BackupPlace {
+export function openPlaceAt(given: string | undefined, deps: Deps): BackupPlace {
   if (given === undefined) return open(defaultLocation(deps.config), deps);
   const location = parseBackupPlace(given);
   if (location === undefined)

@@ -9,7 +9,7 @@ import { shellWord } from '../terminal/exit.js';
 import { createProgress } from '../terminal/progress.js';
 import { writeOut } from '../terminal/stream.js';
 import { columns } from '../terminal/table.js';
-import { newBackup, placeOf } from './backup-place.js';
+import { newBackup, openPlaceAt } from './backup-place.js';
 import { existsAlready, explained, passphraseOf, passphraseOption } from './backup-read.js';
 import { backupRestore } from './backup-restore.js';
 import { backupVerify } from './backup-verify.js';
@@ -77,7 +77,7 @@ const list = command({
   needs: 'database',
   run: async ({ args, loaded: { config }, runtime }): Promise<CommandResult> => {
     const from = args.text('--from');
-    const place = placeOf(from, { config, log: runtime.log });
+    const place = openPlaceAt(from, { config, log: runtime.log });
     return explained(from ?? place.fileOf(''), async () => {
       const found = await createBackups(runtime).list(place);
       await place.store.close();

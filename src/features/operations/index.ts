@@ -4,8 +4,6 @@ export {
   BackupError,
   type BackupHead,
   type BackupPlace,
-  type BackupSummary,
-  type Backups,
   backupArchive,
   backupEntries,
   backupKey,

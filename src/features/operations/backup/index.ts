@@ -4,14 +4,14 @@ import { createBackupMetrics } from './metrics.js';
 import { createBackups } from './service.js';
 
 export { backupArchive, type MadeBackup } from './archive.js';
-export { BackupError, type BackupSummary, backupEntries, fingerprintOf } from './create.js';
+export { BackupError, backupEntries, fingerprintOf } from './create.js';
 export { removeRemains } from './jobs.js';
 export { type LoadedBackup, readHead, UnknownFormatError } from './load.js';
 export type { BackupHead } from './manifest.js';
 export { nameOf } from './names.js';
 export { type BackupPlace, backupKey, defaultLocation, openPlace } from './place.js';
 export { restoreBackup, UnknownSchemaError } from './restore.js';
-export { type Backups, createBackups } from './service.js';
+export { createBackups } from './service.js';
 
 /** Creates the records of backups, their metrics and the job of scheduled ones. */
 export function createBackupFeature(runtime: Runtime) {
@@ -35,6 +35,7 @@ export function createBackupFeature(runtime: Runtime) {
       /** The time before which the last backup is too old; undefined if none is scheduled. */
       dueSince: () => backupDueSince(runtime),
     },
+    operations: [],
     jobs: createBackupJobs(runtime, backups, metrics),
   };
 }

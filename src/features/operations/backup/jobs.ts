@@ -11,7 +11,7 @@ import { instantOf } from '#src/platform/runtime/clock.js';
 import { whyUnreadable, whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { backupArchive, type MadeBackup } from './archive.js';
 import { BackupError } from './create.js';
-import type { createBackupMetrics } from './metrics.js';
+import type { BackupMetrics } from './metrics.js';
 import { isOwnName, nameOf } from './names.js';
 import { type BackupPlace, defaultLocation, openPlace } from './place.js';
 import { tooOld } from './retention.js';
@@ -27,10 +27,13 @@ type Deps = Pick<
   Runtime,
   'config' | 'clock' | 'random' | 'log' | 'metrics' | 'files' | 'migrator' | 'db' | 'sql' | 'driver'
 >;
-type Counters = Pick<ReturnType<typeof createBackupMetrics>, 'failures'>;
 
 /** The job of scheduled backups; none without `SVC_BACKUP_CRON`. */
-export function createBackupJobs(runtime: Deps, backups: Backups, { failures }: Counters): readonly Job[] {
+export function createBackupJobs(
+  runtime: Deps,
+  backups: Backups,
+  { failures }: Pick<BackupMetrics, 'failures'>,
+): readonly Job[] {
   const { config, log } = runtime;
   if (config.backupCron === undefined) return [];
   const run: Job['run'] = async (signal) => {

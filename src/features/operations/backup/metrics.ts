@@ -1,7 +1,16 @@
 import type { Runtime } from '#src/platform/index.js';
 
+type Gauge = ReturnType<Runtime['metrics']['gauge']>;
+
 /** Metrics of backups. */
-export function createBackupMetrics({ metrics }: Pick<Runtime, 'metrics'>) {
+export interface BackupMetrics {
+  readonly lastSuccess: Gauge;
+  readonly due: Gauge;
+  readonly failures: ReturnType<Runtime['metrics']['counter']>;
+}
+
+/** Metrics of backups. */
+export function createBackupMetrics({ metrics }: Pick<Runtime, 'metrics'>): BackupMetrics {
   return {
     lastSuccess: metrics.gauge({
       name: 'svc_backup_last_success_timestamp_seconds',
