@@ -40,18 +40,21 @@ export async function createAppliance(config: Config, replacements: Replacements
       const listener = await listen(app.callback(), config, { newId: () => runtime.random.id(), upgrade });
       for (const worker of features.workers) worker.start();
       await features.jobs.start();
+      await features.servers.begin();
       return {
         port: listener.port,
         drain: async () => {
           state.draining = true;
           features.streams.stop();
           await Promise.all([listener.drain(), ...stopAll()]);
+          await features.servers.end();
         },
       };
     },
     close: async () => {
       features.streams.stop();
-      await Promise.all(stopAll());
+      features.masterKey.stop();
+      await Promise.all([...stopAll(), features.servers.end()]);
       await runtime.close();
     },
   };

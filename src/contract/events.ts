@@ -154,6 +154,7 @@ export const events = {
   fileTokenUpdated: define(false, z.strictObject({ expire: z.string() })),
   fileTokenDeleted: define(false, z.strictObject({})),
   backupRestored: define(false, z.strictObject({ createdAt: z.string(), version: z.string() })),
+  masterKeyRotated: define(false, z.strictObject({ from: z.string(), to: z.string() })),
   projectCreated: define(false, z.strictObject({ name: z.string() })),
   projectUpdated: define(false, z.strictObject({ name: z.string(), settings: z.array(z.string()) })),
   projectDeleted: define(false, z.strictObject({ name: z.string() })),

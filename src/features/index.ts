@@ -52,8 +52,10 @@ export type { ListedMail, ShownMail } from './installation/courier/index.js';
 export { createTexts, lintTexts, messageNames, sampleVariables } from './installation/courier/index.js';
 export type { JobState } from './installation/jobs/index.js';
 export type { LimitCounter, LimitSelection, Limits } from './installation/limits/index.js';
+export type { OtherMasterKey, RotatedMasterKey } from './installation/master-key/index.js';
 export type { ProjectPlatform, Projects } from './installation/projects/index.js';
 export { toKey, toPlatform, toProject } from './installation/projects/index.js';
+export { runningServers, type ServerRow } from './installation/servers/index.js';
 
 export {
   BackupError,
@@ -64,7 +66,6 @@ export {
   backupKey,
   createBackups,
   defaultLocation,
-  fingerprintOf,
   type LoadedBackup,
   type MadeBackup,
   nameOf,
@@ -83,8 +84,8 @@ export const sealedColumns = [...sealedInIdentity, ...sealedInInstallation, ...s
 export function createFeatures(runtime: Runtime) {
   const lists = createLists(runtime);
   const installation = createInstallation(runtime);
-  const { limits, projects, serverKeys, courier, idempotency } = installation;
-  const events = createEvents(runtime, { projects, lists });
+  const { limits, masterKey, projects, serverKeys, courier, idempotency } = installation;
+  const events = createEvents(runtime, { masterKey, projects, lists });
   const identity = createIdentity(runtime, {
     ...installation,
     lists,
@@ -110,7 +111,9 @@ export function createFeatures(runtime: Runtime) {
   );
   return {
     certificate: installation.certificate,
+    servers: installation.servers,
     limits,
+    masterKey,
     projects,
     serverKeys,
     courier,

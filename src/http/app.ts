@@ -36,7 +36,7 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
     ...features.operations,
     ...tablesOperations(features.operations),
     ...createGraphql(runtime, [...features.operations, ...features.valueOperations], reference.graphqlPage),
-    ...createOps(runtime, features.databases, state),
+    ...createOps(runtime, features, state),
     ...createHealth(runtime),
     ...reference.operations,
     ...createStartPage(runtime, features.projects),

@@ -71,7 +71,7 @@ const opsApi = declare({
 /** Operations for operators of the installation. */
 export function createOps(
   { driver, db, writability, metrics, config }: Pick<Runtime, 'driver' | 'db' | 'writability' | 'metrics' | 'config'>,
-  databases: Features['databases'],
+  { databases, servers, masterKey }: Pick<Features, 'databases' | 'servers' | 'masterKey'>,
   state: ServerState,
 ): readonly Operation[] {
   const unready = (checks: Record<string, string>, cause?: unknown) =>
@@ -81,6 +81,9 @@ export function createOps(
     health: () => ({ status: 'ok' as const }),
     ready: async () => {
       if (state.draining) throw unready({ server: 'draining' });
+      const steps = servers.forbiddenSteps();
+      if (steps.length > 0) throw unready({ schema: `newer than this version of svc: ${steps.join(', ')}` });
+      if (masterKey.isLost()) throw unready({ masterKey: 'another one than that of the database' });
       await driver.ping().catch((error: unknown) => {
         throw unready({ database: 'unavailable' }, error);
       });

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Answers } from './admission/answers.js';
+import { readMasterKeys } from './config/master-key-file.js';
 import type { Config } from './config/schema.js';
 import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './crypto/hashing.js';
 import { createJwt, type Jwt } from './crypto/jwt.js';
@@ -65,11 +66,7 @@ export async function createRuntime(config: Config, replacements: Replacements =
   const metrics = createMetrics();
   metrics.databaseUp(true);
   metrics.databaseWritable(true);
-  const masterKey =
-    config.masterKey === undefined ? random.bytes(32) : Buffer.from(config.masterKey.reveal(), 'base64url');
-  const sealing = createSealing(masterKey, random, (project, { table, column, row }) =>
-    log.error('sealing.unreadable', { project, table, column, row }),
-  );
+  const sealing = openSealing(config.masterKey, random, log);
   const egress = createEgress(
     { allow: config.egressAllow, allowInsecure: config.allowInsecure, longestMs: replacements.longestCallMs },
     metrics,
@@ -112,6 +109,14 @@ export async function createRuntime(config: Config, replacements: Replacements =
       log.flush();
     },
   };
+}
+
+/** Commands that need no master key get a random one. */
+function openSealing(masterKey: Config['masterKey'], random: Random, log: Log): Sealing {
+  return createSealing(masterKey?.bytes ?? random.bytes(32), random, {
+    report: (project, { table, column, row }) => log.error('sealing.unreadable', { project, table, column, row }),
+    reread: () => (masterKey?.file === undefined ? [] : readMasterKeys(masterKey.file)),
+  });
 }
 
 /** Opens the log, which is written to stderr. */

@@ -48,7 +48,7 @@ test('an entry that becomes visible after later ones is sealed after them, and n
   // Its id is lower than that of every sealed entry, as of a unit of work that was slow to commit.
   const row = ['0', target.project.id, '2030-01-01T00:00:00.000Z', 'operator', 'slow', 'limitsReset', 'limits', 'slow'];
   const values = [...row, '{"counters":0}'];
-  const mac = target.appliance.runtime.sealing.auditMac(JSON.stringify(values));
+  const mac = target.appliance.runtime.sealing.auditMac(JSON.stringify(values), String(row[2]));
   await runSql(
     target,
     'insert into audit_entries (id, project_id, at, actor_kind, actor_id, action, resource, request_id, data, mac) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',

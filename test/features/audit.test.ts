@@ -106,7 +106,7 @@ test('one address gives two rows that cannot be linked to one person', async () 
 });
 
 const mac = (entry: Row) =>
-  target.appliance.runtime.sealing.auditMac(JSON.stringify(columns.map((column) => entry[column])));
+  target.appliance.runtime.sealing.auditMac(JSON.stringify(columns.map((column) => entry[column])), String(entry.at));
 
 test('every row carries the mark of this installation over all it says', async () => {
   const all = await rowsOf(target, 'audit_entries');

@@ -1,10 +1,11 @@
 import { chownSync, rmSync } from 'node:fs';
 import { createAppliance } from '#src/appliance.js';
-import { type BackupHead, fingerprintOf, type LoadedBackup, readHead, restoreBackup } from '#src/features/index.js';
+import { type BackupHead, type LoadedBackup, readHead, restoreBackup } from '#src/features/index.js';
 import { entriesOf } from '#src/platform/archive/reader.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
+import { fingerprintOf } from '#src/platform/crypto/key-ring.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { replaceSqlite } from '#src/platform/db/sqlite-replace.js';
@@ -13,7 +14,7 @@ import type { Runtime } from '#src/platform/index.js';
 import type { Log } from '#src/platform/runtime/log.js';
 import { databaseName } from '../installation/database-url.js';
 import { prepareDirectories } from '../installation/directories.js';
-import { forCommand, operatorContext, withRuntime } from '../installation/run-command.js';
+import { forCommand, operatorContext, requireMasterKey, withRuntime } from '../installation/run-command.js';
 import { type CommandCall, command } from '../line/command.js';
 import { listenerOn } from '../serving/port-listener.js';
 import type { CommandResult } from '../terminal/command-result.js';
@@ -181,6 +182,7 @@ async function finish(
 ): Promise<void> {
   const appliance = await createAppliance(forCommand(config, output), { silentDatabase: true });
   try {
+    await requireMasterKey(appliance);
     await appliance.runtime.db.work(operatorContext(appliance, null), async (unit) => {
       unit.record('backupRestored', {
         resource: 'installation',

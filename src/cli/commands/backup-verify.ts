@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAppliance } from '#src/appliance.js';
-import { createBackups, fingerprintOf, type LoadedBackup, restoreBackup } from '#src/features/index.js';
+import { createBackups, type LoadedBackup, restoreBackup } from '#src/features/index.js';
 import { DamagedArchiveError } from '#src/platform/archive/reader.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
+import { fingerprintOf } from '#src/platform/crypto/key-ring.js';
 import { createRuntime } from '#src/platform/index.js';
 import { forCommand } from '../installation/run-command.js';
 import { command } from '../line/command.js';
@@ -85,6 +86,7 @@ async function discard(_key: string, bytes: AsyncIterable<Uint8Array>): Promise<
 async function auditProblems(config: Config): Promise<string[]> {
   const appliance = await createAppliance(config, { silentDatabase: true });
   try {
+    await appliance.features.masterKey.other(appliance.runtime.db);
     const { findings } = await appliance.features.audit.verify(undefined);
     return findings.map(({ seq, problem }) => `audit entry ${seq ?? '?'}: ${problem}`);
   } finally {

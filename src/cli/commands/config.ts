@@ -113,8 +113,8 @@ async function keyRefusal(
     try {
       const { migrator, db } = appliance.runtime;
       const { applied } = await migrator.status();
-      if (applied.length === 0 || !(await appliance.features.projects.hasOtherMasterKey(db))) return undefined;
-      return wrongMasterKey();
+      const other = applied.length === 0 ? undefined : await appliance.features.masterKey.other(db);
+      return other && wrongMasterKey(other);
     } finally {
       await appliance.close();
     }

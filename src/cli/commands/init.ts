@@ -70,7 +70,8 @@ async function install(call: CommandCall, file: string): Promise<CommandResult> 
       const status = await runtime.migrator.status();
       requireKnownSchema(status);
       // A lost file cannot be replaced: it contains the master key of the database.
-      if (status.applied.length > 0 && (await features.projects.hasOtherMasterKey(runtime.db))) throw wrongMasterKey();
+      const other = status.applied.length === 0 ? undefined : await features.masterKey.other(runtime.db);
+      if (other !== undefined) throw wrongMasterKey(other);
       if (!writeConfig(file, renderConfig(values))) throw overtaken(file);
       undo = () => {
         rmSync(file, { force: true });

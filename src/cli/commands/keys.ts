@@ -6,6 +6,7 @@ import { durationUpTo, gotten, span, valid } from '../line/input.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { usageError } from '../terminal/exit.js';
 import { columns } from '../terminal/table.js';
+import { rotateMasterCommand } from './keys-rotate-master.js';
 
 const { overlapSeconds, maxOverlapSeconds, publishSeconds } = signingKeyLife;
 const project = { flag: '--project', value: 'ID', summary: 'the project', values: 'project' } as const;
@@ -71,7 +72,7 @@ const revoke = command({
 });
 
 /** `svc keys …` */
-export const keysCommands = [status, rotate, revoke];
+export const keysCommands = [status, rotate, revoke, rotateMasterCommand];
 
 async function chosen({ args, runtime, features }: ApplianceCall): Promise<Project[]> {
   const id = args.text('--project');

@@ -3,9 +3,9 @@ import type { Query } from '#src/platform/db/query.js';
 import { databaseName } from '../installation/database-url.js';
 import { requireKnownSchema } from '../installation/run-command.js';
 import { command } from '../line/command.js';
-import { listenerOn } from '../serving/port-listener.js';
+import { requireNoServer } from '../serving/running-servers.js';
 import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError, exitCodes, usageError } from '../terminal/exit.js';
+import { exitCodes, usageError } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
 import { columns } from '../terminal/table.js';
 
@@ -60,7 +60,8 @@ const down = command({
   ],
   examples: ['svc migrate down --plan', 'svc migrate down --plan --json'],
   needs: 'database',
-  run: async ({ args, prompts, loaded, runtime: { migrator } }): Promise<CommandResult> => {
+  run: async ({ args, prompts, loaded, runtime }): Promise<CommandResult> => {
+    const { migrator } = runtime;
     const before = await migrator.status();
     requireKnownSchema(before);
     const last = migrator.migrations.find(({ name }) => name === before.applied.at(-1));
@@ -69,10 +70,7 @@ const down = command({
       return { value: { ...rest(before), sql: sqlOf(plan) }, text: sqlText(plan) };
     }
     if (last === undefined) return { value: rest(before), text: 'There is no step to revert.' };
-    if ((await listenerOn(loaded.config)) === 'svc') {
-      const message = `A server of svc answers on port ${loaded.config.port}; a step cannot be reverted under it.`;
-      throw new CommandError('conflict', 'server_running', message, 'stop the server, then run this command again');
-    }
+    await requireNoServer(runtime, 'a step cannot be reverted under it.');
     const name = databaseName(loaded.config.databaseUrl.reveal());
     const question = `This reverts ${last.name} in the database ${name} and permanently deletes the data it holds. Is the server stopped?`;
     await prompts.confirmByName(question, [name], args.text('--confirm'));

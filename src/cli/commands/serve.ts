@@ -11,7 +11,7 @@ import { namingOwner } from '../installation/database-refusal.js';
 import { prepareDirectories } from '../installation/directories.js';
 import { load, requireDatabase } from '../installation/installation.js';
 import { otherPort, settingsOfOtherPort, settingsPlace } from '../installation/ports.js';
-import { requireCurrentSchema, requireKnownSchema, requireMasterKey } from '../installation/run-command.js';
+import { requireKnownSchema, requireMasterKey, requireUsableSchema } from '../installation/run-command.js';
 import { command, type ParsedArgs } from '../line/command.js';
 import { valid, wholeNumber } from '../line/input.js';
 import { localUrl } from '../serving/local-url.js';
@@ -130,11 +130,11 @@ async function prepare(appliance: Appliance, mode: string): Promise<void> {
   }
   if (mode !== 'off') {
     const schema = await migrator.status();
-    requireKnownSchema(schema);
+    requireKnownSchema({ unknown: schema.unusable });
     if (mode === 'auto') {
       const applied = await migrator.up();
       if (applied.length > 0) log.info('schema.migrated', { steps: applied.join(',') });
-    } else requireCurrentSchema(schema);
+    } else requireUsableSchema(schema);
   }
   await requireMasterKey(appliance);
 }

@@ -46,8 +46,9 @@ export const keyChecks: readonly Check<Appliance>[] = [
   {
     name: 'the master key',
     run: async ({ runtime, features }) => {
-      if (!(await features.projects.hasOtherMasterKey(runtime.db))) return [];
-      const { message, fix } = wrongMasterKey();
+      const other = await features.masterKey.other(runtime.db);
+      if (other === undefined) return [];
+      const { message, fix } = wrongMasterKey(other);
       return [found('master_key_wrong', message, fix)];
     },
   },

@@ -83,7 +83,7 @@ export function isWritable(file: string): boolean {
 }
 
 /** Replaces a file atomically and keeps its owner and mode. It contains the master key and must never be partially written. */
-function replaceFile(file: string, text: string): void {
+export function replaceFile(file: string, text: string): void {
   const { mode, uid, gid } = statSync(file);
   const fresh = `${file}.new`;
   rmSync(fresh, { force: true });

@@ -1,4 +1,5 @@
 import { type Appliance, createAppliance } from '#src/appliance.js';
+import type { OtherMasterKey } from '#src/features/index.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
@@ -43,7 +44,7 @@ export async function runCommand(command: Command, call: CommandCall): Promise<C
 }
 
 /** Opens all features while the body runs. */
-async function withAppliance<T>(
+export async function withAppliance<T>(
   { config }: Pick<LoadedConfig, 'config'>,
   { output }: Pick<CommandCall, 'output'>,
   body: (appliance: Appliance) => Promise<T>,
@@ -92,12 +93,17 @@ export function forCommand(config: Config, { verbose, quiet }: CommandCall['outp
 
 /** Throws if the schema version or the master key does not match. Exit 7. */
 async function requireUsable(appliance: Appliance): Promise<void> {
-  requireCurrentSchema(await appliance.runtime.migrator.status());
+  requireUsableSchema(await appliance.runtime.migrator.status());
   await requireMasterKey(appliance);
 }
 
+/** Throws if this version cannot work with the schema. Steps of a newer version that says so are no obstacle. */
+export function requireUsableSchema({ pending, unusable }: SchemaStatus): void {
+  requireCurrentSchema({ pending, unknown: unusable });
+}
+
 /** Throws if schema migrations are missing or unknown. */
-export function requireCurrentSchema({ pending, unknown }: SchemaStatus): void {
+export function requireCurrentSchema({ pending, unknown }: Pick<SchemaStatus, 'pending' | 'unknown'>): void {
   requireKnownSchema({ unknown });
   if (pending.length === 0) return;
   throw schemaError(`The database schema is too old. Pending: ${pending.join(', ')}.`, 'svc migrate');
@@ -115,15 +121,17 @@ export function requireKnownSchema({ unknown }: Pick<SchemaStatus, 'unknown'>): 
 /** Throws if the database was set up with another master key. */
 export async function requireMasterKey(appliance: Appliance): Promise<void> {
   const { runtime, features } = appliance;
-  if (!(await features.projects.masterKeyFits(runtime.db, operatorContext(appliance, null)))) throw wrongMasterKey();
+  const other = await features.masterKey.open(runtime.db, operatorContext(appliance, null));
+  if (other !== undefined) throw wrongMasterKey(other);
+  features.masterKey.follow();
 }
 
 /** Error for a database that was set up with another master key. */
-export function wrongMasterKey(): CommandError {
+export function wrongMasterKey({ database, settings }: OtherMasterKey): CommandError {
   return new CommandError(
     'unusable',
     'master_key_wrong',
-    'This database was set up with another master key, so its secrets cannot be decrypted.',
+    `This database needs the master key with the fingerprint ${database}, and the settings have the one with ${settings}, which decrypts none of its secrets.`,
     'restore the svc.env of this database from your backup, or its SVC_MASTER_KEY; to use another database, set SVC_DATABASE_URL',
   );
 }

@@ -4,7 +4,7 @@
 import type { User } from '#src/contract/actor.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Lists } from '#src/platform/list-query/index.js';
-import type { Installation, Projects } from '../installation/index.js';
+import type { Installation } from '../installation/index.js';
 import { createActivity } from './activity/index.js';
 import { createAuditFeature, type SubjectErasure } from './audit/index.js';
 import { createFeedFeature, type FeedAccess, openFeed } from './feed/index.js';
@@ -33,13 +33,17 @@ export interface PersonErasure {
 /** Columns of this area with sealed values. */
 export const sealedInEvents = Object.values(sealedWebhooks);
 
+interface EventDeps extends Pick<Installation, 'masterKey' | 'projects'> {
+  readonly lists: Lists;
+}
+
 /** Builds the recording of changes, and the features that read, seal and deliver the records. */
-export function createEvents(runtime: Runtime, { projects, lists }: { projects: Projects; lists: Lists }) {
+export function createEvents(runtime: Runtime, { masterKey, projects, lists }: EventDeps) {
   createEventOutbox(runtime);
   const payloads = createPayloads(runtime, projects);
   const activity = createActivity(runtime);
   const refusals = createRefusals(runtime, projects);
-  const log = createAuditFeature(runtime);
+  const log = createAuditFeature(runtime, masterKey);
   const hooks = createWebhooksFeature(runtime, projects, lists, payloads);
   const feed = openFeed(runtime, payloads);
   hooks.follow(feed.watch.wake, feed.watch.isFollowed);

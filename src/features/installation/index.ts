@@ -4,7 +4,9 @@ import { createCertificate } from './certificate/index.js';
 import { createCourier, sealedMessages } from './courier/index.js';
 import { createIdempotencyFeature } from './idempotency/index.js';
 import { createLimits } from './limits/index.js';
+import { createMasterKey } from './master-key/index.js';
 import { createProjectsFeature } from './projects/index.js';
+import { createServers } from './servers/index.js';
 
 export type { Courier, MessageName, MessageVariables } from './courier/index.js';
 export type { Idempotency } from './idempotency/index.js';
@@ -17,6 +19,7 @@ export {
   proofKey,
   recoveryKey,
 } from './limits/index.js';
+export type { MasterKeys } from './master-key/index.js';
 export type { Projects, ServerKeys } from './projects/index.js';
 
 /** Columns of this area with sealed values. */
@@ -25,17 +28,21 @@ export const sealedInInstallation = Object.values(sealedMessages);
 /** Builds the services that all projects depend on. `createJobsFeature` builds the jobs last. */
 export function createInstallation(runtime: Runtime) {
   const limits = createLimits(runtime);
-  const { projects, serverKeys, operations, rebinding } = createProjectsFeature(runtime);
+  const masterKey = createMasterKey(runtime);
+  const { projects, serverKeys, operations, rebinding } = createProjectsFeature(runtime, masterKey);
   const courier = createCourier(runtime, projects);
   const { idempotency, jobs } = createIdempotencyFeature(runtime);
   const certificate = createCertificate(runtime);
+  const servers = createServers(runtime);
   return {
     limits,
+    masterKey,
     projects,
     serverKeys,
     courier,
     idempotency,
     certificate,
+    servers,
     operations,
     rebinding,
     jobs: [...limits.jobs, ...courier.jobs, ...jobs, ...certificate.jobs],

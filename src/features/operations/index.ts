@@ -10,7 +10,6 @@ export {
   createBackupFeature,
   createBackups,
   defaultLocation,
-  fingerprintOf,
   type LoadedBackup,
   type MadeBackup,
   nameOf,

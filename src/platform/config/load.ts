@@ -5,6 +5,8 @@ import { errorCode, FileTooLargeError, isAbsent, readSmall, utf8Text } from '../
 import { whyUnreadable } from '../runtime/system-errors.js';
 import { ConfigError, type GivenProblem, toProblem, unreadableFile } from './config-error.js';
 import { problemsBetween } from './cross-field.js';
+import { type EnvFile, noLines, parseEnvFile } from './env-file.js';
+import { MasterKey, type MasterKeyFile } from './master-key.js';
 import { type Config, type Setting, settings } from './schema.js';
 import { Secret } from './secret.js';
 
@@ -101,6 +103,8 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
     if (parsed.success) values[name] = parsed.data;
     else problems.push(`${setting.key} ${parsed.error.issues[0]?.message ?? 'is not valid'}`);
   }
+  if (values.masterKey instanceof Secret)
+    values.masterKey = new MasterKey(values.masterKey.reveal(), masterKeyFile(options, file, fromFile));
   if (values.databaseUrl === undefined && origins.databaseUrl === 'unset') {
     values.databaseUrl = new Secret(`sqlite:${resolve(String(values.dataDir), 'svc.db')}`);
     origins.databaseUrl = 'default';
@@ -121,6 +125,19 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const unknownNames = unknownNamesIn(options.environment);
   const repeated = repeatedIn(lines);
   return { config, origins: origins as LoadedConfig['origins'], file, unknownNames, repeated };
+}
+
+/** The file that holds the master key; undefined if it is in the environment. */
+function masterKeyFile(
+  { environment }: LoadOptions,
+  file: string | null,
+  fromFile: EnvFile['values'],
+): MasterKeyFile | undefined {
+  const { key } = settings.masterKey;
+  if (environment[key]) return undefined;
+  const named = environment[`${key}_FILE`] ?? fromFile[`${key}_FILE`];
+  if (named) return { path: resolve(named), form: 'value' };
+  return file === null ? undefined : { path: file, form: 'settings' };
 }
 
 /** Not reported as problems: other programs share the environment. */
@@ -182,35 +199,4 @@ function find(
   const stored = fromFile[key];
   if (stored !== undefined && stored !== '') return { text: stored, origin: 'file' };
   return { text: fallback, origin: fallback === null ? 'unset' : 'default' };
-}
-
-/** Content of a settings file. */
-interface EnvFile {
-  readonly values: Readonly<Record<string, string>>;
-  /** The numbers of the lines that set each setting. */
-  readonly lines: Readonly<Record<string, readonly number[]>>;
-}
-
-const noLines: EnvFile = { values: {}, lines: {} };
-
-/** Parses KEY=VALUE lines like systemd's EnvironmentFile: `#` comments, optional quotes around the value. */
-function parseEnvFile(content: string, problems: GivenProblem[]): EnvFile {
-  const settingNames = Object.values(settings).flatMap(({ key }) => [key, `${key}_FILE`]);
-  const values: Record<string, string> = {};
-  const lines: Record<string, number[]> = {};
-  for (const [index, line] of content.split(/\r?\n/).entries()) {
-    if (/^\s*([#;]|$)/.test(line)) continue;
-    const [, key = '', raw = ''] = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? [];
-    if (key === '') {
-      problems.push(`line ${index + 1} of the configuration file is not KEY=VALUE`);
-    } else if (key.startsWith('SVC_') && !settingNames.includes(key)) {
-      const meant = similar(key, settingNames);
-      const advice = meant === undefined ? '' : `; did you mean ${meant}?`;
-      problems.push(`${key} in the configuration file is not a setting${advice}`);
-    } else {
-      values[key] = raw.trim().replace(/^(["'])(.*)\1$/, '$2');
-      lines[key] = [...(lines[key] ?? []), index + 1];
-    }
-  }
-  return { values, lines };
 }

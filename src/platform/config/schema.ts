@@ -6,6 +6,7 @@ import { logLevels } from '../runtime/log.js';
 import { parseBackupPlace, parseKeep } from './backup-settings.js';
 import { parseSchedule } from './cron.js';
 import { parseFilesUrl } from './files-url.js';
+import type { MasterKey } from './master-key.js';
 import { parsePostgresUrl, unsupportedAttribute } from './postgres-url.js';
 import { Secret } from './secret.js';
 import { parseSender } from './sender.js';
@@ -435,4 +436,4 @@ export type Config = {
   readonly [K in keyof Settings]: Settings[K]['fallback'] extends string
     ? z.output<Settings[K]['schema']>
     : z.output<Settings[K]['schema']> | undefined;
-} & { readonly databaseUrl: Secret };
+} & { readonly databaseUrl: Secret; readonly masterKey: MasterKey | undefined };

@@ -1,6 +1,9 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import type { Instant } from '#src/contract/shapes.js';
 import { bind } from '../runtime/bind.js';
+import { keyedDigest } from './digest.js';
+import { createKeyRing, type DerivedKey, hkdf, type KeyRing, type Rotation, type StoredKeys } from './key-ring.js';
 import type { Random } from './random.js';
+import { boundVersion, decrypt, encrypt } from './seal.js';
 
 /** A column with sealed values. */
 export interface BoundColumn {
@@ -52,41 +55,51 @@ export interface Sealing {
   objectKey(projectId: string, wrappedKey: string, object: string): Buffer;
   /** A value that depends only on the master key; stored once to detect a wrong key at start. */
   readonly keyCheck: string;
-  /** HMAC of an audit row by this installation. */
-  auditMac(text: string): string;
+  /** Loads what the database holds about the master key. False if it belongs to another one. */
+  load(stored: StoredKeys): boolean;
+  /** HMAC of an audit row of a time by this installation. */
+  auditMac(text: string, at: Instant): string;
   /** A key for HMACs of a given purpose, derived from the master key. */
-  derive(purpose: string): Buffer;
+  derive(purpose: string): DerivedKey;
+  /** Prepares the rotation to another master key, whose HMACs begin at `since`. */
+  rotate(masterKey: Buffer, since: Instant): Rotation;
+  /** The same data key of a project, wrapped for the master key of a rotation. Throws if it cannot be opened. */
+  rewrap(to: Rotation, projectId: string, wrappedKey: string): string;
 }
 
-/** Version in the labels of derived keys, and of the previous values and wrapped data keys. */
+/** Version of the previous values and wrapped data keys. */
 const version = 'v1';
-/** Version of values whose additional data includes table, column, project and row, and of data keys that open only such values. */
-const boundVersion = 'v2';
 /** Prefix of values that are not bound to their row yet, and of wrapped data keys that open such values. */
 export const unboundPrefix = `${version}.`;
 
 interface Deps {
   readonly random: Random;
   readonly report: (projectId: string, place: UnreadableValue) => void;
-  readonly wrapKey: Buffer;
-  readonly auditKey: Buffer;
+  readonly ring: KeyRing;
+  readonly auditKey: DerivedKey;
   /** Data keys by their wrapped form. */
   readonly dataKeys: Map<string, Buffer>;
 }
 
-/** Derives every key from the master key of 32 bytes (HKDF-SHA-256, one label each). */
-export function createSealing(masterKey: Buffer, random: Random, report: Deps['report'] = () => {}): Sealing {
-  const derive = (purpose: string) => hkdf(masterKey, purpose);
-  const deps: Deps = { random, report, wrapKey: derive('wrap'), auditKey: derive('audit'), dataKeys: new Map() };
-  return {
-    ...bind(deps, { newDataKey, bindDataKey, seal, open, tryOpen, objectKey, auditMac }),
-    keyCheck: derive('check').toString('base64url'),
-    derive,
-  };
+/** What a sealing needs besides the master key. */
+interface Options {
+  /** Called with the place of a value that cannot be opened. */
+  readonly report?: Deps['report'];
+  /** Returns the master keys that the file of the master key holds now. */
+  readonly reread?: (() => readonly Buffer[]) | undefined;
 }
 
-function hkdf(key: Buffer, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, '', `svc/${version}/${purpose}`, 32));
+/** Derives every key from the master key of 32 bytes, one label each. */
+export function createSealing(masterKey: Buffer, random: Random, { report = () => {}, reread }: Options = {}): Sealing {
+  const ring = createKeyRing(masterKey, random, reread);
+  const deps: Deps = { random, report, ring, auditKey: ring.derive('audit'), dataKeys: new Map() };
+  return {
+    ...bind(deps, { newDataKey, bindDataKey, seal, open, tryOpen, objectKey, auditMac, rewrap }),
+    ...{ load: ring.load, derive: ring.derive, rotate: ring.rotate },
+    get keyCheck() {
+      return ring.check;
+    },
+  };
 }
 
 function newDataKey(deps: Deps, projectId: string): string {
@@ -102,20 +115,28 @@ function bindDataKey(deps: Deps, projectId: string, wrapped: string): string | u
   }
 }
 
-/** The version of the wrapped key is part of its additional data, so that an attacker with database access cannot turn one into the other. */
-function wrap({ random, wrapKey }: Deps, projectId: string, key: Buffer): string {
-  return encrypt(random, wrapKey, `project:${projectId}|${boundVersion}`, key);
+function wrap({ random, ring }: Deps, projectId: string, key: Buffer): string {
+  return ring.withWrapKey((wrapKey) => encrypt(random, wrapKey, wrapPlace(projectId, boundVersion), key));
 }
 
-function dataKey({ wrapKey, dataKeys }: Deps, projectId: string, wrapped: string): Buffer {
+/** The version of the wrapped key is part of its additional data, so that an attacker with database access cannot turn one into the other. */
+function wrapPlace(projectId: string, form: string): string {
+  return form === version ? `project:${projectId}` : `project:${projectId}|${form}`;
+}
+
+function dataKey({ ring, dataKeys }: Deps, projectId: string, wrapped: string): Buffer {
   const cached = dataKeys.get(wrapped);
   if (cached !== undefined) return cached;
-  const key = isUnbound(wrapped)
-    ? decrypt(wrapKey, version, `project:${projectId}`, wrapped)
-    : decrypt(wrapKey, boundVersion, `project:${projectId}|${boundVersion}`, wrapped);
+  const form = formOf(wrapped);
+  const key = ring.withWrapKey((wrapKey) => decrypt(wrapKey, wrapPlace(projectId, form), wrapped, form));
   if (dataKeys.size > 1000) dataKeys.clear();
   dataKeys.set(wrapped, key);
   return key;
+}
+
+function rewrap(deps: Deps, { wrapKey }: Pick<Rotation, 'wrapKey'>, projectId: string, wrapped: string): string {
+  const form = formOf(wrapped);
+  return encrypt(deps.random, wrapKey, wrapPlace(projectId, form), dataKey(deps, projectId, wrapped), form);
 }
 
 function seal(deps: Deps, projectId: string, wrapped: string, aad: SealedAad, value: string): string {
@@ -127,8 +148,8 @@ function open(deps: Deps, projectId: string, wrapped: string, aad: SealedAad, se
   const { before } = aad.column;
   const opened =
     before !== undefined && isUnbound(wrapped) && isUnbound(sealed)
-      ? decrypt(key, version, `${projectId}|${before(aad.row)}`, sealed)
-      : decrypt(key, boundVersion, boundTo(projectId, aad), sealed);
+      ? decrypt(key, `${projectId}|${before(aad.row)}`, sealed, version)
+      : decrypt(key, boundTo(projectId, aad), sealed);
   return opened.toString('utf8');
 }
 
@@ -141,29 +162,12 @@ function tryOpen(deps: Deps, projectId: string, wrapped: string, aad: SealedAad,
   }
 }
 
-function encrypt(random: Random, key: Buffer, aad: string, value: Buffer): string {
-  const nonce = random.bytes(12);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(aad));
-  const text = Buffer.concat([cipher.update(value), cipher.final()]);
-  return [boundVersion, Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url')].join('.');
-}
-
-function decrypt(key: Buffer, form: string, aad: string, sealed: string): Buffer {
-  const [seen, body] = sealed.split('.');
-  if (seen !== form || body === undefined) throw new Error('sealed value of unknown version');
-  const bytes = Buffer.from(body, 'base64url');
-  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 })
-    .setAAD(Buffer.from(aad))
-    .setAuthTag(bytes.subarray(12, 28));
-  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]);
-}
-
 function objectKey(deps: Deps, projectId: string, wrapped: string, object: string): Buffer {
   return hkdf(dataKey(deps, projectId, wrapped), `file|${projectId}|${object}`);
 }
 
-function auditMac({ auditKey }: Deps, text: string): string {
-  return createHmac('sha256', auditKey).update(text).digest('base64url');
+function auditMac({ auditKey }: Deps, text: string, at: Instant): string {
+  return keyedDigest(auditKey(at), text);
 }
 
 /** Checks if a stored text is sealed, in a column that also contains JSON: no JSON starts like this. */
@@ -173,6 +177,10 @@ export function isSealed(text: string): boolean {
 
 function isUnbound(sealed: string): boolean {
   return sealed.startsWith(unboundPrefix);
+}
+
+function formOf(sealed: string): string {
+  return isUnbound(sealed) ? version : boundVersion;
 }
 
 function boundTo(projectId: string, { column, row }: SealedAad): string {

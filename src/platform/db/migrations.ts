@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Knex } from 'knex';
 import { bind } from '../runtime/bind.js';
+import { isNewer, version } from '../runtime/version.js';
 import { DatabaseError } from './database-error.js';
 import type { Connection, Driver } from './driver.js';
 import type { Query, Sql, Value } from './query.js';
@@ -15,6 +16,8 @@ type Builder = Pick<Knex.SchemaBuilder | Knex.QueryBuilder | Knex.Raw, 'toSQL'>;
 
 /** A file of `migrations/`. It returns the statements to run, in order, as knex builders; it never runs any itself. */
 interface MigrationFile {
+  /** The oldest release that can still work on the schema after this step; absent if only releases that have the step can. */
+  readonly usableFrom?: string;
   /** `tables` lists the existing tables, because some are created at run time. */
   up(knex: Knex, dialect: Sql['dialect'], tables: readonly string[]): readonly Builder[];
   down(knex: Knex, dialect: Sql['dialect'], tables: readonly string[]): readonly Builder[];
@@ -23,6 +26,7 @@ interface MigrationFile {
 /** A migration with its SQL for the database in use. */
 export interface Migration {
   readonly name: string;
+  readonly usableFrom?: string | null;
   readonly up: (tables: readonly string[]) => readonly Query[];
   readonly down: (tables: readonly string[]) => readonly Query[];
 }
@@ -33,6 +37,8 @@ export interface SchemaStatus {
   readonly pending: readonly string[];
   /** Applied by a newer version; unknown to this one. */
   readonly unknown: readonly string[];
+  /** Unknown steps after which this version can no longer use the schema. */
+  readonly unusable: readonly string[];
 }
 
 /**
@@ -57,7 +63,7 @@ export interface Migrator {
 }
 
 const table = 'schema_migrations';
-const createTable = `create table if not exists ${table} (name text not null primary key, applied_at text not null)`;
+const createTable = `create table if not exists ${table} (name text not null primary key, applied_at text not null, usable_from text)`;
 const query = (sql: string, values: Query['values'] = []): Query => ({ sql, values });
 
 /**
@@ -79,6 +85,7 @@ export async function loadMigrations(directory: string, sql: Sql): Promise<Migra
     const module: MigrationFile = await import(pathToFileURL(join(directory, file)).href);
     return {
       name: file.replace(/\.js$/, ''),
+      usableFrom: module.usableFrom ?? null,
       up: (tables) => compile(module.up(sql.loadKnex(), sql.dialect, tables)),
       down: (tables) => compile(module.down(sql.loadKnex(), sql.dialect, tables)),
     };
@@ -92,6 +99,12 @@ interface Deps {
   readonly now: () => string;
 }
 
+/** A step as the database knows it. */
+interface AppliedStep {
+  readonly name: string;
+  readonly usableFrom: string | null;
+}
+
 type Source = Pick<Connection, 'all'>;
 
 /** Creates the migrator of a database. */
@@ -101,27 +114,47 @@ export function createMigrator(driver: Driver, migrations: readonly Migration[],
 }
 
 async function status({ driver, migrations }: Deps): Promise<SchemaStatus> {
-  const applied = await readApplied(driver);
+  const steps = await readApplied(driver);
+  const applied = steps.map(({ name }) => name);
   const names = migrations.map(({ name }) => name);
+  const unknown = steps.filter(({ name }) => !names.includes(name));
   return {
     applied,
     pending: names.filter((name) => !applied.includes(name)),
-    unknown: applied.filter((name) => !names.includes(name)),
+    unknown: unknown.map(({ name }) => name),
+    unusable: unknown
+      .filter(({ usableFrom }) => usableFrom === null || isNewer(usableFrom, version()))
+      .map(({ name }) => name),
   };
 }
 
 /** The applied migrations; none if their table does not exist yet. */
-async function readApplied(driver: Driver): Promise<string[]> {
+async function readApplied(driver: Driver): Promise<AppliedStep[]> {
   const exists =
     driver.dialect === 'sqlite'
       ? await driver.read(query("select 1 as one from sqlite_master where type = 'table' and name = ?", [table]))
       : await driver.read(query('select 1 as one where to_regclass($1) is not null', [table]));
-  return exists.length > 0 ? namesIn({ all: driver.read }) : [];
+  return exists.length > 0 ? stepsIn({ all: driver.read }) : [];
+}
+
+/** Selects all columns, because earlier versions made the table without `usable_from`. */
+async function stepsIn(source: Source): Promise<AppliedStep[]> {
+  const rows = await source.all(query(`select * from ${table} order by name`));
+  return rows.map(({ name, usable_from: from }) => ({
+    name: String(name),
+    usableFrom: typeof from === 'string' ? from : null,
+  }));
 }
 
 async function namesIn(source: Source): Promise<string[]> {
-  const rows = await source.all(query(`select name from ${table} order by name`));
-  return rows.map((row) => String(row.name));
+  return (await stepsIn(source)).map(({ name }) => name);
+}
+
+async function addMark({ dialect }: Driver, connection: Connection): Promise<void> {
+  if (dialect === 'postgres')
+    await connection.run(query(`alter table ${table} add column if not exists usable_from text`));
+  else if ((await connection.all(query(`pragma table_info(${table})`))).every(({ name }) => name !== 'usable_from'))
+    await connection.run(query(`alter table ${table} add column usable_from text`));
 }
 
 function up(deps: Deps, to?: string): Promise<string[]> {
@@ -134,13 +167,20 @@ async function migrate(
   connection: Connection,
   names?: readonly string[],
 ): Promise<string[]> {
-  const values = driver.dialect === 'sqlite' ? '?, ?' : '$1, $2';
+  const values = driver.dialect === 'sqlite' ? '?, ?, ?' : '$1, $2, $3';
   await connection.run(query(createTable));
   const wanted = migrations.filter(({ name }) => names === undefined || names.includes(name));
   const pending = pendingAfter(wanted, await namesIn(connection), undefined);
-  for (const { name, up: statements } of pending) {
+  if (pending.length > 0) await addMark(driver, connection);
+  for (const { name, usableFrom, up: statements } of pending) {
     await apply(connection, statements(await tablesOf(driver, connection)));
-    await connection.run(query(`insert into ${table} (name, applied_at) values (${values})`, [name, now()]));
+    await connection.run(
+      query(`insert into ${table} (name, applied_at, usable_from) values (${values})`, [
+        name,
+        now(),
+        usableFrom ?? null,
+      ]),
+    );
   }
   return pending.map(({ name }) => name);
 }
@@ -179,13 +219,13 @@ async function tablesOf({ dialect }: Driver, source: Source): Promise<string[]> 
 }
 
 async function planUp({ driver, migrations }: Deps, to?: string): Promise<readonly Query[]> {
-  const applied = await readApplied(driver);
+  const applied = (await readApplied(driver)).map(({ name }) => name);
   const tables = await tablesOf(driver, { all: driver.read });
   return pendingAfter(migrations, applied, to).flatMap((migration) => migration.up(tables));
 }
 
 async function planDown({ driver, migrations }: Deps): Promise<readonly Query[]> {
-  const last = (await readApplied(driver)).at(-1);
+  const last = (await readApplied(driver)).at(-1)?.name;
   const migration = migrations.find(({ name }) => name === last);
   return migration?.down(await tablesOf(driver, { all: driver.read })) ?? [];
 }

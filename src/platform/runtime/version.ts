@@ -24,3 +24,18 @@ function read(name: string): Origin {
   const file = packageFile(name);
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
 }
+
+/** True if a version is newer than another one, by Semantic Versioning: 1.2.0-rc.1 comes before 1.2.0. */
+export function isNewer(one: string, other: string): boolean {
+  const [a, b] = [partsOf(one), partsOf(other)];
+  const at = a.numbers.findIndex((number, index) => number !== b.numbers[index]);
+  if (at >= 0) return (a.numbers[at] ?? 0) > (b.numbers[at] ?? 0);
+  if (a.before === '' || b.before === '') return a.before === '' && b.before !== '';
+  return a.before.localeCompare(b.before, 'en', { numeric: true }) > 0;
+}
+
+function partsOf(text: string): { readonly numbers: readonly number[]; readonly before: string } {
+  const [release = '', ...before] = text.replace(/\+.*$/, '').split('-');
+  const numbers = release.split('.').map(Number);
+  return { numbers: [0, 1, 2].map((at) => numbers[at] ?? 0), before: before.join('-') };
+}

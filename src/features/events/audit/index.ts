@@ -1,6 +1,7 @@
 import { implement } from '#src/contract/operation.js';
 import type { Runtime } from '#src/platform/index.js';
 import { createWorker } from '#src/platform/jobs/worker.js';
+import type { MasterKeys } from '../../installation/index.js';
 import { auditApi } from './api.js';
 import { createSubjectErasure } from './erasure/index.js';
 import { createAuditStore } from './model/store.js';
@@ -23,9 +24,9 @@ export type { AuditEntry } from './service.js';
 export { toAuditEntry } from './view.js';
 
 /** The audit log as a hash chain: sealing, reading and verifying it. */
-export function createAuditFeature(runtime: Runtime) {
+export function createAuditFeature(runtime: Runtime, masterKey: Pick<MasterKeys, 'requireCurrent'>) {
   const store = createAuditStore(runtime.sql);
-  const keys = createAuditKeys(runtime, store);
+  const keys = createAuditKeys(runtime, store, masterKey);
   const sealer = createSealer(runtime, store, keys);
   const verification = createAuditVerification(runtime, store, keys);
   const retention = createRetention(runtime, store, { keys, verification });

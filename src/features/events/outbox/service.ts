@@ -83,7 +83,7 @@ function audit(
     by.requestId,
     (isPlain ? text : undefined) ?? canonicalJson(values),
   ];
-  append(appendedEntries, [...row, sealing.auditMac(JSON.stringify(row))]);
+  append(appendedEntries, [...row, sealing.auditMac(JSON.stringify(row), now)]);
   for (const subject of subjects) append(appendedSubjects, subject);
 }
 

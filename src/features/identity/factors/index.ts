@@ -143,7 +143,7 @@ async function issueRecoveryCodes(deps: Deps, unit: Unit, project: Project, acco
   const rows = codes.map((code) => ({
     projectId: project.id,
     userId: account.id,
-    digest: proof.digestOf(project.id, account.id, readRecoveryCode(code) ?? ''),
+    digest: proof.digestOf(project.id, account.id, readRecoveryCode(code) ?? '', unit.now),
     usedAt: null,
     createdAt: unit.now,
   }));

@@ -1,6 +1,8 @@
 import type { Project } from '#src/contract/project.js';
+import type { Instant } from '#src/contract/shapes.js';
 import type { UserRecord } from '#src/contract/user.js';
 import { keyedDigest } from '#src/platform/crypto/digest.js';
+import type { DerivedKey } from '#src/platform/crypto/key-ring.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
@@ -16,7 +18,7 @@ interface Deps extends Pick<Runtime, 'clock' | 'sealing'> {
   readonly store: FactorStore;
   readonly totp: Totp;
   readonly limits: Limits;
-  readonly pepper: ReturnType<Runtime['sealing']['derive']>;
+  readonly pepper: DerivedKey;
 }
 
 type Allowed = readonly CodeFactor[];
@@ -28,7 +30,8 @@ export interface Proof {
   authenticator(reader: Reader, project: Project, userId: string): Promise<AuthenticatorRow | undefined>;
   /** Number of unused recovery codes; undefined if the user has never had any. */
   codesLeft(reader: Reader, project: Project, userId: string): Promise<number | undefined>;
-  digestOf(projectId: string, userId: string, letters: string): string;
+  /** The stored form of a recovery code that is created at a time. */
+  digestOf(projectId: string, userId: string, letters: string, at: Instant): string;
   seal(project: Project, userId: string, seed: string): string;
   /** Verifies the code of an authenticator that is not confirmed yet: true or undefined. Refuses with 429 over the limit. */
   ofEnrolment(unit: Unit, project: Project, row: AuthenticatorRow, typed: string): Promise<true | undefined>;
@@ -61,13 +64,17 @@ async function authenticator({ store }: Deps, reader: Reader, project: Project, 
   return row && authenticators.decode(row);
 }
 
-async function codesLeft({ store }: Deps, reader: Reader, project: Project, userId: string) {
-  const codes = (await reader.all(store.codes(project.id, userId))).map((row) => recoveryCodes.decode(row));
+async function codesOf({ store }: Deps, reader: Reader, project: Project, userId: string) {
+  return (await reader.all(store.codes(project.id, userId))).map((row) => recoveryCodes.decode(row));
+}
+
+async function codesLeft(deps: Deps, reader: Reader, project: Project, userId: string) {
+  const codes = await codesOf(deps, reader, project, userId);
   return codes.length === 0 ? undefined : codes.filter(({ usedAt }) => usedAt === null).length;
 }
 
-function digestOf({ pepper }: Deps, projectId: string, userId: string, letters: string): string {
-  return keyedDigest(pepper, [projectId, userId, letters].join('\n'));
+function digestOf({ pepper }: Deps, projectId: string, userId: string, letters: string, at: Instant): string {
+  return keyedDigest(pepper(at), [projectId, userId, letters].join('\n'));
 }
 
 function seal({ sealing }: Deps, project: Project, userId: string, seed: string): string {
@@ -102,7 +109,10 @@ async function spend(deps: Deps, unit: Unit, project: Project, userId: string, t
 async function spendRecoveryCode(deps: Deps, unit: Unit, project: Project, userId: string, typed: string) {
   const letters = readRecoveryCode(typed);
   if (letters === undefined) return false;
-  const digest = digestOf(deps, project.id, userId, letters);
+  // All codes of a user are created together.
+  const [code] = await codesOf(deps, unit, project, userId);
+  if (code === undefined) return false;
+  const digest = digestOf(deps, project.id, userId, letters, code.createdAt);
   if ((await unit.run(deps.store.spendCode(project.id, userId, digest, unit.now))) !== 1) return false;
   const left = (await codesLeft(deps, unit, project, userId)) ?? 0;
   unit.record('recoveryCodeUsed', { resource: `users/${userId}/recovery-codes`, userId, payload: { userId, left } });

@@ -3,6 +3,7 @@ import type { Project } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { linkSecretLength } from '#src/contract/typed-secret.js';
 import { equalDigests, keyedDigest } from '#src/platform/crypto/digest.js';
+import type { DerivedKey } from '#src/platform/crypto/key-ring.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -48,7 +49,7 @@ type SecretStore = ReturnType<typeof createSecretStore>;
 
 interface Deps extends Pick<Runtime, 'db' | 'clock' | 'random'> {
   readonly store: SecretStore;
-  readonly pepper: ReturnType<Runtime['sealing']['derive']>;
+  readonly pepper: DerivedKey;
 }
 
 /** The service for one-time secrets. */
@@ -113,7 +114,7 @@ async function issue(deps: Deps, unit: Unit, project: Project, request: IssueReq
   const { random, store } = deps;
   const { purpose, subject, userId, recipient } = request;
   const secret = secretOf(deps, request.form);
-  const row = { projectId: project.id, purpose, id: random.id() };
+  const row = { projectId: project.id, purpose, id: random.id(), createdAt: unit.now };
   const expire = instantOf(millisecondsOf(unit.now) + request.lifeSeconds * 1000);
   const alias = request.alias ?? userId;
   if (alias === null) throw new TypeError('a secret for nobody yet needs an id to be redeemed by');
@@ -129,7 +130,6 @@ async function issue(deps: Deps, unit: Unit, project: Project, request: IssueReq
       triesLeft: secret.length < linkSecretLength ? codeTries : null,
       usedAt: null,
       expire,
-      createdAt: unit.now,
     }),
   );
   return { id: row.id, userId: alias, secret, createdAt: unit.now, expire };
@@ -140,8 +140,10 @@ function secretOf({ random }: Deps, form: Form): string {
   return form === 'link' ? random.secret() : random.text(form.length);
 }
 
-function digestOf({ pepper }: Deps, row: Pick<SecretRow, 'projectId' | 'purpose' | 'id'>, secret: string): string {
-  return keyedDigest(pepper, [row.projectId, row.purpose, row.id, secret].join('\n'));
+type Digested = Pick<SecretRow, 'projectId' | 'purpose' | 'id' | 'createdAt'>;
+
+function digestOf({ pepper }: Deps, { projectId, purpose, id, createdAt }: Digested, secret: string): string {
+  return keyedDigest(pepper(createdAt), [projectId, purpose, id, secret].join('\n'));
 }
 
 async function redeem(deps: Deps, unit: Unit, project: Project, presented: Presented): Promise<Redeemed | undefined> {

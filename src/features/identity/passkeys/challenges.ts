@@ -1,5 +1,6 @@
 import { passkeyLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
+import type { Instant } from '#src/contract/shapes.js';
 import { digest, equalDigests, keyedDigest } from '#src/platform/crypto/digest.js';
 import { pruneInBatches } from '#src/platform/db/prune.js';
 import type { Unit } from '#src/platform/db/unit.js';
@@ -30,8 +31,8 @@ export function createCeremonyChallenges(
   store: PasskeyStore,
 ): CeremonyChallenges {
   const pepper = sealing.derive('webauthn-challenges');
-  const subjectOf = (projectId: string, { purpose, subject }: ChallengeUse) =>
-    keyedDigest(pepper, [projectId, purpose, subject].join('\n'));
+  const subjectOf = (projectId: string, { purpose, subject }: ChallengeUse, at: Instant) =>
+    keyedDigest(pepper(at), [projectId, purpose, subject].join('\n'));
   const lifeMs = passkeyLimits.ceremonySeconds * 1000;
   const prune: Job = {
     name: 'passkeys.prune',
@@ -49,7 +50,9 @@ export function createCeremonyChallenges(
       const challenge = random.secret();
       const expire = instantOf(millisecondsOf(unit.now) + lifeMs);
       const row = { projectId: project.id, digest: digest(challenge), purpose: use.purpose, expire };
-      await unit.run(store.putChallenge({ ...row, subject: subjectOf(project.id, use), createdAt: unit.now }));
+      await unit.run(
+        store.putChallenge({ ...row, subject: subjectOf(project.id, use, unit.now), createdAt: unit.now }),
+      );
       return challenge;
     },
     take: async (unit, project, challenge, use) => {
@@ -58,7 +61,9 @@ export function createCeremonyChallenges(
       const row = webauthnChallenges.decode(taken);
       const now = clock.now();
       const isFresh = isRunning(row.expire, now, lifeMs) && !isAhead(row.createdAt, now);
-      return isFresh && row.purpose === use.purpose && equalDigests(row.subject, subjectOf(project.id, use));
+      return (
+        isFresh && row.purpose === use.purpose && equalDigests(row.subject, subjectOf(project.id, use, row.createdAt))
+      );
     },
   };
 }

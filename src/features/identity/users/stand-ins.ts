@@ -68,7 +68,8 @@ export function createStandIns(
     of: async (project: Project, email: string): Promise<string | null> => {
       const shares = await sampleOf(project);
       const total = usersOf(shares);
-      const place = Buffer.from(keyedDigest(key, [project.id, email].join('\n')), 'base64url').readUInt32BE() / 2 ** 32;
+      const place =
+        Buffer.from(keyedDigest(key(), [project.id, email].join('\n')), 'base64url').readUInt32BE() / 2 ** 32;
       let before = place * total;
       for (const { hash, count } of shares) {
         before -= count;

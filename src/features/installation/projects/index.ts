@@ -2,6 +2,7 @@ import { auditContextOf, implement } from '#src/contract/operation.js';
 import type { PlatformType } from '#src/contract/platform.js';
 import type { SealedColumn } from '#src/platform/crypto/sealing.js';
 import type { Runtime } from '#src/platform/index.js';
+import type { MasterKeys } from '../master-key/index.js';
 import { platformsApi } from './api.js';
 import { createRebinding } from './jobs.js';
 import { createServerKeys } from './keys.js';
@@ -27,10 +28,11 @@ const platformBytes = 400;
 /** Builds projects with their platforms and server keys. */
 export function createProjectsFeature(
   runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>,
+  masterKey: MasterKeys,
 ) {
   const { db, sql } = runtime;
   const store = createProjectStore(sql);
-  const projects = createProjects(runtime, store);
+  const projects = createProjects(runtime, store, masterKey);
   const serverKeys = createServerKeys(runtime, store);
   const create = async (call: Creation, type: PlatformType, hostname: string) => {
     const input = { id: call.body.platformId, name: call.body.name, type, hostname };
@@ -75,6 +77,6 @@ export function createProjectsFeature(
     serverKeys,
     operations,
     /** Creates the job that binds older sealed values to their rows, in all columns with sealed values. */
-    rebinding: (columns: readonly SealedColumn[]) => createRebinding(runtime, store, { projects, columns }),
+    rebinding: (columns: readonly SealedColumn[]) => createRebinding(runtime, store, { projects, masterKey, columns }),
   };
 }

@@ -4,8 +4,15 @@ import type { Query, Value } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
+import type { MasterKeys } from '../master-key/index.js';
 import type { Projects } from './service.js';
 import { type ProjectStore, projects as projectTable } from './store.js';
+
+interface RebindingDeps {
+  readonly projects: Projects;
+  readonly masterKey: Pick<MasterKeys, 'requireCurrent'>;
+  readonly columns: readonly SealedColumn[];
+}
 
 /**
  * Reseals values of earlier versions to bind them to their row. Finds unbound values by prefix, so an interrupted job resumes, and values
@@ -15,7 +22,7 @@ import { type ProjectStore, projects as projectTable } from './store.js';
 export function createRebinding(
   { db, sealing, random }: Pick<Runtime, 'db' | 'sealing' | 'random'>,
   store: ProjectStore,
-  { projects, columns }: { readonly projects: Projects; readonly columns: readonly SealedColumn[] },
+  { projects, masterKey, columns }: RebindingDeps,
 ): Job {
   const name = 'sealing.bind';
   const by = () => ({ projectId: null, actor: { kind: 'job', id: name }, requestId: random.id() });
@@ -50,12 +57,15 @@ export function createRebinding(
     summary: 'Binds sealed values of earlier versions to their rows, once',
     lease: 'database',
     run: async (signal) => {
-      const unbound = (await db.all(store.unboundKeys())).map((row) => projectTable.decode(row));
-      if (unbound.length === 0) return;
+      if ((await db.one(store.unboundKeys())) === undefined) return;
       for (const column of columns) await bindAll(column, signal);
-      const bound = unbound.map(({ id, dataKey }) => ({ id, dataKey: sealing.bindDataKey(id, dataKey) }));
       await db.work(by(), async (unit) => {
-        for (const { id, dataKey } of bound) if (dataKey !== undefined) await unit.run(store.update(id, { dataKey }));
+        await masterKey.requireCurrent(unit);
+        for (const row of await unit.all(store.unboundKeys())) {
+          const { id, dataKey } = projectTable.decode(row);
+          const bound = sealing.bindDataKey(id, dataKey);
+          if (bound !== undefined) await unit.run(store.update(id, { dataKey: bound }));
+        }
       });
     },
   };

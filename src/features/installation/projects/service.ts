@@ -4,10 +4,11 @@ import { customId } from '#src/contract/shapes.js';
 import { Lru } from '#src/platform/cache/lru.js';
 import { createLoader, type Loader } from '#src/platform/db/batch.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
-import type { Database, Reader, Unit } from '#src/platform/db/unit.js';
+import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { slugOf } from '#src/platform/text/slug.js';
+import type { MasterKeys } from '../master-key/index.js';
 import { requireName } from './names.js';
 import { createProjectOrigins, type ProjectOrigins } from './origins.js';
 import { createPlatforms, type Platforms } from './platforms.js';
@@ -59,16 +60,13 @@ export interface Projects extends Platforms, ProjectOrigins {
   remove(by: AuditContext, id: string): Promise<void>;
   /** True if a project with this id was deleted. */
   wasDeleted(reader: Reader, id: string): Promise<boolean>;
-  /** True if the database was set up with this master key. The first call stores a check value; later calls only read it. */
-  masterKeyFits(db: Pick<Database, 'one' | 'work'>, by: AuditContext): Promise<boolean>;
-  /** True if the database was set up with another master key. Stores nothing. */
-  hasOtherMasterKey(reader: Reader): Promise<boolean>;
 }
 
 type ProjectRuntime = Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'sealing' | 'config'>;
 
 interface Deps extends Pick<ProjectRuntime, 'db' | 'clock' | 'random' | 'sealing'> {
   readonly store: ProjectStore;
+  readonly masterKey: Pick<MasterKeys, 'requireCurrent'>;
   readonly cache: Lru<{ readonly project: Project; readonly until: number }>;
   /** Combines concurrent lookups into one when a cached project has expired. */
   readonly lookup: Loader<Project>;
@@ -77,19 +75,30 @@ interface Deps extends Pick<ProjectRuntime, 'db' | 'clock' | 'random' | 'sealing
 }
 
 /** Creates the service of projects. */
-export function createProjects(runtime: ProjectRuntime, store: ProjectStore): Projects {
+export function createProjects(runtime: ProjectRuntime, store: ProjectStore, masterKey: Deps['masterKey']): Projects {
   const { db, sql, clock, random, sealing } = runtime;
   const lookup = createLoader<Project>(sql.dialect, async (ids) => {
     const found = await Promise.all(ids.map((id) => find(store, db, id)));
     return new Map(found.flatMap((project) => (project === undefined ? [] : [[project.id, project]])));
   });
   const cache: Deps['cache'] = new Lru(cacheBounds);
-  const deps: Deps = { db, clock, random, sealing, store, cache, lookup, emptyingSteps: [], removalSteps: [] };
+  const deps: Deps = {
+    db,
+    clock,
+    random,
+    sealing,
+    store,
+    masterKey,
+    cache,
+    lookup,
+    emptyingSteps: [],
+    removalSteps: [],
+  };
   return {
     ...createPlatforms(runtime, store, (projectId) => cache.delete(projectId)),
     ...createProjectOrigins(runtime, store),
     ...bind(store, { get, list, settingsOfAll, wasDeleted }),
-    ...bind(deps, { current, proposeId, create, update, remove, masterKeyFits, hasOtherMasterKey }),
+    ...bind(deps, { current, proposeId, create, update, remove }),
     any: async (reader) => (await reader.one(store.first())) !== undefined,
     beforeRemoval: (step) => void deps.removalSteps.push(step),
     emptiedBy: (step) => void deps.emptyingSteps.push(step),
@@ -150,13 +159,14 @@ async function proposeId({ random, store }: Deps, reader: Reader, name: string):
   return id;
 }
 
-async function create({ sealing, store }: Deps, unit: Unit, { id, name }: NewProject): Promise<Project> {
+async function create({ masterKey, sealing, store }: Deps, unit: Unit, { id, name }: NewProject): Promise<Project> {
   if (!customId.safeParse(id).success) {
     throw new Failure('general_argument_invalid', {
       message: 'The id of a project consists of A-Z a-z 0-9 . _ -.',
     });
   }
   requireName('project', name);
+  await masterKey.requireCurrent(unit);
   const dataKey = sealing.newDataKey(id);
   const row = { id, name, settings: {}, dataKey, createdAt: unit.now, updatedAt: unit.now };
   if ((await unit.one(store.insert(row))) === undefined) throw new Failure('project_already_exists');
@@ -197,18 +207,4 @@ async function remove(deps: Deps, by: AuditContext, id: string): Promise<void> {
 
 async function wasDeleted(store: ProjectStore, reader: Reader, id: string): Promise<boolean> {
   return (await reader.one(store.findDeleted(id))) !== undefined;
-}
-
-async function masterKeyFits({ sealing, store }: Deps, db: Pick<Database, 'one' | 'work'>, by: AuditContext) {
-  const mark = async (unit: Unit) => {
-    await unit.run(store.insertFact('key_check', sealing.keyCheck));
-    return unit.one(store.fact('key_check'));
-  };
-  const row = (await db.one(store.fact('key_check'))) ?? (await db.work(by, mark));
-  return row?.value === sealing.keyCheck;
-}
-
-async function hasOtherMasterKey({ sealing, store }: Deps, reader: Reader): Promise<boolean> {
-  const row = await reader.one(store.fact('key_check'));
-  return row !== undefined && row.value !== sealing.keyCheck;
 }

@@ -56,10 +56,6 @@ export function createProjectStore(sql: Sql) {
     ...platformStatements(sql),
     ...keyStatements(sql),
     ...bind(sql, { unbound, rebind }),
-    // Every start runs these two. As plain SQL, they do not need knex to be loaded.
-    fact: (name: string): Query => sql.text('select value from installation where name = ?', [name]),
-    insertFact: (name: string, value: string): Query =>
-      sql.text('insert into installation (name, value) values (?, ?) on conflict (name) do nothing', [name, value]),
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type ArchiveEntry, linesIn } from '#src/platform/archive/writer.js';
+import { fingerprintOf } from '#src/platform/crypto/key-ring.js';
 import { backupHold } from '#src/platform/db/backup-hold.js';
 import type { Connection, Driver } from '#src/platform/db/driver.js';
 import { lastSequence, readRows, type TableShape, tableShapes } from '#src/platform/db/neutral-rows.js';
@@ -179,11 +180,6 @@ async function requireCurrentTables(connection: Connection): Promise<void> {
 async function keyCheckOf(connection: Connection): Promise<string | null> {
   const [row] = await connection.all({ sql: "select value from installation where name = 'key_check'", values: [] });
   return row === undefined ? null : fingerprintOf(String(row.value));
-}
-
-/** A fingerprint of a master key. It reveals nothing about the key. */
-export function fingerprintOf(keyCheck: string): string {
-  return createHash('sha256').update(keyCheck).digest('hex').slice(0, 16);
 }
 
 interface StoredPart {

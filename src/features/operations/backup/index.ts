@@ -4,7 +4,7 @@ import { createBackupMetrics } from './metrics.js';
 import { createBackups } from './service.js';
 
 export { backupArchive, type MadeBackup } from './archive.js';
-export { BackupError, backupEntries, fingerprintOf } from './create.js';
+export { BackupError, backupEntries } from './create.js';
 export { removeRemains } from './jobs.js';
 export { type LoadedBackup, readHead, UnknownFormatError } from './load.js';
 export type { BackupHead } from './manifest.js';

@@ -61,8 +61,8 @@ export async function restoreBackup(
     await migrator.migrate(connection);
     await connection.run(backupHold.clearAll(sql));
     await connection.run(createBackupStore(sql).disown());
-    // Leases of the processes that ran when the backup was made.
-    await connection.run(statement('delete from cron_jobs'));
+    // Leases and rows of the processes that ran when the backup was made.
+    for (const table of ['cron_jobs', 'servers']) await connection.run(statement(`delete from ${table}`));
     if (endsSessions) for (const table of credentials) await connection.run(statement(`delete from ${table}`));
     return loaded;
   });

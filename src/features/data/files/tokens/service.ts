@@ -2,8 +2,9 @@ import type { User } from '#src/contract/actor.js';
 import { Failure, invalidParam } from '#src/contract/errors.js';
 import { accessGranularitySeconds, fileLimits } from '#src/contract/limits.js';
 import type { Project } from '#src/contract/project.js';
-import type { Instant } from '#src/contract/shapes.js';
+import { customId, type Instant } from '#src/contract/shapes.js';
 import { equalDigests, keyedDigest } from '#src/platform/crypto/digest.js';
+import type { DerivedKey } from '#src/platform/crypto/key-ring.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Reader } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -29,7 +30,7 @@ type TokenContext = Omit<BucketContext, 'bucketId'>;
 export interface FileTokens {
   /** Checks if a secret opens a file now. A token created by a user works only while that user may share the file. */
   check(project: Project, secret: string, of: FileInBucket): Promise<TokenState>;
-  secretOf(token: Pick<FileTokenRow, 'projectId' | 'id'>): string;
+  secretOf(token: Pick<FileTokenRow, 'projectId' | 'id' | 'createdAt'>): string;
   create(where: BucketContext, by: AuditContext, fileId: string, expire: number | null): Promise<FileTokenRow>;
   /** A token of a file that the caller may share. Throws Failure `token_not_found`. */
   get(where: TokenContext, id: string): Promise<FileTokenRow>;
@@ -38,7 +39,7 @@ export interface FileTokens {
 }
 
 interface Deps extends Pick<Runtime, 'db' | 'clock' | 'random'> {
-  readonly key: Buffer;
+  readonly key: DerivedKey;
   readonly store: TokenStore;
   readonly shareable: Shareable;
   readonly findUser: FindUser;
@@ -59,9 +60,11 @@ async function check(deps: Deps, project: Project, secret: string, of: FileInBuc
   const { db, clock, random, store, findUser } = deps;
   const { bucket, file } = of;
   const [id = ''] = secret.split('.');
-  if (!equalDigests(secret, secretOf(deps, { projectId: project.id, id }))) return 'unknown';
+  // Postgres refuses a NUL character.
+  if (!customId.safeParse(id).success) return 'unknown';
   const token = await find(deps, db, project.id, id);
-  if (token === undefined || token.bucketKey !== file.bucketKey || token.fileId !== file.id) return 'unknown';
+  if (token === undefined || !equalDigests(secret, secretOf(deps, token))) return 'unknown';
+  if (token.bucketKey !== file.bucketKey || token.fileId !== file.id) return 'unknown';
   if (token.userId !== null) {
     const actor = await findUser(project, token.userId);
     if (actor === undefined || !mayShare({ actor }, bucket, file)) return 'unknown';
@@ -76,8 +79,8 @@ async function check(deps: Deps, project: Project, secret: string, of: FileInBuc
   return 'opens';
 }
 
-function secretOf({ key }: Deps, { projectId, id }: Pick<FileTokenRow, 'projectId' | 'id'>): string {
-  return `${id}.${keyedDigest(key, `${projectId}|${id}`)}`;
+function secretOf({ key }: Deps, { projectId, id, createdAt }: Pick<FileTokenRow, 'projectId' | 'id' | 'createdAt'>) {
+  return `${id}.${keyedDigest(key(createdAt), `${projectId}|${id}`)}`;
 }
 
 function create(

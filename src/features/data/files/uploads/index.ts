@@ -4,6 +4,7 @@ import { parseFields } from '#src/contract/operation.js';
 import type { RawJson } from '#src/contract/raw-json.js';
 import { customId, uniqueId } from '#src/contract/shapes.js';
 import type { Upload, UploadedFile } from '#src/contract/upload.js';
+import type { DerivedKey } from '#src/platform/crypto/key-ring.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
@@ -34,7 +35,7 @@ import { insert, keep, newRow, store, type UploadDeps } from './rows.js';
 
 interface Deps extends UploadDeps {
   readonly random: Runtime['random'];
-  readonly creatorKey: Buffer;
+  readonly creatorKey: DerivedKey;
   readonly writer: ContentWriter;
 }
 
@@ -59,7 +60,7 @@ async function upload(
   once?: CarryOutOnce,
 ): Promise<RawJson> {
   const { random, writer } = deps;
-  const arrival = arrivalOf(where, await deps.bucketIn(deps.db, where), given, deps.creatorKey);
+  const arrival = arrivalOf(where, await deps.bucketIn(deps.db, where), given, deps.creatorKey());
   const { bucket, chunk } = arrival;
   await requireFit(deps, where, arrival, given);
   const named = await continued(deps, arrival, given);

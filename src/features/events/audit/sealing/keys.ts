@@ -3,6 +3,7 @@ import { Failure } from '#src/contract/errors.js';
 import { digest } from '#src/platform/crypto/digest.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
+import type { MasterKeys } from '../../../installation/index.js';
 import { type PublicKeys, publicKeyOf, publicTextOf, type Signer } from '../chain/statement.js';
 import { type AuditKeyRow, type AuditStore, auditKeys, sealedAuditKeys } from '../model/store.js';
 
@@ -30,7 +31,11 @@ export interface AuditKeys {
 }
 
 /** Keys that sign heads and segments. Created on first use, wrapped by the master key. */
-export function createAuditKeys({ sealing }: Pick<Runtime, 'sealing'>, store: AuditStore): AuditKeys {
+export function createAuditKeys(
+  { sealing }: Pick<Runtime, 'sealing'>,
+  store: AuditStore,
+  masterKey: Pick<MasterKeys, 'requireCurrent'>,
+): AuditKeys {
   const cache = new Map<string, KeyObject>();
   /** Opens a sealed key. An attacker with write access to the database cannot replace it, as a replacement would not open. */
   const open = ({ id, dataKey, secret }: AuditKeyRow): AuditSigner | undefined => {
@@ -51,6 +56,7 @@ export function createAuditKeys({ sealing }: Pick<Runtime, 'sealing'>, store: Au
       const newest = (await all(unit)).at(-1);
       if (newest !== undefined) return newest;
       if (await exist(unit)) throw new Failure('general_unavailable', { retryAfter: 60 });
+      await masterKey.requireCurrent(unit);
       const { privateKey } = generateKeyPairSync('ed25519');
       const publicText = publicTextOf(privateKey);
       const id = digest(publicText).slice(0, idLength);

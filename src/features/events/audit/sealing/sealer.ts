@@ -75,7 +75,7 @@ export function createSealer(
       hash = hashOf(before, digestOf(entry));
       seals.push([row.id, seq, before, hash]);
       // Seals a forged entry too: an attacker must not be able to stop the log with one.
-      if (sealing.auditMac(recordedText(row)) !== row.mac) log.error('audit.forged', { entry: row.id, seq });
+      if (sealing.auditMac(recordedText(row), row.at) !== row.mac) log.error('audit.forged', { entry: row.id, seq });
     }
     return { seals, seq, hash };
   };

@@ -102,7 +102,7 @@ function checkContent(
   verifier: Pick<ChainVerifier, 'report'>,
 ): number {
   const erased = erasedOf(row.data, subjects);
-  if (sealing.auditMac(recordedText(row)) !== row.mac)
+  if (sealing.auditMac(recordedText(row), row.at) !== row.mac)
     verifier.report(row.seq, `The HMAC of the entry ${row.id} is wrong: it was changed or added outside of svc.`);
   else if (erased === undefined) verifier.report(row.seq, `A personal value of the entry ${row.id} was changed.`);
   return erased ?? 0;

@@ -30,7 +30,7 @@ export const decoyPublicKey =
  */
 export function createDecoys({ sealing }: Pick<Runtime, 'sealing'>) {
   const key = sealing.derive('passkey-decoys');
-  const bytesFor = (parts: readonly string[]): Buffer => createHmac('sha512', key).update(parts.join('\n')).digest();
+  const bytesFor = (parts: readonly string[]): Buffer => createHmac('sha512', key()).update(parts.join('\n')).digest();
   const pick = <T>(list: readonly T[], byte: number | undefined): T | undefined => list[(byte ?? 0) % list.length];
   return (project: Project, email: string): DescribedCredential[] => {
     const seed = bytesFor([project.id, email]);
