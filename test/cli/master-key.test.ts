@@ -37,7 +37,9 @@ async function send(server: Server, method: string, path: string, headers: Json,
 
 /** The code of an authenticator app (RFC 6238). */
 function totp(secret: string, now = Date.now()): string {
-  const bits = [...secret].map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'));
+  const bits = [...secret].map((letter) =>
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
+  );
   const key = Buffer.from((bits.join('').match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(now / 30_000)));
@@ -60,7 +62,10 @@ async function shop() {
     return answer;
   };
   await create('/account', guest, { userId: 'ada', ...ada });
-  const session = { ...guest, 'X-Service-Session': String((await create('/account/sessions/email', guest, ada)).secret) };
+  const session = {
+    ...guest,
+    'X-Service-Session': String((await create('/account/sessions/email', guest, ada)).secret),
+  };
   const { secret } = await create('/account/mfa/authenticators/totp', session, {});
   await create('/account/mfa/authenticators/totp', session, { otp: totp(String(secret)) }, 'PUT');
   const { recoveryCodes } = await create('/account/mfa/recovery-codes', session, {});
@@ -77,12 +82,21 @@ async function shop() {
   form.append('file', new Blob([content]), 'logo.bin');
   await create('/storage/buckets/files/files', byKey, form);
   const token = await create('/tokens/buckets/files/files/logo', byKey, {});
-  await place.json(['provider', 'add', 'oauth2', '--project', 'shop', '--key', 'google', '--client-id', 'c', '--secret-stdin'], 'sesame');
-  await place.json([
-    ...['webhook', 'add', '--project', 'shop', '--id', 'hook', '--name', 'Hook', '--events', '*'],
-    ...['--url', 'https://hooks.mail.example/', '--enabled', 'off'],
-  ]).catch(() => {});
-  return { place, server, known: { byKey, session, secret: String(secret), jwt, recoveryCodes: recoveryCodes as string[], token } };
+  await place.json(
+    ['provider', 'add', 'oauth2', '--project', 'shop', '--key', 'google', '--client-id', 'c', '--secret-stdin'],
+    'sesame',
+  );
+  await place
+    .json([
+      ...['webhook', 'add', '--project', 'shop', '--id', 'hook', '--name', 'Hook', '--events', '*'],
+      ...['--url', 'https://hooks.mail.example/', '--enabled', 'off'],
+    ])
+    .catch(() => {});
+  return {
+    place,
+    server,
+    known: { byKey, session, secret: String(secret), jwt, recoveryCodes: recoveryCodes as string[], token },
+  };
 }
 
 /** Uses every kind of value with a server. */
@@ -151,7 +165,11 @@ test('rotates beside a server, and the new key alone opens everything afterwards
   const before = { settings: settingsOf(place), key: keyOf(place) };
   const refused = await place.svc(['keys', 'rotate-master']);
   assert.equal(refused.code, 4, refused.err);
-  const rotated = await place.json<{ from: string; to: string; keys: number }>(['keys', 'rotate-master', ...confirm(place)]);
+  const rotated = await place.json<{ from: string; to: string; keys: number }>([
+    'keys',
+    'rotate-master',
+    ...confirm(place),
+  ]);
   assert.notEqual(rotated.from, rotated.to);
   assert.ok(rotated.keys >= 2);
   assert.notEqual(keyOf(place), before.key);

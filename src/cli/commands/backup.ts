@@ -1,4 +1,6 @@
 import { backupArchive, createBackups, type MadeBackup, nameOf, removeRemains } from '#src/features/index.js';
+import type { AuditContext } from '#src/platform/db/outbox.js';
+import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
 import { requireDatabase } from '../installation/installation.js';
 import { requireCurrentSchema } from '../installation/run-command.js';
@@ -6,7 +8,7 @@ import { command } from '../line/command.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
 import { shellWord } from '../terminal/exit.js';
-import { createProgress } from '../terminal/progress.js';
+import { createProgress, type Progress } from '../terminal/progress.js';
 import { writeOut } from '../terminal/stream.js';
 import { columns } from '../terminal/table.js';
 import { newBackup, openPlaceAt } from './backup-place.js';
@@ -35,33 +37,58 @@ const create = command({
     const given = args.optionalArgument('PLACE');
     const passphrase = passphraseOf(args, config);
     const progress = createProgress(output);
-    const at = runtime.clock.now();
-    const by = { projectId: null, actor: { kind: 'operator', id: 'cli' }, requestId: runtime.random.id() };
-    let made: MadeBackup | undefined;
-    const options = { at: new Date(at), by, passphrase, onProgress: (note: string) => progress.show(note) };
-    const bytes = backupArchive(runtime, options, (whole) => {
-      made = whole;
-    });
     if (given === '-') {
-      await explained('on stdout', () => toStdout(bytes));
+      await explained('on stdout', () => toStdout(written(runtime, { passphrase, progress }, () => {})));
       return undefined;
     }
-    const { place, store, key, shown } = newBackup(given, nameOf(at, passphrase !== undefined), {
-      config,
-      log: runtime.log,
-    });
-    return explained(shown, async () => {
-      if ((await store.size(key)) !== undefined) throw existsAlready(shown);
-      await removeRemains(place, at);
-      await store.write(key, bytes, { isNew: true });
-      await store.close();
-      progress.clear();
-      if (made === undefined) throw new TypeError('the archive was not read to its end');
-      await createBackups(runtime).add(by, { file: shown, createdAt: instantOf(at), bytes: made.bytes });
-      return resultOf(shown, made);
-    });
+    const { shown, made } = await backUp(runtime, { given, passphrase, progress });
+    return resultOf(shown, made);
   },
 });
+
+interface Writing {
+  readonly passphrase: string | undefined;
+  readonly progress: Progress;
+}
+
+function written(runtime: Runtime, { passphrase, progress }: Writing, done: (made: MadeBackup) => void, at = runtime.clock.now()) {
+  const options = { at: new Date(at), by: operator(runtime), passphrase, onProgress: (note: string) => progress.show(note) };
+  return backupArchive(runtime, options, done);
+}
+
+/** Makes a backup in a place, by default that of the settings. Returns its path or URL too. Throws CommandError. */
+export async function backUp(
+  runtime: Runtime,
+  { given, ...writing }: Writing & { readonly given?: string | undefined },
+): Promise<{ readonly shown: string; readonly made: MadeBackup }> {
+  const { config, log } = runtime;
+  const at = runtime.clock.now();
+  let made: MadeBackup | undefined;
+  const bytes = written(
+    runtime,
+    writing,
+    (whole) => {
+      made = whole;
+    },
+    at,
+  );
+  const { place, store, key, shown } = newBackup(given, nameOf(at, writing.passphrase !== undefined), { config, log });
+  return explained(shown, async () => {
+    if ((await store.size(key)) !== undefined) throw existsAlready(shown);
+    await removeRemains(place, at);
+    await store.write(key, bytes, { isNew: true });
+    await store.close();
+    writing.progress.clear();
+    if (made === undefined) throw new TypeError('the archive was not read to its end');
+    const backup = { file: shown, createdAt: instantOf(at), bytes: made.bytes };
+    await createBackups(runtime).add(operator(runtime), backup);
+    return { shown, made };
+  });
+}
+
+function operator({ random }: Pick<Runtime, 'random'>): AuditContext {
+  return { projectId: null, actor: { kind: 'operator', id: 'cli' }, requestId: random.id() };
+}
 
 const list = command({
   path: 'backup list',

@@ -7,18 +7,13 @@ import { MasterKey, type MasterKeyFile } from '#src/platform/config/master-key.j
 import { readMasterKey } from '#src/platform/config/master-key-file.js';
 import { checkOf, fingerprintOf } from '#src/platform/crypto/key-ring.js';
 import { databaseName } from '../installation/database-url.js';
-import {
-  forgetFormerKey,
-  newKeyIn,
-  replaceKey,
-  requireReplaceable,
-} from '../installation/master-key-change.js';
+import { forgetFormerKey, newKeyIn, replaceKey, requireReplaceable } from '../installation/master-key-change.js';
 import { operatorContext, requireMasterKey, requireUsableSchema, withAppliance } from '../installation/run-command.js';
 import { type CommandCall, command } from '../line/command.js';
 import { requireNoServer } from '../serving/running-servers.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { CommandError, exitCodes, usageError } from '../terminal/exit.js';
 import { createProgress } from '../terminal/progress.js';
 
 /** `svc keys rotate-master` */
@@ -32,9 +27,10 @@ export const rotateMasterCommand = command({
       value: 'FILE',
       summary: 'file that holds the new key; required if the key is in the environment (default: a random key)',
     },
+    { flag: '--dry-run', summary: 'count the keys that would be wrapped again, and change nothing; exit code 5' },
     { flag: '--confirm', value: 'NAME', summary: 'name of the database, to confirm without a prompt' },
   ],
-  examples: ['svc keys rotate-master --confirm svc.db', 'svc keys rotate-master --confirm svc.db --json'],
+  examples: ['svc keys rotate-master --dry-run', 'svc keys rotate-master --dry-run --json'],
   needs: 'config',
   run: async (call) => {
     const { args, loaded } = call;
@@ -48,6 +44,7 @@ export const rotateMasterCommand = command({
       );
     return withAppliance(loaded, call, async (appliance) => {
       requireUsableSchema(await appliance.runtime.migrator.status());
+      if (args.isSet('--dry-run')) return dryRun(appliance);
       return file === undefined
         ? rotateInEnvironment(call, appliance, given as MasterKey)
         : rotateInFile(call, appliance, file, given);
@@ -56,6 +53,18 @@ export const rotateMasterCommand = command({
 });
 
 type RotationCall = CommandCall & { readonly loaded: LoadedConfig };
+
+async function dryRun(appliance: Appliance): Promise<CommandResult> {
+  await requireMasterKey(appliance);
+  const { runtime, features } = appliance;
+  const keys = await features.masterKey.count(runtime.db);
+  const from = fingerprintOf(runtime.sealing.keyCheck);
+  return {
+    value: { from, keys },
+    text: `The master key with the fingerprint ${from} wraps ${count(keys, 'key')}. Nothing was changed.`,
+    exitCode: exitCodes.conflict,
+  };
+}
 
 /** The operator puts the new key into the environment afterwards, so no server may run. */
 async function rotateInEnvironment(call: RotationCall, appliance: Appliance, key: MasterKey): Promise<CommandResult> {

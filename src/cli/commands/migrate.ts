@@ -1,3 +1,4 @@
+import type { StepPlan } from '#src/platform/db/migration-plan.js';
 import type { Migrator, SchemaStatus } from '#src/platform/db/migrations.js';
 import type { Query } from '#src/platform/db/query.js';
 import { databaseName } from '../installation/database-url.js';
@@ -5,30 +6,39 @@ import { requireKnownSchema } from '../installation/run-command.js';
 import { command } from '../line/command.js';
 import { requireNoServer } from '../serving/running-servers.js';
 import type { CommandResult } from '../terminal/command-result.js';
-import { exitCodes, usageError } from '../terminal/exit.js';
+import { exitCodes, shellWord, usageError } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
 import { columns } from '../terminal/table.js';
+import { backupBeforeSteps } from './backup-before.js';
 
 const up = command({
   path: 'migrate up',
   summary: 'Migrates the database schema to this version (up is the default)',
   options: [
     { flag: '--to', value: 'STEP', summary: 'stop after this step, such as 1 or 0001_spine' },
-    { flag: '--plan', summary: 'print the SQL and change nothing; exit code 5 if a step is pending' },
+    {
+      flag: '--plan',
+      summary:
+        'print the SQL, the locks and the estimated rows and seconds of each step, and change nothing; exit code 5 if a step is pending',
+    },
+    { flag: '--no-backup', summary: 'make no backup first' },
   ],
   examples: ['svc migrate', 'svc migrate up --plan --json'],
   needs: 'database',
   isDefault: true,
   creates: (args) => !args.isSet('--plan'),
-  run: async ({ args, runtime: { migrator } }) => {
+  run: async ({ args, loaded, output, runtime }) => {
+    const { migrator } = runtime;
     const to = stepName(migrator, args.text('--to'));
     const before = await migrator.status();
     requireKnownSchema(before);
     if (args.isSet('--plan')) return planned(migrator, before, to);
+    const backup = args.isSet('--no-backup') ? undefined : await backupBeforeSteps(runtime, output, to);
+    if (backup !== undefined) output.note(`Backup: ${backup}. To go back: svc backup restore ${shellWord(backup)}`);
     const changed = await migrator.up(to);
     const { applied, pending } = await migrator.status();
     const text = changed.length === 0 ? 'There is nothing to apply.' : `Applied: ${changed.join(', ')}`;
-    return { value: { pending, applied, changed }, text };
+    return { value: { pending, applied, changed, ...(backup === undefined ? {} : { backup }) }, text };
   },
 });
 
@@ -87,17 +97,29 @@ const down = command({
 export const migrateCommands = [up, status, down];
 
 async function planned(migrator: Migrator, before: SchemaStatus, to: string | undefined): Promise<CommandResult> {
-  const statements = await migrator.planUp(to);
-  const nothing = statements.length === 0;
+  const steps = await migrator.planUp(to);
+  const nothing = steps.length === 0;
   return {
-    value: { ...rest(before), sql: sqlOf(statements) },
-    text: nothing ? 'There is nothing to apply.' : sqlText(statements),
+    value: { ...rest(before), sql: steps.flatMap(({ sql }) => sql), steps: steps.map(({ sql: _, ...step }) => step) },
+    text: nothing ? 'There is nothing to apply.' : planText(steps),
     exitCode: nothing ? exitCodes.ok : exitCodes.conflict,
   };
 }
 
 function rest({ pending, applied }: SchemaStatus) {
   return { pending, applied };
+}
+
+function planText(steps: readonly StepPlan[]): Lines {
+  return Lines.text(
+    steps
+      .flatMap(({ step, sql, locks, rows, seconds }) => [
+        `-- ${step}: about ${rows} rows, ${seconds} s`,
+        `-- locks: ${locks.length === 0 ? 'none' : locks.join(', ')}`,
+        ...sql.map((one) => `${one};`),
+      ])
+      .join('\n'),
+  );
 }
 
 function sqlOf(statements: readonly Query[] = []): string[] {

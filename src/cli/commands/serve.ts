@@ -12,7 +12,7 @@ import { prepareDirectories } from '../installation/directories.js';
 import { load, requireDatabase } from '../installation/installation.js';
 import { otherPort, settingsOfOtherPort, settingsPlace } from '../installation/ports.js';
 import { requireKnownSchema, requireMasterKey, requireUsableSchema } from '../installation/run-command.js';
-import { command, type ParsedArgs } from '../line/command.js';
+import { type CommandCall, command, type ParsedArgs } from '../line/command.js';
 import { valid, wholeNumber } from '../line/input.js';
 import { localUrl } from '../serving/local-url.js';
 import { writePidFile } from '../serving/pid-file.js';
@@ -20,6 +20,7 @@ import { listenerOn } from '../serving/port-listener.js';
 import { serveUntilSignal } from '../serving/serving.js';
 import { reportStart } from '../serving/start-report.js';
 import { CommandError } from '../terminal/exit.js';
+import { backupBeforeSteps } from './backup-before.js';
 
 const pollMs = 500;
 /** Delay before a started server loads code that it did not need for starting. */
@@ -59,7 +60,7 @@ export const serveCommand = command({
     });
     let listener: Listener;
     try {
-      await prepare(appliance, mode);
+      await prepare(appliance, call, loaded, mode);
       await reportStart(appliance, loaded);
       listener = await listen(appliance, loaded);
     } catch (error) {
@@ -122,7 +123,12 @@ async function open(config: Config, waitSeconds: number): Promise<Appliance> {
 }
 
 /** Checks the database file, the schema and the master key. */
-async function prepare(appliance: Appliance, mode: string): Promise<void> {
+async function prepare(
+  appliance: Appliance,
+  { output }: Pick<CommandCall, 'output'>,
+  loaded: LoadedConfig,
+  mode: string,
+): Promise<void> {
   const { migrator, driver, log } = appliance.runtime;
   // Checked first: a damaged file may appear to have no schema, and must not be migrated.
   if (!(await driver.isSound())) {
@@ -132,6 +138,8 @@ async function prepare(appliance: Appliance, mode: string): Promise<void> {
     const schema = await migrator.status();
     requireKnownSchema({ unknown: schema.unusable });
     if (mode === 'auto') {
+      const backup = await backupBeforeSteps(appliance.runtime, output);
+      if (backup !== undefined) log.info('schema.backup', { file: backup, next: `svc backup restore ${backup}` });
       const applied = await migrator.up();
       if (applied.length > 0) log.info('schema.migrated', { steps: applied.join(',') });
     } else requireUsableSchema(schema);

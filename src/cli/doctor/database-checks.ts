@@ -2,7 +2,7 @@ import type { Appliance } from '#src/appliance.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { instantOf, isAhead } from '#src/platform/runtime/clock.js';
 import { refusalOfDriver } from '../installation/database-refusal.js';
-import { requireCurrentSchema, requireKnownSchema, wrongMasterKey } from '../installation/run-command.js';
+import { requireKnownSchema, requireUsableSchema, wrongMasterKey } from '../installation/run-command.js';
 import { CommandError } from '../terminal/exit.js';
 import type { Check } from './check.js';
 import { type DoctorFinding, found, saidByDatabase } from './finding.js';
@@ -34,8 +34,8 @@ export const schemaChecks: readonly Check<Appliance>[] = [
     run: async ({ runtime: { migrator } }) => {
       const status = await migrator.status();
       return [
-        ...refusalOf('schema_newer', () => requireKnownSchema(status)),
-        ...(status.unknown.length > 0 ? [] : refusalOf('schema_pending', () => requireCurrentSchema(status))),
+        ...refusalOf('schema_newer', () => requireKnownSchema({ unknown: status.unusable })),
+        ...(status.unusable.length > 0 ? [] : refusalOf('schema_pending', () => requireUsableSchema(status))),
       ];
     },
   },

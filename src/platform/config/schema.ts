@@ -252,6 +252,12 @@ export const settings = {
     'https://api.pwnedpasswords.com/range/',
     'Range API of the breach check; five hex characters of a SHA-1 are appended',
   ),
+  updateUrl: setting(
+    'SVC_UPDATE_URL',
+    httpUrl,
+    null,
+    'URL with the newest version, which only `svc version --check` requests; unset: it requests nothing',
+  ),
   sessionDays: setting('SVC_SESSION_DAYS', wholeNumber(1, 365), '30', 'Days a session lives'),
   sessionIdleDays: setting(
     'SVC_SESSION_IDLE_DAYS',

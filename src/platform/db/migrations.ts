@@ -6,6 +6,7 @@ import { bind } from '../runtime/bind.js';
 import { isNewer, version } from '../runtime/version.js';
 import { DatabaseError } from './database-error.js';
 import type { Connection, Driver } from './driver.js';
+import { planOf, type StepPlan } from './migration-plan.js';
 import type { Query, Sql, Value } from './query.js';
 
 /** SQLSTATE of a Postgres deadlock, and how often a move is attempted after one. */
@@ -54,8 +55,8 @@ export interface Migrator {
   migrate(connection: Connection, names?: readonly string[]): Promise<string[]>;
   /** Names of the tables that migrations create. */
   tables(): ReadonlySet<string>;
-  /** The statements `up` would run for the pending migrations up to and including `to`. */
-  planUp(to?: string): Promise<readonly Query[]>;
+  /** The pending migrations up to and including `to`, with their statements and what they cost. */
+  planUp(to?: string): Promise<StepPlan[]>;
   /** The statements `down` would run. */
   planDown(): Promise<readonly Query[]>;
   /** Reverts the last migration; returns its name, or undefined if there is none. */
@@ -218,10 +219,33 @@ async function tablesOf({ dialect }: Driver, source: Source): Promise<string[]> 
   return (await source.all(query(list))).map((row) => String(row.name));
 }
 
-async function planUp({ driver, migrations }: Deps, to?: string): Promise<readonly Query[]> {
+async function planUp({ driver, migrations }: Deps, to?: string): Promise<StepPlan[]> {
   const applied = (await readApplied(driver)).map(({ name }) => name);
   const tables = await tablesOf(driver, { all: driver.read });
-  return pendingAfter(migrations, applied, to).flatMap((migration) => migration.up(tables));
+  const steps = pendingAfter(migrations, applied, to).map((migration) => ({
+    migration,
+    statements: migration.up(tables),
+  }));
+  return planOf(steps, driver.dialect, await rowsOf(driver, tables));
+}
+
+/** Estimated numbers of rows: on SQLite the highest row id, on Postgres that of the last ANALYZE or of the statistics. */
+async function rowsOf({ dialect, read }: Driver, tables: readonly string[]): Promise<Map<string, number>> {
+  if (dialect === 'postgres') {
+    const rows = await read(
+      query(`select c.relname as name, greatest(c.reltuples, coalesce(s.n_live_tup, 0), 0)::bigint as rows
+        from pg_class c left join pg_stat_user_tables s on s.relid = c.oid
+        where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace`),
+    );
+    return new Map(rows.map((row) => [String(row.name), Number(row.rows)]));
+  }
+  const found = new Map<string, number>();
+  for (const name of tables.filter((one) => /^\w+$/.test(one) && !one.startsWith('sqlite_'))) {
+    // Tables of full-text indexes have no row ids; no step handles their rows.
+    const [row] = await read(query(`select max(rowid) as rows from ${name}`)).catch(() => []);
+    found.set(name, Number(row?.rows ?? 0));
+  }
+  return found;
 }
 
 async function planDown({ driver, migrations }: Deps): Promise<readonly Query[]> {

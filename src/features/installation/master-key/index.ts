@@ -38,6 +38,8 @@ export interface MasterKeys {
   isCurrent(reader: Reader, masterKey: Buffer): Promise<boolean>;
   /** True if the copy of the former key was not removed yet, because the rotation was interrupted. */
   isUnfinished(reader: Reader): Promise<boolean>;
+  /** Number of keys that a rotation wraps again. */
+  count(reader: Reader): Promise<number>;
   /** Wraps every key with another master key, in one transaction. */
   rotate(by: AuditContext, masterKey: Buffer, onProgress: (keys: number) => void): Promise<RotatedMasterKey>;
   /** Ends a rotation, after the copy of the former key was removed. */
@@ -64,7 +66,7 @@ export function createMasterKey({
   const state: Deps['state'] = { isLost: false };
   const deps: Deps = { db, sealing, log, store: createMasterKeyStore(sql), state };
   return {
-    ...bind(deps, { open, other, requireCurrent, isCurrent, isUnfinished, rotate, finish, follow }),
+    ...bind(deps, { open, other, requireCurrent, isCurrent, isUnfinished, count, rotate, finish, follow }),
     isLost: () => state.isLost,
     stop: () => clearInterval(state.timer),
   };
@@ -114,6 +116,12 @@ async function isCurrent(deps: Deps, reader: Reader, masterKey: Buffer): Promise
 
 async function isUnfinished(deps: Deps, reader: Reader): Promise<boolean> {
   return (await factsIn(deps, reader)).has('key_former');
+}
+
+async function count({ store }: Deps, reader: Reader): Promise<number> {
+  let keys = 0;
+  for (const { table } of wrappedColumns) keys += Number((await reader.one(store.count(table)))?.count);
+  return keys;
 }
 
 async function finish({ db, store }: Deps, by: AuditContext): Promise<void> {

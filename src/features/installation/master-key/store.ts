@@ -21,7 +21,8 @@ export function createMasterKeyStore(sql: Sql) {
   const { knex } = sql;
   return {
     // Every start runs these two. As plain SQL, they do not need knex to be loaded.
-    facts: (): Query => sql.text("select name, value from installation where name in ('key_check', 'key_roots', 'key_former')", []),
+    facts: (): Query =>
+      sql.text("select name, value from installation where name in ('key_check', 'key_roots', 'key_former')", []),
     insert: (name: Fact, value: string): Query =>
       sql.text('insert into installation (name, value) values (?, ?) on conflict (name) do nothing', [name, value]),
     set: (name: Fact, value: string): Query =>
@@ -37,6 +38,7 @@ export function createMasterKeyStore(sql: Sql) {
       sql.compile(knex('installation').where({ name, value: before }).update({ value: after })),
     wrapped: (table: string, after: string, limit: number): Query =>
       sql.compile(knex(table).where('id', '>', after).orderBy('id').limit(limit).select('id', 'data_key')),
+    count: (table: string): Query => sql.compile(knex(table).count({ count: '*' })),
     rewrap: (table: string, id: string, wrapped: string): Query =>
       sql.compile(knex(table).where({ id }).update({ data_key: wrapped })),
   };

@@ -60,8 +60,10 @@ export function createBackups({ db, sql, clock, migrator }: Deps): Backups {
       }
       return found.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
     },
-    add: (by, made) =>
-      db.note(by, async (unit) => void (await unit.run(store.add({ ...made, verifiedAt: null, isOwn: true })))),
+    add: async (by, made) => {
+      if (!(await hasTable(migrator))) return;
+      await db.note(by, async (unit) => void (await unit.run(store.add({ ...made, verifiedAt: null, isOwn: true }))));
+    },
     verified: async (by, archive) => {
       if (!(await hasTable(migrator))) return;
       const row = { ...archive, verifiedAt: instantOf(clock.now()), isOwn: false };
