@@ -131,7 +131,7 @@ export function wrongMasterKey({ database, settings }: OtherMasterKey): CommandE
   return new CommandError(
     'unusable',
     'master_key_wrong',
-    `This database needs the master key with the fingerprint ${database}, and the settings have the one with ${settings}, which decrypts none of its secrets.`,
+    `This database has another master key than the settings: it needs the one with the fingerprint ${database}, and they have ${settings}. Its secrets cannot be decrypted.`,
     'restore the svc.env of this database from your backup, or its SVC_MASTER_KEY; to use another database, set SVC_DATABASE_URL',
   );
 }

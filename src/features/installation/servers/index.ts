@@ -12,7 +12,7 @@ export type { ServerRow } from './store.js';
 const periods = { look: 2000, renew: 30_000, ended: 90_000 } as const;
 
 /** The servers that use the database. */
-export interface Servers {
+interface Servers {
   /** Registers this server, and checks from now on whether it can use the schema. */
   begin(): Promise<void>;
   /** The steps of the schema that this server cannot work with. */
