@@ -43,6 +43,7 @@ export async function createAppliance(config: Config, replacements: Replacements
       await features.servers.begin();
       return {
         port: listener.port,
+        renewCertificate: listener.renewCertificate,
         drain: async () => {
           state.draining = true;
           features.streams.stop();

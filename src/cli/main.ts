@@ -24,7 +24,6 @@ export async function main(argv: string[]): Promise<void> {
   });
   let command = 'svc';
   let found: Parameters<typeof inWordsOf>[0] | undefined;
-  let given: ReturnType<typeof placeholdersOf> = {};
   try {
     refuseSecretsIn(argv);
     const commands = await commandsFor(argv);
@@ -35,14 +34,14 @@ export async function main(argv: string[]): Promise<void> {
     }
     found = parsed;
     command = `svc ${parsed.command.path}`;
-    given = placeholdersOf(parsed);
     output = createOutput(outputFlags(parsed.args, named));
     const result = await run(parsed.command, callOf(parsed.args, output, commands));
     if (result === undefined) return;
     output.result(result);
     process.exitCode = result.exitCode ?? 0;
   } catch (error) {
-    const explanation = explain(found === undefined ? error : inWordsOf(found, error), command, given);
+    const explanation =
+      found === undefined ? explain(error, command) : explain(inWordsOf(found, error), command, placeholdersOf(found));
     output.failure(explanation);
     if (error instanceof Error && explanation.type === 'internal') output.detail(Lines.text(traceOf(error)));
     process.exitCode = explanation.exitCode;

@@ -17,6 +17,7 @@ export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' |
     const fields = {
       requestId,
       method,
+      path: operation?.declaration.path,
       route,
       status,
       ms: Math.round(seconds * 1e5) / 100,

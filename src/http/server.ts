@@ -24,6 +24,8 @@ const silentMs = 1000;
 /** A listening server. */
 export interface Listener {
   readonly port: number;
+  /** Reads the files of the certificate again. New connections use it. Throws the system's error, or that of OpenSSL. */
+  renewCertificate(): void;
   /** Stops accepting connections, waits for running requests, and closes idle connections. */
   drain(): Promise<void>;
 }
@@ -54,13 +56,9 @@ export async function listen(
     silent.delete(request.socket);
     requests.take(request, response);
   };
-  const server: Server =
-    config.tlsCert !== undefined && config.tlsKey !== undefined
-      ? createHttpsServer(
-          { ...options, cert: readFileSync(config.tlsCert), key: readFileSync(config.tlsKey) },
-          listener,
-        )
-      : createHttpServer(options, listener);
+  const certificate = certificateOf(config);
+  const secure = certificate && createHttpsServer({ ...options, ...certificate }, listener);
+  const server: Server = secure ?? createHttpServer(options, listener);
   // Node drops excess headers silently. Reading one more than allowed lets `request-head.ts` reject the request.
   server.maxHeadersCount = serverLimits.headers + 1;
   server.maxConnections = serverLimits.connections;
@@ -97,6 +95,10 @@ export async function listen(
   });
   return {
     port: (server.address() as AddressInfo).port,
+    renewCertificate: () => {
+      const renewed = certificateOf(config);
+      if (renewed !== undefined) secure?.setSecureContext(renewed);
+    },
     drain: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -110,6 +112,12 @@ export async function listen(
         setInterval(() => server.closeIdleConnections(), 100).unref();
       }),
   };
+}
+
+/** Reads the certificate and its key; undefined if none is configured. */
+function certificateOf({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>) {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  return { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
 }
 
 /** Errors by code of Node's parser. Any other code means a malformed request. */

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Answers } from './admission/answers.js';
+import { ConfigError, unwritableLogFile } from './config/config-error.js';
 import { readMasterKeys } from './config/master-key-file.js';
 import type { Config } from './config/schema.js';
 import { createHashing, defaultHashParameters, type Hashing, type HashParameters } from './crypto/hashing.js';
@@ -17,6 +18,7 @@ import { createMailer, type Mailer } from './outbound/mailer.js';
 import { createSms, type Sms } from './outbound/sms.js';
 import { type Clock, systemClock } from './runtime/clock.js';
 import { createLog, type Log, mostWaitingBytes } from './runtime/log.js';
+import { type LogFile, openLogFile } from './runtime/log-file.js';
 import { createMetrics, type Metrics } from './runtime/metrics.js';
 import { createPages, type Pages } from './templates/pages.js';
 import { createTemplates, type Templates } from './templates/templates.js';
@@ -119,18 +121,29 @@ function openSealing(masterKey: Config['masterKey'], random: Random, log: Log): 
   });
 }
 
-/** Opens the log, which is written to stderr. */
-function openLog({ logLevel, logFormat }: Config, clock: Clock, writeLog: Replacements['writeLog']): Log {
+/** Opens the log, which is appended to `SVC_LOG_FILE` or written to stderr. Throws ConfigError if the file cannot be opened. */
+function openLog({ logLevel, logFormat, logFile }: Config, clock: Clock, writeLog: Replacements['writeLog']): Log {
+  const file = logFile === undefined || writeLog !== undefined ? undefined : openedLogFile(logFile);
+  const isTerminal = file === undefined && process.stderr.isTTY === true;
   return createLog({
     level: logLevel,
-    format: logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json'),
+    format: logFormat ?? (isTerminal ? 'pretty' : 'json'),
     // Node.js checks NO_COLOR and TERM.
-    color: process.stderr.isTTY && process.stderr.hasColors(),
+    color: isTerminal && process.stderr.hasColors(),
     now: () => clock.now(),
-    write: writeLog ?? ((lines) => process.stderr.write(lines)),
+    write: writeLog ?? file?.write ?? ((lines) => process.stderr.write(lines)),
     // Writes to a file or a terminal are synchronous, so nothing is buffered.
-    isBehind: () => process.stderr.writableLength > mostWaitingBytes,
+    isBehind: () => file === undefined && process.stderr.writableLength > mostWaitingBytes,
+    ...(file === undefined ? {} : { reopen: file.reopen }),
   });
+}
+
+function openedLogFile(path: string): LogFile {
+  try {
+    return openLogFile(path);
+  } catch (error) {
+    throw new ConfigError([unwritableLogFile(path, error)]);
+  }
 }
 
 /** Reports changes of the database state to the metrics and, if given, to the log. */

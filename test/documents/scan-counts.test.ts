@@ -86,6 +86,8 @@ test('the log has a limited number of scan lines an hour, whatever shapes caller
     info: none,
     error: none,
     flush: none,
+    setLevel: none,
+    reopen: none,
     warn: (...line: unknown[]) => lines.push(line),
   };
   const logScan = createScanLog({ log, clock });

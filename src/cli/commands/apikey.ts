@@ -75,7 +75,9 @@ const revoke = command({
   path: 'apikey revoke',
   summary: 'Revokes a server key. Running servers refuse it at the next request',
   arguments: [{ name: 'KEY', summary: 'id of the key or, with --project, its name', values: 'apikey' }],
-  options: [{ flag: '--project', value: 'ID', summary: 'the project; needed if KEY is a name', values: 'project' }],
+  options: [
+    { flag: '--project', short: '-p', value: 'ID', summary: 'the project; needed if KEY is a name', values: 'project' },
+  ],
   examples: ['svc apikey revoke old --project shop --yes', 'svc apikey revoke ci --project shop --yes --json'],
   needs: 'appliance',
   run: async ({ args, prompts, runtime, features, work }): Promise<CommandResult> => {

@@ -34,6 +34,7 @@ export const verify = command({
   options: [
     {
       flag: '--project',
+      short: '-p',
       value: 'ID',
       summary: 'with the whole chain, which all projects share, this project must have entries',
       values: 'project',

@@ -13,6 +13,7 @@ import { verify } from './audit-verify.js';
 
 const projectOption = {
   flag: '--project',
+  short: '-p',
   value: 'ID',
   summary: 'only entries of this project',
   values: 'project',

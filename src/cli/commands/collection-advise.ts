@@ -9,7 +9,7 @@ export const adviseCommand = command({
   summary: 'Lists slow queries that no index serves, and the commands that add the missing indexes',
   arguments: [{ name: 'COLLECTION', summary: 'id of a collection (default: all of them)', optional: true }],
   options: [
-    { flag: '--project', value: 'ID', summary: 'only the collections of this project', values: 'project' },
+    { flag: '--project', short: '-p', value: 'ID', summary: 'only the collections of this project', values: 'project' },
     { flag: '--database', value: 'ID', summary: 'only those of this database; needs --project', values: 'database' },
   ],
   examples: ['svc collection advise', 'svc collection advise posts --project shop --database blog --json'],

@@ -16,12 +16,14 @@ import { forCommand, wrongMasterKey } from '../installation/run-command.js';
 import {
   dataDirectoryProblems,
   fileStoreProblems,
+  logFileProblems,
   repeatedSettings,
   templatesProblems,
 } from '../installation/settings-problems.js';
 import { type CommandCall, command } from '../line/command.js';
 import { type CommandError, explain } from '../terminal/exit.js';
 import { columns } from '../terminal/table.js';
+import { configChangeCommands } from './config-change.js';
 
 const show = command({
   path: 'config show',
@@ -67,6 +69,7 @@ const check = command({
       ...dataDirectoryProblems(config),
       ...tlsFileProblems(config),
       ...templatesProblems(config),
+      ...logFileProblems(config),
       ...(await fileStoreProblems(config, serviceProblem)),
     ];
     const refusal = await databaseRefusal(config, output, warnings);
@@ -84,7 +87,7 @@ const check = command({
 });
 
 /** `svc config …` */
-export const configCommands = [show, check];
+export const configCommands = [show, check, ...configChangeCommands];
 
 /**
  * Tests if the service can use the database, within the connection timeout. Returns the error, or undefined on success. Does not create a

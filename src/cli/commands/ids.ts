@@ -1,3 +1,4 @@
+import type { LoadedConfig } from '#src/platform/config/load.js';
 import { load, requireDatabase } from '../installation/installation.js';
 import { notAChoice } from '../line/choices.js';
 import { type CommandCall, command } from '../line/command.js';
@@ -12,7 +13,7 @@ const nouns = [...listed, 'cron'] as const;
 const patienceMs = 300;
 
 /** The flags that select the parent resources. */
-const projectFlag = { flag: '--project', value: 'ID', summary: 'the project', values: 'project' } as const;
+const projectFlag = { flag: '--project', short: '-p', value: 'ID', summary: 'the project', values: 'project' } as const;
 const databaseFlag = {
   flag: '--database',
   value: 'ID',
@@ -33,13 +34,16 @@ export const idsCommand = command({
     const { args } = call;
     const noun = nouns.find((one) => one === args.argument('NOUN'));
     if (noun === undefined) throw notAChoice('NOUN', args.argument('NOUN'), nouns);
-    const within = flagsOf(noun).map(({ flag }) => {
+    const loaded = load(call, { needsMasterKey: false });
+    requireDatabase(loaded.config);
+    const flags = flagsOf(noun);
+    if (flags.includes(projectFlag) && args.text('--project') === undefined)
+      args.assume('--project', loaded.config.project ?? (await onlyProject(loaded)));
+    const within = flags.map(({ flag }) => {
       const id = args.text(flag);
       if (id === undefined) throw usageError(`The flag ${flag} is required for ${noun}.`, `svc ids ${noun} ${flag} ID`);
       return id;
     });
-    const loaded = load(call, { needsMasterKey: false });
-    requireDatabase(loaded.config);
     const ids = noun === 'cron' ? await jobNames(call) : await withPatience(idsOf(loaded, noun, within));
     return { value: { ids }, text: Lines.of(ids) };
   },
@@ -48,6 +52,12 @@ export const idsCommand = command({
 function flagsOf(noun: Listed | 'cron'): readonly (typeof projectFlag | typeof databaseFlag)[] {
   if (noun === 'project' || noun === 'cron') return [];
   return noun === 'collection' ? [projectFlag, databaseFlag] : [projectFlag];
+}
+
+/** The project of an installation with one project; undefined for any other number. */
+async function onlyProject(loaded: LoadedConfig): Promise<string | undefined> {
+  const ids = await withPatience(idsOf(loaded, 'project', []));
+  return ids.length === 1 ? ids[0] : undefined;
 }
 
 /** Only the features know the jobs. */

@@ -19,6 +19,7 @@ import { idsCommand } from './ids.js';
 import { initCommand } from './init.js';
 import { keysCommands } from './keys.js';
 import { limitsCommands } from './limits.js';
+import { logsCommand } from './logs.js';
 import { mailboxCommands } from './mail.js';
 import { mailTextCommands } from './mail-texts.js';
 import { migrateCommands } from './migrate.js';
@@ -28,6 +29,7 @@ import { projectCommands } from './project.js';
 import { providerCommands } from './provider.js';
 import { serveCommand } from './serve.js';
 import { smsCommands } from './sms.js';
+import { statusCommand } from './status.js';
 import { teamCommands } from './team.js';
 import { userCommands } from './user.js';
 import { versionCommand } from './version.js';
@@ -69,6 +71,8 @@ export const commands: readonly Command[] = [
   openapiCommand,
   ...graphqlCommands,
   ...configCommands,
+  statusCommand,
+  logsCommand,
   doctorCommand,
   ...listingCommands,
   idsCommand,

@@ -118,7 +118,7 @@ async function completeInstallation(call: CommandCall, file: string): Promise<Co
 }
 
 async function withAppliance<T>({ config }: LoadedConfig, body: (appliance: Appliance) => Promise<T>): Promise<T> {
-  const appliance = await createAppliance({ ...config, logLevel: 'error' });
+  const appliance = await createAppliance({ ...config, logLevel: 'error', logFile: undefined });
   try {
     return await body(appliance);
   } finally {

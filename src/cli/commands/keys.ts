@@ -9,7 +9,7 @@ import { columns } from '../terminal/table.js';
 import { rotateMasterCommand } from './keys-rotate-master.js';
 
 const { overlapSeconds, maxOverlapSeconds, publishSeconds } = signingKeyLife;
-const project = { flag: '--project', value: 'ID', summary: 'the project', values: 'project' } as const;
+const project = { flag: '--project', short: '-p', value: 'ID', summary: 'the project', values: 'project' } as const;
 
 const status = command({
   path: 'keys status',

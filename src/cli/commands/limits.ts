@@ -23,7 +23,13 @@ const show = command({
   path: 'limits show',
   summary: 'Shows the classes of rate limits and, with --project, the counters in use',
   options: [
-    { flag: '--project', value: 'ID', summary: 'show the counters of this project too', values: 'project' },
+    {
+      flag: '--project',
+      short: '-p',
+      value: 'ID',
+      summary: 'show the counters of this project too',
+      values: 'project',
+    },
     ...selection,
   ],
   examples: ['svc limits show', 'svc limits show --project shop --user ada@example.com --json'],

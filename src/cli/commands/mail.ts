@@ -8,6 +8,7 @@ import { columns, pairs } from '../terminal/table.js';
 
 const projectOption = {
   flag: '--project',
+  short: '-p',
   value: 'ID',
   summary: 'only mails of this project',
   values: 'project',

@@ -66,6 +66,7 @@ const remove = command({
   options: [
     {
       flag: '--project',
+      short: '-p',
       value: 'ID',
       summary: 'the project; needed if several have a platform of this id',
       values: 'project',

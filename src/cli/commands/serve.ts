@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import type { Listener } from '#src/http/server.js';
 import { ConfigError } from '#src/platform/config/config-error.js';
-import type { LoadedConfig } from '#src/platform/config/load.js';
+import { environmentBeside, type LoadedConfig } from '#src/platform/config/load.js';
 import { type Config, settings } from '#src/platform/config/schema.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
@@ -12,11 +12,13 @@ import { prepareDirectories } from '../installation/directories.js';
 import { load, requireDatabase } from '../installation/installation.js';
 import { otherPort, settingsOfOtherPort, settingsPlace } from '../installation/ports.js';
 import { requireKnownSchema, requireMasterKey, requireUsableSchema } from '../installation/run-command.js';
+import { logFileProblems } from '../installation/settings-problems.js';
 import { type CommandCall, command, type ParsedArgs } from '../line/command.js';
 import { valid, wholeNumber } from '../line/input.js';
 import { localUrl } from '../serving/local-url.js';
 import { writePidFile } from '../serving/pid-file.js';
 import { listenerOn } from '../serving/port-listener.js';
+import { type LiveConfig, reload } from '../serving/reload.js';
 import { serveUntilSignal } from '../serving/serving.js';
 import { reportStart } from '../serving/start-report.js';
 import { CommandError } from '../terminal/exit.js';
@@ -48,14 +50,17 @@ export const serveCommand = command({
   needs: 'nothing',
   run: async (call) => {
     const { args, output } = call;
-    const loaded = load(call, { flags: flagsOf(args), serves: true });
+    const flags = flagsOf(args);
+    const loaded = load(call, { flags, serves: true });
+    const environment = environmentBeside({ environment: call.environment, file: call.configFile });
+    const live: LiveConfig = { ...loaded.config };
     const mode = args.text('--migrate') ?? 'check';
-    const problems = tlsFileProblems(loaded.config);
+    const problems = [...tlsFileProblems(loaded.config), ...logFileProblems(loaded.config)];
     if (problems.length > 0) throw new ConfigError(problems);
     if (mode === 'auto') prepareDirectories(loaded.config);
     else requireDatabase(loaded.config);
     const waitSeconds = wholeNumber(args, '--wait-for-db', 0, 86_400);
-    const appliance = await open(loaded.config, waitSeconds).catch((error) => {
+    const appliance = await open(live, waitSeconds).catch((error) => {
       throw namingOwner(loaded.config, error);
     });
     let listener: Listener;
@@ -67,7 +72,11 @@ export const serveCommand = command({
       await appliance.close();
       throw namingOwner(loaded.config, error);
     }
-    serveUntilSignal(appliance, listener, loaded.config.pidfile);
+    const read = () => load({ ...call, environment }, { flags, serves: true });
+    serveUntilSignal(appliance, listener, {
+      pidfile: loaded.config.pidfile,
+      reload: () => reload({ appliance, listener, live, read }),
+    });
     try {
       // Written last, so that signals work as soon as the file exists.
       if (loaded.config.pidfile !== undefined) writePidFile(loaded.config.pidfile);

@@ -19,6 +19,7 @@ export const findingLevels = {
   disk_full: 'error',
   disk_nearly_full: 'warning',
   node_end_of_life: 'warning',
+  log_file_unusable: 'error',
   tls_unusable: 'error',
   tls_expired: 'error',
   tls_expires_soon: 'warning',

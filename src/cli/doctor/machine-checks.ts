@@ -6,7 +6,7 @@ import type { Config } from '#src/platform/config/schema.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
 import { otherPort } from '../installation/ports.js';
-import { dataDirectoryProblems } from '../installation/settings-problems.js';
+import { dataDirectoryProblems, logFileProblems } from '../installation/settings-problems.js';
 import { listenerOn } from '../serving/port-listener.js';
 import { nodeUnsupportedSince } from '../serving/start-report.js';
 import { shellWord } from '../terminal/exit.js';
@@ -43,6 +43,11 @@ export const machineChecks: readonly Check<LoadedConfig>[] = [
       const message = `Everybody on this machine can use ${file}, the database.`;
       return [found('database_file_readable', message, `chmod o-rwx ${shellWord(file)}`)];
     },
+  },
+  {
+    name: 'the log file',
+    run: ({ config }) =>
+      logFileProblems(config).map(({ message, fix }) => found('log_file_unusable', `${message}.`, fix)),
   },
   { name: 'room on the disk', run: ({ config }) => disks(config) },
   { name: 'the port', run: port },

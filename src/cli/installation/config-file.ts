@@ -6,6 +6,7 @@ import {
   fsyncSync,
   openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -51,24 +52,36 @@ export function writeConfig(file: string, text: string): boolean {
 }
 
 /** Changes settings in a configuration file; null removes a setting. Keeps the rest of the file, its owner and its mode. */
-export function changeConfig(file: string, values: Readonly<Record<string, string | null>>): void {
+export function changeConfig(file: string, values: SettingChanges): void {
   try {
-    let lines = readFileSync(file, 'utf8').split('\n');
-    for (const [name, value] of Object.entries(values)) {
-      const isSet = (line: string) => new RegExp(`^\\s*(export\\s+)?${name}=`).test(line);
-      const at = lines.findIndex(isSet);
-      const before = lines.indexOf(`#${name}=`);
-      const place = at >= 0 ? at : before;
-      const entry = value === null ? `#${name}=` : `${name}=${value}`;
-      if (place >= 0) lines = lines.map((line, index) => (index === place ? entry : line));
-      else if (value !== null) lines = [...lines.slice(0, -1), entry, lines.at(-1) ?? ''];
-      lines = lines.filter((line, index) => index === place || !isSet(line) || line === entry);
-    }
-    replaceFile(file, lines.join('\n'));
+    replaceFile(realpathSync(file), changedConfig(readFileSync(file, 'utf8'), values));
   } catch (error) {
     const message = `${file} cannot be changed: ${whyUnwritable(error)}.`;
     throw new CommandError('unusable', 'file_not_writable', message, 'run the command as the owner of the file');
   }
+}
+
+/** New values by environment name; null removes a setting. */
+export type SettingChanges = Readonly<Record<string, string | null>>;
+
+/** The text of a configuration file with changed settings. A commented line of the same setting is replaced, and restored on removal. */
+export function changedConfig(text: string, values: SettingChanges): string {
+  let lines = text.split('\n');
+  for (const [name, value] of Object.entries(values)) {
+    const isSet = (line: string) => new RegExp(`^\\s*(export\\s+)?${name}=`).test(line);
+    const at = lines.findIndex(isSet);
+    const place = at >= 0 ? at : lines.findIndex((line) => line.startsWith(`#${name}=`));
+    const entry = value === null ? `#${name}=${defaultOf(name)}` : `${name}=${value}`;
+    if (value === null && at === -1) continue;
+    if (place >= 0) lines = lines.map((line, index) => (index === place ? entry : line));
+    else lines = lines.at(-1) === '' ? [...lines.slice(0, -1), entry, ''] : [...lines, entry, ''];
+    lines = lines.filter((line, index) => index === place || !isSet(line) || line === entry);
+  }
+  return lines.join('\n');
+}
+
+function defaultOf(name: string): string {
+  return Object.values(settings).find(({ key }) => key === name)?.fallback ?? '';
 }
 
 /** True if the current user can replace the file. */

@@ -8,6 +8,7 @@ import type { SchemaStatus } from '#src/platform/db/migrations.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import { createRuntime, type Replacements, type Runtime } from '#src/platform/index.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
+import { assumeProject } from '../line/assumed-project.js';
 import type { ApplianceCall, Command, CommandCall } from '../line/command.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { CommandError } from '../terminal/exit.js';
@@ -37,6 +38,7 @@ export async function runCommand(command: Command, call: CommandCall): Promise<C
         const { runtime, features } = appliance;
         const auditContext = (projectId: string | null) => operatorContext(appliance, projectId);
         const work: ApplianceCall['work'] = (projectId, body) => runtime.db.work(auditContext(projectId), body);
+        await assumeProject(command, call.args, { config: loaded.config, runtime, features });
         return command.run({ ...call, loaded, appliance, runtime, features, auditContext, work });
       });
     }
@@ -86,9 +88,10 @@ function logOf({ json, verbose }: CommandCall['output']): Replacements {
   return json ? { writeLog: () => {} } : { silentDatabase: true };
 }
 
-/** The configuration for a command. Unlike a server, it logs only problems. */
+/** The configuration for a command. Unlike a server, it logs only problems, and to stderr. */
 export function forCommand(config: Config, { verbose, quiet }: CommandCall['output']): Config {
-  return { ...config, logLevel: verbose ? 'debug' : quiet ? 'error' : 'warn', logFormat: config.logFormat ?? 'pretty' };
+  const logLevel = verbose ? 'debug' : quiet ? 'error' : 'warn';
+  return { ...config, logLevel, logFormat: config.logFormat ?? 'pretty', logFile: undefined };
 }
 
 /** Throws if the schema version or the master key does not match. Exit 7. */

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { type ConfigProblem, unwritableLogFile } from '#src/platform/config/config-error.js';
 import { parseFilesUrl } from '#src/platform/config/files-url.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
@@ -58,5 +59,18 @@ function unusableReason(directory: string): string | undefined {
     return undefined;
   } catch (error) {
     return `${at} cannot be written to: ${whyUnwritable(error)}`;
+  }
+}
+
+/** Explains why the server cannot append its log to the configured file; empty if it can. Creates nothing. */
+export function logFileProblems({ logFile }: Pick<Config, 'logFile'>): ConfigProblem[] {
+  if (logFile === undefined) return [];
+  const path = resolve(logFile);
+  try {
+    if (existsSync(path)) accessSync(path, constants.W_OK);
+    else accessSync(dirname(path), constants.W_OK | constants.X_OK);
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ? [unwritableLogFile(path, 'EISDIR')] : [];
+  } catch (error) {
+    return [unwritableLogFile(path, error)];
   }
 }

@@ -11,10 +11,14 @@ import type { Prompts } from '../terminal/prompts.js';
 /** A flag of a command. */
 export interface OptionSpec {
   readonly flag: `--${string}`;
+  /** Short form. */
+  readonly short?: `-${string}`;
   /** Placeholder of the value in the help; absent for a switch. */
   readonly value?: string;
   readonly summary: string;
   readonly required?: true;
+  /** A required flag that gets its value from the settings or the database if it is not given. */
+  readonly assumed?: true;
   readonly repeated?: true;
   readonly choices?: readonly string[];
   /** Noun whose ids shell completion offers. */
@@ -45,6 +49,8 @@ export interface ParsedArgs {
   required(flag: `--${string}`): string;
   isSet(flag: `--${string}`): boolean;
   list(flag: `--${string}`): readonly string[];
+  /** Sets a flag that was not given. */
+  assume(flag: `--${string}`, value: string | undefined): void;
 }
 
 /** The context of every command. */
@@ -118,11 +124,13 @@ export function command<const N extends Need>(spec: CommandSpec<N>): CommandSpec
   return spec;
 }
 
-/** The flag that selects a project. */
+/** The flag that selects a project, in commands that work on one. */
 export const projectOption = {
   flag: '--project',
+  short: '-p',
   value: 'ID',
-  summary: 'the project',
+  summary: 'the project (default: SVC_PROJECT, or the only project)',
   required: true,
+  assumed: true,
   values: 'project',
 } as const;

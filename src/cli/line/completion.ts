@@ -58,7 +58,12 @@ function completionPoints(commands: readonly Command[]): CompletionPoint[] {
 
 function flagsWithValue(places: readonly CompletionPoint[], globalOptions: readonly OptionSpec[]): string[] {
   const all = [...globalOptions, ...places.flatMap(({ options }) => options)];
-  return [...new Set(all.filter(({ value }) => value !== undefined).map(({ flag }) => flag))];
+  return [...new Set(all.filter(({ value }) => value !== undefined).flatMap(namesOf))];
+}
+
+/** The flag and its short form. */
+function namesOf({ flag, short }: Pick<OptionSpec, 'flag' | 'short'>): string[] {
+  return short === undefined ? [flag] : [short, flag];
 }
 
 /** Flags with known values, without duplicates. Omits flags whose meaning differs between commands. */
@@ -96,7 +101,7 @@ function posix(
     '  local -a where=()',
     `  for ((i = ${first}; i < ${current}; i++)); do`,
     `    case "\${${word}[i]}" in`,
-    `      --project | --database | --config) where+=("\${${word}[i]}" "\${${word}[i + 1]}"); ((i++)) ;;`,
+    `      -p | --project | --database | --config) where+=("\${${word}[i]}" "\${${word}[i + 1]}"); ((i++)) ;;`,
     `      ${flagsWithValue(places, globalOptions).join(' | ')}) ((i++)) ;;`,
     '      -*) ;;',
     `      *) line="\${line:+$line }\${${word}[i]}" ;;`,
@@ -110,8 +115,8 @@ function posix(
     `  case "$previous" in ${flagsWithValue(places, globalOptions).join(' | ')}) candidates="" ;; esac`,
     '  case "$previous" in',
     ...options.map(
-      ({ flag, choices: values, values: noun }) =>
-        `    ${flag}) candidates="${values?.join(' ') ?? (noun === undefined ? '' : ids(noun))}" ;;`,
+      ({ choices: values, values: noun, ...names }) =>
+        `    ${namesOf(names).join(' | ')}) candidates="${values?.join(' ') ?? (noun === undefined ? '' : ids(noun))}" ;;`,
     ),
     '  esac',
     ...(isBash ? [] : ['  if [[ -z "$candidates" ]]; then _files; return; fi']),
@@ -128,8 +133,8 @@ function fish(places: readonly CompletionPoint[], globalOptions: readonly Option
   const when = ({ words, isCommand }: CompletionPoint) =>
     quote(`string match -qr -- "^${words}${isCommand ? '( |\\$)' : '\\$'}" (__svc_line)`);
   const ids = (noun: string) => quote(`(svc ids ${noun} (__svc_where) 2>/dev/null)`);
-  const option = ({ flag, value, summary, choices, values }: OptionSpec, condition = '') =>
-    `complete -c svc${condition} -l ${flag.slice(2)}${value === undefined ? '' : values === undefined && choices === undefined ? ' -rF' : ' -r'}` +
+  const option = ({ flag, short, value, summary, choices, values }: OptionSpec, condition = '') =>
+    `complete -c svc${condition} -l ${flag.slice(2)}${short === undefined ? '' : ` -s ${short.slice(1)}`}${value === undefined ? '' : values === undefined && choices === undefined ? ' -rF' : ' -r'}` +
     `${choices === undefined ? '' : ` -f -a ${quote(choices.join(' '))}`}` +
     `${values === undefined ? '' : ` -f -a ${ids(values)}`} -d ${quote(summary)}`;
   return [
@@ -157,7 +162,7 @@ function fish(places: readonly CompletionPoint[], globalOptions: readonly Option
     '  set -l words (commandline -opc)',
     '  for i in (seq 2 (math (count $words) - 1))',
     '    switch $words[$i]',
-    '      case --project --database --config',
+    '      case -p --project --database --config',
     '        printf "%s\\n" $words[$i] $words[(math $i + 1)]',
     '    end',
     '  end',

@@ -4,7 +4,8 @@ import { usageError } from '../terminal/exit.js';
 import { choiceOf, notAChoice } from './choices.js';
 import type { Command, OptionSpec, ParsedArgs } from './command.js';
 import { globalOptions } from './global-options.js';
-import { unknownVerb, usageErrorOf, withHelp, withTopic } from './usage-errors.js';
+import { surplusArgument, unknownVerb, usageErrorOf, withHelp, withTopic } from './usage-errors.js';
+import { withAliases } from './words.js';
 
 /** Descriptions of the command groups, by first word. */
 const groups: Readonly<Record<string, string>> = {
@@ -29,12 +30,12 @@ const groups: Readonly<Record<string, string>> = {
   limits: 'Shows and resets the rate limits of a project',
   audit: 'Lists, follows, exports and verifies the audit log',
   cron: 'Shows and runs the jobs of the installation',
-  config: 'Shows and checks the settings of the installation',
+  config: 'Shows, checks and changes the settings of the installation',
 };
 
 /** The headings of `svc --help` with the first words below each, in order. */
 export const tasks: Readonly<Record<string, readonly string[]>> = {
-  'Set up and run': ['init', 'serve', 'migrate', 'config', 'backup', 'doctor', 'cron'],
+  'Set up and run': ['init', 'serve', 'migrate', 'config', 'status', 'logs', 'backup', 'doctor', 'cron'],
   Projects: ['project', 'platform', 'apikey', 'keys', 'provider', 'limits'],
   Users: ['user', 'team'],
   Data: ['database', 'collection', 'document', 'bucket', 'files', 'graphql'],
@@ -55,17 +56,19 @@ type Parsed =
   | { readonly kind: 'text'; readonly text: string };
 
 /** Parses a command line. Throws CommandError with exit 2 if it is invalid. */
-export async function parse(argv: readonly string[], commands: readonly Command[]): Promise<Parsed> {
+export async function parse(given: readonly string[], commands: readonly Command[]): Promise<Parsed> {
   let found: Parsed | undefined;
   let printed = '';
   const write = (text: string) => {
     printed += text;
   };
-  const program = createParser(commands, write, (command, args) => {
-    found = { kind: 'command', command, args };
-  });
+  let argv = given;
   try {
-    await program.parseAsync(withTopic(argv, commands), { from: 'user' });
+    argv = withTopic(withAliases(given, commands), commands);
+    const program = createParser(commands, argv, write, (command, args) => {
+      found = { kind: 'command', command, args };
+    });
+    await program.parseAsync(argv, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw withHelp(error, argv, commands);
     // `commander.help` is no mistake: a group without a verb, or `svc` alone, has printed its help.
@@ -79,6 +82,7 @@ const helpWidth = () => (process.stdout.isTTY ? process.stdout.columns : 80);
 
 function createParser(
   commands: readonly Command[],
+  argv: readonly string[],
   write: (text: string) => void,
   choose: (command: Command, args: ParsedArgs) => void,
 ): Parser {
@@ -112,7 +116,7 @@ function createParser(
       parent = parents.get(first) ?? createGroup(program, first, commands).helpGroup(taskOf(first));
       parents.set(first, parent);
     }
-    addCommand(parent, second ?? first, command, commands, choose);
+    addCommand(parent, second ?? first, command, commands, argv, choose);
   }
   return program;
 }
@@ -142,6 +146,7 @@ function addCommand(
   name: string,
   command: Command,
   commands: readonly Command[],
+  argv: readonly string[],
   choose: (command: Command, args: ParsedArgs) => void,
 ): void {
   const parser = parent
@@ -153,24 +158,29 @@ function addCommand(
   for (const { name: label, summary, optional } of command.arguments ?? [])
     parser.argument(optional ? `[${label}]` : `<${label}>`, summary);
   for (const option of command.options ?? []) parser.addOption(toOption(option));
-  // A mistyped verb reaches the default command as a surplus argument.
-  if (command.isDefault) parser.allowExcessArguments();
+  // The message of commander does not name the surplus argument.
+  parser.allowExcessArguments();
   parser.action(() => {
     const surplus = parser.args[command.arguments?.length ?? 0];
-    if (surplus !== undefined) throw unknownVerb(surplus, command, commands);
+    // A mistyped verb reaches the default command as a surplus argument.
+    if (surplus !== undefined)
+      throw command.isDefault ? unknownVerb(surplus, command, commands) : surplusArgument(surplus, command, argv);
     const args = parsedArgs(command, parser);
     // Commander would check required flags before unknown ones, and so hide a mistyped flag.
-    const missing = (command.options ?? []).find(({ flag, required }) => required && args.text(flag) === undefined);
+    const missing = (command.options ?? []).find(
+      ({ flag, required, assumed }) => required && !assumed && args.text(flag) === undefined,
+    );
     if (missing !== undefined)
       throw usageError(`The flag ${missing.flag} is required.`, `svc ${command.path} --help shows examples`);
     choose(command, args);
   });
 }
 
-function toOption({ flag, value, summary, required, repeated, choices, group }: OptionSpec): Option {
+function toOption({ flag, short, value, summary, required, assumed, repeated, choices, group }: OptionSpec): Option {
+  const name = short === undefined ? flag : `${short}, ${flag}`;
   const option = new Option(
-    value === undefined ? flag : `${flag} <${value}>`,
-    required ? `${summary} (required)` : summary,
+    value === undefined ? name : `${name} <${value}>`,
+    required && !assumed ? `${summary} (required)` : summary,
   );
   // Shown in the help; `read` below decides which words are accepted.
   if (choices !== undefined) option.choices(choices);
@@ -185,12 +195,17 @@ function toOption({ flag, value, summary, required, repeated, choices, group }: 
   return option;
 }
 
+/** The member of commander's values for a flag. */
+function memberOf(flag: string): string {
+  return flag.replace(/^--(no-)?/, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 function parsedArgs(command: Command, parser: Parser): ParsedArgs {
   const values: Record<string, unknown> = parser.optsWithGlobals();
   const declared = [...globalOptions, ...(command.options ?? [])];
   const get = (flag: string): unknown => {
     if (!declared.some((option) => option.flag === flag)) throw new Error(`${command.path} does not declare ${flag}`);
-    const name = flag.replace(/^--(no-)?/, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const name = memberOf(flag);
     return flag.startsWith('--no-') ? values[name] === false : values[name];
   };
   const text = (flag: string): string | undefined => {
@@ -215,6 +230,9 @@ function parsedArgs(command: Command, parser: Parser): ParsedArgs {
     list: (flag) => {
       const value = get(flag);
       return Array.isArray(value) ? value.map(String) : [];
+    },
+    assume: (flag, value) => {
+      values[memberOf(flag)] ??= value;
     },
   };
 }

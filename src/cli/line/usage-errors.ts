@@ -1,21 +1,8 @@
 import { similar } from '#src/contract/similar.js';
-import { CommandError, usageError } from '../terminal/exit.js';
+import { CommandError, shellWord, usageError } from '../terminal/exit.js';
 import type { Command } from './command.js';
 import { globalOptions } from './global-options.js';
-
-const installed = 'install the new version, then svc migrate: docs/upgrade.md has the commands';
-
-/** Equivalents for commands that other programs have. */
-const done: Readonly<Record<string, string>> = {
-  dump: 'svc backup create',
-  upgrade: installed,
-  update: installed,
-  'self-update': installed,
-  restore: 'svc backup restore FILE',
-  revoke: 'svc apikey revoke KEY --project ID',
-  start: 'svc serve',
-  status: 'svc doctor',
-};
+import { insteadOf, verbsAfter, wordsAt } from './words.js';
 
 /** Converts an error of commander to a usage error. Omits values: text after `=` or a short flag may be a secret. */
 export function usageErrorOf(
@@ -28,7 +15,7 @@ export function usageErrorOf(
   const [, long, short] = /'(?:(--[^=']*)|(-[^'-])).*/s.exec(message) ?? [];
   if (code === 'commander.unknownCommand') {
     const [, word = ''] = /'(.*)'/s.exec(message) ?? [];
-    const instead = path === '' && Object.hasOwn(done, word) ? done[word] : undefined;
+    const instead = insteadOf(path === '' ? word : `${path} ${word}`);
     if (instead !== undefined) return usageError(`unknown command '${word}'`, instead);
     const near = similar(word, verbsAfter(path, commands));
     return usageError(`unknown command '${word}'`, near === undefined ? help : `did you mean ${near}?`);
@@ -49,22 +36,11 @@ export function withHelp(error: unknown, argv: readonly string[], commands: read
   return usageError(error.message, `svc ${pathIn(argv, commands)} --help shows its arguments and flags`);
 }
 
-/** Indexes of the words that are neither flags nor the value of `--config`. */
-function wordsAt(argv: readonly string[]): number[] {
-  return [...argv.keys()].filter((at) => !argv[at]?.startsWith('-') && argv[at - 1] !== '--config');
-}
-
 /** The command or group at the beginning of a command line; empty if there is none. */
 function pathIn(argv: readonly string[], commands: readonly Command[]): string {
   const words = wordsAt(argv).map((at) => argv[at] ?? '');
   const paths = commands.flatMap(({ path }) => [path, path.split(' ')[0] ?? '']);
   return [words.slice(0, 2).join(' '), words[0] ?? ''].find((path) => paths.includes(path)) ?? '';
-}
-
-/** The words that may follow a group, or `svc` itself. */
-function verbsAfter(group: string, commands: readonly Command[]): string[] {
-  if (group === '') return commands.map(({ path }) => path.split(' ')[0] ?? '');
-  return commands.filter(({ path }) => path.startsWith(`${group} `)).map(({ path }) => path.slice(group.length + 1));
 }
 
 /** Converts `svc help COMMAND` to `svc COMMAND --help`; other command lines are unchanged. Throws if there is no such command. */
@@ -85,9 +61,28 @@ export function withTopic(argv: readonly string[], commands: readonly Command[])
 /** Error for an unknown word after a group. */
 export function unknownVerb(word: string, command: Command, commands: readonly Command[]): CommandError {
   const [group = ''] = command.path.split(' ');
+  const instead = insteadOf(`${group} ${word}`);
+  if (instead !== undefined) return usageError(`unknown command '${word}'`, instead);
   const near = similar(word, verbsAfter(group, commands));
   return usageError(
     `unknown command '${word}'`,
     near === undefined ? `svc ${group} --help` : `did you mean svc ${group} ${near}?`,
   );
+}
+
+/** Error for a word that the command does not take. Often it belongs to a text whose quotes are missing. */
+export function surplusArgument(word: string, command: Command, argv: readonly string[]): CommandError {
+  const at = argv.indexOf(word, command.path.split(' ').length);
+  const flagAt = argv.findLastIndex((one, index) => index < at && one.startsWith('--'));
+  const option = (command.options ?? []).find(({ flag, value }) => flag === argv[flagAt] && value !== undefined);
+  const message = `'${word}' is one argument too many.`;
+  if (option === undefined) {
+    const before = argv[at - 1] ?? '';
+    const isText = (command.arguments ?? []).length > 0 && at > command.path.split(' ').length;
+    const example = isText ? `: ${shellWord(`${before} ${word}`)}` : '';
+    return usageError(message, `put a text of several words in quotes${example}`);
+  }
+  const end = argv.findIndex((one, index) => index > at && one.startsWith('-'));
+  const text = argv.slice(flagAt + 1, end === -1 ? undefined : end).join(' ');
+  return usageError(message, `put the text in quotes: ${option.flag} ${shellWord(text)}`);
 }

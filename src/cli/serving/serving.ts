@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import type { Appliance } from '#src/appliance.js';
 import type { Listener } from '#src/http/server.js';
 import { exitCodes } from '../terminal/exit.js';
@@ -6,9 +7,21 @@ import { removePidFile } from './pid-file.js';
 /** Time limit for running requests after the first signal. */
 const drainMs = 30_000;
 
+/** What a server does on signals. */
+interface Signals {
+  readonly pidfile: string | undefined;
+  /** Called on SIGHUP, unless the terminal of the server was closed. */
+  readonly reload: () => void;
+}
+
 /** Runs the server until a signal or an unexpected error, then exits the process. A second signal exits immediately. */
-export function serveUntilSignal({ runtime, close }: Appliance, listener: Listener, pidfile: string | undefined): void {
+export function serveUntilSignal(
+  { runtime, close }: Appliance,
+  listener: Listener,
+  { pidfile, reload }: Signals,
+): void {
   const { log } = runtime;
+  const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
   let draining = false;
   const end = (code: number): never => {
     if (pidfile !== undefined) removePidFile(pidfile);
@@ -29,6 +42,11 @@ export function serveUntilSignal({ runtime, close }: Appliance, listener: Listen
   const onSignal = (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', atOnce: number) => {
     process.on(signal, () => {
       if (draining) end(atOnce);
+      // A closed terminal is no terminal any more. Otherwise an operator or logrotate has sent the signal.
+      if (signal === 'SIGHUP' && terminals.every((descriptor) => isatty(descriptor))) {
+        reload();
+        return;
+      }
       log.info('serve.draining', { signal });
       drain(exitCodes.ok).catch((error: unknown) => fail(error));
     });
@@ -40,7 +58,6 @@ export function serveUntilSignal({ runtime, close }: Appliance, listener: Listen
   };
   onSignal('SIGTERM', exitCodes.terminated);
   onSignal('SIGINT', exitCodes.interrupted);
-  // The terminal was closed. By default Node would exit immediately.
   onSignal('SIGHUP', exitCodes.hungUp);
   // Ignored: other programs reopen their logs, but Node would open its debugger to all users of the machine, or exit.
   for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => {});

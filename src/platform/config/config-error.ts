@@ -1,5 +1,5 @@
 import { errorCode, FileTooLargeError } from '../runtime/files.js';
-import { whyUnreadable } from '../runtime/system-errors.js';
+import { whyUnreadable, whyUnwritable } from '../runtime/system-errors.js';
 
 /** A problem of the settings, with its fix. */
 export interface ConfigProblem {
@@ -43,4 +43,12 @@ export function unreadableFile(setting: string, file: string, error: unknown): C
   };
   const fix = fixes[errorCode(error)] ?? `correct ${setting}`;
   return { message: `${setting} names ${file}, which cannot be read: ${reason}`, fix };
+}
+
+/** The problem of a log file that cannot be opened for writing. */
+export function unwritableLogFile(path: string, error: unknown): ConfigProblem {
+  return {
+    message: `SVC_LOG_FILE names ${path}, which cannot be written: ${whyUnwritable(error)}`,
+    fix: 'create its directory for the user of the service, or correct SVC_LOG_FILE',
+  };
 }

@@ -34,6 +34,8 @@ interface LoadOptions {
   readonly flags?: Readonly<Record<string, string | undefined>>;
   /** True if a missing master key is a problem; `svc init` has none yet. */
   readonly needsMasterKey?: boolean;
+  /** Content of the configuration file that is not written yet. */
+  readonly fileText?: string;
 }
 
 /** Most bytes of the settings file, and of a file with a single value. */
@@ -60,7 +62,7 @@ function isHidden(path: string): boolean {
 }
 
 /** The configuration file: the given one, else the first default file that exists. */
-function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
+export function configFile(options: Pick<LoadOptions, 'environment' | 'file'>): string | null {
   const named = options.file ?? (options.environment.SVC_CONFIG || undefined);
   if (named !== undefined) return resolve(named);
   const found = defaultFile();
@@ -88,8 +90,8 @@ function readSettings(file: string): string {
 export function loadConfig(options: LoadOptions): LoadedConfig {
   const problems: GivenProblem[] = [];
   const file = configFile(options);
-  const { values: fromFile, lines } =
-    file !== null && !isAbsent(file) ? parseEnvFile(readSettings(file), problems) : noLines;
+  const content = options.fileText ?? (file !== null && !isAbsent(file) ? readSettings(file) : undefined);
+  const { values: fromFile, lines } = content === undefined ? noLines : parseEnvFile(content, problems);
   const values: Record<string, unknown> = {};
   const origins: Record<string, Origin> = {};
   for (const [name, setting] of Object.entries(settings) as [keyof Config, Setting][]) {
@@ -127,17 +129,27 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   return { config, origins: origins as LoadedConfig['origins'], file, unknownNames, repeated };
 }
 
-/** The file that holds the master key; undefined if it is in the environment. */
+/** The file that holds the master key; undefined if only the environment has it. systemd passes the file as environment, too. */
 function masterKeyFile(
   { environment }: LoadOptions,
   file: string | null,
   fromFile: EnvFile['values'],
 ): MasterKeyFile | undefined {
   const { key } = settings.masterKey;
-  if (environment[key]) return undefined;
+  if (environment[key] && environment[key] !== fromFile[key]) return undefined;
   const named = environment[`${key}_FILE`] ?? fromFile[`${key}_FILE`];
   if (named) return { path: resolve(named), form: 'value' };
   return file === null ? undefined : { path: file, form: 'settings' };
+}
+
+/**
+ * The environment without the values that the configuration file has too. systemd passes the file as environment, which would hide later
+ * changes of the file.
+ */
+export function environmentBeside(options: Pick<LoadOptions, 'environment' | 'file'>): LoadOptions['environment'] {
+  const file = configFile(options);
+  const { values } = file !== null && !isAbsent(file) ? parseEnvFile(readSettings(file), []) : noLines;
+  return Object.fromEntries(Object.entries(options.environment).filter(([key, value]) => values[key] !== value));
 }
 
 /** Not reported as problems: other programs share the environment. */

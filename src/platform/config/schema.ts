@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import '#src/contract/problems.js';
 import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
+import { customId } from '#src/contract/shapes.js';
 import { logLevels } from '../runtime/log.js';
 import { parseBackupPlace, parseKeep } from './backup-settings.js';
 import { parseSchedule } from './cron.js';
@@ -432,6 +433,18 @@ export const settings = {
     z.enum(['json', 'pretty']),
     null,
     'json or pretty; unset: pretty on a terminal, else json',
+  ),
+  logFile: setting(
+    'SVC_LOG_FILE',
+    z.string().min(1),
+    null,
+    'File to which the log of the server is appended; reopened on SIGHUP. Unset: stderr',
+  ),
+  project: setting(
+    'SVC_PROJECT',
+    customId,
+    null,
+    'Project of commands without --project; unset: the only project, if there is one',
   ),
 } as const;
 

@@ -1,12 +1,9 @@
-import { styleText } from 'node:util';
-import { visible } from '#src/contract/visible.js';
+import { type LogFields, shortLine } from './log-line.js';
 
 /** Severity, lowest first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
-type Level = (typeof logLevels)[number];
-
-/** Named values of a log line; never secrets, bodies, query strings or database text. */
-export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+/** A severity. */
+export type Level = (typeof logLevels)[number];
 
 /** Writes one line per event: JSON, or readable text for a terminal. */
 export interface Log {
@@ -18,6 +15,10 @@ export interface Log {
   error(event: string, fields?: LogFields): void;
   /** Writes the buffered lines. */
   flush(): void;
+  /** Changes the lowest level that is written. */
+  setLevel(level: Level): void;
+  /** Opens the file of the log again. Throws the system's error; then the old file stays in use. */
+  reopen(): void;
 }
 
 /** Options of a log: threshold, format, clock and output. */
@@ -28,6 +29,8 @@ interface LogOptions {
   readonly color?: boolean;
   readonly now: () => number;
   readonly write: (lines: string) => void;
+  /** Opens the output again, if it is a file. */
+  readonly reopen?: () => void;
   /** True if the reader of the log is so far behind that further lines must be dropped. */
   readonly isBehind?: () => boolean;
 }
@@ -41,7 +44,7 @@ const flushAfterMs = 20;
 
 /** Creates a log. Lines are written in batches, errors at once. */
 export function createLog(options: LogOptions): Log {
-  const threshold = logLevels.indexOf(options.level);
+  let threshold = logLevels.indexOf(options.level);
   let buffer = '';
   let timer: NodeJS.Timeout | undefined;
   let dropped = 0;
@@ -50,7 +53,7 @@ export function createLog(options: LogOptions): Log {
     const line =
       options.format === 'json'
         ? jsonLine(time, level, event, fields)
-        : prettyLine(time, level, event, fields, options.color ?? false);
+        : shortLine({ time, level, event, fields }, { color: options.color ?? false });
     return `${line.replace(secretShapes, '[redacted]')}\n`;
   };
   const flush = () => {
@@ -70,8 +73,9 @@ export function createLog(options: LogOptions): Log {
     buffer = '';
   };
   const at = (level: Level) => {
-    if (logLevels.indexOf(level) < threshold) return () => {};
+    const severity = logLevels.indexOf(level);
     return (event: string, fields: LogFields = {}) => {
+      if (severity < threshold) return;
       buffer += lineOf(level, event, fields);
       if (level === 'error' || buffer.length > 16_384) flush();
       else timer ??= setTimeout(flush, flushAfterMs).unref();
@@ -84,23 +88,17 @@ export function createLog(options: LogOptions): Log {
     warn: at('warn'),
     error: at('error'),
     flush,
+    setLevel: (level) => {
+      threshold = logLevels.indexOf(level);
+    },
+    reopen: () => {
+      flush();
+      options.reopen?.();
+    },
   };
   return log;
 }
 
 function jsonLine(time: string, level: Level, event: string, fields: LogFields): string {
   return JSON.stringify({ time, level, event, ...fields });
-}
-
-const colors = { debug: 'dim', info: 'green', warn: 'yellow', error: 'red' } as const;
-
-function prettyLine(time: string, level: Level, event: string, fields: LogFields, color: boolean): string {
-  const rest = Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(
-      ([name, value]) => `${name}=${typeof value === 'string' && /[\s"=]/.test(value) ? JSON.stringify(value) : value}`,
-    );
-  const name = level.toUpperCase().padEnd(5);
-  const shown = color ? styleText(colors[level], name, { validateStream: false }) : name;
-  return [time.slice(11, 19), shown, visible([event, ...rest].join(' '))].join(' ');
 }

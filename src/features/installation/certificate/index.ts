@@ -12,16 +12,17 @@ export function createCertificateExpiry({ metrics }: Pick<Runtime, 'metrics'>) {
   });
 }
 
-/** Reports the expiry of the server's certificate in the log and the metrics. A server keeps using the certificate it read at its start. */
+/** Reports the expiry of the server's certificate in the log and the metrics. A server keeps using the certificate it read at its start or its last reload. */
 export function createCertificate(runtime: Deps) {
   const { config, clock, log } = runtime;
   let used: TlsValidity | undefined;
+  let expiry: ReturnType<typeof createCertificateExpiry> | undefined;
   const check = (): void => {
     const validity = used ?? tlsValidity(config);
     const problem = validity && tlsTimeProblem(validity, clock.now());
     if (problem === undefined) return;
     const { code, from, until } = problem;
-    const next = 'renew the certificate, then restart the server';
+    const next = 'renew the certificate, then systemctl reload svc';
     if (code === 'expired') log.warn('tls.expired', { from, until, next });
     else log.warn('tls.expires-soon', { from, until, next });
   };
@@ -33,11 +34,12 @@ export function createCertificate(runtime: Deps) {
     run: async () => check(),
   };
   return {
-    /** Called when a server starts using the certificate. */
+    /** Called when a server starts using a certificate. */
     begin: (): void => {
       used = tlsValidity(config);
       if (used === undefined) return;
-      createCertificateExpiry(runtime).set(used.until / 1000);
+      expiry ??= createCertificateExpiry(runtime);
+      expiry.set(used.until / 1000);
       check();
     },
     jobs: [job],

@@ -2,7 +2,7 @@ import { Failure } from '#src/contract/errors.js';
 import { conditionOf } from '#src/platform/db/conditions.js';
 import { DatabaseError, failureOf } from '#src/platform/db/database-error.js';
 import { JobError } from '#src/platform/jobs/scheduler.js';
-import type { LogFields } from '#src/platform/runtime/log.js';
+import type { LogFields } from '#src/platform/runtime/log-line.js';
 
 const maxFrames = 5;
 

@@ -1,0 +1,147 @@
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '#src/platform/config/schema.js';
+import { openReader, parseDatabaseUrl } from '#src/platform/db/index.js';
+import { isAbsent } from '#src/platform/runtime/files.js';
+import { version } from '#src/platform/runtime/version.js';
+import { localUrl } from './local-url.js';
+import { ratesBetween, type ServerSample, sampleServer } from './server-metrics.js';
+
+/** Time between the two samples of a single status. */
+const sampleMs = 1000;
+
+/** What the database knows; null if it cannot be read. */
+interface DatabaseStatus {
+  readonly schema: string | null;
+  readonly bytes: number | null;
+  readonly sessions: number | null;
+  readonly deliveries: number | null;
+  readonly mails: number | null;
+  readonly lastBackup: string | null;
+}
+
+/** The status of an installation. Scripts depend on the keys. */
+export interface Status {
+  readonly running: boolean;
+  readonly url: string;
+  readonly version: string;
+  readonly schema: string | null;
+  readonly database: { readonly kind: 'sqlite' | 'postgres'; readonly bytes: number | null };
+  readonly uptimeSeconds: number | null;
+  readonly requestsPerSecond: number | null;
+  readonly p95Ms: number | null;
+  readonly errorRate: number | null;
+  readonly sessions: number | null;
+  readonly sockets: number | null;
+  readonly backlog: { readonly deliveries: number | null; readonly mails: number | null };
+  readonly disk: { readonly freeBytes: number | null; readonly totalBytes: number | null };
+  readonly memory: { readonly rssBytes: number | null; readonly limitBytes: number };
+  readonly lastBackup: string | null;
+  readonly findings: number | null;
+}
+
+/** Two samples of the server, a second apart; undefined if none answers. */
+export async function twoSamples(config: Config): Promise<readonly [ServerSample, ServerSample] | undefined> {
+  const before = await sampleServer(config);
+  if (before === undefined) return undefined;
+  await sleep(sampleMs);
+  const after = await sampleServer(config);
+  return after === undefined ? undefined : [before, after];
+}
+
+/** Puts the status together. */
+export function statusOf(
+  config: Config,
+  samples: readonly [ServerSample, ServerSample] | undefined,
+  database: DatabaseStatus,
+  findings: number | null,
+): Status {
+  const sample = samples?.[1];
+  const rates = samples && ratesBetween(...samples);
+  return {
+    running: sample !== undefined,
+    url: localUrl(config, config.port),
+    version: version(),
+    schema: database.schema,
+    database: { kind: parseDatabaseUrl(config.databaseUrl.reveal()).dialect, bytes: database.bytes },
+    uptimeSeconds:
+      sample?.startedAt === undefined ? null : Math.max(0, Math.round(Date.now() / 1000 - sample.startedAt)),
+    requestsPerSecond: rates?.requestsPerSecond ?? null,
+    p95Ms: rates?.p95Ms ?? null,
+    errorRate: rates?.errorRate ?? null,
+    sessions: database.sessions,
+    sockets: sample?.sockets ?? null,
+    backlog: {
+      deliveries: sample?.deliveries ?? database.deliveries,
+      mails: sample?.mails ?? database.mails,
+    },
+    disk: diskOf(config),
+    memory: { rssBytes: sample?.rssBytes ?? null, limitBytes: memoryLimit() },
+    lastBackup: database.lastBackup,
+    findings,
+  };
+}
+
+const unknownDatabase: DatabaseStatus = {
+  ...{ schema: null, bytes: null, sessions: null, deliveries: null, mails: null, lastBackup: null },
+};
+
+/** Reads what the database knows. A part that cannot be read is null, such as with an older schema. */
+export async function readDatabaseStatus(config: Config): Promise<DatabaseStatus> {
+  const { file, dialect } = parseDatabaseUrl(config.databaseUrl.reveal());
+  if (file !== null && isAbsent(file)) return unknownDatabase;
+  let reader: Awaited<ReturnType<typeof openReader>>;
+  try {
+    reader = await openReader(config);
+  } catch {
+    return unknownDatabase;
+  }
+  const first = async (text: string, values: readonly string[] = []): Promise<unknown> => {
+    try {
+      const [row] = await reader.read(reader.sql.text(text, [...values]));
+      return row === undefined ? null : Object.values(row)[0];
+    } catch {
+      return null;
+    }
+  };
+  const number = async (text: string, values?: readonly string[]) => {
+    const value = await first(text, values);
+    return value === null || value === undefined ? null : Number(value);
+  };
+  try {
+    const now = new Date().toISOString();
+    const schema = await first('select max(name) as name from schema_migrations');
+    return {
+      schema: typeof schema === 'string' ? schema : null,
+      bytes:
+        dialect === 'sqlite' ? fileBytes(file) : await number('select pg_database_size(current_database()) as bytes'),
+      sessions: await number('select count(*) as n from sessions where ended_at is null and expire > ?', [now]),
+      deliveries: await number('select count(*) as n from deliveries where due_at is not null'),
+      mails: await number("select count(*) as n from messages where due_at is not null and channel = 'email'"),
+      lastBackup: null,
+    };
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The file with its log. */
+function fileBytes(file: string | null): number | null {
+  if (file === null) return null;
+  return [file, `${file}-wal`].reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
+}
+
+function diskOf({ dataDir }: Config): Status['disk'] {
+  const directory = resolve(dataDir);
+  if (!existsSync(directory)) return { freeBytes: null, totalBytes: null };
+  const { bavail, blocks, bsize } = statfsSync(directory);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}
+
+/** The limit of the container or the unit, else the memory of the machine. */
+function memoryLimit(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 && limit < totalmem() ? limit : totalmem();
+}
