@@ -95,6 +95,6 @@ test('the level and the form are settings', async () => {
   await createClient(pretty).get('/account');
   assert.match(
     pretty.log(),
-    /^\d\d:\d\d:\d\d INFO {2}request requestId=\w+ method=GET route=account\.get status=401 /m,
+    /^\d\d:\d\d:\d\d 401 GET {4}\/account [\d.]+ms \S+ guest general_unauthorized_scope$/m,
   );
 });
