@@ -2,6 +2,7 @@ import {
   accessSync,
   closeSync,
   constants,
+  fchmodSync,
   fchownSync,
   fsyncSync,
   openSync,
@@ -103,6 +104,8 @@ export function replaceFile(file: string, text: string): void {
   const descriptor = openSync(fresh, 'wx', mode & 0o777);
   try {
     fchownSync(descriptor, uid, gid);
+    // The umask would take access from the group.
+    fchmodSync(descriptor, mode & 0o777);
     writeSync(descriptor, text);
     fsyncSync(descriptor);
   } finally {
