@@ -20,6 +20,7 @@ import { type CommandCall, command } from '../line/command.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
 import { CommandError, shellWord, usageError } from '../terminal/exit.js';
+import { createProgress } from '../terminal/progress.js';
 import { pairs } from '../terminal/table.js';
 
 /** Maximum number of passes. The command ends after a pass that copies nothing, or after this many if uploads continue. */
@@ -82,8 +83,10 @@ const check = command({
   summary: 'Compares the file store with the database, both ways; exit code 1 where they differ',
   examples: ['svc files check', 'svc files check --json'],
   needs: 'appliance',
-  run: async ({ features, loaded }) => {
-    const found = await features.checkFiles();
+  run: async ({ features, loaded, output }) => {
+    const progress = createProgress(output);
+    const onChecked = (objects: number) => progress.show(`${count(objects, 'object')} checked`);
+    const found = await features.checkFiles(undefined, onChecked).finally(() => progress.clear());
     const ok = found.missing.length === 0 && found.orphans.length === 0;
     const text = pairs([
       ['objects', String(found.objects)],

@@ -17,13 +17,13 @@ interface FileCheck {
 
 /**
  * Compares the database with the file store, in both directions. `atMost` limits the number of objects checked in each,
- * approximately. Uploads in progress are in neither list.
+ * approximately. Uploads in progress are in neither list. `onChecked` gets the number of objects checked in both directions so far.
  */
 export function createFileCheck(
   { db, files }: Pick<Runtime, 'db' | 'files'>,
   statements: FileStatements,
-): (atMost?: number) => Promise<FileCheck> {
-  const findMissing = async (atMost: number) => {
+): (atMost?: number, onChecked?: (objects: number) => void) => Promise<FileCheck> {
+  const findMissing = async (atMost: number, onChecked: (objects: number) => void) => {
     const missing: string[] = [];
     let objects = 0;
     let bytes = 0;
@@ -33,6 +33,7 @@ export function createFileCheck(
         after = String(row.key);
         if (row.state !== 'stored') continue;
         objects += 1;
+        onChecked(objects);
         bytes += Number(row.stored_size);
         if ((await files.size(after)) !== Number(row.stored_size)) missing.push(after);
       }
@@ -43,13 +44,14 @@ export function createFileCheck(
     const known = new Set((await db.all(statements.known(keys))).map(({ key }) => String(key)));
     return keys.filter((key) => !known.has(key));
   };
-  const findOrphans = async (atMost: number) => {
+  const findOrphans = async (atMost: number, onChecked: () => void) => {
     const orphans: string[] = [];
     let keys: string[] = [];
     let seen = 0;
     for await (const { key } of files.list('')) {
       keys.push(key);
       seen += 1;
+      onChecked();
       if (seen >= atMost) break;
       if (keys.length < jobLimits.batch) continue;
       orphans.push(...(await unknownOf(keys)));
@@ -58,9 +60,13 @@ export function createFileCheck(
     if (keys.length > 0) orphans.push(...(await unknownOf(keys)));
     return orphans;
   };
-  return async (atMost = Number.POSITIVE_INFINITY) => {
-    const { missing, objects, bytes } = await findMissing(atMost);
-    const orphans = await findOrphans(atMost);
+  return async (atMost = Number.POSITIVE_INFINITY, onChecked = () => {}) => {
+    const { missing, objects, bytes } = await findMissing(atMost, onChecked);
+    let listed = objects;
+    const orphans = await findOrphans(atMost, () => {
+      listed += 1;
+      onChecked(listed);
+    });
     // Ignores objects that were removed during the check.
     const stillMissing: string[] = [];
     for (const key of missing) if ((await unknownOf([key])).length === 0) stillMissing.push(key);
