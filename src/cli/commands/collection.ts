@@ -2,6 +2,7 @@ import { databasesApi } from '#src/features/index.js';
 import { type ApplianceCall, command, projectOption } from '../line/command.js';
 import { onOrOff, switchOption } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { withRemovedTables } from '../line/removal.js';
 import { usageError } from '../terminal/exit.js';
 import { noteMore, wholeList } from '../terminal/page.js';
 import { columns } from '../terminal/table.js';
@@ -150,10 +151,13 @@ const remove = command({
   needs: 'appliance',
   run: async (call) => {
     const params = collectionOf(call, 'ID');
-    const { $id, name } = await invokeAsOperator(call, databasesApi.getCollection, { params });
-    const question = `This deletes the collection ${$id} (${name}) with all its documents. It cannot be undone.`;
-    await call.prompts.confirmByName(question, [$id, name], call.args.text('--confirm'));
-    await invokeAsOperator(call, databasesApi.deleteCollection, { params });
+    const { collectionId: $id } = params;
+    await withRemovedTables(call, async () => {
+      const { name } = await invokeAsOperator(call, databasesApi.getCollection, { params });
+      const question = `This deletes the collection ${$id} (${name}) with all its documents. It cannot be undone.`;
+      await call.prompts.confirmByName(question, [$id, name], call.args.text('--confirm'));
+      await invokeAsOperator(call, databasesApi.deleteCollection, { params });
+    });
     return { value: { $id, deleted: true }, text: `Collection ${$id} is deleted.` };
   },
 });

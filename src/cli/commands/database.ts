@@ -2,6 +2,7 @@ import { databasesApi } from '#src/features/index.js';
 import { command, projectOption } from '../line/command.js';
 import { onOrOff, switchOption } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { withRemovedTables } from '../line/removal.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { usageError } from '../terminal/exit.js';
 import { noteMore, wholeList } from '../terminal/page.js';
@@ -94,10 +95,13 @@ const remove = command({
   needs: 'appliance',
   run: async (call) => {
     const params = { databaseId: call.args.argument('ID') };
-    const { $id, name } = await invokeAsOperator(call, databasesApi.get, { params });
-    const question = `This deletes the database ${$id} (${name}) with all its documents. It cannot be undone.`;
-    await call.prompts.confirmByName(question, [$id, name], call.args.text('--confirm'));
-    await invokeAsOperator(call, databasesApi.delete, { params });
+    const { databaseId: $id } = params;
+    await withRemovedTables(call, async () => {
+      const { name } = await invokeAsOperator(call, databasesApi.get, { params });
+      const question = `This deletes the database ${$id} (${name}) with all its documents. It cannot be undone.`;
+      await call.prompts.confirmByName(question, [$id, name], call.args.text('--confirm'));
+      await invokeAsOperator(call, databasesApi.delete, { params });
+    });
     return { value: { $id, deleted: true }, text: `Database ${$id} is deleted.` };
   },
 });

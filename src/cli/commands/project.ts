@@ -6,6 +6,7 @@ import { withFreeId } from '../installation/free-project-id.js';
 import { switchOf } from '../line/choices.js';
 import { command } from '../line/command.js';
 import { readSmallFile } from '../line/input.js';
+import { withRemovalProgress } from '../line/removal.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { usageError } from '../terminal/exit.js';
 import { columns, pairs } from '../terminal/table.js';
@@ -106,16 +107,19 @@ const update = command({
 
 const remove = command({
   path: 'project delete',
-  summary: 'Deletes a project with its users, keys and everything else in it. Its entries of the audit log stay',
+  summary:
+    'Deletes a project with its users, keys and everything else in it. Its entries of the audit log stay. If it was interrupted, it continues',
   arguments: [idArgument],
   options: [{ flag: '--confirm', value: 'NAME', summary: 'id or name of the project, to confirm without a prompt' }],
   examples: ['svc project delete old-shop --confirm old-shop', 'svc project delete trial --confirm Trial --json'],
   needs: 'appliance',
-  run: async ({ args, prompts, runtime, features, auditContext }) => {
-    const { id, name } = await features.projects.get(runtime.db, args.argument('ID'));
+  run: async (call) => {
+    const { args, prompts, runtime, features, auditContext } = call;
+    const id = args.argument('ID');
+    const name = await features.projects.nameToRemove(runtime.db, id);
     const question = `This deletes the project ${id} (${name}) with its users, documents, files, webhooks and keys, for good.`;
     await prompts.confirmByName(question, [id, name], args.text('--confirm'));
-    await features.projects.remove(auditContext(id), id);
+    await withRemovalProgress(call, (report) => features.projects.remove(auditContext(id), id, { report }));
     return {
       value: { $id: id, deleted: true },
       text: `Project ${id} is deleted. Its entries of the audit log stay, with addresses and names of its users.`,

@@ -32,8 +32,11 @@ export function createData(
     readonly findUser: FindUser;
   },
 ) {
-  const { databases, empty, operations, jobs } = createDatabasesFeature(runtime, lists);
-  projects.emptiedBy(empty);
+  const { databases, empty, removeTables, operations, jobs } = createDatabasesFeature(runtime, lists);
+  projects.emptiedBy(async (by, projectId, steps) => {
+    await empty(by, projectId);
+    await removeTables(by, steps);
+  });
   projects.beforeRemoval(async (unit, projectId) => {
     while ((await databases.removeCollections(unit, projectId)) > 0);
   });
@@ -51,6 +54,7 @@ export function createData(
   projects.emptiedBy(ofFiles.emptyProject);
   return {
     databases,
+    removeTables,
     buckets: ofBuckets.buckets,
     files: ofFiles.files,
     checkFiles: ofFiles.check,

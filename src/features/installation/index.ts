@@ -45,7 +45,7 @@ export function createInstallation(runtime: Runtime) {
     servers,
     operations,
     rebinding,
-    jobs: [...limits.jobs, ...courier.jobs, ...jobs, ...certificate.jobs],
+    jobs: [projects.removalJob, ...limits.jobs, ...courier.jobs, ...jobs, ...certificate.jobs],
     settles: [limits.settle, courier.settle],
   };
 }

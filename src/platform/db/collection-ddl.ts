@@ -1,8 +1,9 @@
 import { bind } from '../runtime/bind.js';
 import { countsTable, documentTable, readersTable, statement } from './collection-tables.js';
-import { collectionTriggers, readRolesSql, replacedTriggers } from './collection-triggers.js';
+import { collectionTriggers, readRolesSql, replacedTriggers, triggerNames } from './collection-triggers.js';
 import { createWords, dropWords } from './collection-words.js';
 import type { DialectName, Query } from './query.js';
+import type { TableDrop } from './table-removal.js';
 
 /** Storage of an attribute. A list is JSON text. */
 export type ColumnKind = ElementKind | 'list';
@@ -109,14 +110,19 @@ function timeIndex(dialect: DialectName, number: number, time: 'created' | 'upda
 }
 
 /** Drops the tables of a collection with those of its fulltext indexes. */
-function drop(dialect: DialectName, number: number, fulltext: readonly number[]): Query[] {
-  return [
-    ...fulltext.flatMap((index) => dropWords(dialect, number, index)),
-    statement(`drop table ${readersTable(number)}`),
-    statement(`drop table ${documentTable(number)}`),
-    statement(`delete from ${countsTable} where number = ${number}`),
-    ...(dialect === 'postgres' ? [statement(`drop function ${readersTable(number)}_keep()`)] : []),
-  ];
+function drop(dialect: DialectName, number: number, fulltext: readonly number[]): TableDrop {
+  const words = fulltext.map((index) => dropWords(dialect, number, index));
+  return {
+    before: [
+      ...words.flatMap(({ before }) => before),
+      ...(dialect === 'sqlite' ? triggerNames(number).map((name) => statement(`drop trigger if exists ${name}`)) : []),
+    ],
+    tables: [...words.flatMap(({ tables }) => tables), readersTable(number), documentTable(number)],
+    after: [
+      statement(`delete from ${countsTable} where number = ${number}`),
+      ...(dialect === 'postgres' ? [statement(`drop function ${readersTable(number)}_keep()`)] : []),
+    ],
+  };
 }
 
 function addColumn(dialect: DialectName, number: number, attribute: number, kind: ColumnKind): Query {

@@ -9,5 +9,8 @@ export const wordsTable = (number: number, index: number): string => `w_${number
 /** The table of document counts: the count of a collection is the sum of its rows. */
 export const countsTable = 'collection_counts';
 
+/** The prefix of tables that are no longer used, and whose rows are being removed. */
+export const removedPrefix = 'removed_';
+
 /** A statement without values. */
 export const statement = (sql: string): Query => ({ sql, values: [] });

@@ -46,6 +46,15 @@ export function collectionTriggers(dialect: DialectName, number: number): string
   ];
 }
 
+/** The names of the triggers on SQLite. */
+export function triggerNames(number: number): string[] {
+  const [documents, readers] = [documentTable(number), readersTable(number)];
+  return [
+    ...['add', 'change', 'remove'].map((when) => `${readers}_${when}`),
+    ...['add', 'remove'].map((when) => `${documents}_${when}`),
+  ];
+}
+
 /** The same triggers, replacing those of an earlier layout. */
 export function replacedTriggers(dialect: DialectName, number: number): string[] {
   const [documents, readers] = [documentTable(number), readersTable(number)];

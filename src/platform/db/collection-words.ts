@@ -1,5 +1,6 @@
 import { documentTable, statement, wordsTable } from './collection-tables.js';
 import type { DialectName, Query } from './query.js';
+import type { TableDrop } from './table-removal.js';
 
 /**
  * Creates the table of a fulltext index. The words of a document are deleted with the document. Words arrive already split and in one case,
@@ -21,7 +22,11 @@ export function createWords(dialect: DialectName, number: number, index: number)
 }
 
 /** Drops the table of a fulltext index. */
-export function dropWords(dialect: DialectName, number: number, index: number): Query[] {
+export function dropWords(dialect: DialectName, number: number, index: number): TableDrop {
   const words = wordsTable(number, index);
-  return [...(dialect === 'sqlite' ? [`drop trigger ${words}_remove`] : []), `drop table ${words}`].map(statement);
+  return {
+    before: dialect === 'sqlite' ? [statement(`drop trigger ${words}_remove`)] : [],
+    tables: [words],
+    after: [],
+  };
 }

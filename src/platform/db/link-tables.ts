@@ -1,6 +1,7 @@
 import { attributeColumn } from './collection-ddl.js';
 import { documentTable, statement } from './collection-tables.js';
 import type { DialectName, Query } from './query.js';
+import type { TableDrop } from './table-removal.js';
 
 /** A side of a link. The parents are in the collection that the relationship was created in. */
 export type LinkSide = 'parent' | 'child';
@@ -35,7 +36,7 @@ export function createLinkDdl(dialect: DialectName) {
         ...single,
       ];
     },
-    drop: (link: LinkNumbers): Query => statement(`drop table ${linkTable(link)}`),
+    drop: (link: LinkNumbers): TableDrop => ({ before: [], tables: [linkTable(link)], after: [] }),
     /** Adds the column with the id of the linked document, and an index for filtering lists by it. */
     addColumn: (collection: number, attribute: number): Query[] => [
       statement(`alter table ${documentTable(collection)} add column ${attributeColumn(attribute)} ${text}`),

@@ -1,4 +1,4 @@
-import { countsTable } from './collection-tables.js';
+import { countsTable, removedPrefix } from './collection-tables.js';
 import type { Connection } from './driver.js';
 import type { DialectName, Query } from './query.js';
 import type { Row } from './table.js';
@@ -17,7 +17,10 @@ export type NeutralRow = readonly (string | number | null)[];
 
 /** Readers, counts and words of documents are maintained by triggers and rebuilt; the steps of the schema are listed separately. */
 const derived = (name: string): boolean =>
-  /^[rw]_\d/.test(name) || [countsTable, 'schema_migrations'].includes(name) || name.startsWith('sqlite_');
+  /^[rw]_\d/.test(name) ||
+  name.startsWith(removedPrefix) ||
+  [countsTable, 'schema_migrations'].includes(name) ||
+  name.startsWith('sqlite_');
 
 /** Rows of one read. Few, because a document can have some megabytes. */
 const rowsOfRead = 64;
@@ -38,13 +41,7 @@ export async function tableShapes(connection: Pick<Connection, 'all'>, dialect: 
         : 'select table_name as tab, column_name as col, data_type as type from information_schema.columns where table_schema = current_schema() order by table_name collate "C", ordinal_position',
     ),
   );
-  const references = await connection.all(
-    statement(
-      dialect === 'sqlite'
-        ? `select s.name as tab, f."table" as target from sqlite_schema s join pragma_foreign_key_list(s.name) f where s.type = 'table'`
-        : "select conrelid::regclass::text as tab, confrelid::regclass::text as target from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace",
-    ),
-  );
+  const found = await connection.all(references(dialect));
   const shapes = new Map<string, TableShape>();
   for (const { tab, col, type } of columns) {
     const name = String(tab);
@@ -53,15 +50,24 @@ export async function tableShapes(connection: Pick<Connection, 'all'>, dialect: 
     shape.columns.push({ name: String(col), kind: kindOf(String(type)) });
     shapes.set(name, shape);
   }
-  return inOrder(shapes, references);
+  return inOrder(shapes, found);
 }
 
-function inOrder(shapes: ReadonlyMap<string, TableShape>, references: readonly Row[]): TableShape[] {
+/** Selects which table (`tab`) refers to which (`target`) by a foreign key. */
+export function references(dialect: DialectName): Query {
+  return statement(
+    dialect === 'sqlite'
+      ? `select s.name as tab, f."table" as target from sqlite_schema s join pragma_foreign_key_list(s.name) f where s.type = 'table'`
+      : "select conrelid::regclass::text as tab, confrelid::regclass::text as target from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace",
+  );
+}
+
+function inOrder(shapes: ReadonlyMap<string, TableShape>, found: readonly Row[]): TableShape[] {
   const ordered = new Set<TableShape>();
   const add = (name: string): void => {
     const shape = shapes.get(name);
     if (shape === undefined || ordered.has(shape)) return;
-    for (const { tab, target } of references) if (tab === name && target !== name) add(String(target));
+    for (const { tab, target } of found) if (tab === name && target !== name) add(String(target));
     ordered.add(shape);
   };
   const isOfCollection = (name: string) => /^[a-z]_\d/.test(name);

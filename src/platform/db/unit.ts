@@ -211,11 +211,14 @@ async function attempt<T>(deps: Deps, by: AuditContext, body: Body<T>, waitMs: n
   }
 }
 
-/** Reports a foreign-key error as `project_not_found` if the project is gone. */
+/** Reports a foreign-key error as `project_not_found` if the project is gone or its deletion has begun. */
 async function causeOf(driver: Driver, { projectId }: AuditContext, error: unknown): Promise<unknown> {
   if (!(error instanceof DatabaseError && error.kind === 'reference') || projectId === null) return error;
   const place = driver.dialect === 'sqlite' ? '?' : '$1';
-  const found = await driver.read({ sql: `select 1 as one from projects where id = ${place}`, values: [projectId] });
+  const found = await driver.read({
+    sql: `select 1 as one from projects where id = ${place} and not exists (select 1 from project_removals where project_id = projects.id)`,
+    values: [projectId],
+  });
   return found.length === 0 ? new Failure('project_not_found', { cause: error }) : error;
 }
 

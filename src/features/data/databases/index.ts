@@ -2,6 +2,7 @@ import { createCollectionDdl } from '#src/platform/db/collection-ddl.js';
 import { createLinkDdl } from '#src/platform/db/link-tables.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import { createTableLocks } from '#src/platform/db/table-locks.js';
+import { createTableRemoval } from '#src/platform/db/table-removal.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Lists } from '#src/platform/list-query/index.js';
 import { attributeOperations } from './attributes/index.js';
@@ -16,6 +17,7 @@ import { createCollectionService, type SchemaDeps } from './service/collections.
 import { createDatabases } from './service/databases.js';
 import { createWordBuilds } from './service/fulltext.js';
 import { createIndexes } from './service/indexes.js';
+import { createRemovedTables } from './service/removed-tables.js';
 import { createUpgradeJob, type Reprint } from './service/upgrade.js';
 
 export { databasesApi } from './api.js';
@@ -62,12 +64,14 @@ export function createDatabasesFeature(
     ddl: createCollectionDdl(sql.dialect),
     links: createLinkDdl(sql.dialect),
     tables: createTableLocks(sql),
+    removal: createTableRemoval(sql.dialect),
     random,
     sealing,
   };
   const databases = createService(deps);
   const listing = createListing(runtime, lists, databases);
   const builds = createWordBuilds(runtime, deps.store, databases);
+  const removedTables = createRemovedTables(runtime, deps.removal);
   const empty = async (by: AuditContext, projectId: string, databaseId?: string): Promise<void> => {
     while ((await db.work(by, (unit) => databases.removeCollections(unit, projectId, databaseId))) > 0);
   };
@@ -75,13 +79,15 @@ export function createDatabasesFeature(
     databases,
     /** Deletes all collections of a project, or of one of its databases, in several transactions. */
     empty,
+    /** Removes the rows of large collections that were deleted, in several transactions. */
+    removeTables: removedTables.remove,
     operations: [
       ...databaseOperations(runtime, { databases, listing, builds, empty }),
       ...attributeOperations(runtime, { databases, listing, builds }),
       ...relationOperations(runtime, databases),
     ],
     /** The jobs; `reprint` brings documents along. */
-    jobs: (reprint: Reprint) => [createUpgradeJob(runtime, deps, reprint), builds.job],
+    jobs: (reprint: Reprint) => [createUpgradeJob(runtime, deps, reprint), builds.job, removedTables.job],
   };
 }
 

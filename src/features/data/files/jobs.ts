@@ -3,6 +3,7 @@ import { fileLimits, jobLimits } from '#src/contract/limits.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { backupHold } from '#src/platform/db/backup-hold.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
+import { createSteps, type Steps } from '#src/platform/db/steps.js';
 import { FileStoreError } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
@@ -26,7 +27,7 @@ interface FileJobs {
   /** Removes the bytes of deleted files now. Throws Failure `general_unavailable` if the file store fails. */
   removeBytes(): Promise<void>;
   /** Deletes the files of a project, in several transactions. */
-  emptyProject(by: AuditContext, projectId: string): Promise<void>;
+  emptyProject(by: AuditContext, projectId: string, steps: Steps): Promise<void>;
 }
 
 /** Creates the cleanup. Each sweep checks the objects that follow those of the sweep before. */
@@ -67,36 +68,31 @@ async function removeBytes(deps: Deps): Promise<void> {
   }
 }
 
-async function emptyProject(deps: Deps, by: AuditContext, projectId: string): Promise<void> {
+async function emptyProject(deps: Deps, by: AuditContext, projectId: string, steps: Steps): Promise<void> {
   for (const { key } of await deps.db.all(deps.bucketStore.ofProject(projectId)))
-    await emptyBucket(deps, by, String(key));
+    await emptyBucket(deps, by, String(key), steps);
 }
 
 async function removeBuckets(deps: Deps, signal: AbortSignal): Promise<void> {
   const { db, bucketStore } = deps;
   for (const row of await db.all(bucketStore.deleted(jobLimits.batch))) {
-    await emptyBucket(deps, contextOf(deps), String(row.key), signal);
-    if (signal.aborted) return;
+    await emptyBucket(deps, contextOf(deps), String(row.key), createSteps({ signal }));
     await db.work(contextOf(deps), (unit) => unit.run(bucketStore.remove(String(row.key))));
   }
 }
 
 /** Deletes the files of a bucket without an event for each: `bucketDeleted` covers them. */
-async function emptyBucket(
-  { db, statements }: Deps,
-  by: AuditContext,
-  key: string,
-  signal?: AbortSignal,
-): Promise<void> {
-  for (let isMore = true; isMore && !signal?.aborted; )
-    isMore = await db.work(by, async (unit) => {
-      const ids = (await unit.all(statements.some(key, jobLimits.batch))).map(({ id }) => String(id));
-      if (ids.length === 0) return false;
+async function emptyBucket({ db, statements }: Deps, by: AuditContext, key: string, steps: Steps): Promise<void> {
+  await steps.run('files', (limit) =>
+    db.work(by, async (unit) => {
+      const ids = (await unit.all(statements.some(key, limit))).map(({ id }) => String(id));
+      if (ids.length === 0) return 0;
       // Deletes the files first: that waits for chunks being added, so that their objects are marked too.
       await unit.run(statements.removeSome(key, ids));
       await unit.run(statements.leaveObjects(key, ids, unit.now));
-      return true;
-    });
+      return ids.length;
+    }),
+  );
 }
 
 async function giveUpUploads(deps: Deps, signal: AbortSignal): Promise<void> {

@@ -4,6 +4,7 @@ import type { Project } from '#src/contract/project.js';
 import { uniqueId } from '#src/contract/shapes.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Query } from '#src/platform/db/query.js';
+import type { Steps } from '#src/platform/db/steps.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
@@ -86,7 +87,7 @@ export interface Webhooks extends WebhookStates {
   /** Removes a webhook with its deliveries, in several transactions. */
   remove(by: AuditContext, projectId: string, id: string): Promise<void>;
   /** Deletes the deliveries and events of a project in several transactions. Removing the project deletes any that remain. */
-  emptyProject(by: AuditContext, projectId: string): Promise<void>;
+  emptyProject(by: AuditContext, projectId: string, steps: Steps): Promise<void>;
   /** Replaces the secret of a webhook. The old one also signs during the overlap. */
   rotate(unit: Unit, project: Project, id: string, rotation: Rotation): Promise<WithSecret>;
   /** Webhooks of all projects with nothing but failures for `forMs`. Those disabled by failures come first. */
@@ -241,10 +242,9 @@ async function disable(deps: Deps, unit: Unit, webhook: Webhook, reason: string)
   unit.record('webhookDisabled', { resource: resourceOf(webhook), payload: { name: webhook.name, reason } });
 }
 
-async function emptyProject(deps: Deps, by: AuditContext, projectId: string): Promise<void> {
-  const { db, store, events } = deps;
-  for (const row of await db.all(store.ofProject(projectId))) await empty(deps, by, webhooks.decode(row));
-  await inSteps(deps, by, endedAtOnce, () => events.removeSome(projectId, endedAtOnce));
+async function emptyProject({ db, events }: Deps, by: AuditContext, projectId: string, steps: Steps): Promise<void> {
+  for (const which of ['numbered', 'unnumbered'] as const)
+    await steps.run('events', (limit) => db.work(by, (unit) => unit.run(events.removeSome(projectId, which, limit))));
 }
 
 function giveUp(deps: Deps, by: AuditContext, webhook: WebhookAddress): Promise<void> {

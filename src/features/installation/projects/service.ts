@@ -12,15 +12,13 @@ import type { MasterKeys } from '../master-key/index.js';
 import { requireName } from './names.js';
 import { createProjectOrigins, type ProjectOrigins } from './origins.js';
 import { createPlatforms, type Platforms } from './platforms.js';
+import { createProjectRemoval, type ProjectRemoval } from './removal.js';
 import { mergeSettings } from './settings.js';
 import { deletedProjects, type ProjectStore, platforms, projects } from './store.js';
 
 /** Maximum age of a cached project, in milliseconds. */
 const cacheMs = 500;
 const cacheBounds = { bytes: 8_388_608, entries: 1000, largest: 1_048_576 } as const;
-
-type RemovalStep = (unit: Unit, projectId: string) => Promise<void>;
-type EmptyingStep = (by: AuditContext, projectId: string) => Promise<void>;
 
 interface NewProject {
   readonly id: string;
@@ -33,7 +31,7 @@ interface ProjectChange {
 }
 
 /** Projects with their settings, platforms and origins. */
-export interface Projects extends Platforms, ProjectOrigins {
+export interface Projects extends Platforms, ProjectOrigins, ProjectRemoval {
   /** Throws Failure `project_not_found`. */
   get(reader: Reader, id: string): Promise<Project>;
   /** A project from the cache, at most half a second old. Throws Failure `project_not_found`. */
@@ -52,12 +50,6 @@ export interface Projects extends Platforms, ProjectOrigins {
   create(unit: Unit, input: NewProject): Promise<Project>;
   /** Changes the name and single settings. A setting of null returns to its default. Throws Failure for unknown keys and invalid values. */
   update(unit: Unit, id: string, change: ProjectChange): Promise<Project>;
-  /** Registers a step that deletes data without a foreign key to the project, in the transaction that deletes the project. */
-  beforeRemoval(step: RemovalStep): void;
-  /** Registers a step that runs before that transaction, for data too large to delete in one transaction. */
-  emptiedBy(step: EmptyingStep): void;
-  /** Deletes a project with all its data. Its audit entries stay, and its id is never reused. */
-  remove(by: AuditContext, id: string): Promise<void>;
   /** True if a project with this id was deleted. */
   wasDeleted(reader: Reader, id: string): Promise<boolean>;
 }
@@ -70,8 +62,6 @@ interface Deps extends Pick<ProjectRuntime, 'db' | 'clock' | 'random' | 'sealing
   readonly cache: Lru<{ readonly project: Project; readonly until: number }>;
   /** Combines concurrent lookups into one when a cached project has expired. */
   readonly lookup: Loader<Project>;
-  readonly emptyingSteps: EmptyingStep[];
-  readonly removalSteps: RemovalStep[];
 }
 
 /** Creates the service of projects. */
@@ -82,26 +72,14 @@ export function createProjects(runtime: ProjectRuntime, store: ProjectStore, mas
     return new Map(found.flatMap((project) => (project === undefined ? [] : [[project.id, project]])));
   });
   const cache: Deps['cache'] = new Lru(cacheBounds);
-  const deps: Deps = {
-    db,
-    clock,
-    random,
-    sealing,
-    store,
-    masterKey,
-    cache,
-    lookup,
-    emptyingSteps: [],
-    removalSteps: [],
-  };
+  const deps: Deps = { db, clock, random, sealing, store, masterKey, cache, lookup };
   return {
     ...createPlatforms(runtime, store, (projectId) => cache.delete(projectId)),
     ...createProjectOrigins(runtime, store),
+    ...createProjectRemoval(runtime, store, (projectId) => cache.delete(projectId)),
     ...bind(store, { get, list, settingsOfAll, wasDeleted }),
-    ...bind(deps, { current, proposeId, create, update, remove }),
+    ...bind(deps, { current, proposeId, create, update }),
     any: async (reader) => (await reader.one(store.first())) !== undefined,
-    beforeRemoval: (step) => void deps.removalSteps.push(step),
-    emptiedBy: (step) => void deps.emptyingSteps.push(step),
   };
 }
 
@@ -169,9 +147,10 @@ async function create({ masterKey, sealing, store }: Deps, unit: Unit, { id, nam
   await masterKey.requireCurrent(unit);
   const dataKey = sealing.newDataKey(id);
   const row = { id, name, settings: {}, dataKey, createdAt: unit.now, updatedAt: unit.now };
-  if ((await unit.one(store.insert(row))) === undefined) throw new Failure('project_already_exists');
+  const isNew = (await unit.one(store.insert(row))) !== undefined;
   // Runs after the insert: if that waited for a concurrent deletion, only now is the deletion visible.
   if (await wasDeleted(store, unit, id)) throw new Failure('project_id_taken');
+  if (!isNew) throw new Failure('project_already_exists');
   unit.record('projectCreated', { resource: `projects/${id}`, payload: { name } });
   return get(store, unit, id);
 }
@@ -190,19 +169,6 @@ async function update({ cache, store }: Deps, unit: Unit, id: string, change: Pr
   });
   cache.delete(id);
   return get(store, unit, id);
-}
-
-async function remove(deps: Deps, by: AuditContext, id: string): Promise<void> {
-  const { db, cache, store } = deps;
-  for (const step of deps.emptyingSteps) await step(by, id);
-  await db.work(by, async (unit) => {
-    const { name } = await get(store, unit, id);
-    for (const step of deps.removalSteps) await step(unit, id);
-    await unit.run(store.remove(id));
-    await unit.run(store.keepDeleted(id));
-    unit.record('projectDeleted', { resource: `projects/${id}`, payload: { name } });
-  });
-  cache.delete(id);
 }
 
 async function wasDeleted(store: ProjectStore, reader: Reader, id: string): Promise<boolean> {

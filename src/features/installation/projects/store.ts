@@ -2,6 +2,7 @@ import type { PlatformType } from '#src/contract/platform.js';
 import type { ProjectSettings } from '#src/contract/project.js';
 import type { Instant } from '#src/contract/shapes.js';
 import { type SealedColumn, unboundPrefix } from '#src/platform/crypto/sealing.js';
+import { deleteSomeOfProject } from '#src/platform/db/project-rows.js';
 import type { Query, Sql, Value } from '#src/platform/db/query.js';
 import { instant, jsonText, nullable, table, text, word } from '#src/platform/db/table.js';
 import { bind } from '#src/platform/runtime/bind.js';
@@ -42,6 +43,13 @@ export const apiKeys = table('api_keys', {
   updatedAt: instant,
 });
 
+/** Projects whose deletion has begun. Requests no longer find them. */
+export const projectRemovals = table('project_removals', {
+  projectId: text,
+  /** Time of the latest step of the deletion. */
+  workedAt: instant,
+});
+
 /** Ids of deleted projects. They are never reused, as the audit log still contains their entries. */
 export const deletedProjects = table('deleted_projects', { id: text });
 
@@ -55,6 +63,7 @@ export function createProjectStore(sql: Sql) {
     ...projectStatements(sql),
     ...platformStatements(sql),
     ...keyStatements(sql),
+    ...removalStatements(sql),
     ...bind(sql, { unbound, rebind }),
   };
 }
@@ -62,12 +71,18 @@ export function createProjectStore(sql: Sql) {
 /** SQL over projects, platforms and server keys. */
 export type ProjectStore = ReturnType<typeof createProjectStore>;
 
+/** Condition for projects that are not being deleted. */
+const isKept = `not exists (select 1 from ${projectRemovals.name} where project_id = projects.id)`;
+
 function projectStatements(sql: Sql) {
   const { knex } = sql;
   return {
-    find: sql.prepare<{ id: string }>((k, p) => k(projects.name).where('id', p.id).select(projects.select(sql))),
-    first: (): Query => sql.compile(knex(projects.name).select('id').limit(1)),
-    list: (): Query => sql.compile(knex(projects.name).orderBy(['created_at', 'id']).select(projects.select(sql))),
+    find: sql.prepare<{ id: string }>((k, p) =>
+      k(projects.name).where('id', p.id).whereRaw(isKept).select(projects.select(sql)),
+    ),
+    first: (): Query => sql.compile(knex(projects.name).whereRaw(isKept).select('id').limit(1)),
+    list: (): Query =>
+      sql.compile(knex(projects.name).whereRaw(isKept).orderBy(['created_at', 'id']).select(projects.select(sql))),
     insert: (row: ProjectRow): Query =>
       sql.compile(knex(projects.name).insert(projects.encode(row)).onConflict(['id']).ignore().returning('id')),
     update: (id: string, change: Partial<ProjectRow>): Query =>
@@ -81,6 +96,28 @@ function projectStatements(sql: Sql) {
     /** Projects whose data key still opens unbound values of the first version. */
     unboundKeys: (): Query =>
       sql.compile(knex(projects.name).where('data_key', 'like', `${unboundPrefix}%`).select(projects.select(sql))),
+  };
+}
+
+function removalStatements(sql: Sql) {
+  const { knex } = sql;
+  return {
+    /** A project whose deletion has begun. */
+    findRemoved: (id: string): Query =>
+      sql.compile(knex(projects.name).where({ id }).whereRaw(`not ${isKept}`).select(projects.select(sql))),
+    beginRemoval: (projectId: string, workedAt: Instant): Query =>
+      sql.compile(
+        knex(projectRemovals.name).insert(projectRemovals.encode({ projectId, workedAt })).onConflict().ignore(),
+      ),
+    noteRemoval: (projectId: string, workedAt: Instant): Query =>
+      sql.compile(knex(projectRemovals.name).where({ project_id: projectId }).update({ worked_at: workedAt })),
+    /** Deletions without a step between two times. A time in the future is of a clock that was set back. */
+    interruptedRemovals: (from: Instant, to: Instant): Query =>
+      sql.compile(
+        knex(projectRemovals.name).whereNotBetween('worked_at', [from, to]).select(projectRemovals.select(sql)),
+      ),
+    removeSome: (name: string, projectId: string, limit: number): Query =>
+      deleteSomeOfProject(sql, name, projectId, limit),
   };
 }
 

@@ -108,7 +108,7 @@ async function removeAttribute(deps: PartDeps, unit: Unit, path: CollectionPath,
   const attribute = attributeOf(collection, key);
   const ended = collection.indexes.filter(({ attributes }) => attributes.includes(key));
   await tables.lockOne(unit, tablesOfIndexes(collection, ended), 'everybody');
-  for (const index of ended) await dropIndex(ddl, unit, collection, index);
+  for (const index of ended) await dropIndex(deps, unit, collection, index);
   await unit.run(ddl.dropColumn(collection.number, attribute.number));
   await rows.change(unit, collection, {
     attributes: collection.attributes.filter((one) => one !== attribute),

@@ -78,15 +78,20 @@ export function numbersWithRelated(some: readonly Collection[]): readonly number
   return some.flatMap(({ number, relations }) => [number, ...relations.map(({ related }) => related.number)]);
 }
 
-/** Removes a collection, whose row is locked, with its locked tables. */
-export async function removeWithTables(deps: SchemaDeps, unit: Unit, collection: Collection): Promise<void> {
-  const { store, ddl } = deps;
+/** Removes one of the collections that a unit removes. Their rows and tables are locked. */
+export async function removeWithTables(
+  deps: SchemaDeps,
+  unit: Unit,
+  collection: Collection,
+  removed: readonly Collection[],
+): Promise<void> {
+  const { store, ddl, removal } = deps;
   const { number, layout } = collection;
   const counted = await unit.one(
     layout === currentLayout ? store.countedDocuments(number) : store.countDocuments(number),
   );
-  await removeRelations(deps, unit, number);
-  for (const statement of ddl.drop(number, fulltextNumbers(collection))) await unit.run(statement);
+  await removeRelations(deps, unit, number, new Set(removed.map((one) => one.number)));
+  await removal.drop(unit, ddl.drop(number, fulltextNumbers(collection)));
   await unit.run(store.removeCollection(number));
   const { resource, payload } = collectionRecordOf(collection);
   unit.record('collectionDeleted', { resource, payload: { ...payload, documents: Number(counted?.count ?? 0) } });
@@ -208,7 +213,7 @@ async function updateCollection(deps: Deps, unit: Unit, path: CollectionPath, in
 async function removeCollection(deps: Deps, unit: Unit, path: CollectionPath): Promise<void> {
   const collection = await lockWithRelated(deps, unit, path);
   await deps.tables.lock(unit, [collection], tablesOf([collection]));
-  await removeWithTables(deps, unit, collection);
+  await removeWithTables(deps, unit, collection, [collection]);
 }
 
 async function lock(deps: Deps, unit: Unit, path: CollectionPath): Promise<Collection> {

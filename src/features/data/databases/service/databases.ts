@@ -15,7 +15,7 @@ export function createDatabases(deps: SchemaDeps): DatabaseService {
     const found = rows.map((row) => collections.decode(row));
     await unit.all(store.hold(numbersWithRelated(found)));
     await tables.lock(unit, found, tablesOf(found));
-    for (const collection of found) await removeWithTables(deps, unit, collection);
+    for (const collection of found) await removeWithTables(deps, unit, collection, found);
     return found.length;
   };
   const getDatabase: DatabaseService['getDatabase'] = async (reader, projectId, id) => {

@@ -70,30 +70,25 @@ async function build({ ddl, tables }: PartDeps, unit: Unit, collection: Collecti
   }
 }
 
-async function removeIndex(
-  { rows, ddl, tables }: PartDeps,
-  unit: Unit,
-  path: CollectionPath,
-  key: string,
-): Promise<void> {
+async function removeIndex(deps: PartDeps, unit: Unit, path: CollectionPath, key: string): Promise<void> {
+  const { rows, tables } = deps;
   const collection = await rows.lock(unit, path);
   const index = indexOf(collection, key);
   await tables.lockOne(unit, tablesOfIndexes(collection, [index]), 'everybody');
-  await dropIndex(ddl, unit, collection, index);
+  await dropIndex(deps, unit, collection, index);
   await rows.change(unit, collection, { indexes: collection.indexes.filter((one) => one !== index) });
   unit.record('indexDeleted', recordOfPart(collection, 'indexes', key));
 }
 
 /** Removes an index from the database. Its tables must be locked. */
 export async function dropIndex(
-  ddl: SchemaDeps['ddl'],
+  { ddl, removal }: Pick<SchemaDeps, 'ddl' | 'removal'>,
   unit: Unit,
   collection: Collection,
   { type, number }: Index,
 ): Promise<void> {
-  const statements =
-    type === 'fulltext' ? ddl.dropWords(collection.number, number) : [ddl.dropIndex(collection.number, number)];
-  for (const statement of statements) await unit.run(statement);
+  if (type === 'fulltext') await removal.drop(unit, ddl.dropWords(collection.number, number));
+  else await unit.run(ddl.dropIndex(collection.number, number));
 }
 
 /** Throws if there are too many fulltext indexes or one over this attribute: each write splits the text once per fulltext index. */

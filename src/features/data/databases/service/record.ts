@@ -1,6 +1,7 @@
 import type { CollectionDdl } from '#src/platform/db/collection-ddl.js';
 import type { LinkDdl } from '#src/platform/db/link-tables.js';
 import type { TableLocks } from '#src/platform/db/table-locks.js';
+import type { TableRemoval } from '#src/platform/db/table-removal.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Collection } from '../model/schema.js';
 import type { DatabaseStore } from '../model/store.js';
@@ -11,6 +12,7 @@ export interface SchemaDeps extends Pick<Runtime, 'random' | 'sealing'> {
   readonly ddl: CollectionDdl;
   readonly links: LinkDdl;
   readonly tables: TableLocks;
+  readonly removal: TableRemoval;
 }
 
 /** The audit payload of an attribute or an index. */

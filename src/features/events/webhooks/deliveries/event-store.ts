@@ -106,11 +106,12 @@ function remove(sql: Sql, projectId: string): readonly Query[] {
   );
 }
 
-/** Deletes the oldest numbered events of a project. */
-function removeSome(sql: Sql, projectId: string, limit: number): Query {
+/** Deletes the oldest events of a project that have a number, or those without one. */
+function removeSome(sql: Sql, projectId: string, which: 'numbered' | 'unnumbered', limit: number): Query {
+  const [rows, order] = which === 'numbered' ? ['sequence is not null', 'sequence'] : ['dispatched_at is null', 'id'];
   return sql.text(
     `delete from events where id in (
-          select id from events where project_id = ? and sequence is not null order by sequence limit ?)`,
+          select id from events where project_id = ? and ${rows} order by ${order} limit ?)`,
     [projectId, limit],
   );
 }
