@@ -126,7 +126,6 @@ export function createFeatures(runtime: Runtime) {
     streams,
     ...identity,
     databases: data.databases,
-    removeTables: data.removeTables,
     scans: data.scans,
     transfer: data.transfer,
     buckets: data.buckets,

@@ -19,6 +19,7 @@ import { createSms, type Sms } from './outbound/sms.js';
 import { type Clock, systemClock } from './runtime/clock.js';
 import { createLog, type Log, mostWaitingBytes } from './runtime/log.js';
 import { type LogFile, openLogFile } from './runtime/log-file.js';
+import { memoryShare } from './runtime/memory.js';
 import { createMetrics, type Metrics } from './runtime/metrics.js';
 import { createPages, type Pages } from './templates/pages.js';
 import { createTemplates, type Templates } from './templates/templates.js';
@@ -82,7 +83,8 @@ export async function createRuntime(config: Config, replacements: Replacements =
     ...databaseReports(metrics, replacements.silentDatabase ? undefined : log),
   });
   const files = openFileStore(config, { log });
-  const images = createImages(availableParallelism());
+  // A converter takes several hundred megabytes for a large image.
+  const images = createImages(memoryShare < 1 ? 1 : availableParallelism());
   return {
     ...database,
     config,

@@ -96,6 +96,17 @@ test('without an installation it ends as every command does', async () => {
   assert.deepEqual([code, JSON.parse(err).error.type], [7, 'installation_not_found']);
 });
 
+test('a small heap is found, and the server logs it at its start', async () => {
+  const { findings } = await examine({ NODE_OPTIONS: '--max-old-space-size=64' }, '--offline');
+  const [found] = findings.filter(({ code }) => code === 'memory_limit');
+  assert.match(found?.message ?? '', /^The heap of Node\.js is limited to \d+ MiB; large responses need 140 MiB\.$/);
+  assert.match(found?.fix ?? '', /--max-old-space-size/);
+  const server = await place.serve([], { NODE_OPTIONS: '--max-old-space-size=64' });
+  assert.match(server.log(), /memory\.limit/);
+  server.signal('SIGTERM');
+  await server.ended;
+});
+
 test('a finding is a line with its level, and a line with its fix', async () => {
   const { code, out } = await place.svc(['doctor'], { env: { SVC_RATE_LIMIT: 'off' } });
   assert.equal(code, 0);

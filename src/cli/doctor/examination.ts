@@ -11,7 +11,7 @@ import { type Check, type Report, runChecks } from './check.js';
 import { contentChecks, remoteChecks } from './content-checks.js';
 import { clockChecks, databaseChecks, keyChecks, schemaChecks } from './database-checks.js';
 import { type DoctorFinding, found, type Level, saidByDatabase } from './finding.js';
-import { machineChecks, nodeCheck } from './machine-checks.js';
+import { machineChecks, memoryCheck, nodeCheck } from './machine-checks.js';
 import { settingsChecks } from './settings-checks.js';
 
 /** Options of an examination. */
@@ -26,7 +26,7 @@ const order: readonly Level[] = ['error', 'warning', 'info'];
 
 /** Runs all checks that can run, prerequisites first. Sorts findings by severity. */
 export async function examine(call: CommandCall, scope: Scope): Promise<Report> {
-  const reports: Report[] = [await runChecks([nodeCheck], undefined)];
+  const reports: Report[] = [await runChecks([nodeCheck, memoryCheck], undefined)];
   const loaded = readSettings(call);
   if (isFinding(loaded)) reports.push({ checks: 1, findings: loaded });
   else {

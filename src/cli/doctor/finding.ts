@@ -20,6 +20,7 @@ export const findingLevels = {
   disk_nearly_full: 'warning',
   node_end_of_life: 'warning',
   log_file_unusable: 'error',
+  memory_limit: 'warning',
   tls_unusable: 'error',
   tls_expired: 'error',
   tls_expires_soon: 'warning',

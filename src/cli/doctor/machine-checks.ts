@@ -8,7 +8,7 @@ import { isAbsent } from '#src/platform/runtime/files.js';
 import { otherPort } from '../installation/ports.js';
 import { dataDirectoryProblems, logFileProblems } from '../installation/settings-problems.js';
 import { listenerOn } from '../serving/port-listener.js';
-import { nodeUnsupportedSince } from '../serving/start-report.js';
+import { memoryProblem, nodeUnsupportedSince } from '../serving/start-report.js';
 import { shellWord } from '../terminal/exit.js';
 import type { Check } from './check.js';
 import { type DoctorFinding, found } from './finding.js';
@@ -28,6 +28,15 @@ export const nodeCheck: Check<unknown> = {
     if (since === undefined) return [];
     const message = `Node.js ${process.versions.node} has had no security fixes since ${since}.`;
     return [found('node_end_of_life', message, 'install a supported version from https://nodejs.org/en/download')];
+  },
+};
+
+/** Checks the memory that a process may use. Needs no settings. */
+export const memoryCheck: Check<unknown> = {
+  name: 'memory',
+  run: () => {
+    const problem = memoryProblem();
+    return problem === undefined ? [] : [found('memory_limit', problem.message, problem.fix)];
   },
 };
 

@@ -21,7 +21,7 @@ export async function withRemovedTables(call: ApplianceCall, body: () => Promise
   const { features, auditContext, args } = call;
   const removeTables = () =>
     withRemovalProgress(call, (report) =>
-      features.removeTables(auditContext(args.required('--project')), createSteps({ report })),
+      features.databases.removeTables(auditContext(args.required('--project')), createSteps({ report })),
     );
   try {
     await body();

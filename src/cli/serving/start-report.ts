@@ -2,7 +2,10 @@ import type { Appliance } from '#src/appliance.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import { isAtOtherPort, isOnLocalhost } from '#src/platform/config/localhost.js';
 import type { Config } from '#src/platform/config/schema.js';
+import { leastMemory, memoryLimit } from '#src/platform/runtime/memory.js';
 import { version } from '#src/platform/runtime/version.js';
+
+const mebibyte = 1024 * 1024;
 
 /** End of security fixes for each major version of Node.js (nodejs.org, release schedule). */
 const endOfLife: Readonly<Record<string, string>> = {
@@ -24,6 +27,22 @@ interface Risk {
 export function nodeUnsupportedSince(nowMs: number): string | undefined {
   const ends = endOfLife[process.versions.node.split('.')[0] ?? ''];
   return ends !== undefined && Date.parse(ends) < nowMs ? ends : undefined;
+}
+
+/** The problem and its fix if this process may use too little memory. */
+export function memoryProblem({ bytes, source } = memoryLimit()) {
+  if (bytes >= leastMemory) return undefined;
+  const [limit, least] = [bytes, leastMemory].map((one) => Math.floor(one / mebibyte));
+  if (source === 'heap') {
+    const message = `The heap of Node.js is limited to ${Math.floor(bytes / 2 / mebibyte)} MiB; large responses need ${leastMemory / 2 / mebibyte} MiB.`;
+    return { message, fix: 'raise --max-old-space-size in NODE_OPTIONS, or remove it' };
+  }
+  const message = `This process may use ${limit} MiB of memory; large responses and images need ${least} MiB.`;
+  const fix =
+    source === 'cgroup'
+      ? 'raise the memory limit of the container, or MemoryMax of the unit'
+      : 'use a machine with more memory';
+  return { message, fix };
 }
 
 /** Lists the settings that are unsuitable for production. */
@@ -64,6 +83,8 @@ export async function reportStart(
   const since = nodeUnsupportedSince(clock.now());
   if (since !== undefined)
     log.warn('node.end-of-life', { node, since, next: 'install a supported version of Node.js' });
+  const memory = memoryProblem();
+  if (memory !== undefined) log.warn('memory.limit', { problem: memory.message, next: memory.fix });
   if (unknownNames.length > 0) log.warn('config.unknown-names', { names: unknownNames.join(', ') });
   for (const { key, lines } of repeated) log.warn('config.repeated-name', { setting: key, lines: lines.join(', ') });
   for (const { setting, meaning } of settingsAtRisk(config))

@@ -53,8 +53,7 @@ export function createData(
   });
   projects.emptiedBy(ofFiles.emptyProject);
   return {
-    databases,
-    removeTables,
+    databases: { ...databases, removeTables },
     buckets: ofBuckets.buckets,
     files: ofFiles.files,
     checkFiles: ofFiles.check,

@@ -3,6 +3,7 @@ import { Failure } from '#src/contract/errors.js';
 import { answerLimits } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
 import type { Clock } from '../runtime/clock.js';
+import { memoryShare } from '../runtime/memory.js';
 import { ByteGate, type GateBounds, noRoom } from './byte-gate.js';
 import type { Pace, Sending } from './long-sends.js';
 
@@ -32,16 +33,18 @@ export class Answers {
   readonly #few: ByteGate;
   readonly #many: ByteGate;
 
-  constructor(clock: Clock, maxBytes: number, bounds: AnswerBounds = answerLimits) {
+  /** With little memory, the budgets are smaller, but one response of the largest size always fits. */
+  constructor(clock: Clock, maxBytes: number, bounds: AnswerBounds = answerLimits, share = memoryShare) {
     const { manyAtOnce, manyOfAccount, waitMs, giveWayMs, giveWayBytes, giveWayAfterMs } = bounds;
-    const { fewAtOnce } = answerLimits;
+    const fewAtOnce = answerLimits.fewAtOnce * share;
     const pace =
       giveWayMs === undefined || giveWayBytes === undefined || giveWayAfterMs === undefined
         ? undefined
         : { clock, giveWayMs, giveWayBytes, giveWayAfterMs };
     this.#maxBytes = maxBytes;
     this.#few = new ByteGate({ bytes: fewAtOnce, share: fewAtOnce / 2, waitMs, pace });
-    this.#many = new ByteGate({ bytes: maxBytes * manyAtOnce, share: maxBytes * manyOfAccount, waitMs, pace });
+    const many = (responses: number) => Math.max(maxBytes, maxBytes * responses * share);
+    this.#many = new ByteGate({ bytes: many(manyAtOnce), share: many(manyOfAccount), waitMs, pace });
   }
 
   /** A budget within the quota of an account: a user, a server key, the address of a guest, or the operator. */

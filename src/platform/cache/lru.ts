@@ -1,3 +1,5 @@
+import { memoryShare } from '../runtime/memory.js';
+
 /** Limits of a cache. */
 interface LruBounds {
   /** Bytes of all entries together: the sizes passed to `set` and the lengths of the keys. */
@@ -20,9 +22,9 @@ export class Lru<V> {
   readonly #entries = new Map<string, { readonly value: V; readonly bytes: number; used: boolean }>();
   #bytes = 0;
 
-  /** `onRemoved` is called with each value that leaves the cache. */
-  constructor(bounds: LruBounds, onRemoved?: (value: V) => void) {
-    this.#bounds = bounds;
+  /** `onRemoved` is called with each value that leaves the cache. The bounds are for a machine with ample memory. */
+  constructor(bounds: LruBounds, onRemoved?: (value: V) => void, share = memoryShare) {
+    this.#bounds = { ...bounds, bytes: bounds.bytes * share };
     this.#onRemoved = onRemoved;
   }
 

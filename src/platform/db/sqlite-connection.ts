@@ -1,6 +1,7 @@
 import sqlite3 from 'sqlite3';
 import type { Waiter } from '#src/contract/reading.js';
 import { Lru } from '../cache/lru.js';
+import { memoryShare } from '../runtime/memory.js';
 import { DatabaseError, fromSqlite } from './database-error.js';
 import type { Connection } from './driver.js';
 import { gone } from './lane.js';
@@ -69,7 +70,7 @@ export class SqliteConnection implements Connection {
       'foreign_keys = ON',
       'journal_size_limit = 67108864',
       'wal_autocheckpoint = 4000',
-      'cache_size = -16384',
+      `cache_size = -${Math.ceil(16_384 * memoryShare)}`,
       'trusted_schema = OFF',
       // Keeps the statement journal in memory; as a file it would be created again for each large statement.
       'temp_store = MEMORY',
