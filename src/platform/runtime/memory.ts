@@ -11,7 +11,7 @@ export const leastMemory = 280 * mebibyte;
 const leastShare = 0.1;
 
 /** Memory that this process may use, and the source of the number. */
-export interface MemoryLimit {
+interface MemoryLimit {
   readonly bytes: number;
   readonly source: 'machine' | 'cgroup' | 'heap';
 }

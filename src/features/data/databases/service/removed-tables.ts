@@ -5,7 +5,7 @@ import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
 
 /** The removal of large tables that were set aside. */
-export interface RemovedTables {
+interface RemovedTables {
   /** Removes the rows of all tables that were set aside, in several transactions, and drops the tables. */
   remove(by: AuditContext, steps: Steps): Promise<void>;
   readonly job: Job;
