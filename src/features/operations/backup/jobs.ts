@@ -108,7 +108,7 @@ async function write(
   { at, name, by, passphrase, signal }: Writing,
 ): Promise<MadeBackup> {
   const { config, clock, metrics } = runtime;
-  const reports = { onChange: () => {}, onWritable: () => {} };
+  const reports = { onChange: () => {}, onWritable: () => {}, onUnprepared: () => {} };
   const { driver } = await openDatabase(config, { clock, metrics, ...reports });
   try {
     let made: MadeBackup | undefined;
