@@ -93,8 +93,5 @@ test('the level and the form are settings', async () => {
   assert.equal(quiet.log(), '');
   const pretty = await target.startSibling({ settings: { SVC_LOG_FORMAT: 'pretty' } });
   await createClient(pretty).get('/account');
-  assert.match(
-    pretty.log(),
-    /^\d\d:\d\d:\d\d 401 GET {4}\/account [\d.]+ms \S+ guest general_unauthorized_scope$/m,
-  );
+  assert.match(pretty.log(), /^\d\d:\d\d:\d\d 401 GET {4}\/account [\d.]+ms \S+ guest general_unauthorized_scope$/m);
 });

@@ -51,8 +51,18 @@ interface Writing {
   readonly progress: Progress;
 }
 
-function written(runtime: Runtime, { passphrase, progress }: Writing, done: (made: MadeBackup) => void, at = runtime.clock.now()) {
-  const options = { at: new Date(at), by: operator(runtime), passphrase, onProgress: (note: string) => progress.show(note) };
+function written(
+  runtime: Runtime,
+  { passphrase, progress }: Writing,
+  done: (made: MadeBackup) => void,
+  at = runtime.clock.now(),
+) {
+  const options = {
+    at: new Date(at),
+    by: operator(runtime),
+    passphrase,
+    onProgress: (note: string) => progress.show(note),
+  };
   return backupArchive(runtime, options, done);
 }
 
