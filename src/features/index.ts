@@ -68,7 +68,7 @@ export {
   defaultLocation,
   type LoadedBackup,
   type MadeBackup,
-  nameOf,
+  newBackupName,
   openPlace,
   readHead,
   removeRemains,
@@ -141,12 +141,16 @@ export function createFeatures(runtime: Runtime) {
 }
 
 type ErasedFiles = Parameters<ReturnType<typeof createIdentity>['erasure']['withFiles']>[0];
+interface FilesOfUsers extends Pick<ErasedFiles, 'removeBytes'> {
+  readonly forgetUser: (...of: Parameters<ErasedFiles['erase']>) => Promise<unknown>;
+  readonly files: { readonly eraseOf: ErasedFiles['erase'] };
+}
 
 /** Every feature's services, and the operations of all of them. */
 export type Features = ReturnType<typeof createFeatures>;
 
 /** The functions of files that the erasure of users needs. */
-function filesOfUsers({ forgetUser, files, removeBytes }: ReturnType<typeof createData>): ErasedFiles {
+function filesOfUsers({ forgetUser, files, removeBytes }: FilesOfUsers): ErasedFiles {
   const erase: ErasedFiles['erase'] = async (by, projectId, userId) => {
     await forgetUser(by, projectId, userId);
     return files.eraseOf(by, projectId, userId);

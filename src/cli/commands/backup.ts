@@ -1,4 +1,4 @@
-import { backupArchive, createBackups, type MadeBackup, nameOf, removeRemains } from '#src/features/index.js';
+import { backupArchive, createBackups, type MadeBackup, newBackupName, removeRemains } from '#src/features/index.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
@@ -82,7 +82,7 @@ export async function backUp(
     },
     at,
   );
-  const { place, store, key, shown } = newBackup(given, nameOf(at, writing.passphrase !== undefined), { config, log });
+  const { place, store, key, shown } = newBackup(given, newBackupName(at, writing.passphrase !== undefined), { config, log });
   return explained(shown, async () => {
     if ((await store.size(key)) !== undefined) throw existsAlready(shown);
     await removeRemains(place, at);

@@ -12,7 +12,7 @@ export {
   defaultLocation,
   type LoadedBackup,
   type MadeBackup,
-  nameOf,
+  newBackupName,
   openPlace,
   readHead,
   removeRemains,

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { parseSchedule } from './cron.js';
 import { type FilesLocation, parseFilesUrl } from './files-url.js';
 
 /** Number of backups that are kept: the newest ones, or the newest of each of the last days, weeks and months with backups. */
@@ -20,3 +22,25 @@ export function parseBackupPlace(text: string): FilesLocation | undefined {
   // Another scheme, such as `file:` or `https:`, is a mistake.
   return text === '' || /^[a-z][a-z0-9]+:/.test(text) ? undefined : { kind: 'disk', directory: text };
 }
+
+const schedule = z.string().transform((text, context) => {
+  const parsed = parseSchedule(text);
+  if (parsed !== undefined) return parsed;
+  const message = 'must be the five or six fields of a schedule that comes at most once a minute, such as 0 3 * * *';
+  context.issues.push({ code: 'custom', input: text, message });
+  return z.NEVER;
+});
+
+/** Schemas of the settings of backups. */
+export const backupSchemas = {
+  cron: schedule,
+  to: z
+    .string()
+    .refine(
+      (value) => parseBackupPlace(value) !== undefined,
+      'must be a directory or s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true',
+    ),
+  keep: z
+    .string()
+    .refine((value) => parseKeep(value) !== undefined, 'must be a number, or days, weeks and months: 7d4w6m'),
+};

@@ -4,8 +4,7 @@ import '#src/contract/problems.js';
 import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
 import { customId } from '#src/contract/shapes.js';
 import { logLevels } from '../runtime/log.js';
-import { parseBackupPlace, parseKeep } from './backup-settings.js';
-import { parseSchedule } from './cron.js';
+import { backupSchemas } from './backup-settings.js';
 import { parseFilesUrl } from './files-url.js';
 import type { MasterKey } from './master-key.js';
 import { parsePostgresUrl, unsupportedAttribute } from './postgres-url.js';
@@ -107,14 +106,6 @@ const secret = z
   .string()
   .min(1)
   .transform((value) => new Secret(value));
-
-const backupSchedule = z.string().transform((text, context) => {
-  const schedule = parseSchedule(text);
-  if (schedule !== undefined) return schedule;
-  const message = 'must be the five or six fields of a schedule that comes at most once a minute, such as 0 3 * * *';
-  context.issues.push({ code: 'custom', input: text, message });
-  return z.NEVER;
-});
 
 const smtpUrl = z
   .string()
@@ -361,12 +352,7 @@ export const settings = {
   ),
   backupTo: setting(
     'SVC_BACKUP_TO',
-    z
-      .string()
-      .refine(
-        (value) => parseBackupPlace(value) !== undefined,
-        'must be a directory or s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true',
-      ),
+    backupSchemas.to,
     null,
     'Where backups are: a directory or s3://BUCKET/PREFIX?endpoint=URL&region=NAME; unset: backups in the data directory',
   ),
@@ -385,13 +371,13 @@ export const settings = {
   ),
   backupCron: setting(
     'SVC_BACKUP_CRON',
-    backupSchedule,
+    backupSchemas.cron,
     null,
     'When the server makes a backup, in UTC, such as 0 3 * * *; unset: never',
   ),
   backupKeep: setting(
     'SVC_BACKUP_KEEP',
-    z.string().refine((value) => parseKeep(value) !== undefined, 'must be a number, or days, weeks and months: 7d4w6m'),
+    backupSchemas.keep,
     null,
     'How many backups are kept after a scheduled one: 14, or 7d4w6m for days, weeks and months; unset: all',
   ),

@@ -8,7 +8,7 @@ export { BackupError, backupEntries } from './create.js';
 export { removeRemains } from './jobs.js';
 export { type LoadedBackup, readHead, UnknownFormatError } from './load.js';
 export type { BackupHead } from './manifest.js';
-export { nameOf } from './names.js';
+export { newBackupName } from './names.js';
 export { type BackupPlace, backupKey, defaultLocation, openPlace } from './place.js';
 export { restoreBackup, UnknownSchemaError } from './restore.js';
 export { createBackups } from './service.js';

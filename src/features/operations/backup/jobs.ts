@@ -12,7 +12,7 @@ import { whyUnreadable, whyUnwritable } from '#src/platform/runtime/system-error
 import { backupArchive, type MadeBackup } from './archive.js';
 import { BackupError } from './create.js';
 import type { BackupMetrics } from './metrics.js';
-import { isOwnName, nameOf } from './names.js';
+import { isOwnName, newBackupName } from './names.js';
 import { type BackupPlace, defaultLocation, openPlace } from './place.js';
 import { tooOld } from './retention.js';
 import type { Backups } from './service.js';
@@ -67,7 +67,7 @@ async function backUp(runtime: Deps, backups: Backups, place: BackupPlace, signa
   const { config, clock, log } = runtime;
   const at = clock.now();
   const passphrase = config.backupPassphrase?.reveal();
-  const name = nameOf(at, passphrase !== undefined);
+  const name = newBackupName(at, passphrase !== undefined);
   const file = place.fileOf(name);
   const by: AuditContext = {
     projectId: null,

@@ -3,11 +3,11 @@ import { instantOf } from '#src/platform/runtime/clock.js';
 const form = /^svc-(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})Z\.tar(\.age)?$/;
 
 /** The name of a backup that is made at a time, unless the operator gives one. */
-export function nameOf(at: number, isEncrypted: boolean): string {
+export function newBackupName(at: number, isEncrypted: boolean): string {
   return `svc-${instantOf(at).slice(0, 19).replaceAll(':', '-')}Z.tar${isEncrypted ? '.age' : ''}`;
 }
 
-/** True for a name that `nameOf` has made. */
+/** True for a name that `newBackupName` has made. */
 export const isOwnName = (name: string): boolean => form.test(name);
 
 /** True for a name that looks like a backup. */
