@@ -31,7 +31,7 @@ export interface ServerSample {
 }
 
 /** Rates between two samples. */
-export interface ServerRates {
+interface ServerRates {
   readonly requestsPerSecond: number;
   readonly p95Ms: number | null;
   readonly errorRate: number;
