@@ -4,6 +4,7 @@ import { createAssets } from './assets/index.js';
 import type { FindUser } from './data/files/index.js';
 import { createData } from './data/index.js';
 import { createEventStreams, createEvents, sealedInEvents } from './events/index.js';
+import type { FileErasure } from './identity/erasure/index.js';
 import { createIdentity, sealedInIdentity } from './identity/index.js';
 import { toUser } from './identity/users/index.js';
 import { createInstallation, createJobsFeature, sealedInInstallation } from './installation/index.js';
@@ -140,22 +141,18 @@ export function createFeatures(runtime: Runtime) {
   };
 }
 
-type ErasedFiles = Parameters<ReturnType<typeof createIdentity>['erasure']['withFiles']>[0];
-interface FilesOfUsers extends Pick<ErasedFiles, 'removeBytes'> {
-  readonly forgetUser: (...of: Parameters<ErasedFiles['erase']>) => Promise<unknown>;
-  readonly files: { readonly eraseOf: ErasedFiles['erase'] };
-}
-
 /** Every feature's services, and the operations of all of them. */
 export type Features = ReturnType<typeof createFeatures>;
 
-/** The functions of files that the erasure of users needs. */
-function filesOfUsers({ forgetUser, files, removeBytes }: FilesOfUsers): ErasedFiles {
-  const erase: ErasedFiles['erase'] = async (by, projectId, userId) => {
-    await forgetUser(by, projectId, userId);
-    return files.eraseOf(by, projectId, userId);
+/** Erases what users have in `data/`. */
+function filesOfUsers({ forgetUser, files, removeBytes }: ReturnType<typeof createData>): FileErasure {
+  return {
+    erase: async (by, projectId, userId) => {
+      await forgetUser(by, projectId, userId);
+      return files.eraseOf(by, projectId, userId);
+    },
+    removeBytes,
   };
-  return { erase, removeBytes };
 }
 
 /** The functions of users that `data/` needs. */

@@ -42,7 +42,7 @@ export const backupRestore = command({
     const { projects, log, own } = await withRuntime(loaded, call, false, async (runtime) => ({
       projects: await projectsIn(runtime),
       log: runtime.log,
-      own: fingerprintOf(runtime.sealing.keyCheck),
+      own: fingerprintOf(runtime.sealing.keyCheck()),
     }));
     const place = existingBackup(args.argument('FILE'), { config, log });
     const passphrase = passphraseOf(args, config);

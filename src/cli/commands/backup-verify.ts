@@ -54,7 +54,7 @@ export const backupVerify = command({
           await place.store.close();
         }
         const { head, manifest } = loadedBackup;
-        const isOwn = head.masterKey === null || head.masterKey === fingerprintOf(sealing.keyCheck);
+        const isOwn = head.masterKey === null || head.masterKey === fingerprintOf(sealing.keyCheck());
         if (!isOwn) output.note('The audit log was not verified: the backup has another master key.');
         const problems = isOwn ? await auditProblems(config) : [];
         if (problems.length > 0) return failed(place.shown, problems);

@@ -58,7 +58,7 @@ async function dryRun(appliance: Appliance): Promise<CommandResult> {
   await requireMasterKey(appliance);
   const { runtime, features } = appliance;
   const keys = await features.masterKey.count(runtime.db);
-  const from = fingerprintOf(runtime.sealing.keyCheck);
+  const from = fingerprintOf(runtime.sealing.keyCheck());
   return {
     value: { from, keys },
     text: `The master key with the fingerprint ${from} wraps ${count(keys, 'key')}. Nothing was changed.`,

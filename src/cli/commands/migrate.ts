@@ -27,7 +27,7 @@ const up = command({
   needs: 'database',
   isDefault: true,
   creates: (args) => !args.isSet('--plan'),
-  run: async ({ args, loaded, output, runtime }) => {
+  run: async ({ args, output, runtime }) => {
     const { migrator } = runtime;
     const to = stepName(migrator, args.text('--to'));
     const before = await migrator.status();

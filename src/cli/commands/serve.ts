@@ -135,7 +135,6 @@ async function open(config: Config, waitSeconds: number): Promise<Appliance> {
 async function prepare(
   appliance: Appliance,
   { output }: Pick<CommandCall, 'output'>,
-  loaded: LoadedConfig,
   mode: string,
 ): Promise<void> {
   const { migrator, driver, log } = appliance.runtime;

@@ -1,5 +1,5 @@
 /** A Postgres URL, with one URL for each server that it names. */
-export interface PostgresUrls {
+interface PostgresUrls {
   readonly urls: readonly string[];
   /** False if only a server that accepts writes will do: the default if the URL names several servers. */
   readonly anyServer: boolean;

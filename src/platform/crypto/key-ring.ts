@@ -37,7 +37,8 @@ export interface Rotation extends StoredKeys {
  * a rotation keeps the former roots, sealed in the database, for values made before it, and adds a random one for later values.
  */
 export interface KeyRing {
-  readonly check: string;
+  /** Depends only on the master key. */
+  check(): string;
   /** Runs with the key that wraps data keys. If that fails, repeats with the keys in the file of the master key, and keeps the one that works. */
   withWrapKey<T>(body: (wrapKey: Buffer) => T): T;
   /** Loads what the database holds. False if it belongs to another master key. */
@@ -61,9 +62,7 @@ export function createKeyRing(masterKey: Buffer, random: Random, reread: () => r
     return found !== undefined;
   };
   return {
-    get check() {
-      return master.check;
-    },
+    check: () => master.check,
     withWrapKey: (body) => {
       try {
         return body(master.wrapKey);

@@ -54,7 +54,7 @@ export interface Sealing {
   /** The key of one object of the file store, derived from the project's data key and the object's own key. */
   objectKey(projectId: string, wrappedKey: string, object: string): Buffer;
   /** A value that depends only on the master key; stored once to detect a wrong key at start. */
-  readonly keyCheck: string;
+  keyCheck(): string;
   /** Loads what the database holds about the master key. False if it belongs to another one. */
   load(stored: StoredKeys): boolean;
   /** HMAC of an audit row of a time by this installation. */
@@ -95,10 +95,10 @@ export function createSealing(masterKey: Buffer, random: Random, { report = () =
   const deps: Deps = { random, report, ring, auditKey: ring.derive('audit'), dataKeys: new Map() };
   return {
     ...bind(deps, { newDataKey, bindDataKey, seal, open, tryOpen, objectKey, auditMac, rewrap }),
-    ...{ load: ring.load, derive: ring.derive, rotate: ring.rotate },
-    get keyCheck() {
-      return ring.check;
-    },
+    load: ring.load,
+    derive: ring.derive,
+    rotate: ring.rotate,
+    keyCheck: ring.check,
   };
 }
 

@@ -39,7 +39,7 @@ function kind(form: string, lock: string, rowsPerSecond?: number): Kind {
 }
 
 /** Describes pending steps. `rowsOf` has the existing tables with their numbers of rows. SQLite has one lock only, which all writers wait for. */
-export function planOf(
+export function stepPlansOf(
   steps: readonly { readonly migration: Migration; readonly statements: readonly Query[] }[],
   dialect: DialectName,
   rowsOf: ReadonlyMap<string, number>,

@@ -6,7 +6,7 @@ import { bind } from '../runtime/bind.js';
 import { isNewer, version } from '../runtime/version.js';
 import { DatabaseError } from './database-error.js';
 import type { Connection, Driver } from './driver.js';
-import { planOf, type StepPlan } from './migration-plan.js';
+import { type StepPlan, stepPlansOf } from './migration-plan.js';
 import type { Query, Sql, Value } from './query.js';
 
 /** SQLSTATE of a Postgres deadlock, and how often a move is attempted after one. */
@@ -226,7 +226,7 @@ async function planUp({ driver, migrations }: Deps, to?: string): Promise<StepPl
     migration,
     statements: migration.up(tables),
   }));
-  return planOf(steps, driver.dialect, await rowsOf(driver, tables));
+  return stepPlansOf(steps, driver.dialect, await rowsOf(driver, tables));
 }
 
 /** Estimated numbers of rows: on SQLite the highest row id, on Postgres that of the last ANALYZE or of the statistics. */

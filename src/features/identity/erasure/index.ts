@@ -54,7 +54,7 @@ interface Found {
   readonly account: UserRecord | undefined;
 }
 
-interface FileErasure {
+export interface FileErasure {
   /** Deletes the files and returns their number. */
   erase(by: AuditContext, projectId: string, userId: string): Promise<number>;
   /** Removes the bytes of deleted files. Throws Failure if the file store fails. */

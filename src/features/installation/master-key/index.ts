@@ -84,7 +84,7 @@ async function stored(deps: Deps, reader: Reader): Promise<StoredKeys | undefine
 
 function loaded({ sealing }: Deps, keys: StoredKeys | undefined): OtherMasterKey | undefined {
   if (keys === undefined || sealing.load(keys)) return undefined;
-  return { database: fingerprintOf(keys.check), settings: fingerprintOf(sealing.keyCheck) };
+  return { database: fingerprintOf(keys.check), settings: fingerprintOf(sealing.keyCheck()) };
 }
 
 async function other(deps: Deps, reader: Reader): Promise<OtherMasterKey | undefined> {
@@ -100,7 +100,7 @@ async function open(
   const keys = await stored(deps, db);
   if (keys !== undefined) return loaded(deps, keys);
   return db.work(by, async (unit) => {
-    await unit.run(store.insert('key_check', sealing.keyCheck));
+    await unit.run(store.insert('key_check', sealing.keyCheck()));
     return other(deps, unit);
   });
 }
@@ -136,7 +136,7 @@ async function rotate(
 ): Promise<RotatedMasterKey> {
   const { db, sealing, store } = deps;
   return db.work(by, async (unit) => {
-    const from = sealing.keyCheck;
+    const from = sealing.keyCheck();
     const rotation = sealing.rotate(masterKey, instantOf(millisecondsOf(unit.now) + knownMs));
     // Locks the row first: keys that others wrap at the same time are either seen below, or refused.
     if ((await unit.run(store.replace('key_check', from, rotation.check))) !== 1)

@@ -4,7 +4,7 @@ import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, isRecent } from '#src/platform/runtime/clock.js';
 import { version } from '#src/platform/runtime/version.js';
-import { createServerStore, type ServerRow, servers } from './store.js';
+import { createServerStore, type ServerRow, type ServerStore, servers } from './store.js';
 
 export type { ServerRow } from './store.js';
 
@@ -23,7 +23,7 @@ interface Servers {
 type ServersRuntime = Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'log' | 'config' | 'migrator'>;
 
 interface Deps extends Pick<ServersRuntime, 'db' | 'clock' | 'log' | 'migrator'> {
-  readonly store: ReturnType<typeof createServerStore>;
+  readonly store: ServerStore;
   readonly by: AuditContext;
   readonly own: Omit<ServerRow, 'startedAt' | 'seenAt'>;
   readonly state: { timer?: NodeJS.Timeout; startedAt: string; renewAt: number; forbidden: readonly string[] };
@@ -35,7 +35,10 @@ export function createServers(runtime: ServersRuntime): Servers {
   const id = random.id();
   const keyFile = config.masterKey?.file?.path ?? null;
   const deps: Deps = {
-    ...{ db, clock, log, migrator },
+    db,
+    clock,
+    log,
+    migrator,
     store: createServerStore(sql),
     by: { projectId: null, actor: { kind: 'service', id: 'servers' }, requestId: id },
     own: { id, host: hostname(), pid: process.pid, version: version(), keyFile },

@@ -18,6 +18,9 @@ export const servers = table('servers', {
 export type ServerRow = ReturnType<typeof servers.decode>;
 
 /** SQL over the servers. */
+export type ServerStore = ReturnType<typeof createServerStore>;
+
+/** Creates the SQL over the servers. */
 export function createServerStore(sql: Sql) {
   const { knex } = sql;
   return {
