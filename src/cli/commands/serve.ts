@@ -65,7 +65,7 @@ export const serveCommand = command({
     });
     let listener: Listener;
     try {
-      await prepare(appliance, call, loaded, mode);
+      await prepare(appliance, call, mode);
       await reportStart(appliance, loaded);
       listener = await listen(appliance, loaded);
     } catch (error) {

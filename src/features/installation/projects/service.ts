@@ -3,7 +3,6 @@ import { type Project, projectSettings } from '#src/contract/project.js';
 import { customId } from '#src/contract/shapes.js';
 import { Lru } from '#src/platform/cache/lru.js';
 import { createLoader, type Loader } from '#src/platform/db/batch.js';
-import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Reader, Unit } from '#src/platform/db/unit.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
