@@ -1,5 +1,4 @@
-// Packs an archive that runs without a compiler and without the network: node release.js [DIRECTORY] [--with-node], after `npm run build`.
-// With --with-node, the Node.js that runs this is in the archive too. Where dpkg-deb is installed, a Debian package is made of the same files.
+// Packs an archive that runs without a compiler and without the network: node release.js [DIRECTORY], after `npm run build`.
 // Beside it, a CycloneDX document lists the packages that are in it, and SHA256SUMS holds the checksums of both.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,7 +9,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -19,7 +17,6 @@ import { tmpdir } from 'node:os';
 import { basename, join, relative, resolve } from 'node:path';
 import { create } from 'tar';
 import { externalPackages, installationPackages } from './external-packages.js';
-import { canPackDebian, packDebian } from './release-debian.js';
 
 /** What is loaded of the SQLite driver. */
 const sqliteParts = ['package.json', 'LICENSE', 'lib', 'build/Release/node_sqlite3.node'];
@@ -27,10 +24,8 @@ const sqliteParts = ['package.json', 'LICENSE', 'lib', 'build/Release/node_sqlit
 const root = import.meta.dirname;
 const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const { packages: locked } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-const withNode = process.argv.includes('--with-node');
-const [directory] = process.argv.slice(2).filter((one) => !one.startsWith('--'));
-const target = resolve(directory ?? join(root, 'release'));
-const title = `${name}-${version}-${process.platform}-${process.arch}${withNode ? '-node' : ''}`;
+const title = `${name}-${version}-${process.platform}-${process.arch}`;
+const target = resolve(process.argv[2] ?? join(root, 'release'));
 const staging = mkdtempSync(join(tmpdir(), 'svc-release-'));
 
 try {
@@ -45,9 +40,7 @@ try {
   await create({ file: archive, cwd: staging, gzip: true, portable: true }, [title]);
   const sbom = join(target, `${title}.cdx.json`);
   writeFileSync(sbom, `${JSON.stringify(componentsOf(packages), null, 2)}\n`);
-  const made = [archive, sbom];
-  if (canPackDebian()) made.push(packDebian({ root, top, staging, target, version, withNode }));
-  writeFileSync(join(target, 'SHA256SUMS'), made.map(checksumLine).join(''));
+  writeFileSync(join(target, 'SHA256SUMS'), [archive, sbom].map(checksumLine).join(''));
   process.stdout.write(`${archive}\n`);
 } finally {
   rmSync(staging, { recursive: true, force: true });
@@ -90,22 +83,9 @@ function copyProduct(top) {
     'package.json',
   ])
     cpSync(join(root, path), join(top, path), { recursive: true, filter: (file) => !file.endsWith('.complete') });
-  if (withNode) copyNode(top);
-  else symlinkSync('bin/svc', join(top, 'svc'));
+  symlinkSync('bin/svc', join(top, 'svc'));
   // What `svc version` prints beside the commit, which the build has found.
   writeFileSync(join(top, 'release.json'), `${JSON.stringify({ archive: title })}\n`);
-}
-
-/** The running Node.js, and a command that uses it. */
-function copyNode(top) {
-  cpSync(realpathSync(process.execPath), join(top, 'bin/node'));
-  const lines = [
-    '#!/bin/sh',
-    'here=$(dirname "$(readlink -f "$0")")',
-    'exec "$here/bin/node" "$here/bin/svc" "$@"',
-    '',
-  ];
-  writeFileSync(join(top, 'svc'), lines.join('\n'), { mode: 0o755 });
 }
 
 /** A package without its types and documentation. */

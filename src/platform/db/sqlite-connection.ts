@@ -8,7 +8,7 @@ import { gone } from './lane.js';
 import type { Query } from './query.js';
 import type { Row } from './table.js';
 
-const busyTimeoutMs = 10_000;
+const busyTimeoutMs = 5000;
 /** Most attempts to prepare a statement after schema changes. SQLite retries by itself, but not within its fulltext tables. */
 const schemaAttempts = 50;
 /** Upper bound of a value. V8 throws an exception that cannot be caught for a text beyond half a gibibyte. */
