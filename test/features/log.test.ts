@@ -26,15 +26,21 @@ test('every request leaves one line with who, what, how and how long', async () 
     [await createClient(target).get('/account'), 'account.get', 'guest', 'general_unauthorized_scope'],
     [await createClient(target).get('/nothing/at/all'), 'none', undefined, 'general_route_not_found'],
   ] as const;
+  const paths: Readonly<Record<string, string>> = {
+    'account.get': '/account',
+    'account.getSession': '/account/sessions/:sessionId',
+    'platforms.list': '/project/platforms',
+  };
   for (const [answer, route, actor, type] of cases) {
     const [line, ...more] = lineOf(answer.headers.get('X-Request-Id'));
     assert.deepEqual(more, []);
-    const { time, level, event, requestId, method, ms, project, ip, ...rest } = line ?? {};
+    const { time, level, event, requestId, method, path, ms, project, ip, ...rest } = line ?? {};
     assert.deepEqual([level, event, method, ip], ['info', 'request', 'GET', '127.0.0.1']);
     assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
     assert.ok(requestId && typeof ms === 'number' && ms >= 0);
     const expected = { route, status: answer.status, ...(actor ? { actor } : {}), ...(type ? { type } : {}) };
     assert.deepEqual(rest, expected);
+    assert.equal(path, answer.status === 404 ? undefined : paths[route]);
     assert.equal(project, route === 'none' ? undefined : target.project.id);
   }
 });

@@ -4,7 +4,7 @@ import { openReader } from '#src/platform/db/index.js';
 import { examine } from '../doctor/examination.js';
 import { type CommandCall, command } from '../line/command.js';
 import { type ServerSample, sampleServer } from '../serving/server-metrics.js';
-import { readDatabaseStatus, type Status, statusOf, twoSamples } from '../serving/status.js';
+import { assembleStatus, readDatabaseStatus, type Status, twoSamples } from '../serving/status.js';
 import { statusLines, watchLines } from '../serving/status-lines.js';
 import { exitCodes, usageError } from '../terminal/exit.js';
 import { endAtSignal } from '../terminal/interrupt.js';
@@ -51,7 +51,7 @@ export const statusCommand = command({
       readDatabaseStatus(config),
       findingsOf(call),
     ]);
-    const status = statusOf(config, samples, database, findings);
+    const status = assembleStatus(config, samples, database, findings);
     output.result({
       value: status,
       text: statusLines(status),
@@ -103,7 +103,7 @@ async function watch(call: CommandCall, config: Config): Promise<void> {
       const after = await sampleServer(config);
       if (round % databaseEvery === 0 && round > 0) database = await readDatabaseStatus(config);
       if (round % findingsEvery === 0 && round > 0) findings = await findingsOf(call);
-      const status = statusOf(config, after && [before ?? after, after], database, findings);
+      const status = assembleStatus(config, after && [before ?? after, after], database, findings);
       before = after;
       history.push(status);
       if (isTerminal) drawScreen(output.color, history);

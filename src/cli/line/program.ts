@@ -1,11 +1,11 @@
 import { CommanderError, Option, Command as Parser } from 'commander';
 import { version } from '#src/platform/runtime/version.js';
 import { usageError } from '../terminal/exit.js';
+import { withAliases } from './aliases.js';
 import { choiceOf, notAChoice } from './choices.js';
 import type { Command, OptionSpec, ParsedArgs } from './command.js';
 import { globalOptions } from './global-options.js';
 import { surplusArgument, unknownVerb, usageErrorOf, withHelp, withTopic } from './usage-errors.js';
-import { withAliases } from './words.js';
 
 /** Descriptions of the command groups, by first word. */
 const groups: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { similar } from '#src/contract/similar.js';
 import { CommandError, shellWord, usageError } from '../terminal/exit.js';
+import { insteadOf, verbsAfter, wordsAt } from './aliases.js';
 import type { Command } from './command.js';
 import { globalOptions } from './global-options.js';
-import { insteadOf, verbsAfter, wordsAt } from './words.js';
 
 /** Converts an error of commander to a usage error. Omits values: text after `=` or a short flag may be a secret. */
 export function usageErrorOf(

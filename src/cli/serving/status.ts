@@ -52,7 +52,7 @@ export async function twoSamples(config: Config): Promise<readonly [ServerSample
 }
 
 /** Puts the status together. */
-export function statusOf(
+export function assembleStatus(
   config: Config,
   samples: readonly [ServerSample, ServerSample] | undefined,
   database: DatabaseStatus,
@@ -85,7 +85,12 @@ export function statusOf(
 }
 
 const unknownDatabase: DatabaseStatus = {
-  ...{ schema: null, bytes: null, sessions: null, deliveries: null, mails: null, lastBackup: null },
+  schema: null,
+  bytes: null,
+  sessions: null,
+  deliveries: null,
+  mails: null,
+  lastBackup: null,
 };
 
 /** Reads what the database knows. A part that cannot be read is null, such as with an older schema. */

@@ -11,6 +11,7 @@ import { parsePostgresUrl, unsupportedAttribute } from './postgres-url.js';
 import { Secret } from './secret.js';
 import { parseSender } from './sender.js';
 import { parseSmsGateway } from './sms-gateway.js';
+import { isSmtpUrl } from './smtp-url.js';
 
 /** Words separated by commas; `none` is the empty list, because an empty value counts as unset. */
 const list = (text: string) =>
@@ -121,14 +122,6 @@ const smsUrl = z
 const mailFrom = z
   .string()
   .refine((value) => parseSender(value) !== undefined, 'must be an address, or a name and an address in <>');
-
-function isSmtpUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, pathname, searchParams, username, password } = new URL(text);
-  const isPlain = ['', '/'].includes(pathname) && [...searchParams.keys()].every((name) => name === 'ca');
-  if (/%(?![0-9a-f]{2})/i.test(username + password)) return false;
-  return ['smtp:', 'smtps:'].includes(protocol) && hostname !== '' && isPlain;
-}
 
 /** A setting of the installation. */
 export interface Setting<S extends z.ZodType = z.ZodType> {
@@ -426,12 +419,7 @@ export const settings = {
     null,
     'File to which the log of the server is appended; reopened on SIGHUP. Unset: stderr',
   ),
-  project: setting(
-    'SVC_PROJECT',
-    customId,
-    null,
-    'Project of commands without --project; unset: the only project, if there is one',
-  ),
+  project: setting('SVC_PROJECT', customId, null, 'Project of commands without --project; unset: the only one'),
 } as const;
 
 type Settings = typeof settings;

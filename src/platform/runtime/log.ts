@@ -2,8 +2,7 @@ import { type LogFields, shortLine } from './log-line.js';
 
 /** Severity, lowest first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
-/** A severity. */
-export type Level = (typeof logLevels)[number];
+type Level = (typeof logLevels)[number];
 
 /** Writes one line per event: JSON, or readable text for a terminal. */
 export interface Log {

@@ -70,16 +70,26 @@ export function createFileCheck(
     // Ignores objects that were removed during the check.
     const stillMissing: string[] = [];
     for (const key of missing) if ((await unknownOf([key])).length === 0) stillMissing.push(key);
-    const damaged: FileCheck['files'][number][] = [];
-    for (let at = 0; at < stillMissing.length; at += jobLimits.batch) {
-      const rows = await db.all(statements.filesOf(stillMissing.slice(at, at + jobLimits.batch)));
-      for (const row of rows)
-        damaged.push({
-          projectId: String(row.project_id),
-          bucketId: String(row.bucket_id),
-          fileId: String(row.file_id),
-        });
-    }
+    const damaged = await filesWith(stillMissing, db, statements);
     return { objects, bytes, missing: stillMissing, files: damaged, orphans };
   };
+}
+
+/** The files that refer to these objects. */
+async function filesWith(
+  keys: readonly string[],
+  db: Runtime['db'],
+  statements: FileStatements,
+): Promise<FileCheck['files']> {
+  const found: FileCheck['files'][number][] = [];
+  for (let at = 0; at < keys.length; at += jobLimits.batch) {
+    const rows = await db.all(statements.filesOf(keys.slice(at, at + jobLimits.batch)));
+    for (const row of rows)
+      found.push({
+        projectId: String(row.project_id),
+        bucketId: String(row.bucket_id),
+        fileId: String(row.file_id),
+      });
+  }
+  return found;
 }

@@ -16,7 +16,7 @@ export function createCertificateExpiry({ metrics }: Pick<Runtime, 'metrics'>) {
 export function createCertificate(runtime: Deps) {
   const { config, clock, log } = runtime;
   let used: TlsValidity | undefined;
-  let expiry: ReturnType<typeof createCertificateExpiry> | undefined;
+  let expiry: { set(seconds: number): void } | undefined;
   const check = (): void => {
     const validity = used ?? tlsValidity(config);
     const problem = validity && tlsTimeProblem(validity, clock.now());
