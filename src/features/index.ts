@@ -144,8 +144,14 @@ export function createFeatures(runtime: Runtime) {
 /** Every feature's services, and the operations of all of them. */
 export type Features = ReturnType<typeof createFeatures>;
 
+/** The functions of `data/` that erase what a user has there. */
+interface ErasingData extends Pick<FileErasure, 'removeBytes'> {
+  forgetUser(...user: Parameters<FileErasure['erase']>): Promise<unknown>;
+  readonly files: { readonly eraseOf: FileErasure['erase'] };
+}
+
 /** Erases what users have in `data/`. */
-function filesOfUsers({ forgetUser, files, removeBytes }: ReturnType<typeof createData>): FileErasure {
+function filesOfUsers({ forgetUser, files, removeBytes }: ErasingData): FileErasure {
   return {
     erase: async (by, projectId, userId) => {
       await forgetUser(by, projectId, userId);

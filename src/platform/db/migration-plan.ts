@@ -1,4 +1,3 @@
-import type { Migration } from './migrations.js';
 import type { DialectName, Query } from './query.js';
 
 /** What a step of the schema costs on this database. Rows and seconds are estimates. */
@@ -40,11 +39,11 @@ function kind(form: string, lock: string, rowsPerSecond?: number): Kind {
 
 /** Describes pending steps. `rowsOf` has the existing tables with their numbers of rows. SQLite has one lock only, which all writers wait for. */
 export function stepPlansOf(
-  steps: readonly { readonly migration: Migration; readonly statements: readonly Query[] }[],
+  steps: readonly { readonly name: string; readonly statements: readonly Query[] }[],
   dialect: DialectName,
   rowsOf: ReadonlyMap<string, number>,
 ): StepPlan[] {
-  return steps.map(({ migration, statements }) => {
+  return steps.map(({ name: step, statements }) => {
     const found = statements.flatMap(({ sql }) => {
       const match = kinds.map((one) => ({ ...one, table: one.form.exec(sql)?.[1] })).find(({ table }) => table);
       const rows = rowsOf.get(match?.table ?? '');
@@ -55,7 +54,7 @@ export function stepPlansOf(
     const locks =
       dialect === 'sqlite' ? ['writers of the database'] : found.map(({ table, lock }) => `${table} ${lock}`);
     return {
-      step: migration.name,
+      step,
       sql: statements.map(({ sql }) => sql),
       locks: [...new Set(locks)],
       rows: handled.reduce((sum, { rows }) => sum + rows, 0),

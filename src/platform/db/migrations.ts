@@ -223,7 +223,7 @@ async function planUp({ driver, migrations }: Deps, to?: string): Promise<StepPl
   const applied = (await readApplied(driver)).map(({ name }) => name);
   const tables = await tablesOf(driver, { all: driver.read });
   const steps = pendingAfter(migrations, applied, to).map((migration) => ({
-    migration,
+    name: migration.name,
     statements: migration.up(tables),
   }));
   return stepPlansOf(steps, driver.dialect, await rowsOf(driver, tables));
