@@ -82,7 +82,10 @@ export async function backUp(
     },
     at,
   );
-  const { place, store, key, shown } = newBackup(given, newBackupName(at, writing.passphrase !== undefined), { config, log });
+  const { place, store, key, shown } = newBackup(given, newBackupName(at, writing.passphrase !== undefined), {
+    config,
+    log,
+  });
   return explained(shown, async () => {
     if ((await store.size(key)) !== undefined) throw existsAlready(shown);
     await removeRemains(place, at);

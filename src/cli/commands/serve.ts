@@ -132,11 +132,7 @@ async function open(config: Config, waitSeconds: number): Promise<Appliance> {
 }
 
 /** Checks the database file, the schema and the master key. */
-async function prepare(
-  appliance: Appliance,
-  { output }: Pick<CommandCall, 'output'>,
-  mode: string,
-): Promise<void> {
+async function prepare(appliance: Appliance, { output }: Pick<CommandCall, 'output'>, mode: string): Promise<void> {
   const { migrator, driver, log } = appliance.runtime;
   // Checked first: a damaged file may appear to have no schema, and must not be migrated.
   if (!(await driver.isSound())) {

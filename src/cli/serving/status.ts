@@ -118,6 +118,7 @@ export async function readDatabaseStatus(config: Config): Promise<DatabaseStatus
   try {
     const now = new Date().toISOString();
     const schema = await first('select max(name) as name from schema_migrations');
+    const lastBackup = await first('select max(created_at) as at from backups where is_own = 1');
     return {
       schema: typeof schema === 'string' ? schema : null,
       bytes:
@@ -125,7 +126,7 @@ export async function readDatabaseStatus(config: Config): Promise<DatabaseStatus
       sessions: await number('select count(*) as n from sessions where ended_at is null and expire > ?', [now]),
       deliveries: await number('select count(*) as n from deliveries where due_at is not null'),
       mails: await number("select count(*) as n from messages where due_at is not null and channel = 'email'"),
-      lastBackup: null,
+      lastBackup: typeof lastBackup === 'string' ? lastBackup : null,
     };
   } finally {
     await reader.close();

@@ -8,7 +8,7 @@ import { gone, Lane, laneQueue } from './lane.js';
 import { cancel } from './postgres-cancel.js';
 import { listenTo } from './postgres-listen.js';
 import type { Preparing, StatementNames } from './postgres-names.js';
-import { type Limits, type Pooled, type Servers, setLimits } from './postgres-servers.js';
+import { type Pooled, type Servers, type SessionLimits, setLimits } from './postgres-servers.js';
 import { destroy, ServerWatch } from './postgres-watch.js';
 
 /** Share of the places for lists that one account may use. */
@@ -86,7 +86,7 @@ export function largestShare(poolSize: number): number {
 }
 
 /** The limits of each session, or of each transaction through a pooler. */
-export function limitsOf({ statementMs }: Pick<PostgresOptions, 'statementMs'>): Limits {
+export function limitsOf({ statementMs }: Pick<PostgresOptions, 'statementMs'>): SessionLimits {
   return { statement_timeout: `${statementMs}ms`, ...limits };
 }
 

@@ -10,13 +10,13 @@ export interface Servers {
 }
 
 /** Limits of a session or transaction, as names and values of Postgres settings. */
-export type Limits = Readonly<Record<string, string>>;
+export type SessionLimits = Readonly<Record<string, string>>;
 
 /**
  * Sets the limits for the session of a new connection, and returns false if a pooler is in between: the server process is then another
  * than the login named, and may serve another connection next. Startup parameters would be refused by poolers.
  */
-export async function setLimits(client: pg.ClientBase, limits: Limits): Promise<boolean> {
+export async function setLimits(client: pg.ClientBase, limits: SessionLimits): Promise<boolean> {
   const set = Object.entries(limits).map(
     ([name, value]) => `set_config(${pg.escapeLiteral(name)}, ${pg.escapeLiteral(value)}, false)`,
   );
@@ -25,7 +25,7 @@ export async function setLimits(client: pg.ClientBase, limits: Limits): Promise<
 }
 
 /** Statements for the beginning of a transaction through a pooler: its limits, and the server process that runs it. */
-export function beginWithin(begin: string, limits: Limits): string {
+export function beginWithin(begin: string, limits: SessionLimits): string {
   const set = Object.entries(limits).map(([name, value]) => `SET LOCAL ${name} = ${pg.escapeLiteral(value)}`);
   return [begin, ...set, 'SELECT pg_backend_pid() AS pid'].join('; ');
 }

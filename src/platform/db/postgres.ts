@@ -15,7 +15,7 @@ import {
   readOnly,
   staleStatement,
 } from './postgres-pool.js';
-import { beginWithin, type Limits, Pooled, processIdOf } from './postgres-servers.js';
+import { beginWithin, Pooled, processIdOf, type SessionLimits } from './postgres-servers.js';
 import type { Query, Value } from './query.js';
 import type { Row } from './table.js';
 import { longestWaitMs } from './waiting-line.js';
@@ -41,7 +41,7 @@ type Begun<T> = (connection: Connection) => Promise<{ readonly value: T; readonl
 
 interface Deps extends Pick<Awaited<ReturnType<typeof openPostgresPool>>, 'watch' | 'lease'> {
   readonly pooled: Pooled;
-  readonly limits: Limits;
+  readonly limits: SessionLimits;
   readonly names: StatementNames;
   readonly lockWatch: LockWatch;
   readonly gate: Gate;
