@@ -51,6 +51,8 @@ export interface KeyRing {
 /** Creates the ring of a master key of 32 bytes. `reread` returns the keys that its file holds now. */
 export function createKeyRing(masterKey: Buffer, random: Random, reread: () => readonly Buffer[] = () => []): KeyRing {
   let master = keysOf(masterKey);
+  /** The key that this process used before: a cached project still has a data key that it wraps. */
+  let former: MasterKeys | undefined;
   let roots: readonly Root[] = [{ key: masterKey, since: 0 }];
   let derived = new Map<string, Buffer>();
   /** The first key of the file that fits, other than the current one. */
@@ -58,8 +60,10 @@ export function createKeyRing(masterKey: Buffer, random: Random, reread: () => r
     const found = reread()
       .map(keysOf)
       .find((keys) => keys.check !== master.check && fits(keys));
-    if (found !== undefined) master = found;
-    return found !== undefined;
+    if (found === undefined) return false;
+    former = master;
+    master = found;
+    return true;
   };
   return {
     check: () => master.check,
@@ -67,6 +71,8 @@ export function createKeyRing(masterKey: Buffer, random: Random, reread: () => r
       try {
         return body(master.wrapKey);
       } catch (error) {
+        const { wrapKey: before } = former ?? master;
+        if (succeeds(() => body(before))) return body(before);
         if (!adopt(({ wrapKey }) => succeeds(() => body(wrapKey)))) throw error;
         return body(master.wrapKey);
       }
