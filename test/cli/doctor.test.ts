@@ -471,6 +471,8 @@ test('an origin that was refused is found, and allowed by the fix', async () => 
 });
 
 test('a scheduled backup that was never made, has failed or is too old is found, and made by the fix', async () => {
+  // Migrations back up first.
+  await place.sql('delete from backups');
   const target = join(place.dir, 'to');
   const before = readFileSync(settingsFile, 'utf8');
   writeFileSync(settingsFile, `SVC_BACKUP_CRON=0 3 * * *\nSVC_BACKUP_TO=${target}\n`, { flag: 'a' });
@@ -490,6 +492,14 @@ test('a scheduled backup that was never made, has failed or is too old is found,
   await carryOut(await fixOf('backup_old'));
   await healthy();
   writeFileSync(settingsFile, before);
+});
+
+test('a log file that cannot be written is found', async () => {
+  const { findings } = await examine({ SVC_LOG_FILE: join(place.dir, 'none/svc.log') }, '--offline');
+  assert.deepEqual(
+    findings.map(({ code }) => code),
+    ['log_file_unusable'],
+  );
 });
 
 test('a move of files that is not finished is finished by the fix', async () => {

@@ -51,7 +51,7 @@ test('exit codes, the same with and without --json', async () => {
     [2, 'usage_invalid', ['user', 'list', '--project', 'shop', '--limit', 'all']],
     [2, 'usage_invalid', ['limits', 'show', '--project', 'shop', '--ip', '::1', '--user', 'a@example.com']],
     [2, 'usage_invalid', ['limits', 'show', '--ip', '::1']],
-    [2, 'usage_invalid', ['limits', 'reset']],
+    [2, 'usage_invalid', ['webhook', 'add']],
     [3, 'project_not_found', ['project', 'show', 'none']],
     [3, 'project_not_found', ['user', 'list', '--project', 'none']],
     [3, 'user_not_found', ['user', 'block', 'none@example.com', '--project', 'shop']],
