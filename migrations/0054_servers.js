@@ -25,13 +25,13 @@ export const down = (knex, dialect) => [...keep(knex, dialect, ''), knex.schema.
 function keep(knex, dialect, columns) {
   if (dialect === 'sqlite')
     return [
-      knex.raw('drop trigger audit_keys_stay_as_they_are'),
+      knex.raw('drop trigger if exists audit_keys_stay_as_they_are'),
       knex.raw(
         `create trigger audit_keys_stay_as_they_are before update${columns} on audit_keys begin select raise(abort, 'the audit log is append-only'); end`,
       ),
     ];
   return [
-    knex.raw('drop trigger audit_keys_stay on audit_keys'),
+    knex.raw('drop trigger if exists audit_keys_stay on audit_keys'),
     knex.raw(
       `create trigger audit_keys_stay before delete or update${columns} on audit_keys for each row execute function audit_is_append_only()`,
     ),
