@@ -241,6 +241,7 @@ test('with the key in the environment, a file with the new key and a stopped ser
   server.signal('SIGTERM');
   await server.ended;
   place.env.SVC_MASTER_KEY = keyOf(place);
+  writeFileSync(join(place.dir, 'svc.env'), settingsOf(place).replace(/^SVC_MASTER_KEY=.*\n/m, ''));
   const file = join(place.dir, 'new-key');
   const args = ['keys', 'rotate-master', '--new-key-file', file, ...confirm(place)];
   assert.equal((await place.svc(['keys', 'rotate-master', ...confirm(place)])).code, 2);

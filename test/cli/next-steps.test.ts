@@ -103,13 +103,13 @@ test('config check knows another master key, and a data directory that is a file
   const other = await place.svc(['config', 'check', '--json'], { env: key });
   const { error } = JSON.parse(other.err);
   assert.deepEqual([other.code, error.type, other.out], [7, 'master_key_wrong', '']);
-  assert.match(error.message, /was set up with another master key/);
+  assert.match(error.message, /has another master key than the settings/);
   assert.match(error.fix, /^restore the svc\.env of this database/);
   writeFileSync(join(place.dir, 'file'), '');
   const both = await place.svc(['config', 'check'], { env: { ...key, SVC_TEMPLATES_DIR: 'none' } });
   assert.equal(both.code, 7);
   assert.match(both.err, /SVC_TEMPLATES_DIR names no directory/);
-  assert.match(both.err, /SVC_MASTER_KEY: This database was set up with another master key/);
+  assert.match(both.err, /SVC_MASTER_KEY: This database has another master key than the settings/);
   const plain = await place.svc(['config', 'check'], { env: { SVC_DATA_DIR: join(place.dir, 'file') } });
   assert.equal(plain.code, 7);
   assert.match(plain.err, /The data directory cannot be used: \S+file is no directory/);

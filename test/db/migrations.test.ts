@@ -14,12 +14,12 @@ test('up, all the way down and up again on an empty database', async () => {
   const { runtime } = await startRuntime();
   const { migrator } = runtime;
   const names = migrator.migrations.map(({ name }) => name);
-  assert.deepEqual(await migrator.status(), { applied: [], pending: names, unknown: [] });
+  assert.deepEqual(await migrator.status(), { applied: [], pending: names, unknown: [], unusable: [] });
   assert.equal((await tablesOf(runtime)).size, 0);
 
   assert.deepEqual(await migrator.up(), names);
   const schema = await schemaOf(runtime);
-  assert.deepEqual(await migrator.status(), { applied: names, pending: [], unknown: [] });
+  assert.deepEqual(await migrator.status(), { applied: names, pending: [], unknown: [], unusable: [] });
   assert.deepEqual(await migrator.up(), []);
 
   for (const name of [...names].reverse()) assert.equal(await migrator.down(), name);
@@ -43,7 +43,7 @@ test('what is planned up to a step is what that and those before it do', async (
   const { runtime } = await startRuntime();
   const { migrator } = runtime;
   const [first, second] = migrator.migrations;
-  const planned = async (to: string | undefined) => (await migrator.planUp(to)).map(({ sql }) => sql);
+  const planned = async (to: string | undefined) => (await migrator.planUp(to)).flatMap(({ sql }) => sql);
   const whole = await planned(undefined);
   const statements = (await planned(first?.name)).length;
   assert.deepEqual(
