@@ -106,7 +106,7 @@ test('probes are logged at the level debug, and other requests at info', async (
 
 const csi = String.fromCharCode(27);
 
-test('levels are coloured in a terminal, and nothing else is', () => {
+test('the time and the level are coloured in a terminal, and nothing else is', () => {
   const said: string[] = [];
   const options = { level: 'debug', format: 'pretty', now: () => 0, write: (text: string) => said.push(text) } as const;
   for (const color of [true, false]) {
@@ -116,7 +116,7 @@ test('levels are coloured in a terminal, and nothing else is', () => {
     log.flush();
   }
   const [error = '', warning = '', plain = ''] = said;
-  assert.equal(error, `00:00:00 ${csi}[31mERROR${csi}[39m some.event name=\\u001b[31mred\n`);
+  assert.equal(error, `${csi}[2m00:00:00${csi}[22m ${csi}[31mERROR${csi}[39m some.event name=\\u001b[31mred\n`);
   assert.ok(warning.includes(`${csi}[33mWARN ${csi}`), warning);
   assert.equal(plain, '00:00:00 ERROR some.event name=\\u001b[31mred\n');
 });
