@@ -48,6 +48,7 @@ const parsesOwnText = [
   'http/openapi',
   'platform/db/table',
   'platform/crypto/foreign-hashes/hash',
+  'platform/crypto/key-ring',
   'platform/images/converter',
   'platform/images/process',
   'platform/runtime/version',

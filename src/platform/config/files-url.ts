@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { Secret } from './secret.js';
+
 /** Storage location of files. */
 export type FilesLocation =
   | { readonly kind: 'disk'; readonly directory: string }
@@ -49,3 +52,12 @@ function isEndpoint(text: string): boolean {
   const { protocol, username, password, search, hash } = new URL(text);
   return ['http:', 'https:'].includes(protocol) && [username, password, search, hash].every((part) => part === '');
 }
+
+/** Schema of the place of the bytes of files. */
+export const filesUrl = z
+  .string()
+  .refine(
+    (value) => parseFilesUrl(value) !== undefined,
+    'must be file:DIRECTORY or s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true',
+  )
+  .transform((value) => new Secret(value));

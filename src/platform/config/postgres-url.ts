@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { Secret } from './secret.js';
+
 /** A Postgres URL, with one URL for each server that it names. */
 interface PostgresUrls {
   readonly urls: readonly string[];
@@ -27,7 +30,25 @@ export function parsePostgresUrl(url: string): PostgresUrls | undefined {
 const attributes = ['any', 'read-write', 'primary'];
 
 /** The `target_session_attrs` of a URL that the service does not support; undefined if there is none. */
-export function unsupportedAttribute(url: string): string | undefined {
+function unsupportedAttribute(url: string): string | undefined {
   const value = /[?&]target_session_attrs=([^&#]*)/.exec(url)?.[1];
   return value === undefined || attributes.includes(value) ? undefined : value;
 }
+
+/** Schema of the URL of a database, SQLite or Postgres. */
+export const databaseUrl = z
+  .string()
+  .refine((value) => /^(sqlite:.+|postgres(ql)?:\/\/.+)/.test(value), 'must be sqlite:FILE or postgres://…')
+  .refine(
+    (value) => value.startsWith('sqlite:') || parsePostgresUrl(value) !== undefined,
+    'is not a valid URL: check its hosts and ports, and percent-encode the special characters of its password (/ is %2F)',
+  )
+  .refine(
+    (value) => unsupportedAttribute(value) === undefined,
+    'must have read-write, primary or any as target_session_attrs: the service writes',
+  )
+  .refine(
+    (value) => !/[?&]host=[^&#]*,/.test(value),
+    'must name several hosts before the database: postgres://one:5432,two:5432/name',
+  )
+  .transform((value) => new Secret(value));

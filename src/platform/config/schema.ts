@@ -5,13 +5,13 @@ import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js
 import { customId } from '#src/contract/shapes.js';
 import { logLevels } from '../runtime/log.js';
 import { backupSchemas } from './backup-settings.js';
-import { parseFilesUrl } from './files-url.js';
+import { filesUrl } from './files-url.js';
 import type { MasterKey } from './master-key.js';
-import { parsePostgresUrl, unsupportedAttribute } from './postgres-url.js';
+import { databaseUrl } from './postgres-url.js';
 import { Secret } from './secret.js';
 import { parseSender } from './sender.js';
-import { parseSmsGateway } from './sms-gateway.js';
-import { isSmtpUrl } from './smtp-url.js';
+import { smsUrl } from './sms-gateway.js';
+import { smtpUrl } from './smtp-url.js';
 
 /** Words separated by commas; `none` is the empty list, because an empty value counts as unset. */
 const list = (text: string) =>
@@ -78,47 +78,11 @@ const masterKey = z
   )
   .transform((value) => new Secret(value));
 
-const databaseUrl = z
-  .string()
-  .refine((value) => /^(sqlite:.+|postgres(ql)?:\/\/.+)/.test(value), 'must be sqlite:FILE or postgres://…')
-  .refine(
-    (value) => value.startsWith('sqlite:') || parsePostgresUrl(value) !== undefined,
-    'is not a valid URL: check its hosts and ports, and percent-encode the special characters of its password (/ is %2F)',
-  )
-  .refine(
-    (value) => unsupportedAttribute(value) === undefined,
-    'must have read-write, primary or any as target_session_attrs: the service writes',
-  )
-  .refine(
-    (value) => !/[?&]host=[^&#]*,/.test(value),
-    'must name several hosts before the database: postgres://one:5432,two:5432/name',
-  )
-  .transform((value) => new Secret(value));
-
-const filesUrl = z
-  .string()
-  .refine(
-    (value) => parseFilesUrl(value) !== undefined,
-    'must be file:DIRECTORY or s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true',
-  )
-  .transform((value) => new Secret(value));
-
 const secret = z
   .string()
   .min(1)
   .transform((value) => new Secret(value));
 
-const smtpUrl = z
-  .string()
-  .refine(isSmtpUrl, 'must be smtp://HOST or smtps://HOST, with USER:PASSWORD@ where the server asks for it')
-  .transform((value) => new Secret(value));
-const smsUrl = z
-  .string()
-  .refine(
-    (value) => parseSmsGateway(value) !== undefined,
-    'must be https://USER:PASSWORD@HOST/PATH or twilio://SID:TOKEN@/?from=NUMBER',
-  )
-  .transform((value) => new Secret(value));
 const mailFrom = z
   .string()
   .refine((value) => parseSender(value) !== undefined, 'must be an address, or a name and an address in <>');

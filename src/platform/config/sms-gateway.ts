@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import { Secret } from './secret.js';
+
 /** Address and credentials of the SMS gateway. */
 export type SmsGateway =
   | { readonly kind: 'http'; readonly url: string; readonly authorization: string | null }
@@ -52,3 +55,12 @@ function decoded(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** Schema of the URL of an SMS gateway. */
+export const smsUrl = z
+  .string()
+  .refine(
+    (value) => parseSmsGateway(value) !== undefined,
+    'must be https://USER:PASSWORD@HOST/PATH or twilio://SID:TOKEN@/?from=NUMBER',
+  )
+  .transform((value) => new Secret(value));
