@@ -18,12 +18,14 @@ async function shop() {
 
 test('a migration backs up first, the plan estimates it, and --no-backup skips the backup', async () => {
   const place = await shop();
-  assert.equal((await place.svc(['migrate', 'down', '--confirm', place.database])).code, 0);
+  for (let step = 0; step < 2; step++)
+    assert.equal((await place.svc(['migrate', 'down', '--confirm', place.database])).code, 0);
   const planned = await place.svc(['migrate', '--plan', '--json']);
   assert.equal(planned.code, 5);
   const { sql, steps } = JSON.parse(planned.out) as Plan;
-  assert.ok(sql.length > 0 && steps.length === 1);
-  assert.ok(steps[0] && steps[0].locks.length > 0 && steps[0].rows >= 0 && steps[0].seconds >= 0);
+  assert.ok(sql.length > 0 && steps.length === 2);
+  assert.ok(steps.some(({ locks }) => locks.length > 0));
+  assert.ok(steps.every(({ rows, seconds }) => rows >= 0 && seconds >= 0));
   const { backup } = await place.json<{ backup: string }>(['migrate']);
   assert.ok(existsSync(backup), backup);
   assert.equal((await place.json<{ ok: boolean }>(['backup', 'verify', backup])).ok, true);
