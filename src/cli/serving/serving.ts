@@ -7,7 +7,7 @@ import { removePidFile } from './pid-file.js';
 /** Time limit for running requests after the first signal. */
 const drainMs = 30_000;
 
-/** What a server does on signals. */
+/** Effects of signals on a server. */
 interface Signals {
   readonly pidfile: string | undefined;
   /** Called on SIGHUP, unless the terminal of the server was closed. */

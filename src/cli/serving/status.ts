@@ -12,7 +12,7 @@ import { ratesBetween, type ServerSample, sampleServer } from './server-metrics.
 /** Time between the two samples of a single status. */
 const sampleMs = 1000;
 
-/** What the database knows; null if it cannot be read. */
+/** Status values from the database. A value that cannot be read is null. */
 interface DatabaseStatus {
   readonly schema: string | null;
   readonly bytes: number | null;
@@ -93,7 +93,7 @@ const unknownDatabase: DatabaseStatus = {
   lastBackup: null,
 };
 
-/** Reads what the database knows. A part that cannot be read is null, such as with an older schema. */
+/** Reads the status values of the database. Each is null if it cannot be read, for example with an older schema. */
 export async function readDatabaseStatus(config: Config): Promise<DatabaseStatus> {
   const { file, dialect } = parseDatabaseUrl(config.databaseUrl.reveal());
   if (file !== null && isAbsent(file)) return unknownDatabase;
