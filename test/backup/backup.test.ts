@@ -212,9 +212,22 @@ test('nothing is overwritten by mistake: files, data, a running server, another 
   const refused = await target.svc(['backup', 'restore', join(source.dir, 'a.tar')]);
   assert.equal(refused.code, 4);
   assert.match(refused.err, /permanently replaces the data of 1 project/);
-  await target.json(['backup', 'restore', join(source.dir, 'a.tar'), '--confirm', target.database]);
+  const replace = ['backup', 'restore', join(source.dir, 'a.tar'), '--confirm', target.database];
+  await target.json(replace);
+  const server = await target.serve();
+  for (const [port, reason] of [
+    [new URL(server.url).port, /server_running/],
+    ['9', /server_running|database_in_use/],
+  ] as const) {
+    const { code, err } = await target.svc([...replace, '--json'], { env: { SVC_PORT: port } });
+    assert.equal(code, 5, err);
+    assert.match(err, reason);
+  }
+  server.signal('SIGKILL');
+  await server.ended;
+  await target.json(replace);
   target.env.SVC_MASTER_KEY = randomBytes(32).toString('base64url');
-  const other = await target.svc(['backup', 'restore', join(source.dir, 'a.tar'), '--confirm', target.database]);
+  const other = await target.svc(replace);
   assert.equal(other.code, 7);
   assert.match(
     other.err,

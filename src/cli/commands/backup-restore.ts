@@ -17,6 +17,7 @@ import { prepareDirectories } from '../installation/directories.js';
 import { forCommand, operatorContext, requireMasterKey, withRuntime } from '../installation/run-command.js';
 import { type CommandCall, command } from '../line/command.js';
 import { listenerOn } from '../serving/port-listener.js';
+import { requireNoServer } from '../serving/running-servers.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
 import { CommandError, exitCodes } from '../terminal/exit.js';
@@ -39,11 +40,16 @@ export const backupRestore = command({
   run: async (call): Promise<CommandResult> => {
     const { args, loaded, prompts } = call;
     const { config } = loaded;
-    const { projects, log, own } = await withRuntime(loaded, call, false, async (runtime) => ({
-      projects: await projectsIn(runtime),
-      log: runtime.log,
-      own: fingerprintOf(runtime.sealing.keyCheck()),
-    }));
+    const { projects, log, own } = await withRuntime(loaded, call, false, async (runtime) => {
+      // A file of SQLite is replaced only while no other process has it open.
+      const isFile = parseDatabaseUrl(config.databaseUrl.reveal()).file !== null;
+      if (!args.isSet('--dry-run') && !isFile) await requireNoServer(runtime, 'a backup cannot be restored under it.');
+      return {
+        projects: await projectsIn(runtime),
+        log: runtime.log,
+        own: fingerprintOf(runtime.sealing.keyCheck()),
+      };
+    });
     const place = existingBackup(args.argument('FILE'), { config, log });
     const passphrase = passphraseOf(args, config);
     await explained(place.shown, () => requireBackup(place));
@@ -64,7 +70,7 @@ export const backupRestore = command({
         exitCode: exitCodes.conflict,
       };
     }
-    await requireNoServer(config);
+    await requireNoServerOnPort(config);
     if (projects > 0)
       await prompts.confirmByName(
         `This permanently replaces the data of ${count(projects, 'project')} in the database ${name}.`,
@@ -112,7 +118,7 @@ function requireKey({ masterKey }: BackupHead, own: string): void {
 }
 
 /** Throws if a server answers. Exit 5. */
-async function requireNoServer(config: Config): Promise<void> {
+async function requireNoServerOnPort(config: Config): Promise<void> {
   if ((await listenerOn(config)) !== 'svc') return;
   const message = `A server of svc answers on port ${config.port}; a backup cannot be restored under it.`;
   throw new CommandError('conflict', 'server_running', message, 'stop the server, then run this command again');
