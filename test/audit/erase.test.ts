@@ -1,10 +1,13 @@
 // `svc user erase`: a marker in every field of a person is found nowhere afterwards, in no table, no free page and no log.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parseDatabaseUrl } from '#src/platform/db/index.js';
+import { SqliteConnection } from '#src/platform/db/sqlite-connection.js';
 import { send } from '../courier/setup.js';
 import { aLoggedInUser, aPerson, aServerKey, logIn, signUpBody } from '../harness/actors.js';
-import type { TestAppliance } from '../harness/appliance.js';
+import { databaseUnderTest, type TestAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { rowsOf, runSql } from '../harness/database.js';
 import { type Receiver, startReceiver } from '../harness/receiver.js';
@@ -264,4 +267,27 @@ test('the same id in another project is another person', async () => {
   const values = (await rowsOf(target, 'audit_subjects')).map(({ value }) => value);
   assert.ok(values.includes('other@mail.example'));
   assert.ok(!values.includes(person.email));
+});
+
+// Such as Litestream, which always reads.
+const onPostgres = databaseUnderTest === 'postgres' && 'Postgres removes rows below its readers';
+test('while another program reads the file, writes go on and the erasure waits', { skip: onPostgres }, async () => {
+  const target = await startOpen();
+  const { driver, config } = target.appliance.runtime;
+  const reader = await SqliteConnection.open(parseDatabaseUrl(config.databaseUrl.reveal()).file ?? '');
+  const read = (sql: string) => reader.all({ sql, values: [] });
+  await read('BEGIN');
+  await read('select * from projects');
+  let hasEnded = false;
+  const scrubbed = driver.scrub([]).then(() => {
+    hasEnded = true;
+  });
+  for (let at = 0; at < 10; at++) {
+    (await createClient(target).post('/account', signUpBody(aPerson()))).expect(201);
+    await sleep(200);
+  }
+  assert.equal(hasEnded, false);
+  await read('COMMIT');
+  await scrubbed;
+  await reader.close();
 });

@@ -9,7 +9,7 @@ import { WaitingLine } from './waiting-line.js';
 /** Most characters of the rows that the units of a commit insert at its end, which are written as one text. */
 const largestGroupCharacters = 8_388_608;
 /** SQLite sometimes returns SQLITE_BUSY without having waited. */
-export const busyPauseMs = 50;
+const busyPauseMs = 50;
 
 /** Options of a writer. */
 export interface WriterOptions {

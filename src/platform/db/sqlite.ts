@@ -8,7 +8,7 @@ import { Lane, laneQueue } from './lane.js';
 import type { Query } from './query.js';
 import { SqliteConnection } from './sqlite-connection.js';
 import { isNewDatabase, logWithoutFile, SqliteFiles } from './sqlite-moved.js';
-import { busyPauseMs, Writer, type WriterOptions } from './sqlite-writer.js';
+import { Writer, type WriterOptions } from './sqlite-writer.js';
 import type { Row } from './table.js';
 import { longestWaitMs, WaitingLine } from './waiting-line.js';
 
@@ -59,6 +59,8 @@ class Pool {
 
 /** Longest wait for writers before the file is rewritten, and for readers of the WAL afterwards. */
 const scrubWaitMs = 60_000;
+/** Longest time for which one attempt to truncate the WAL waits for its readers. Writes wait as long. */
+const truncateWaitMs = 200;
 
 /** Rewrites the file without its free pages, then checkpoints and truncates the WAL. Uses its own connection. */
 async function scrub(file: string): Promise<void> {
@@ -69,12 +71,13 @@ async function scrub(file: string): Promise<void> {
     // VACUUM makes a copy, which would take as much memory as the file has bytes.
     await run('PRAGMA temp_store = FILE');
     await run('VACUUM');
+    await run(`PRAGMA busy_timeout = ${truncateWaitMs}`);
     const until = performance.now() + scrubWaitMs;
     for (;;) {
       const [row] = await run('PRAGMA wal_checkpoint(TRUNCATE)');
       if (Number(row?.busy) === 0) return;
       if (performance.now() > until) throw new DatabaseError('busy', 'SQLITE_BUSY');
-      await sleep(busyPauseMs);
+      await sleep(truncateWaitMs);
     }
   } finally {
     await connection.close();
