@@ -44,7 +44,12 @@ export async function createAppliance(config: Config, replacements: Replacements
       return {
         port: listener.port,
         renewCertificate: listener.renewCertificate,
+        announceEnd: () => {
+          state.isReady = false;
+          listener.announceEnd();
+        },
         drain: async () => {
+          state.isReady = false;
           state.draining = true;
           features.streams.stop();
           await Promise.all([listener.drain(), ...stopAll()]);

@@ -30,7 +30,7 @@ import { createSocketUpgrade } from './upgrade.js';
  */
 export function createApp(runtime: Runtime, features: Features, own: readonly Middleware[] = []) {
   const { config } = runtime;
-  const state: ServerState = { draining: false, operations: [] };
+  const state: ServerState = { isReady: true, draining: false, operations: [] };
   const reference = createReference(runtime, features.projects);
   state.operations = [
     ...features.operations,

@@ -80,7 +80,7 @@ export function createOps(
   const operations: readonly Operation[] = implement(opsApi, {
     health: () => ({ status: 'ok' as const }),
     ready: async () => {
-      if (state.draining) throw unready({ server: 'draining' });
+      if (!state.isReady) throw unready({ server: 'draining' });
       const steps = servers.forbiddenSteps();
       if (steps.length > 0) throw unready({ schema: `newer than this version of svc: ${steps.join(', ')}` });
       if (masterKey.isLost()) throw unready({ masterKey: 'another one than that of the database' });
@@ -109,6 +109,9 @@ const lengthOf = ({ parts }: RawJson) => parts.reduce((sum, part) => sum + part.
 
 /** The state of the server that its own operations report. */
 export interface ServerState {
+  /** False from the announcement of the end. Requests are still served. */
+  isReady: boolean;
+  /** True when only running requests are served. */
   draining: boolean;
   /** All operations, including these. */
   operations: readonly Operation[];

@@ -26,6 +26,8 @@ export interface Listener {
   readonly port: number;
   /** Reads the files of the certificate again. New connections use it. Throws the system's error, or that of OpenSSL. */
   renewCertificate(): void;
+  /** Ends each connection with its next response, and accepts new ones still. */
+  announceEnd(): void;
   /** Stops accepting connections, waits for running requests, and closes idle connections. */
   drain(): Promise<void>;
 }
@@ -52,8 +54,10 @@ export async function listen(
   });
   /** Connections that have not sent a request yet. Node does not count them as idle, and stops watching them while it drains. */
   const silent = new Set<Socket>();
+  let isEnding = false;
   const listener: RequestListener = (request, response) => {
     silent.delete(request.socket);
+    if (isEnding) response.shouldKeepAlive = false;
     requests.take(request, response);
   };
   const certificate = certificateOf(config);
@@ -98,6 +102,9 @@ export async function listen(
     renewCertificate: () => {
       const renewed = certificateOf(config);
       if (renewed !== undefined) secure?.setSecureContext(renewed);
+    },
+    announceEnd: () => {
+      isEnding = true;
     },
     drain: () =>
       new Promise((resolve) => {

@@ -7,6 +7,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Agent, request as send } from 'undici';
 import { type Installation, install } from '../harness/cli.js';
 import { pidIn } from '../harness/pid-file.js';
 import { freePort } from '../harness/terminal.js';
@@ -142,6 +143,23 @@ test('the first TERM drains: a request that runs is answered, a new one is refus
   assert.match(await request.finish(), /^HTTP\/1\.1 401 [\s\S]*user_invalid_credentials/);
   assert.equal(await server.ended, 0);
   assert.match(server.log(), /serve\.draining/);
+});
+
+test('with SVC_DRAIN_SECONDS, TERM is announced first, and requests are served meanwhile', async () => {
+  const place = await fresh();
+  const server = await place.serve([], { SVC_DRAIN_SECONDS: '3' });
+  const agent = new Agent({ connections: 1 });
+  const get = (path: string) => send(new URL(path, server.url), { dispatcher: agent });
+  assert.equal((await get('/readyz')).headers.connection, 'keep-alive');
+  server.signal('SIGTERM');
+  let answer = await get('/readyz');
+  while (answer.statusCode === 200) answer = await get('/readyz');
+  assert.deepEqual([answer.statusCode, answer.headers.connection], [503, 'close']);
+  assert.match(await answer.body.text(), /"server":"draining"/);
+  const served = await get('/healthz');
+  assert.deepEqual([served.statusCode, served.headers.connection], [200, 'close']);
+  assert.equal(await server.ended, 0);
+  await agent.close();
 });
 
 test('the second TERM ends it at once with 143, a second INT with 130', async () => {

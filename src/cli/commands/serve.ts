@@ -75,6 +75,7 @@ export const serveCommand = command({
     const read = () => load({ ...call, environment }, { flags, serves: true });
     serveUntilSignal(appliance, listener, {
       pidfile: loaded.config.pidfile,
+      drainSeconds: loaded.config.drainSeconds,
       reload: () => reload({ appliance, listener, live, read }),
     });
     try {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { Appliance } from '#src/appliance.js';
 import type { Listener } from '#src/http/server.js';
@@ -10,6 +11,8 @@ const drainMs = 30_000;
 /** Effects of signals on a server. */
 interface Signals {
   readonly pidfile: string | undefined;
+  /** Seconds from SIGTERM until no connection is accepted. Load balancers see `/readyz` before. */
+  readonly drainSeconds: number;
   /** Called on SIGHUP, unless the terminal of the server was closed. */
   readonly reload: () => void;
 }
@@ -18,7 +21,7 @@ interface Signals {
 export function serveUntilSignal(
   { runtime, close }: Appliance,
   listener: Listener,
-  { pidfile, reload }: Signals,
+  { pidfile, drainSeconds, reload }: Signals,
 ): void {
   const { log } = runtime;
   const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
@@ -28,8 +31,12 @@ export function serveUntilSignal(
     log.flush();
     process.exit(code);
   };
-  const drain = async (code: number): Promise<void> => {
+  const drain = async (code: number, announcedSeconds = 0): Promise<void> => {
     draining = true;
+    if (announcedSeconds > 0) {
+      listener.announceEnd();
+      await sleep(announcedSeconds * 1000);
+    }
     setTimeout(() => {
       log.error('serve.drain.gave-up', { afterMs: drainMs });
       end(exitCodes.failed);
@@ -47,8 +54,9 @@ export function serveUntilSignal(
         reload();
         return;
       }
-      log.info('serve.draining', { signal });
-      drain(exitCodes.ok).catch((error: unknown) => fail(error));
+      const seconds = signal === 'SIGTERM' ? drainSeconds : 0;
+      log.info('serve.draining', { signal, announcedSeconds: seconds || undefined });
+      drain(exitCodes.ok, seconds).catch((error: unknown) => fail(error));
     });
   };
   const fail = (error: unknown): void => {

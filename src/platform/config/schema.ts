@@ -369,6 +369,12 @@ export const settings = {
     'PEM file of the certificate chain, to serve https directly',
   ),
   tlsKey: setting('SVC_TLS_KEY', z.string().min(1), null, 'PEM file of the private key'),
+  drainSeconds: setting(
+    'SVC_DRAIN_SECONDS',
+    wholeNumber(0, 300),
+    '0',
+    'After SIGTERM: seconds in which /readyz is 503 and requests are still served',
+  ),
   pidfile: setting('SVC_PIDFILE', z.string().min(1), null, 'File that holds the process id while the server runs'),
   logLevel: setting('SVC_LOG_LEVEL', z.enum(logLevels), 'info', 'debug, info, warn or error'),
   logFormat: setting(
