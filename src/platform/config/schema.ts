@@ -1,91 +1,26 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import '#src/contract/problems.js';
-import { type LimitName, limitClasses, type Rate } from '#src/contract/limits.js';
 import { customId } from '#src/contract/shapes.js';
 import { logLevels } from '../runtime/log.js';
 import { backupSchemas } from './backup-settings.js';
 import { filesUrl } from './files-url.js';
 import type { MasterKey } from './master-key.js';
 import { databaseUrl } from './postgres-url.js';
-import { Secret } from './secret.js';
-import { parseSender } from './sender.js';
+import type { Secret } from './secret.js';
+import {
+  baseUrl,
+  cidrs,
+  flag,
+  httpUrl,
+  list,
+  mailFrom,
+  masterKey,
+  rateOverrides,
+  secret,
+  wholeNumber,
+} from './setting-values.js';
 import { smsUrl } from './sms-gateway.js';
 import { smtpUrl } from './smtp-url.js';
-
-/** Words separated by commas; `none` is the empty list, because an empty value counts as unset. */
-const list = (text: string) =>
-  (text.trim() === 'none' ? '' : text)
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
-
-/** A switch; both spellings of its two values mean the same. */
-const flag = z.enum(['on', 'off', 'true', 'false']).transform((value) => value === 'on' || value === 'true');
-
-const cidrs = z
-  .string()
-  .transform(list)
-  .refine(
-    (values) =>
-      values.every((value) => {
-        const [net = '', prefix = ''] = value.split('/');
-        const family = isIP(net);
-        return family !== 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
-      }),
-    'must be CIDRs such as 10.0.0.0/8, separated by commas',
-  );
-
-const rateOverrides = z.string().transform((text, context) => {
-  const rates: Partial<Record<LimitName, Rate>> = {};
-  for (const part of list(text)) {
-    const [, name = '', count = '', seconds = ''] = /^([a-z-]+)=(\d+)\/(\d+)$/.exec(part) ?? [];
-    if (!(name in limitClasses) || Number(count) < 1 || Number(seconds) < 1) {
-      const classes = Object.keys(limitClasses).join(', ');
-      context.issues.push({
-        code: 'custom',
-        input: text,
-        message: `"${part}" is not class=count/seconds with a class of: ${classes}`,
-      });
-      return z.NEVER;
-    }
-    rates[name as LimitName] = { count: Number(count), seconds: Number(seconds) };
-  }
-  return rates;
-});
-
-const httpUrl = z
-  .string()
-  .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol), 'must be an http or https URL');
-
-const baseUrl = httpUrl.refine(
-  (value) => URL.canParse(value) && new URL(value).pathname.replace(/\/$/, '').endsWith('/v1'),
-  'must end in /v1',
-);
-
-const masterKey = z
-  .string()
-  .refine(
-    (value) => Buffer.from(value, 'base64url').length === 32,
-    'must be 32 bytes in base64url: the value that `svc init` wrote; where it is not set, `svc init` makes one',
-  )
-  .transform((value) => new Secret(value));
-
-const secret = z
-  .string()
-  .min(1)
-  .transform((value) => new Secret(value));
-
-const mailFrom = z
-  .string()
-  .refine((value) => parseSender(value) !== undefined, 'must be an address, or a name and an address in <>');
 
 /** A setting of the installation. */
 export interface Setting<S extends z.ZodType = z.ZodType> {
