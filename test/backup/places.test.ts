@@ -88,7 +88,7 @@ test('mistakes in the settings are named', async () => {
     [{ SVC_BACKUP_CRON: '0 3 30 2 *' }, /SVC_BACKUP_CRON must be the five or six fields/],
     [{ SVC_BACKUP_CRON: '* * * * * *' }, /SVC_BACKUP_CRON must be .* at most once a minute/],
     [{ SVC_BACKUP_KEEP: '0' }, /SVC_BACKUP_KEEP must be a number, or days, weeks and months: 7d4w6m/],
-    [{ SVC_BACKUP_TO: 'file:/backup' }, /SVC_BACKUP_TO must be a directory or s3:/],
+    [{ SVC_BACKUP_TO: 'file:/backup' }, /SVC_BACKUP_TO must be an absolute path or s3:/],
     [{ SVC_BACKUP_TO: 's3://files' }, /SVC_BACKUP_KEY_ID and SVC_BACKUP_SECRET are not set/],
     [{ SVC_BACKUP_KEY_ID: 'id' }, /SVC_BACKUP_KEY_ID and SVC_BACKUP_SECRET go together/],
   ] as [Record<string, string>, RegExp][]) {

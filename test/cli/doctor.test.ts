@@ -1,7 +1,7 @@
 // `svc doctor` as an operator runs it: faults are planted, found by their codes, and gone once the suggested fix was carried out.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { join } from 'node:path';
@@ -477,7 +477,7 @@ test('a scheduled backup that was never made, has failed or is too old is found,
   const before = readFileSync(settingsFile, 'utf8');
   writeFileSync(settingsFile, `SVC_BACKUP_CRON=0 3 * * *\nSVC_BACKUP_TO=${target}\n`, { flag: 'a' });
   const fixOf = async (code: string) => {
-    const { findings } = await examine();
+    const findings = (await examine()).findings.filter((finding) => finding.code !== 'file_store_unusable');
     assert.deepEqual([findings.length, findings[0]?.code], [1, code]);
     return findings[0]?.fix ?? '';
   };
@@ -491,7 +491,29 @@ test('a scheduled backup that was never made, has failed or is too old is found,
   await place.sql(`update backups set created_at = '${long}'`);
   await carryOut(await fixOf('backup_old'));
   await healthy();
+  // As if its disk were not mounted.
+  for (const name of readdirSync(target)) rmSync(join(target, name));
+  const [, command = ''] = (await fixOf('backup_gone')).split('; if it was deleted, ');
+  await carryOut(command);
+  await healthy();
+  const s3 = { SVC_BACKUP_TO: 's3://b/p?endpoint=http://127.0.0.1:9', SVC_BACKUP_KEY_ID: 'k', SVC_BACKUP_SECRET: 's' };
+  assert.ok(codesOf(await examine(s3)).includes('backup_place_unusable'));
+  assert.match(
+    (await place.svc(['config', 'check'], { env: s3 })).err,
+    /SVC_BACKUP_TO names a store that cannot be used/,
+  );
   writeFileSync(settingsFile, before);
+});
+
+test('a replacement of the master key that was interrupted is found, and completed by the fix', async () => {
+  await place.sql("insert into installation (name, value) values ('key_former', 'x')");
+  const { findings } = await examine({}, '--offline');
+  assert.deepEqual(
+    findings.map(({ code }) => code),
+    ['rotation_unfinished'],
+  );
+  await carryOut(findings[0]?.fix ?? '');
+  await healthy();
 });
 
 test('a log file that cannot be written is found', async () => {

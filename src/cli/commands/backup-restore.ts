@@ -9,9 +9,10 @@ import { fingerprintOf } from '#src/platform/crypto/key-ring.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { parseDatabaseUrl } from '#src/platform/db/index.js';
 import { replaceSqlite } from '#src/platform/db/sqlite-replace.js';
-import { type Owner, openFileStoreAt } from '#src/platform/file-store/index.js';
+import { FileStoreError, type Owner, openFileStoreAt } from '#src/platform/file-store/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Log } from '#src/platform/runtime/log.js';
+import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { databaseName } from '../installation/database-url.js';
 import { prepareDirectories } from '../installation/directories.js';
 import { forCommand, operatorContext, requireMasterKey, withRuntime } from '../installation/run-command.js';
@@ -139,7 +140,9 @@ async function replaced(
   const owner = ownerOf(config.dataDir);
   const files = openFileStoreAt(config.filesUrl, config, { log, owner });
   const file = async (key: string, bytes: AsyncIterable<Uint8Array>) => {
-    await files.write(key, bytes);
+    await files.write(key, bytes).catch((error: unknown) => {
+      throw error instanceof FileStoreError ? filesUnusable(error) : error;
+    });
   };
   const restoreInto = (databaseUrl: Secret, replaces: boolean) =>
     withRuntime({ ...call.loaded, config: { ...config, databaseUrl } }, call, true, (runtime) =>
@@ -153,6 +156,12 @@ async function replaced(
   } finally {
     await files.close();
   }
+}
+
+/** Error for a file store that does not take the files of the backup. */
+function filesUnusable({ reason }: FileStoreError): CommandError {
+  const message = `The files of the backup cannot be stored: ${whyUnwritable(reason)}.`;
+  return new CommandError('unreachable', 'file_store_unusable', message, 'correct it and run the command again');
 }
 
 /** Restores into a new file, which then takes the place of the database. */

@@ -26,6 +26,7 @@ export const backupVerify = command({
   options: [passphraseOption],
   examples: ['svc backup verify backups/svc.tar', 'svc backup verify backups/svc.tar --json'],
   needs: 'database',
+  worksWithoutDatabase: true,
   run: async ({ args, loaded, runtime: own, output }): Promise<CommandResult> => {
     const { log, sealing } = own;
     const place = existingBackup(args.argument('FILE'), { config: loaded.config, log });
@@ -55,14 +56,20 @@ export const backupVerify = command({
         }
         const { head, manifest } = loadedBackup;
         const isOwn = head.masterKey === null || head.masterKey === fingerprintOf(sealing.keyCheck());
-        if (!isOwn) output.note('The audit log was not verified: the backup has another master key.');
+        if (!isOwn)
+          output.note(
+            `The backup needs the master key with the fingerprint ${head.masterKey}, and the settings have another one: the audit log was not verified, and it cannot be restored with these settings.`,
+          );
         const problems = isOwn ? await auditProblems(config) : [];
         if (problems.length > 0) return failed(place.shown, problems);
         const by = { projectId: null, actor: { kind: 'operator', id: 'cli' }, requestId: own.random.id() };
         await createBackups(own).verified(by, { file: place.shown, createdAt: head.createdAt, bytes });
         const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
         const text = `${place.shown} is whole: ${count(rows, 'row')}, ${count(manifest.files.count, 'file')}, made ${head.createdAt}.`;
-        return { value: { ok: true, problems, createdAt: head.createdAt, auditVerified: isOwn }, text };
+        return {
+          value: { ok: true, problems, createdAt: head.createdAt, auditVerified: isOwn, masterKey: head.masterKey },
+          text,
+        };
       });
     } finally {
       rmSync(directory, { recursive: true, force: true });

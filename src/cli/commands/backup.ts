@@ -90,11 +90,16 @@ export async function backUp(
     if ((await store.size(key)) !== undefined) throw existsAlready(shown);
     await removeRemains(place, at);
     await store.write(key, bytes, { isNew: true });
+    const backups = createBackups(runtime);
+    const gone = await backups.missing(place);
     await store.close();
     writing.progress.clear();
     if (made === undefined) throw new TypeError('the archive was not read to its end');
     const backup = { file: shown, createdAt: instantOf(at), bytes: made.bytes };
-    await createBackups(runtime).add(operator(runtime), backup);
+    const by = operator(runtime);
+    await backups.add(by, backup);
+    // The operator knows the place. `svc doctor` names these until then.
+    for (const file of gone) await backups.remove(by, file);
     return { shown, made };
   });
 }
@@ -115,6 +120,7 @@ const list = command({
   ],
   examples: ['svc backup list', 'svc backup list --json'],
   needs: 'database',
+  worksWithoutDatabase: true,
   run: async ({ args, loaded: { config }, runtime }): Promise<CommandResult> => {
     const from = args.text('--from');
     const place = openPlaceAt(from, { config, log: runtime.log });

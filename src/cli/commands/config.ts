@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { createAppliance } from '#src/appliance.js';
 import { ConfigError } from '#src/platform/config/config-error.js';
+import type { FilesLocation } from '#src/platform/config/files-url.js';
 import { isAtOtherPort } from '#src/platform/config/localhost.js';
 import type { Config, Setting } from '#src/platform/config/schema.js';
 import { settings } from '#src/platform/config/schema.js';
@@ -8,7 +9,7 @@ import { Secret } from '#src/platform/config/secret.js';
 import { tlsFileProblems, tlsTimeProblem, tlsValidity } from '#src/platform/config/tls-files.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
 import { logWithoutFile, parseDatabaseUrl } from '#src/platform/db/index.js';
-import { openFileStoreAt, probeFileStore } from '#src/platform/file-store/index.js';
+import { openLocation, probeFileStore } from '#src/platform/file-store/index.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
 import { namingOwner, refusalOf } from '../installation/database-refusal.js';
 import { maskUrl } from '../installation/database-url.js';
@@ -134,8 +135,8 @@ function aboutDatabase(refusal: DatabaseError | CommandError): string {
 }
 
 /** Tests a file service: writes, reads and deletes a small object. */
-async function serviceProblem(url: Secret, config: Config): Promise<string | undefined> {
-  const store = openFileStoreAt(url, config, { log: { error: () => {}, warn: () => {} } });
+async function serviceProblem(location: FilesLocation, config: Config): Promise<string | undefined> {
+  const store = openLocation(location, config, { log: { error: () => {}, warn: () => {} } });
   return probeFileStore(store).finally(() => store.close());
 }
 

@@ -121,7 +121,7 @@ async function rotateInFile(
   await finish(appliance, file);
   return {
     ...resultOf(rotated),
-    next: `copy ${file.path} to a safe place; backups made before need the key with the fingerprint ${rotated.from}`,
+    next: `svc backup create, then copy ${file.path} to a safe place. Earlier backups need the key with the fingerprint ${rotated.from}: keep its copy with them`,
   };
 }
 
@@ -144,7 +144,7 @@ function cannotRead({ path }: MasterKeyFile): (server: ServerRow) => boolean {
 
 async function confirm({ args, loaded, prompts }: RotationCall): Promise<void> {
   const name = databaseName(loaded.config.databaseUrl.reveal());
-  const question = `This replaces the master key of the database ${name}. Backups made before need the old key.`;
+  const question = `This replaces the master key of the database ${name}. Backups made before need the old key: keep a copy of it.`;
   await prompts.confirmByName(question, [name], args.text('--confirm'));
 }
 

@@ -1,5 +1,8 @@
 import type { Appliance } from '#src/appliance.js';
+import { defaultLocation, openPlace } from '#src/features/index.js';
+import { FileStoreError } from '#src/platform/file-store/index.js';
 import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
+import { whyUnreadable } from '#src/platform/runtime/system-errors.js';
 import { type DoctorFinding, found } from './finding.js';
 
 /** Checks scheduled backups. Without a schedule, backups may be made by other programs. */
@@ -18,4 +21,25 @@ export async function backupFindings({ features: { backups, jobs } }: Appliance)
   if (millisecondsOf(last.createdAt) >= due) return failed;
   const message = `The last backup is of ${last.createdAt}, and a newer one was due at ${instantOf(due)}.`;
   return [...failed, found('backup_old', message, fix)];
+}
+
+/** Checks that the backups of this installation are where it has put them. */
+export async function placeFindings({ runtime: { config, log }, features }: Appliance): Promise<DoctorFinding[]> {
+  if (config.backupTo === undefined && (await features.backups.lastBackup()) === undefined) return [];
+  const location = defaultLocation(config);
+  const place = openPlace(location, config, { log });
+  try {
+    const missing = await features.backups.missing(place);
+    if (missing.length === 0) return [];
+    const message = `Backups of this installation are gone (${missing.length}), the newest is ${missing[0]}.`;
+    return [found('backup_gone', message, 'mount its disk; if it was deleted, svc backup create')];
+  } catch (error) {
+    if (!(error instanceof FileStoreError)) throw error;
+    // The check of the settings reports directories.
+    if (location.kind === 'disk') return [];
+    const message = `The place of backups cannot be used: ${whyUnreadable(error.reason)}.`;
+    return [found('backup_place_unusable', message, 'svc config check')];
+  } finally {
+    await place.store.close();
+  }
 }

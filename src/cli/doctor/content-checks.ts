@@ -7,7 +7,7 @@ import { isAbsent } from '#src/platform/runtime/files.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { count } from '../terminal/count.js';
 import { shellWord } from '../terminal/exit.js';
-import { backupFindings } from './backup-checks.js';
+import { backupFindings, placeFindings } from './backup-checks.js';
 import type { Check } from './check.js';
 import { type DoctorFinding, found } from './finding.js';
 import { refusedOrigins } from './refused-origins.js';
@@ -85,6 +85,7 @@ export const contentChecks: readonly Check<Appliance>[] = [
 export const remoteChecks: readonly Check<Appliance>[] = [
   { name: 'the mail server', alone: 'svc mail test --to ADDRESS', run: mailServer },
   { name: 'the files', alone: 'svc files check', run: files },
+  { name: 'the place of backups', alone: 'svc backup list', run: placeFindings },
 ];
 
 async function jobs({ features }: Appliance): Promise<DoctorFinding[]> {

@@ -47,7 +47,12 @@ export const keyChecks: readonly Check<Appliance>[] = [
     name: 'the master key',
     run: async ({ runtime, features }) => {
       const other = await features.masterKey.other(runtime.db);
-      if (other === undefined) return [];
+      if (other === undefined) {
+        if (!(await features.masterKey.isUnfinished(runtime.db))) return [];
+        const message =
+          'A replacement of the master key was interrupted, and the copy of the former key was not deleted.';
+        return [found('rotation_unfinished', message, 'svc keys rotate-master')];
+      }
       const { message, fix } = wrongMasterKey(other);
       return [found('master_key_wrong', message, fix)];
     },

@@ -6,7 +6,7 @@ import { DatabaseError } from '#src/platform/db/database-error.js';
 import { load, requireDatabase } from '../installation/installation.js';
 import { forCommand } from '../installation/run-command.js';
 import type { CommandCall } from '../line/command.js';
-import { CommandError } from '../terminal/exit.js';
+import { CommandError, explain } from '../terminal/exit.js';
 import { type Check, type Report, runChecks } from './check.js';
 import { contentChecks, remoteChecks } from './content-checks.js';
 import { clockChecks, databaseChecks, keyChecks, schemaChecks } from './database-checks.js';
@@ -80,6 +80,8 @@ async function open({ config }: LoadedConfig, output: CommandCall['output']): Pr
   } catch (error) {
     if (error instanceof CommandError) return [found('database_file_missing', error.message, error.fix)];
     if (error instanceof DatabaseError) return [saidByDatabase(error, config)];
+    const { type, message, fix } = explain(error);
+    if (type === 'file_not_permitted') return [found('data_directory_unusable', message, fix)];
     throw error;
   }
 }

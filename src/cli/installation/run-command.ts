@@ -11,7 +11,7 @@ import { isAbsent } from '#src/platform/runtime/files.js';
 import { assumeProject } from '../line/assumed-project.js';
 import type { ApplianceCall, Command, CommandCall } from '../line/command.js';
 import type { CommandResult } from '../terminal/command-result.js';
-import { CommandError } from '../terminal/exit.js';
+import { CommandError, explain } from '../terminal/exit.js';
 import { namingOwner } from './database-refusal.js';
 import { prepareDirectories } from './directories.js';
 import { load, requireDatabase, requireNoLog, schemaError } from './installation.js';
@@ -29,7 +29,8 @@ export async function runCommand(command: Command, call: CommandCall): Promise<C
       const loaded = load(call, { needsMasterKey: false });
       const creates = command.creates?.(call.args) ?? false;
       if (creates) prepareDirectories(loaded.config);
-      return withRuntime(loaded, call, creates, (runtime) => command.run({ ...call, loaded, runtime }));
+      const usable = command.worksWithoutDatabase ? await usableOrEmpty(loaded, call) : loaded;
+      return withRuntime(usable, call, creates, (runtime) => command.run({ ...call, loaded, runtime }));
     }
     case 'appliance': {
       const loaded = load(call);
@@ -76,6 +77,19 @@ export async function withRuntime<T>(
     return await body(runtime).finally(() => runtime.close());
   } catch (error) {
     throw namingOwner(config, error);
+  }
+}
+
+/** The settings, with an empty database in memory if theirs cannot be used. */
+async function usableOrEmpty(loaded: LoadedConfig, call: CommandCall): Promise<LoadedConfig> {
+  try {
+    await withRuntime(loaded, call, false, ({ migrator }) => migrator.status());
+    return loaded;
+  } catch (error) {
+    const { type, message } = explain(error);
+    if (type === 'internal') throw error;
+    call.output.note(`${message} This command goes on without the database.`);
+    return { ...loaded, config: { ...loaded.config, databaseUrl: new Secret('sqlite::memory:') } };
   }
 }
 

@@ -1,7 +1,9 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { backupKey } from '#src/features/index.js';
+import { parseBackupPlace } from '#src/platform/config/backup-settings.js';
 import { type ConfigProblem, unwritableLogFile } from '#src/platform/config/config-error.js';
-import { parseFilesUrl } from '#src/platform/config/files-url.js';
+import { type FilesLocation, parseFilesUrl } from '#src/platform/config/files-url.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import type { Config } from '#src/platform/config/schema.js';
 import type { Secret } from '#src/platform/config/secret.js';
@@ -28,26 +30,30 @@ export function repeatedSettings({ file, repeated }: Pick<LoadedConfig, 'file' |
 }
 
 /**
- * Explains why configured file stores cannot be used. `problemOfService` tests remote services. Leaves no files or directories behind: the
- * service creates a missing directory itself.
+ * Explains why configured stores of files and backups cannot be used. `problemOfService` tests remote services, with the key of its settings.
+ * Leaves no files or directories behind: the service creates a missing directory itself.
  */
 export async function fileStoreProblems(
   config: Config,
-  problemOfService: (url: Secret, config: Config) => Promise<string | undefined>,
+  problemOfService: (location: FilesLocation, config: Config) => Promise<string | undefined>,
 ): Promise<string[]> {
   const problems: string[] = [];
-  for (const [key, url] of [
-    ['SVC_FILES_URL', config.filesUrl],
-    ['SVC_FILES_FROM', config.filesFrom],
+  for (const [key, location, settings] of [
+    ['SVC_FILES_URL', locationOf(config.filesUrl), config],
+    ['SVC_FILES_FROM', locationOf(config.filesFrom), config],
+    ['SVC_BACKUP_TO', parseBackupPlace(config.backupTo ?? ''), { ...config, ...backupKey(config) }],
   ] as const) {
-    const location = url && parseFilesUrl(url.reveal());
-    if (url === undefined || location === undefined) continue;
+    if (location === undefined) continue;
     const reason =
-      location.kind === 'disk' ? unusableReason(resolve(location.directory)) : await problemOfService(url, config);
+      location.kind === 'disk'
+        ? unusableReason(resolve(location.directory))
+        : await problemOfService(location, settings);
     if (reason !== undefined) problems.push(`${key} names a store that cannot be used: ${reason}`);
   }
   return problems;
 }
+
+const locationOf = (url: Secret | undefined) => (url === undefined ? undefined : parseFilesUrl(url.reveal()));
 
 /** Explains why this user cannot create files in a directory or, if it does not exist, create it below its nearest existing parent. */
 function unusableReason(directory: string): string | undefined {

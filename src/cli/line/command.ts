@@ -108,6 +108,8 @@ interface CommandSpec<N extends Need> {
   readonly needs: N;
   /** True if this call may create a missing database. Otherwise a missing database is treated as empty. */
   creates?(args: ParsedArgs): boolean;
+  /** True if the command works without the database too, such as when it is lost. */
+  readonly worksWithoutDatabase?: true;
   /** Handles calls that do not need the installation, which may not exist. Returns undefined for all other calls. */
   offline?(call: CommandCall): Promise<CommandResult> | undefined;
   /** Runs if its group is called without a verb. */

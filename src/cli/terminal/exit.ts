@@ -210,6 +210,11 @@ export function explain(error: unknown, command = 'svc', given: Given = {}): Exp
     const message = `No more files can be opened (${errorCode(error)}).`;
     return { exitCode: exitCodes.unusable, type: 'too_many_open_files', message, fix: moreFiles };
   }
+  if (error instanceof Error && 'path' in error && ['EACCES', 'EPERM'].includes(errorCode(error))) {
+    const message = `This user may not use ${error.path} (${errorCode(error)}).`;
+    const fix = 'run the command as the owner of the data directory, or correct the permissions';
+    return { exitCode: exitCodes.notAllowed, type: 'file_not_permitted', message, fix };
+  }
   if (['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', 'ERR_DLOPEN_FAILED'].includes(errorCode(error))) {
     const message = `Packages of svc are missing, or do not fit this version of Node.js (${errorCode(error)}).`;
     return { exitCode: exitCodes.unusable, type: 'packages_missing', message, fix: installing() };

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { parseSchedule } from './cron.js';
 import { type FilesLocation, parseFilesUrl } from './files-url.js';
@@ -37,8 +38,8 @@ export const backupSchemas = {
   to: z
     .string()
     .refine(
-      (value) => parseBackupPlace(value) !== undefined,
-      'must be a directory or s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true',
+      (value) => parseBackupPlace(value)?.kind === 's3' || isAbsolute(value),
+      'must be an absolute path or s3://BUCKET/PREFIX?endpoint=URL&region=NAME&pathStyle=true',
     ),
   keep: z
     .string()

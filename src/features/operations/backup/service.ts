@@ -20,6 +20,8 @@ export interface Backups {
   lastBackup(): Promise<Pick<BackupRow, 'createdAt' | 'file' | 'bytes' | 'verifiedAt'> | undefined>;
   /** Backups in a place, the newest first. Throws FileStoreError. */
   list(place: BackupPlace): Promise<ListedBackup[]>;
+  /** Paths or URLs of backups that this installation has made in a place and that are not there, the newest first. Throws FileStoreError. */
+  missing(place: BackupPlace): Promise<string[]>;
   /** Records a new backup. Skipped if the database refuses writes. */
   add(by: AuditContext, made: Pick<BackupRow, 'file' | 'createdAt' | 'bytes'>): Promise<void>;
   /** Records that an archive was verified, whoever has made it. Skipped if the database refuses writes. */
@@ -60,6 +62,13 @@ export function createBackups({ db, sql, clock, migrator }: Deps): Backups {
       }
       return found.sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
     },
+    missing: async (place) => {
+      const own = [...(await rows()).values()].filter(({ file, isOwn }) => isOwn && isIn(place, file));
+      const present = new Set<string>();
+      for await (const { key } of place.store.list('', { isFlat: true })) present.add(place.fileOf(key));
+      const newestFirst = own.toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
+      return newestFirst.map(({ file }) => file).filter((file) => !present.has(file));
+    },
     add: async (by, made) => {
       if (!(await hasTable(migrator))) return;
       await db.note(by, async (unit) => void (await unit.run(store.add({ ...made, verifiedAt: null, isOwn: true }))));
@@ -71,6 +80,12 @@ export function createBackups({ db, sql, clock, migrator }: Deps): Backups {
     },
     remove: (by, file) => db.work(by, async (unit) => void (await unit.run(store.remove(file)))),
   };
+}
+
+/** True if a path or URL is that of a backup in a place. */
+function isIn(place: BackupPlace, file: string): boolean {
+  const name = file.replace(/\?.*$/, '').split('/').at(-1) ?? '';
+  return place.fileOf(name) === file;
 }
 
 /** False for a database without tables, and one that an earlier version of svc has made. */
