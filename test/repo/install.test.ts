@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -43,7 +44,22 @@ writeFileSync(
 function tools(without: string[] = []): string {
   const path = mkdtempSync(join(scratch, 'path-'));
   const has = (name: string) => !without.includes(name);
-  for (const name of ['sh', 'bash', 'dirname', 'id', 'cat', 'grep', 'find', 'head', 'touch', 'rm', 'mkdir', 'ln']) {
+  for (const name of [
+    'sh',
+    'bash',
+    'dirname',
+    'id',
+    'cat',
+    'grep',
+    'find',
+    'head',
+    'touch',
+    'rm',
+    'mkdir',
+    'ln',
+    'sleep',
+    'mktemp',
+  ]) {
     symlinkSync(which(name), join(path, name));
   }
   if (has('node')) symlinkSync(process.execPath, join(path, 'node'));
@@ -111,7 +127,7 @@ test('the first run builds and links, the second finds nothing to do', () => {
   const second = install([`--prefix=${prefix}`]);
   assert.equal(second.code, 0, second.err);
   assert.doesNotMatch(second.err, /Installing|Building|Linked/);
-  assert.match(second.err, /next: svc init\n$/);
+  assert.match(second.err, /next: svc init\n(?: .*\n|When .*\n)+$/);
   writeFileSync(join(scratch, 'svc.env'), '');
   assert.match(install([`--prefix=${prefix}`]).err, /next: svc migrate\n$/);
   rmSync(join(scratch, 'svc.env'));
@@ -147,6 +163,31 @@ test('packages that differ from the lockfile are installed again, and a failure 
   assert.equal(code, 1);
   assert.ok(calls().includes(`ci ${headers}`));
   assert.match(err, /npm ci failed/);
+});
+
+test('it names what is compiled and the time, and installs packages for development on request only', () => {
+  const modules = join(copy.dir, 'node_modules');
+  renameSync(modules, `${modules}.kept`);
+  const compiling = tools(['npm']);
+  const lines = ['[ "$1" = ci ] || exit 0', 'echo "$*" >&2', 'mkdir -p node_modules/sqlite3/build'];
+  script(
+    join(compiling, 'npm'),
+    [...lines, 'sleep 1.5', 'echo > node_modules/sqlite3/build/Makefile', 'sleep 2'].join('\n'),
+  );
+  const { err } = install(['--no-link'], compiling);
+  assert.match(err, /ci --include=optional --omit=dev .*\n {2}compiling sqlite3\n {2}npm ci took \d+ s\n/);
+  assert.match(install(['--no-link', '--dev'], compiling).err, /ci --include=optional --include=dev /);
+  rmSync(modules, { recursive: true, force: true });
+  renameSync(`${modules}.kept`, modules);
+});
+
+test('--system is for root, and alone', () => {
+  for (const other of ['--serve', '--no-link', '--prefix=/tmp'])
+    assert.match(install(['--system', other]).err, /--system cannot be combined/);
+  const user = tools(['id']);
+  rmSync(join(user, 'id'));
+  script(join(user, 'id'), 'echo 1000');
+  assert.match(install(['--system'], user).err, /must be run as root/);
 });
 
 test('a foreign link stays; a dangling link is replaced', () => {

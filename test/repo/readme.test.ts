@@ -64,6 +64,10 @@ test('the commands work in the order of the page', async () => {
   const first = await serve(install, { cwd: copy.dir, env });
   assert.match(first.said(), new RegExp(`^svc is ready: http://localhost:${port}/v1$`, 'm'));
   assert.doesNotMatch(first.said(), /next: svc serve/, 'it serves already');
+  // The first sign-up that install.sh prints, as it is, in a project of its own.
+  const printed = /^ {2}svc project create .*\n(?: {2}.*\n){2}/m.exec(first.said())?.[0] ?? assert.fail(first.said());
+  const pasted = await typeInto(printed.replaceAll('shop', 'pasted'), { cwd: copy.dir, env });
+  assert.match(pasted.stdout, /"email":"anna@example\.com"/, pasted.stderr);
 
   writeFileSync(join(copy.dir, 'first.mjs'), here(blockNoted(page, 'saved as first.mjs').text));
   const blocks = readBlocks(page).filter(({ language, note }) => language === 'sh' && note === '');
