@@ -163,7 +163,7 @@ find_headers() {
 
 # Prints the elapsed seconds of the step that runs, and the packages that it compiles: on a terminal in one line, otherwise every 30 seconds.
 watch_step() { # the title of the step, and a file that is as old as the step
-  local start=$SECONDS compiled= makefile name line
+  local start=$SECONDS next=30 compiled= makefile name line
   while sleep 1; do
     for makefile in node_modules/*/build/Makefile node_modules/*/*/build/Makefile; do
       name=${makefile#node_modules/}
@@ -176,8 +176,9 @@ watch_step() { # the title of the step, and a file that is as old as the step
     line="  $1: $((SECONDS - start)) s${compiled:+, compiling$compiled}"
     if [ -t 2 ]; then
       printf '\r\033[K%s' "$line" >&2
-    elif [ $(((SECONDS - start) % 30)) -eq 0 ]; then
+    elif [ $((SECONDS - start)) -ge $next ]; then
       say "$line"
+      next=$((next + 30))
     fi
   done
 }
@@ -255,7 +256,7 @@ prepare_upgrade() {
   if [ -e "$settings" ] && [ -z "${NO_SVC_BACKUP-}" ]; then
     say "Making a backup before the upgrade …"
     (cd /var/lib/svc && runuser -u svc -- env -i "PATH=$PATH" HOME=/var/lib/svc "$system_dir/svc" --config "$settings" backup create) >&2 ||
-      fail "the backup failed, so nothing was upgraded." "To upgrade without one, set NO_SVC_BACKUP=1."
+      { rm -rf "$system_dir.new" && fail "the backup failed, so nothing was upgraded." "To upgrade without one, set NO_SVC_BACKUP=1."; }
     export SVC_SETUP_BACKUP=done
   fi
   if has_systemd; then systemctl stop svc; fi

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { root } from '../harness/checkout.js';
+import { copyCheckout, root } from '../harness/checkout.js';
 import { freePort } from '../harness/terminal.js';
 import { lacks } from './world.js';
 
@@ -134,6 +134,7 @@ for (const [release, options] of [
     cpSync(first, machine.path('root/first.deb'));
     cpSync(next, machine.path('root/next.deb'));
     await walk(machine);
+    if (options.length === 0) installSystem(machine);
     verifyUnit(machine);
   });
 }
@@ -206,6 +207,35 @@ async function walk(machine: Machine): Promise<void> {
   machine.run("echo 'svc svc/remove-data boolean true' | debconf-set-selections && apt-get purge -q -y svc");
   for (const path of ['etc/svc', 'var/lib/svc', 'usr/lib/svc', 'usr/bin/svc'])
     assert.ok(!existsSync(machine.path(path)), path);
+}
+
+/** `install.sh --system` in the same root, with programs in place of those that only an installation of packages calls. */
+function installSystem(machine: Machine): void {
+  const copy = copyCheckout([
+    ...['install.sh', 'release.js', 'package.json', 'package-lock.json', 'tsconfig.json', 'esbuild.config.js'],
+    ...['external-packages.js', 'src', 'bin', 'dist', 'docs', 'migrations', 'templates', 'LICENSE', 'README.md'],
+  ]);
+  cpSync(copy.dir, machine.path('root/checkout'), {
+    recursive: true,
+    filter: (file) => file !== join(copy.dir, 'node_modules'),
+  });
+  copy.dispose();
+  execFileSync('cp', ['-a', `${join(root, 'node_modules')}/.`, machine.path('root/checkout/node_modules')]);
+  for (const name of ['npm', 'c++', 'make', 'python3'])
+    writeFileSync(machine.path(`usr/local/bin/${name}`), '#!/bin/sh\n', { mode: 0o755 });
+  const path = 'PATH=/usr/local/bin:$PATH; cd /root/checkout; umask 077;';
+  machine.run('apt-get install -q -y --no-install-recommends nodejs');
+  const said = machine.run(`${path} touch dist/.complete; ./install.sh --system`);
+  assert.match(said, /sign a first user up:\n {2}runuser -u svc -- svc project create .*\n {2}curl /);
+  const owners = machine.run('stat -c "%U:%G %a" /etc/svc/svc.env /var/lib/svc/svc.db /usr/local/lib/svc/dist/main.js');
+  assert.equal(owners, 'root:svc 640\nsvc:svc 600\nroot:root 644\n');
+  assert.match(machine.run(`${path} ./install.sh --system`), /Making a backup before the upgrade/);
+  assert.equal(machine.backups().length, 1);
+  assert.match(machine.run('dpkg -i /root/first.deb', 1), /runs another installation/);
+  machine.run(`${path} svc --config /etc/svc/svc.env config set SVC_BACKUP_TO /nowhere/backups`);
+  assert.match(machine.run(`${path} ./install.sh --system`, 1), /nothing was upgraded/);
+  assert.equal(machine.run('ls /usr/local/lib | grep svc'), 'svc\n');
+  machine.run('rm -rf /etc/systemd/system/svc.service /usr/local/bin/svc /usr/local/lib/svc /etc/svc /var/lib/svc');
 }
 
 /** The unit, as systemd of this release sees it. */
