@@ -120,3 +120,25 @@ for (const [title, prepare] of [
     assert.equal(response.status, 201, await response.text());
   });
 }
+
+test('with its own Node.js, it runs where none is installed', {
+  skip: Object.entries(process.config.variables).some(([key, on]) => key.startsWith('node_shared') && on === true)
+    ? 'this Node.js needs libraries of this system'
+    : false,
+}, () => {
+  const tree = join(scratch, 'with-node');
+  const made = spawnSync(process.execPath, ['release.js', tree, '--tree', '--with-node'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  assert.equal(made.status, 0, made.stderr);
+  assert.match(readFileSync(join(tree, 'LICENSE-NODE'), 'utf8'), /Node\.js/);
+  const path = join(scratch, 'no-node');
+  mkdirSync(path);
+  for (const name of ['sh', 'dirname', 'readlink'])
+    symlinkSync(execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim(), join(path, name));
+  // By a link, as the command in /usr/bin is one.
+  symlinkSync(join(tree, 'svc'), join(scratch, 'svc-link'));
+  const said = spawnSync(join(scratch, 'svc-link'), ['version', '--json'], { env: { PATH: path }, encoding: 'utf8' });
+  assert.match(JSON.parse(said.stdout).archive, /-node$/, said.stderr);
+});
