@@ -150,7 +150,9 @@ function licenceOfNode(prefix) {
   const places = ['LICENSE', 'share/doc/nodejs/LICENSE', 'share/doc/nodejs/copyright', 'share/doc/node/LICENSE'];
   const found = places.map((place) => join(prefix, place)).find(existsSync);
   if (found === undefined)
-    throw new Error(`No licence of Node.js is below ${prefix}; an archive with Node.js must contain it.`);
+    throw new Error(
+      `No licence of Node.js is below ${prefix}; an archive with Node.js must contain it. Take Node.js from https://nodejs.org/en/download.`,
+    );
   return found;
 }
 
