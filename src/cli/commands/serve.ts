@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isatty } from 'node:tty';
 import { type Appliance, createAppliance } from '#src/appliance.js';
 import type { Listener } from '#src/http/server.js';
 import { ConfigError } from '#src/platform/config/config-error.js';
@@ -50,6 +51,7 @@ export const serveCommand = command({
   needs: 'nothing',
   run: async (call) => {
     const { args, output } = call;
+    ignoreEarlyReload();
     const flags = flagsOf(args);
     const loaded = load(call, { flags, serves: true });
     const environment = environmentBeside({ environment: call.environment, file: call.configFile });
@@ -97,6 +99,11 @@ export const serveCommand = command({
     return undefined;
   },
 });
+
+/** A reload before the server is ready has nothing to do, as it reads the settings now. Without a handler, the signal would end the process. */
+function ignoreEarlyReload(): void {
+  if ([0, 1, 2].every((descriptor) => !isatty(descriptor))) process.on('SIGHUP', () => {});
+}
 
 function flagsOf(args: ParsedArgs): Record<string, string | undefined> {
   const flags = {
