@@ -17,7 +17,7 @@ import {
   masterKey,
   rateOverrides,
   secret,
-  wholeNumber,
+  wholeNumberIn,
 } from './setting-values.js';
 import { smsUrl } from './sms-gateway.js';
 import { smtpUrl } from './smtp-url.js';
@@ -62,7 +62,7 @@ export const settings = {
   ),
   poolSize: setting(
     'SVC_POOL_SIZE',
-    wholeNumber(4, 200),
+    wholeNumberIn(4, 200),
     '12',
     'Most Postgres connections of a process for requests and jobs',
   ),
@@ -93,7 +93,7 @@ export const settings = {
     'Public address of the API, ending in /v1; cookies are Secure if it is https',
   ),
   host: setting('SVC_HOST', z.string().min(1), '127.0.0.1', 'Address to listen on'),
-  port: setting('SVC_PORT', wholeNumber(0, 65_535), '8080', 'Port to listen on; 0 takes a free one'),
+  port: setting('SVC_PORT', wholeNumberIn(0, 65_535), '8080', 'Port to listen on; 0 takes a free one'),
   trustedProxies: setting(
     'SVC_TRUSTED_PROXIES',
     cidrs,
@@ -114,7 +114,7 @@ export const settings = {
   ),
   passwordMinLength: setting(
     'SVC_PASSWORD_MIN_LENGTH',
-    wholeNumber(8, 64),
+    wholeNumberIn(8, 64),
     '8',
     'Shortest password, in characters; 8 to 64',
   ),
@@ -142,10 +142,10 @@ export const settings = {
     null,
     'URL with the newest version, which only `svc version --check` requests; unset: it requests nothing',
   ),
-  sessionDays: setting('SVC_SESSION_DAYS', wholeNumber(1, 365), '30', 'Days a session lives'),
+  sessionDays: setting('SVC_SESSION_DAYS', wholeNumberIn(1, 365), '30', 'Days a session lives'),
   sessionIdleDays: setting(
     'SVC_SESSION_IDLE_DAYS',
-    wholeNumber(1, 365),
+    wholeNumberIn(1, 365),
     null,
     'Days without use after which a session ends; unset: no idle limit',
   ),
@@ -176,25 +176,25 @@ export const settings = {
   ),
   realtimeSockets: setting(
     'SVC_REALTIME_SOCKETS',
-    wholeNumber(1, 100_000),
+    wholeNumberIn(1, 100_000),
     '10000',
     'Sockets of clients in a process; further ones are closed with 1013',
   ),
   realtimeSocketsPerProject: setting(
     'SVC_REALTIME_SOCKETS_PER_PROJECT',
-    wholeNumber(1, 100_000),
+    wholeNumberIn(1, 100_000),
     '5000',
     'Of these, sockets of a project',
   ),
   realtimeSocketsPerUser: setting(
     'SVC_REALTIME_SOCKETS_PER_USER',
-    wholeNumber(1, 100_000),
+    wholeNumberIn(1, 100_000),
     '500',
     'Of these, sockets of a user',
   ),
   realtimeSocketsPerAddress: setting(
     'SVC_REALTIME_SOCKETS_PER_ADDRESS',
-    wholeNumber(1, 100_000),
+    wholeNumberIn(1, 100_000),
     '1000',
     'Of these, sockets of an address: IPv4, or the /64 of IPv6',
   ),
@@ -207,19 +207,19 @@ export const settings = {
   ),
   totalLimit: setting(
     'SVC_TOTAL_LIMIT',
-    wholeNumber(0, 2_000_000_000),
+    wholeNumberIn(0, 2_000_000_000),
     '5000',
     'How far the total of a filtered list counts; 0: without limit',
   ),
   querySeconds: setting(
     'SVC_QUERY_SECONDS',
-    wholeNumber(1, 600),
+    wholeNumberIn(1, 600),
     '10',
     'Seconds for which a statement of the database may run; then the answer is 503 `general_query_timeout`',
   ),
   answerMaxBytes: setting(
     'SVC_ANSWER_MAX_BYTES',
-    wholeNumber(65_536, 134_217_728),
+    wholeNumberIn(65_536, 134_217_728),
     '16777216',
     'Largest response in bytes; all responses under way in a process have four times as much, and further large ones wait',
   ),
@@ -231,14 +231,19 @@ export const settings = {
   ),
   fileMaxBytes: setting(
     'SVC_FILE_MAX_BYTES',
-    wholeNumber(1, 53_687_091_200),
+    wholeNumberIn(1, 53_687_091_200),
     '30000000',
     'Largest file in bytes, for new buckets that set no size of their own',
   ),
-  bodyMaxBytes: setting('SVC_BODY_MAX_BYTES', wholeNumber(1024, 104_857_600), '1048576', 'Largest JSON body in bytes'),
+  bodyMaxBytes: setting(
+    'SVC_BODY_MAX_BYTES',
+    wholeNumberIn(1024, 104_857_600),
+    '1048576',
+    'Largest JSON body in bytes',
+  ),
   auditDays: setting(
     'SVC_AUDIT_DAYS',
-    wholeNumber(30, 36_500),
+    wholeNumberIn(30, 36_500),
     null,
     'Days for which entries of the audit log are kept, at least 30; unset: for ever',
   ),
@@ -306,7 +311,7 @@ export const settings = {
   tlsKey: setting('SVC_TLS_KEY', z.string().min(1), null, 'PEM file of the private key'),
   drainSeconds: setting(
     'SVC_DRAIN_SECONDS',
-    wholeNumber(0, 300),
+    wholeNumberIn(0, 300),
     '0',
     'After SIGTERM: seconds in which /readyz is 503 and requests are still served',
   ),

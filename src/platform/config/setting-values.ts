@@ -12,7 +12,7 @@ export const list = (text: string) =>
     .filter((part) => part !== '');
 
 /** A whole number within bounds. */
-export const wholeNumber = (min: number, max: number) =>
+export const wholeNumberIn = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d+$/, 'must be a whole number')
