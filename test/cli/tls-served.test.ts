@@ -1,11 +1,14 @@
 // https as the pages describe it, in a real process: what it says of its own address agrees, and a port below 1024 needs the one right that the unit gives.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { connect } from 'node:tls';
 import { selfSigned } from '../harness/certificate.js';
 import { root } from '../harness/checkout.js';
 import { install } from '../harness/cli.js';
@@ -66,6 +69,37 @@ for (const scheme of ['http', 'https'])
     server.signal('SIGTERM');
     assert.equal(await server.ended, 0);
   });
+
+test('after SIGHUP, new connections get the renewed certificate, and an unusable one changes nothing', async () => {
+  const files = { SVC_TLS_CERT: join(place.dir, 'renewed.pem'), SVC_TLS_KEY: join(place.dir, 'renewed-key.pem') };
+  const put = (pair: { cert: string; key: string }) => {
+    writeFileSync(files.SVC_TLS_CERT, pair.cert);
+    writeFileSync(files.SVC_TLS_KEY, pair.key);
+  };
+  put({ cert, key });
+  const port = await freePort();
+  const env = { SVC_PORT: String(port), SVC_BASE_URL: `https://localhost:${port}/v1` };
+  const server = await place.serve([], { ...files, ...env });
+  const served = async () => {
+    const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const { fingerprint256 } = socket.getPeerCertificate();
+    socket.destroy();
+    return fingerprint256;
+  };
+  const of = (pem: string) => new X509Certificate(pem).fingerprint256;
+  assert.equal(await served(), of(cert));
+  const renewed = selfSigned(['localhost']);
+  put(renewed);
+  server.signal('SIGHUP');
+  await eventually(async () => assert.equal(await served(), of(renewed.cert)));
+  put({ cert, key: renewed.key });
+  server.signal('SIGHUP');
+  await eventually(() => assert.match(server.log(), /config\.refused/));
+  assert.equal(await served(), of(renewed.cert));
+  server.signal('SIGTERM');
+  assert.equal(await server.ended, 0);
+});
 
 test('the start, a daily line and config check report a certificate that has expired or expires soon', async () => {
   const day = 86_400_000;
