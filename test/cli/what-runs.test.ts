@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -87,7 +87,11 @@ test('--watch prints a JSON object a second, draws on a terminal until q, and re
   await until(() => out.split('\n').length > 2);
   watching.kill('SIGINT');
   assert.deepEqual(await once(watching, 'exit'), [130, null]);
-  for (const line of out.trim().split('\n')) assert.deepEqual(Object.keys(JSON.parse(line)), keys);
+  for (const line of out.trim().split('\n')) {
+    const status = JSON.parse(line);
+    assert.deepEqual(Object.keys(status), keys);
+    assert.deepEqual([status.p95Ms, status.errorRate], [null, null], 'nothing was requested between two looks');
+  }
   const screen = await atTerminal(place, ['status', '--watch'], [['ends', 'q']], 80);
   assert.equal(screen.code, 0, screen.out);
   assert.match(screen.out, /requests\/s[\s\S]*p95[\s\S]*errors/);
@@ -111,6 +115,103 @@ test('logs prints a short line per request, filtered by status, project and time
   const json = await linesOf('--status', '401', '--json');
   assert.ok(json.length >= 5 && json.every((line) => JSON.parse(line).status === 401));
   assert.equal((await place.svc(['logs', '--status', 'bad'])).code, 2);
+});
+
+test('logs -n prints the last of the selected lines, and --follow begins with the last 10', async () => {
+  const linesOf = async (...args: string[]) =>
+    (await place.svc(['logs', ...args])).out.trim().split('\n').filter(Boolean);
+  const refused = await linesOf('--status', '401');
+  assert.deepEqual(await linesOf('--status', '401', '-n', '2'), refused.slice(-2));
+  assert.deepEqual(await linesOf('--status', '401', '--lines', '1000'), refused);
+  assert.deepEqual(await linesOf('-n', '0'), []);
+  assert.equal((await place.svc(['logs', '-n', 'all'])).code, 2);
+  const file = join(place.dir, 'many.log');
+  const line = (ms: number) =>
+    `${JSON.stringify({ time: '2030-01-01T00:00:00.000Z', level: 'info', event: 'request', status: 200, ms })}\n`;
+  writeFileSync(file, Array.from({ length: 300 }, (_, ms) => line(ms)).join(''));
+  const env = { SVC_LOG_FILE: file };
+  const followed = async (args: readonly string[], most: number) => {
+    const following = spawn('svc', ['logs', '-f', '--json', ...args], {
+      cwd: place.dir,
+      env: { ...place.env, ...env },
+    });
+    let out = '';
+    following.stdout.setEncoding('utf8').on('data', (part) => {
+      out += part;
+    });
+    await until(() => out.split('\n').length >= most);
+    appendFileSync(file, line(999));
+    await until(() => out.split('\n').length > most);
+    following.kill('SIGINT');
+    await once(following, 'exit');
+    assert.equal(out.trim().split('\n').length, most);
+  };
+  await followed([], 11);
+  await followed(['-n', '3'], 4);
+  await followed(['--since', '2029-01-01T00:00:00Z'], 303);
+});
+
+test('logs --follow reads a replaced file to its end, also what is written there before SIGHUP', async () => {
+  const file = join(place.dir, 'rotated.log');
+  const line = (ms: number) =>
+    `${JSON.stringify({ time: '2030-01-01T00:00:00.000Z', level: 'info', event: 'request', status: 404, ms, path: '/ü' })}\n`;
+  writeFileSync(file, line(0));
+  const following = spawn('svc', ['logs', '-f', '--json', '--status', '4xx'], {
+    cwd: place.dir,
+    env: { ...place.env, SVC_LOG_FILE: file },
+  });
+  let out = '';
+  following.stdout.setEncoding('utf8').on('data', (part) => {
+    out += part;
+  });
+  const found = () =>
+    out
+      .split('\n')
+      .filter(Boolean)
+      .map((one) => JSON.parse(one).ms);
+  await until(() => found().length === 1);
+  appendFileSync(file, line(1));
+  renameSync(file, `${file}.1`);
+  appendFileSync(`${file}.1`, line(2));
+  writeFileSync(file, '');
+  await sleep(1000);
+  appendFileSync(`${file}.1`, line(3));
+  appendFileSync(file, line(4));
+  await until(() => found().length === 5);
+  appendFileSync(`${file}.1`, line(5));
+  appendFileSync(file, line(6).slice(0, -30));
+  await sleep(1000);
+  appendFileSync(file, line(6).slice(-30));
+  await until(() => found().length === 7);
+  following.kill('SIGINT');
+  await once(following, 'exit');
+  assert.deepEqual(found(), [0, 1, 2, 3, 4, 5, 6]);
+  assert.doesNotMatch(out, /\ufffd/);
+});
+
+test('logs of the journal follow it from the last line that was read', async () => {
+  const bin = join(place.dir, 'journal');
+  mkdirSync(bin);
+  const script = `#!/bin/sh
+case "$*" in
+  *--show-cursor*) printf 'one\\ntwo\\nthree\\n-- cursor: s=1;i=2\\n' ;;
+  *'--after-cursor s=1;i=2 --no-tail -f') printf 'four\\n'; exec sleep 60 ;;
+  *) exit 1 ;;
+esac
+`;
+  writeFileSync(join(bin, 'journalctl'), script, { mode: 0o755 });
+  const env = { SVC_LOG_FILE: '', PATH: `${bin}:${place.env.PATH ?? process.env.PATH}` };
+  assert.equal((await place.svc(['logs'], { env })).out, 'one\ntwo\nthree\n');
+  assert.equal((await place.svc(['logs', '-n', '1'], { env })).out, 'three\n');
+  const following = spawn('svc', ['logs', '-f', '-n', '2'], { cwd: place.dir, env: { ...place.env, ...env } });
+  let out = '';
+  following.stdout.setEncoding('utf8').on('data', (part) => {
+    out += part;
+  });
+  await until(() => out.includes('four'));
+  following.kill('SIGINT');
+  await once(following, 'exit');
+  assert.equal(out, 'two\nthree\nfour\n');
 });
 
 test('SIGHUP opens a rotated file again, while logs --follow goes on', async () => {

@@ -30,7 +30,7 @@ export function parseLogLine(text: string): LogLine {
 }
 
 /** True if a selection has no condition. Only then are lines without an entry shown. */
-function isEverything({ statuses, projectId, since }: LogSelection): boolean {
+export function isEverything({ statuses, projectId, since }: LogSelection): boolean {
   return statuses.length === 0 && projectId === undefined && since === undefined;
 }
 

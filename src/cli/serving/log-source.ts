@@ -1,43 +1,104 @@
 import { spawn } from 'node:child_process';
-import { createReadStream, type Stats, statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCode } from '#src/platform/runtime/files.js';
 import { whyUnreadable } from '#src/platform/runtime/system-errors.js';
 import { CommandError } from '../terminal/exit.js';
 
+/** Follows the last line that was in the log when the command began. */
+export const caughtUp = Symbol('caughtUp');
+
+/** The lines of a log, and one `caughtUp` among them. */
+export type LogSource = AsyncGenerator<string | typeof caughtUp>;
+
 const pollMs = 300;
+/** Rounds for which a replaced file is still read after its successor has got its first line. */
+const roundsAfterRotation = 10;
 /** An unfinished line longer than this is dropped. */
 const mostLineBytes = 1_048_576;
+const readBytes = 65_536;
 
-/** The lines of a log file and, if `follows`, those that are appended later, also after logrotate has replaced the file. */
-export async function* linesOfFile(path: string, follows: boolean): AsyncGenerator<string> {
-  let [inode, offset, rest] = [0, 0, ''];
-  for (;;) {
-    const found = statOf(path, follows);
-    if (found !== undefined) {
-      // A new file, or one that was emptied.
-      if (found.ino !== inode || found.size < offset) [inode, offset, rest] = [found.ino, 0, ''];
-      if (found.size > offset) {
-        const stream = createReadStream(path, { start: offset, end: found.size - 1, encoding: 'utf8' });
-        for await (const part of stream) {
-          const lines = `${rest}${part}`.split('\n');
-          rest = (lines.pop() ?? '').slice(-mostLineBytes);
-          for (const line of lines) if (line !== '') yield line;
-        }
-        offset = found.size;
-      }
+/**
+ * The lines of a log file and, if `follows`, those that are appended later. After logrotate has replaced the file, the server writes to the old
+ * one until SIGHUP, so both are read.
+ */
+export async function* linesOfFile(path: string, follows: boolean): LogSource {
+  const files: LogFile[] = [];
+  try {
+    for (let isFirst = true; ; isFirst = false) {
+      const found = await openOther(path, follows, files.at(-1));
+      if (found !== undefined) files.push(found);
+      for (const file of files) yield* file.newLines();
+      if (isFirst) yield caughtUp;
+      if (!follows) return;
+      if (files[1]?.isInUse()) await files.shift()?.close();
+      await sleep(pollMs);
     }
-    if (!follows) return;
-    await sleep(pollMs);
+  } finally {
+    for (const file of files) await file.close();
   }
 }
 
-/** While following, the file is missing for a moment between the two steps of logrotate. */
-function statOf(path: string, follows: boolean): Stats | undefined {
+/** An open log file, and how far it has been read. */
+class LogFile {
+  private readonly handle: FileHandle;
+  private readonly id: string;
+  private offset = 0;
+  private rest = '';
+  private decoder = new StringDecoder('utf8');
+  private roundsWithLines = 0;
+
+  constructor(handle: FileHandle, id: string) {
+    this.handle = handle;
+    this.id = id;
+  }
+
+  is(id: string): boolean {
+    return this.id === id;
+  }
+
+  /** The finished lines since the last call. */
+  async *newLines(): AsyncGenerator<string> {
+    const { size } = await this.handle.stat();
+    // The file was emptied.
+    if (size < this.offset) [this.offset, this.rest, this.decoder] = [0, '', new StringDecoder('utf8')];
+    const buffer = Buffer.alloc(Math.min(readBytes, size - this.offset));
+    while (this.offset < size) {
+      const { bytesRead } = await this.handle.read(buffer, 0, buffer.length, this.offset);
+      if (bytesRead === 0) break;
+      this.offset += bytesRead;
+      const lines = `${this.rest}${this.decoder.write(buffer.subarray(0, bytesRead))}`.split('\n');
+      this.rest = (lines.pop() ?? '').slice(-mostLineBytes);
+      for (const line of lines) if (line !== '') yield line;
+    }
+    if (this.offset > 0) this.roundsWithLines += 1;
+  }
+
+  /** True if the server has written to this file for some rounds, so that it has closed the former one. */
+  isInUse(): boolean {
+    return this.roundsWithLines > roundsAfterRotation;
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+}
+
+/** Opens the file at a path; undefined if it is open already. While following, no file is there between the two steps of logrotate. */
+async function openOther(path: string, follows: boolean, known: LogFile | undefined): Promise<LogFile | undefined> {
+  let handle: FileHandle | undefined;
   try {
-    return statSync(path);
+    handle = await open(path);
+    const stat = await handle.stat();
+    if (stat.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    const id = `${stat.dev}:${stat.ino}`;
+    if (!known?.is(id)) return new LogFile(handle, id);
+    await handle.close();
+    return undefined;
   } catch (error) {
+    await handle?.close();
     if (follows && errorCode(error) === 'ENOENT') return undefined;
     const fix =
       errorCode(error) === 'ENOENT'
@@ -47,35 +108,48 @@ function statOf(path: string, follows: boolean): Stats | undefined {
   }
 }
 
-/** The lines of the service's unit in the journal of systemd. */
-export async function* linesOfJournal(follows: boolean, since: string | undefined): AsyncGenerator<string> {
-  const from =
-    since === undefined
-      ? ['-n', follows ? '100' : 'all']
-      : ['--since', since.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')];
-  const args = ['-u', 'svc', '-o', 'cat', '--no-pager', '-q', ...from, ...(follows ? ['-f'] : [])];
+/** The part of the journal to begin with: the newest entries, all of them if undefined, and only those since a time. */
+interface JournalPart {
+  readonly newest: number | undefined;
+  readonly since: string | undefined;
+}
+
+/** The lines of the service's unit in the journal of systemd. When the first journalctl ends, a second one follows the journal from there. */
+export async function* linesOfJournal(follows: boolean, { newest, since }: JournalPart): LogSource {
+  const from = since === undefined ? [] : ['--since', since.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')];
+  let [last, lines] = ['', 0];
+  for await (const line of journalctl([...from, '-n', String(newest ?? 'all'), '--show-cursor'])) {
+    if (lines > 0) yield last;
+    lines += 1;
+    last = line;
+  }
+  const [, cursor] = /^-- cursor: (\S+)$/.exec(last) ?? [];
+  if (cursor === undefined && lines > 0) yield last;
+  if (!follows && lines === 0)
+    throw noLog('The journal has no lines of the unit svc that this user may read, and SVC_LOG_FILE is not set.');
+  yield caughtUp;
+  if (follows) yield* journalctl([...(cursor === undefined ? from : ['--after-cursor', cursor]), '--no-tail', '-f']);
+}
+
+/** The lines that journalctl prints of the unit. */
+async function* journalctl(options: readonly string[]): AsyncGenerator<string> {
+  const args = ['-u', 'svc', '-o', 'cat', '--no-pager', '-q', ...options];
   const child = spawn('journalctl', args, { stdio: ['ignore', 'pipe', 'ignore'] });
   let failure: unknown;
   child.on('error', (error) => {
     failure = error;
   });
-  let lines = 0;
   try {
-    for await (const line of createInterface({ input: child.stdout })) {
-      lines += 1;
-      yield line;
-    }
+    yield* createInterface({ input: child.stdout });
   } finally {
     child.kill();
   }
   await sleep(0);
-  if (lines > 0 && failure === undefined) return;
-  throw new CommandError(
-    'notFound',
-    'log_not_found',
-    failure === undefined
-      ? 'The journal has no lines of the unit svc that this user may read, and SVC_LOG_FILE is not set.'
-      : 'There is no journal of systemd on this machine, and SVC_LOG_FILE is not set.',
-    'run the command with sudo, or let the server write a file: svc config set SVC_LOG_FILE FILE',
-  );
+  if (failure !== undefined)
+    throw noLog('There is no journal of systemd on this machine, and SVC_LOG_FILE is not set.');
+}
+
+function noLog(message: string): CommandError {
+  const fix = 'run the command with sudo, or let the server write a file: svc config set SVC_LOG_FILE FILE';
+  return new CommandError('notFound', 'log_not_found', message, fix);
 }
