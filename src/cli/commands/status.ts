@@ -3,8 +3,8 @@ import type { Config } from '#src/platform/config/schema.js';
 import { openReader } from '#src/platform/db/index.js';
 import { examine } from '../doctor/examination.js';
 import { type CommandCall, command } from '../line/command.js';
-import { type ServerSample, sampleServer } from '../serving/server-metrics.js';
-import { assembleStatus, readDatabaseStatus, type Status, twoSamples } from '../serving/status.js';
+import { ratesBetween, type ServerSample, sampleServer } from '../serving/server-metrics.js';
+import { assembleStatus, observeServer, readDatabaseStatus, type Status } from '../serving/status.js';
 import { statusLines, watchLines } from '../serving/status-lines.js';
 import { exitCodes, usageError } from '../terminal/exit.js';
 import { endAtSignal } from '../terminal/interrupt.js';
@@ -46,12 +46,12 @@ export const statusCommand = command({
       const text = Lines.of(Object.entries(value).map(([name, one]) => `${name}=${one}`));
       return { value, text, exitCode: isRunning ? exitCodes.ok : exitCodes.unreachable };
     }
-    const [samples, database, findings] = await Promise.all([
-      twoSamples(config),
+    const [observed, database, findings] = await Promise.all([
+      observeServer(config),
       readDatabaseStatus(config),
       findingsOf(call),
     ]);
-    const status = assembleStatus(config, samples, database, findings);
+    const status = assembleStatus(config, observed, database, findings);
     output.result({
       value: status,
       text: statusLines(status),
@@ -103,7 +103,8 @@ async function watch(call: CommandCall, config: Config): Promise<void> {
       const after = await sampleServer(config);
       if (round % databaseEvery === 0 && round > 0) database = await readDatabaseStatus(config);
       if (round % findingsEvery === 0 && round > 0) findings = await findingsOf(call);
-      const status = assembleStatus(config, after && [before ?? after, after], database, findings);
+      const observed = after && { sample: after, rates: ratesBetween(before ?? after, after) };
+      const status = assembleStatus(config, observed, database, findings);
       before = after;
       history.push(status);
       if (isTerminal) drawScreen(output.color, history);

@@ -31,10 +31,10 @@ export interface ServerSample {
 }
 
 /** Rates between two samples. */
-interface ServerRates {
-  readonly requestsPerSecond: number;
+export interface ServerRates {
+  readonly requestsPerSecond: number | null;
   readonly p95Ms: number | null;
-  readonly errorRate: number;
+  readonly errorRate: number | null;
 }
 
 /** Reads the metrics of the server on this machine; undefined if none answers. */
@@ -43,17 +43,31 @@ export async function sampleServer(config: Config): Promise<ServerSample | undef
   return text?.includes('svc_http_requests_total') ? sampleOf(text) : undefined;
 }
 
-/** The rates of the time between two samples. Percentile and errors are those since the start if no request was answered in between. */
+/** Counters of a server that has just started. */
+const atStart = { requests: 0, failures: 0, durations: new Map<number, number>() };
+
+/** The rates of the time between two samples; those of requests are null if no request was answered in between. */
 export function ratesBetween(before: ServerSample, after: ServerSample): ServerRates {
-  const requests = after.requests - before.requests;
-  const isRestarted = requests < 0;
-  const from = requests > 0 && !isRestarted ? before : undefined;
-  const counted = after.requests - (from?.requests ?? 0);
+  const isRestarted = after.requests < before.requests || before.startedAt !== after.startedAt;
   const seconds = (after.at - before.at) / 1000;
+  const from = isRestarted ? atStart : before;
   return {
-    requestsPerSecond: seconds > 0 && !isRestarted ? round(requests / seconds, 10) : 0,
-    p95Ms: percentile(after.durations, from?.durations ?? new Map(), 0.95),
-    errorRate: counted > 0 ? round((after.failures - (from?.failures ?? 0)) / counted, 10_000) : 0,
+    requestsPerSecond: seconds > 0 && !isRestarted ? round((after.requests - before.requests) / seconds, 10) : null,
+    ...responsesSince(from, after),
+  };
+}
+
+/** The percentile and the errors since the start of a server. */
+export function ratesSinceStart(sample: ServerSample): Omit<ServerRates, 'requestsPerSecond'> {
+  return responsesSince(atStart, sample);
+}
+
+function responsesSince(from: typeof atStart | ServerSample, to: ServerSample): Omit<ServerRates, 'requestsPerSecond'> {
+  const requests = to.requests - from.requests;
+  if (requests <= 0) return { p95Ms: null, errorRate: null };
+  return {
+    p95Ms: percentile(to.durations, from.durations, 0.95),
+    errorRate: round((to.failures - from.failures) / requests, 10_000),
   };
 }
 

@@ -7,7 +7,7 @@ import { openReader, parseDatabaseUrl } from '#src/platform/db/index.js';
 import { isAbsent } from '#src/platform/runtime/files.js';
 import { version } from '#src/platform/runtime/version.js';
 import { localUrl } from './local-url.js';
-import { ratesBetween, type ServerSample, sampleServer } from './server-metrics.js';
+import { ratesBetween, ratesSinceStart, type ServerRates, type ServerSample, sampleServer } from './server-metrics.js';
 
 /** Time between the two samples of a single status. */
 const sampleMs = 1000;
@@ -42,24 +42,34 @@ export interface Status {
   readonly findings: number | null;
 }
 
-/** Two samples of the server, a second apart; undefined if none answers. */
-export async function twoSamples(config: Config): Promise<readonly [ServerSample, ServerSample] | undefined> {
+/** Values of a running server, and its rates. */
+interface Observation {
+  readonly sample: ServerSample;
+  readonly rates: ServerRates;
+}
+
+/**
+ * Observes the server for a second; undefined if none answers. If no request was answered in that second, percentile and errors are those
+ * since its start.
+ */
+export async function observeServer(config: Config): Promise<Observation | undefined> {
   const before = await sampleServer(config);
   if (before === undefined) return undefined;
   await sleep(sampleMs);
-  const after = await sampleServer(config);
-  return after === undefined ? undefined : [before, after];
+  const sample = await sampleServer(config);
+  if (sample === undefined) return undefined;
+  const rates = ratesBetween(before, sample);
+  return { sample, rates: rates.errorRate === null ? { ...rates, ...ratesSinceStart(sample) } : rates };
 }
 
 /** Puts the status together. */
 export function assembleStatus(
   config: Config,
-  samples: readonly [ServerSample, ServerSample] | undefined,
+  observed: Observation | undefined,
   database: DatabaseStatus,
   findings: number | null,
 ): Status {
-  const sample = samples?.[1];
-  const rates = samples && ratesBetween(...samples);
+  const { sample, rates } = observed ?? {};
   return {
     running: sample !== undefined,
     url: localUrl(config, config.port),
