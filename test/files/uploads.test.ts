@@ -313,8 +313,13 @@ test('objects in the store and rows in the database are compared both ways', asy
   const [row] = (await rowsOf(target, 'file_objects')).filter(({ file_id: id }) => id === 'one');
   await runtime.files.write('stray/object.0', oneChunk('x'));
   await runtime.files.remove(String(row?.key));
-  const { missing, orphans, files: damaged } = await features.checkFiles();
+  const checked = { referred: 0, stored: 0 };
+  const found = await features.checkFiles(undefined, (objects, which) => {
+    checked[which] = objects;
+  });
+  const { missing, orphans, files: damaged } = found;
   assert.deepEqual([missing, orphans], [[row?.key], ['stray/object.0']]);
+  assert.deepEqual(checked, { referred: found.objects, stored: found.objects }, 'one is missing, and one is unknown');
   const bucketId = files.split('/')[3];
   assert.deepEqual(damaged, [{ projectId: target.project.id, bucketId, fileId: 'one' }]);
   const answer = (await key.get(`${files}/one/download`)).refused(503, 'general_unavailable');

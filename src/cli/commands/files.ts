@@ -85,8 +85,11 @@ const check = command({
   needs: 'appliance',
   run: async ({ features, loaded, output }) => {
     const progress = createProgress(output);
-    const onChecked = (objects: number) => progress.show(`${count(objects, 'object')} checked`);
-    const found = await features.checkFiles(undefined, onChecked).finally(() => progress.clear());
+    const found = await features
+      .checkFiles(undefined, (objects, which) =>
+        progress.show(`${count(objects, 'object')} ${which === 'referred' ? 'of files' : 'in the store'} checked`),
+      )
+      .finally(() => progress.clear());
     const ok = found.missing.length === 0 && found.orphans.length === 0;
     const text = pairs([
       ['objects', String(found.objects)],

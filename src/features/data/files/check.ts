@@ -15,15 +15,19 @@ interface FileCheck {
   readonly orphans: readonly string[];
 }
 
+/** Gets the number of objects checked so far: those that files refer to, or those in the store. */
+type OnChecked = (objects: number, which: 'referred' | 'stored') => void;
+
 /**
  * Compares the database with the file store, in both directions. `atMost` limits the number of objects checked in each,
- * approximately. Uploads in progress are in neither list. `onChecked` gets the number of objects checked in both directions so far.
+ * approximately. Uploads in progress are in neither list. `onChecked` gets the number of objects checked so far in one direction: those
+ * that files refer to, then those in the store.
  */
 export function createFileCheck(
   { db, files }: Pick<Runtime, 'db' | 'files'>,
   statements: FileStatements,
-): (atMost?: number, onChecked?: (objects: number) => void) => Promise<FileCheck> {
-  const findMissing = async (atMost: number, onChecked: (objects: number) => void) => {
+): (atMost?: number, onChecked?: OnChecked) => Promise<FileCheck> {
+  const findMissing = async (atMost: number, onChecked: OnChecked) => {
     const missing: string[] = [];
     let objects = 0;
     let bytes = 0;
@@ -33,7 +37,7 @@ export function createFileCheck(
         after = String(row.key);
         if (row.state !== 'stored') continue;
         objects += 1;
-        onChecked(objects);
+        onChecked(objects, 'referred');
         bytes += Number(row.stored_size);
         if ((await files.size(after)) !== Number(row.stored_size)) missing.push(after);
       }
@@ -44,14 +48,14 @@ export function createFileCheck(
     const known = new Set((await db.all(statements.known(keys))).map(({ key }) => String(key)));
     return keys.filter((key) => !known.has(key));
   };
-  const findOrphans = async (atMost: number, onChecked: () => void) => {
+  const findOrphans = async (atMost: number, onChecked: OnChecked) => {
     const orphans: string[] = [];
     let keys: string[] = [];
     let seen = 0;
     for await (const { key } of files.list('')) {
       keys.push(key);
       seen += 1;
-      onChecked();
+      onChecked(seen, 'stored');
       if (seen >= atMost) break;
       if (keys.length < jobLimits.batch) continue;
       orphans.push(...(await unknownOf(keys)));
@@ -62,11 +66,7 @@ export function createFileCheck(
   };
   return async (atMost = Number.POSITIVE_INFINITY, onChecked = () => {}) => {
     const { missing, objects, bytes } = await findMissing(atMost, onChecked);
-    let listed = objects;
-    const orphans = await findOrphans(atMost, () => {
-      listed += 1;
-      onChecked(listed);
-    });
+    const orphans = await findOrphans(atMost, onChecked);
     // Ignores objects that were removed during the check.
     const stillMissing: string[] = [];
     for (const key of missing) if ((await unknownOf([key])).length === 0) stillMissing.push(key);
