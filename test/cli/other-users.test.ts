@@ -58,6 +58,10 @@ test('reports files without read permission as such', { skip: needsAnother }, as
   await json(['project', 'create', 'Shop', '--id', 'shop']);
   await json(['database', 'create', 'Blog', '--id', 'blog', '--project', 'shop']);
   await json(['collection', 'create', 'Posts', '--id', 'posts', '--project', 'shop', '--database', 'blog']);
+  const backup = join(dir, 'whole.svcbackup');
+  await json(['backup', 'create', backup]);
+  chmodSync(backup, 0o600);
+  chownSync(backup, 0, 0);
   handOver(dir);
   const from = '--project shop --database blog --collection posts';
   const whole = await run(`svc --config ${dir}/svc.env document export x.ndjson ${from}`, 'closed');
@@ -66,6 +70,8 @@ test('reports files without read permission as such', { skip: needsAnother }, as
   const verified = await run(`svc --config ${dir}/svc.env audit verify --file x.ndjson`, 'closed');
   assert.equal(verified.code, 3, verified.err);
   assert.match(verified.err, /x\.ndjson cannot be read/);
+  const unread = await run(`svc backup verify ${backup}`);
+  assert.match(unread.err, /this user may not read it \(EACCES\)/);
 });
 
 test('a server that may not read its settings is not advised to run as root, nor started for ever', {

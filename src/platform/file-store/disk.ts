@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { bind } from '../runtime/bind.js';
 import { errorCode } from '../runtime/files.js';
+import { whyUnreadable, whyUnwritable } from '../runtime/system-errors.js';
 import { requireKey } from './keys.js';
 import {
   type ByteRange,
@@ -136,18 +137,16 @@ async function prune({ root }: Root, directory: string): Promise<void> {
 async function read(at: Root, key: string, range?: ByteRange): Promise<Readable> {
   const path = pathOf(at, key);
   // Reading by file descriptor is faster than by FileHandle.
-  const fd = await reported(
-    () =>
-      numbers.open(path, constants.O_RDONLY).catch(async (error) => {
-        // If the volume is unmounted, the object is not missing.
-        await requireSameRoot(at);
-        throw error;
-      }),
-    key,
+  const fd = await reading(key, () =>
+    numbers.open(path, constants.O_RDONLY).catch(async (error) => {
+      // If the volume is unmounted, the object is not missing.
+      await requireSameRoot(at);
+      throw error;
+    }),
   );
   if (range !== undefined) {
     try {
-      const { size } = await reported(() => numbers.stat(fd));
+      const { size } = await reading(key, () => numbers.stat(fd));
       if (size <= range.end) throw new ObjectDamagedError();
     } catch (error) {
       await numbers.close(fd).catch(() => {});
@@ -275,7 +274,7 @@ async function statOf(path: string): Promise<{ readonly size: number; readonly m
     return await stat(path);
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return undefined;
-    throw new FileStoreError(errorCode(error), { cause: error });
+    throw failure(error, whyUnreadable);
   }
 }
 
@@ -285,17 +284,29 @@ async function* entriesOf(directory: string) {
     yield* await opendir(directory);
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return;
-    throw new FileStoreError(errorCode(error), { cause: error });
+    throw failure(error, whyUnreadable);
   }
 }
 
-/** Converts system errors to errors of the store. */
-async function reported<T>(act: () => Promise<T>, key?: string): Promise<T> {
+/** Converts system errors of writing to errors of the store. */
+async function reported<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    if (error instanceof FileStoreError) throw error;
-    if (key !== undefined && errorCode(error) === 'ENOENT') throw new ObjectNotFoundError(key);
-    throw new FileStoreError(errorCode(error), { cause: error });
+    throw failure(error, whyUnwritable);
   }
+}
+
+/** Converts system errors of reading an object to errors of the store. */
+async function reading<T>(key: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    throw errorCode(error) === 'ENOENT' ? new ObjectNotFoundError(key) : failure(error, whyUnreadable);
+  }
+}
+
+function failure(error: unknown, why: (error: unknown) => string): FileStoreError {
+  if (error instanceof FileStoreError) return error;
+  return new FileStoreError(errorCode(error), { reason: why(error), cause: error });
 }

@@ -28,7 +28,7 @@ const ofWriting = {
 /** Describes why reading fails, with the system's code, such as `it does not exist (ENOENT)`; takes the error or its code. */
 export const whyUnreadable = (error: unknown): string => inWords(ofReading, error);
 
-/** Describes why writing or creating fails, in the same form. */
+/** Describes why writing or creating fails, in the same form. Text that is no code, such as such a description, is returned unchanged. */
 export const whyUnwritable = (error: unknown): string => inWords(ofWriting, error);
 
 /** True if the disk is full, which may be temporary. */
@@ -36,7 +36,7 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes(errorCode(error));
 }
 
-/** A code without a meaning here is returned alone. */
+/** Returns a code without a meaning here alone, and other text unchanged. */
 function inWords(table: Readonly<Record<string, string>>, error: unknown): string {
   const code = typeof error === 'string' ? error : errorCode(error);
   const meaning = table[code];
