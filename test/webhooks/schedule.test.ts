@@ -103,6 +103,30 @@ test('Retry-After may be a date', async () => {
   (await key.delete(webhook.path)).expect(204);
 });
 
+test('a webhook that is disabled by a call is not failing, even if an attempt under way fails later', async () => {
+  const receiver = await startReceiver();
+  const failing = async (id: string) => {
+    const [row] = (await rowsOf(target, 'webhooks')).filter((one) => one.id === id);
+    return [row?.attempts, row?.failing_since];
+  };
+  receiver.answer = (response) => response.writeHead(500).end();
+  const webhook = await aWebhook(key, receiver.origin);
+  await anEvent(target);
+  await attempted(key, webhook, 1);
+  assert.notEqual((await failing(webhook.id))[1], null);
+  let answer = () => {};
+  receiver.answer = (response) => {
+    answer = () => void response.writeHead(500).end();
+  };
+  await anEvent(target);
+  await called(receiver, 2);
+  (await key.put(webhook.path, { enabled: false })).expect(200);
+  assert.deepEqual(await failing(webhook.id), [1, null]);
+  answer();
+  await eventually(async () => assert.deepEqual(await failing(webhook.id), [2, null]));
+  (await key.delete(webhook.path)).expect(204);
+});
+
 test('410 disables the webhook: its waiting deliveries are discarded until it is enabled again', async () => {
   const receiver = await startReceiver();
   receiver.answer = (response) => response.writeHead(500).end();

@@ -183,7 +183,9 @@ async function update(deps: Deps, unit: Unit, project: Project, id: string, inpu
   const changed = await change(deps, unit, webhook, {
     ...(Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)) as Partial<Webhook>),
     ...(authPassword === undefined ? {} : { authPassword: sealPassword(deps, project, id, authPassword) }),
-    ...(input.enabled === true ? { attempts: 0, failingSince: null } : {}),
+    ...(input.enabled === true ? { attempts: 0 } : {}),
+    // A disabled webhook that has failed since a time is one that the service disabled.
+    ...(input.enabled === undefined ? {} : { failingSince: null }),
   });
   unit.record('webhookUpdated', { resource: resourceOf(webhook), payload: recordedOf(changed) });
   return changed;

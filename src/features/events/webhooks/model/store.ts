@@ -61,8 +61,8 @@ export function createWebhookStore(sql: Sql) {
     /** Webhooks of every project. */
     all: (): Query => sql.compile(knex(webhooks.name).select(returned)),
     /**
-     * Webhooks of all projects that have failed since a time or longer, and those disabled by failures. A success or enabling resets
-     * `failing_since`.
+     * Webhooks of all projects that have failed since a time or longer, and those disabled by failures. A success, and enabling or disabling
+     * by a call, reset `failing_since`.
      */
     failing: (before: Instant, limit: number): Query =>
       sql.compile(
@@ -86,7 +86,7 @@ export function createWebhookStore(sql: Sql) {
             attempts: knex.raw('attempts + 1'),
             logs,
             // A time in the future is from before the clock was set back.
-            failing_since: knex.raw('case when failing_since <= ? then failing_since else ? end', [
+            failing_since: knex.raw('case when enabled = 0 or failing_since <= ? then failing_since else ? end', [
               instantOf(latestPast(millisecondsOf(now))),
               now,
             ]),
