@@ -81,11 +81,24 @@ test('verbs and plurals of other programs work', async () => {
 
 test('other words of other programs are answered with what to run instead', async () => {
   const words =
-    'rm console login logout upgrade start stop up down ps deploy superuser admin ui top restart whoami env'.split(' ');
-  for (const line of [...words, 'gen types', 'config get', 'project use', 'migrate create']) {
+    'rm delete db rotate-master console login logout upgrade start stop up down ps deploy superuser admin ui top restart whoami env'.split(
+      ' ',
+    );
+  const phrases = [
+    'gen types',
+    'config get',
+    'project use',
+    'migrate create',
+    'backup rm',
+    'backups prune',
+    'backup delete',
+  ];
+  for (const line of [...words, ...phrases]) {
     const [code, err] = await failing(line.split(' '));
     assert.equal(code, 2, line);
-    assert.match(String(err), /^error: unknown command '[a-z]+'\nnext: .*[a-z].*\n$/, line);
+    assert.match(String(err), /^error: unknown command '[a-z-]+'\nnext: .*[a-z].*\n$/, line);
     assert.doesNotMatch(String(err), /did you mean|next: svc (\w+ )?--help$/m, line);
+    if (line === 'rm') assert.doesNotMatch(String(err), /next: svc/, 'no command that deletes something can be copied');
+    if (line.startsWith('backup')) assert.match(String(err), /SVC_BACKUP_KEEP/);
   }
 });

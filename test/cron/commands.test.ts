@@ -49,6 +49,14 @@ test('an unknown job is exit 3, with those there are', async () => {
   assert.equal(error.fix, 'svc cron list');
 });
 
+test('the job of scheduled backups needs a schedule', async () => {
+  const { code, err } = await place.svc(['cron', 'run', 'backup.create', '--json']);
+  const { error } = JSON.parse(err);
+  assert.deepEqual([code, error.type], [3, 'job_not_found']);
+  assert.match(error.message, /SVC_BACKUP_CRON is not set/);
+  assert.match(error.fix, /^svc backup create makes a backup now/);
+});
+
 test('a job that another process runs is exit 5 until its lease is over', async () => {
   await place.json(['cron', 'run', 'limits.prune']);
   const hold = (until: string) =>

@@ -31,6 +31,13 @@ const run = command({
   run: async (call) => {
     const { jobs } = call.features;
     const name = call.args.argument('JOB');
+    if (name === call.features.backups.job && !jobs.names.includes(name))
+      throw new CommandError(
+        'notFound',
+        'job_not_found',
+        `The job ${name} makes scheduled backups, and SVC_BACKUP_CRON is not set.`,
+        "svc backup create makes a backup now; svc config set SVC_BACKUP_CRON '0 3 * * *' schedules them",
+      );
     if (!jobs.names.includes(name)) {
       const message = `There is no job ${name}. The jobs are: ${jobs.names.join(', ')}.`;
       throw new CommandError('notFound', 'job_not_found', message, 'svc cron list');

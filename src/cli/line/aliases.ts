@@ -25,6 +25,12 @@ const console_ = 'svc has no web console: svc --help lists the commands, svc sta
 const types = 'svc openapi --types --project ID prints TypeScript types';
 const deploying =
   'nothing is deployed to svc: project settings are changed with svc project update, the schema with svc migrate';
+const deleting =
+  'each noun has its own command: svc project delete, svc user delete, svc collection delete, svc apikey revoke; svc NOUN --help shows it';
+const databaseCommands =
+  'svc backup create copies the database, svc migrate changes its schema, svc doctor checks it; svc database is about the databases of projects';
+const keeping =
+  'svc config set SVC_BACKUP_KEEP 14 keeps the newest 14 after each scheduled backup; other backups are files that you delete yourself';
 const code = 'svc runs no code of applications: svc webhook add calls your own server for each event';
 
 /** What to run instead of commands of other programs. A word of a group follows its group. */
@@ -57,7 +63,11 @@ const instead: Readonly<Record<string, string>> = {
   tail: 'svc logs --follow',
   ls: 'svc project list',
   list: 'svc project list',
-  rm: 'svc project delete ID',
+  rm: deleting,
+  delete: deleting,
+  remove: deleting,
+  'rotate-master': 'svc keys rotate-master',
+  db: databaseCommands,
   new: 'svc project create NAME',
   create: 'svc project create NAME',
   use: 'svc config set SVC_PROJECT ID',
@@ -120,6 +130,11 @@ const instead: Readonly<Record<string, string>> = {
   'database push': 'svc collection add-attribute COLLECTION KEY',
   'events watch': 'svc events tail',
   'backup download': 'svc backup create FILE',
+  'backup rm': keeping,
+  'backup delete': keeping,
+  'backup remove': keeping,
+  'backup prune': keeping,
+  'backup clean': keeping,
 };
 
 /** The next step for a word of another program; undefined if it is unknown. */
