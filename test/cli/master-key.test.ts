@@ -236,6 +236,25 @@ test('a rotation that was killed is completed by the second run, and servers wor
   await useAll(place, second, known);
 });
 
+test('SIGHUP asks for no restart after a rotation that the server has followed', async () => {
+  const place = await install();
+  after(() => place.dispose());
+  // systemd passes the settings file as environment.
+  const server = await place.serve([], { SVC_MASTER_KEY: keyOf(place) });
+  await place.json(['keys', 'rotate-master', ...confirm(place)]);
+  const reloads = () =>
+    server
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('config.reloaded'));
+  for (const until = Date.now() + 60_000; !reloads().some((line) => !line.includes('restart')); ) {
+    assert.ok(Date.now() < until, reloads().join('\n'));
+    server.signal('SIGHUP');
+    await sleep(500);
+  }
+  assert.match(reloads().at(-1) ?? '', /"changed":"nothing"/);
+});
+
 test('with the key in the environment, a file with the new key and a stopped server are required', async () => {
   const { place, server, known } = await shop();
   server.signal('SIGTERM');

@@ -5,6 +5,7 @@ import type { LoadedConfig } from '#src/platform/config/load.js';
 import { type Config, type Setting, settings } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { tlsFileProblems } from '#src/platform/config/tls-files.js';
+import { checkOf } from '#src/platform/crypto/key-ring.js';
 import { errorCode } from '#src/platform/runtime/files.js';
 import { explain } from '../terminal/exit.js';
 import { ofCommands, reloadable } from './reloadable.js';
@@ -34,7 +35,7 @@ export function reload({ appliance, listener, live, read }: Served): void {
     const { config } = read();
     const problems = tlsFileProblems({ ...live, baseUrl: config.baseUrl });
     if (problems.length > 0) throw new ConfigError(problems);
-    const different = differences(live, config);
+    const different = differences(live, config).filter((name) => name !== 'masterKey' || !usesKey(appliance, config));
     const applied = reloadable.filter((name) => different.includes(name));
     listener.renewCertificate();
     if (live.tlsCert !== undefined) appliance.features.certificate.begin();
@@ -66,6 +67,11 @@ function differences(before: Config, after: Config): (keyof Config)[] {
   return names.filter(
     (name) => !ofCommands.some((one) => one === name) && textOf(before[name]) !== textOf(after[name]),
   );
+}
+
+/** True if the server has found the key of the settings in their file already, after a rotation. */
+function usesKey({ runtime: { sealing } }: Appliance, { masterKey }: Config): boolean {
+  return masterKey !== undefined && checkOf(masterKey.bytes) === sealing.keyCheck();
 }
 
 function textOf(value: unknown): string {
