@@ -41,6 +41,7 @@ test('the result says whether a running server needs a restart', async () => {
     ['SVC_SESSION_DAYS', '14', true, false, 'after a restart'],
     ['SVC_RATE_LIMITS', 'data=1000/60', false, true, 'systemctl reload svc'],
     ['SVC_PROJECT', 'shop', false, false, 'from now on'],
+    ['SVC_UPDATE_URL', 'https://updates.example.com/latest', false, false, 'from now on'],
   ] as const) {
     const { out } = await place.svc(['config', 'set', key, value]);
     assert.ok(out.includes(words), out);
@@ -66,7 +67,13 @@ test('an invalid value, an unknown name and an incomplete pair leave the file un
 
 test('a secret comes from a file or stdin, and is not printed', async () => {
   const url = 'smtps://svc:verborgen@mail.example.com';
-  await refused(['set', 'SVC_SMTP_URL', 'smtps://mail.example.com'], /--value-file FILE, or - for stdin/);
+  for (const [key, value] of [
+    ['SVC_SMTP_URL', 'smtps://svc@mail.example.com'],
+    ['SVC_SMS_URL', 'https://sms.example.com/send'],
+    ['SVC_DATABASE_URL', 'postgres://db.example.com/svc?user=svc'],
+    ['SVC_BACKUP_PASSPHRASE', 'file:passphrase'],
+  ] as const)
+    await refused(['set', key, value], /--value-file FILE, or - for stdin/);
   const pair = ['config', 'set', 'SVC_SMTP_URL', '--value-file', '-', '--and', 'SVC_MAIL_FROM=svc@example.com'];
   const { code, out, err } = await place.svc(pair, { input: `${url}\n` });
   assert.deepEqual([code, (out + err).includes('verborgen')], [0, false], err);
@@ -77,6 +84,51 @@ test('a secret comes from a file or stdin, and is not printed', async () => {
   assert.doesNotMatch(text(), /^SVC_SMTP_URL_FILE=/m);
   await place.json(['config', 'unset', 'SVC_SMTP_URL', '--and', 'SVC_MAIL_FROM']);
   assert.doesNotMatch(text(), /^SVC_(SMTP_URL|MAIL_FROM)/m);
+});
+
+test('a URL without a secret is an argument', async () => {
+  const files = `file:${join(place.dir, 'bytes')}`;
+  await place.json(['config', 'set', 'SVC_FILES_URL', files]);
+  assert.ok(text().includes(`\nSVC_FILES_URL=${files}\n`));
+  await place.json(['config', 'unset', 'SVC_FILES_URL']);
+  await place.json([
+    'config',
+    'set',
+    'SVC_SMTP_URL',
+    'smtps://mail.example.com',
+    '--and',
+    'SVC_MAIL_FROM=a@example.com',
+  ]);
+  await place.json(['config', 'unset', 'SVC_SMTP_URL', '--and', 'SVC_MAIL_FROM']);
+  await refused(['set', 'SVC_FILES_URL', 's3://key:verborgen@bucket'], /URL with a password/);
+});
+
+test('KEY=VALUE is accepted, and further settings follow --and', async () => {
+  const set = await place.json<{ keys: string[] }>(['config', 'set', 'SVC_SESSION_DAYS=9']);
+  assert.deepEqual(set.keys, ['SVC_SESSION_DAYS']);
+  assert.match(text(), /^SVC_SESSION_DAYS=9$/m);
+  await refused(['set', 'SVC_SESSION_DAYS=9', 'SVC_TOTAL_LIMIT=1'], /--and KEY=VALUE/);
+  await refused(['set', 'SVC_SESSION_DAYS', '9', 'SVC_TOTAL_LIMIT', '1'], /--and SVC_TOTAL_LIMIT=VALUE\n/);
+  await refused(['unset', 'SVC_SESSION_DAYS', 'SVC_TOTAL_LIMIT'], /--and SVC_TOTAL_LIMIT\n/);
+  await place.json(['config', 'unset', 'SVC_SESSION_DAYS']);
+});
+
+test('SVC_PROJECT must be a project, if there are projects', async () => {
+  const { code, err } = await place.svc(['config', 'set', 'SVC_PROJECT', 'shop']);
+  assert.deepEqual([code, /svc project create NAME --id shop creates it/.test(err)], [0, true], err);
+  await place.json(['config', 'unset', 'SVC_PROJECT']);
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  await refused(['set', 'SVC_PROJECT', 'shpo'], /there is no project shpo\. The projects are: shop\./);
+  await place.json(['config', 'set', 'SVC_PROJECT', 'shop']);
+  await place.json(['config', 'unset', 'SVC_PROJECT']);
+});
+
+test('SVC_UPDATE_URL must be https, because the egress guard refuses http', async () => {
+  const http = 'http://updates.example.com/latest';
+  await refused(
+    ['set', 'SVC_UPDATE_URL', http],
+    /SVC_UPDATE_URL must be https; SVC_WEBHOOK_ALLOW_INSECURE allows http/,
+  );
 });
 
 test('a file with a mistake can be corrected', async () => {

@@ -43,11 +43,23 @@ export function requireValue(name: string, value: string, isArgument: boolean): 
   if (name !== key) return;
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw usageError(`${name} ${parsed.error.issues[0]?.message ?? 'is not valid'}.`);
-  if (isArgument && parsed.data instanceof Secret)
+  if (isArgument && parsed.data instanceof Secret && !isUrlWithoutSecret(key, value))
     throw usageError(
       `${name} can hold a secret. Every user of this machine can read the arguments of a process.`,
       `svc config set ${name} --value-file FILE, or - for stdin`,
     );
+}
+
+/**
+ * True for the URL of a place that needs no password, such as a file. `s3:` never contains its key. The path and the query of an https URL can
+ * be secrets too.
+ */
+function isUrlWithoutSecret(key: string, value: string): boolean {
+  if (!/_URL$|^SVC_FILES_FROM$/.test(key)) return false;
+  if (/^(file|sqlite|s3):/.test(value)) return true;
+  if (!/^(smtps?|postgres(ql)?):/.test(value) || !URL.canParse(value)) return false;
+  const { username, password, search } = new URL(value);
+  return [username, password, search].every((part) => part === '');
 }
 
 /** The settings file, and what remains to be corrected in it. */

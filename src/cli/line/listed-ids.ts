@@ -2,7 +2,7 @@ import type { LoadedConfig } from '#src/platform/config/load.js';
 import { openReader } from '#src/platform/db/index.js';
 
 /** Maximum number of ids offered. */
-const offered = 1000;
+export const offered = 1000;
 
 /** A table with ids. `of` lists the columns that the flags of the command filter by. */
 interface Place {

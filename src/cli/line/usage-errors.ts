@@ -76,6 +76,12 @@ export function surplusArgument(word: string, command: Command, argv: readonly s
   const flagAt = argv.findLastIndex((one, index) => index < at && one.startsWith('--'));
   const option = (command.options ?? []).find(({ flag, value }) => flag === argv[flagAt] && value !== undefined);
   const message = `'${word}' is one argument too many.`;
+  const other = (command.options ?? []).find(({ flag }) => flag === '--and');
+  if (option === undefined && other !== undefined && word.startsWith('SVC_')) {
+    const isPair = other.value !== 'KEY';
+    const [name = ''] = word.split('=');
+    return usageError(message, `another setting follows --and: --and ${name}${isPair ? '=VALUE' : ''}`);
+  }
   if (option === undefined) {
     const before = argv[at - 1] ?? '';
     const isText = (command.arguments ?? []).length > 0 && at > command.path.split(' ').length;

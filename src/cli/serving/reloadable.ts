@@ -4,4 +4,4 @@ import type { Config } from '#src/platform/config/schema.js';
 export const reloadable = ['logLevel', 'rateLimit', 'rateLimits'] as const satisfies readonly (keyof Config)[];
 
 /** Settings that only commands use. */
-export const ofCommands = ['project'] as const satisfies readonly (keyof Config)[];
+export const ofCommands = ['project', 'updateUrl'] as const satisfies readonly (keyof Config)[];

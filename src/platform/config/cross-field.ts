@@ -14,6 +14,7 @@ export function problemsBetween(values: Partial<Config>): GivenProblem[] {
     ...backupProblems(values),
     ...mailProblems(values),
     ...smsProblems(values),
+    ...updateProblems(values),
   ];
 }
 
@@ -83,6 +84,13 @@ function smsProblems({ smsUrl, allowInsecure }: Partial<Config>): string[] {
       ? []
       : ['SVC_SMS_URL must be https; SVC_WEBHOOK_ALLOW_INSECURE allows http, for development'];
   return gateway.api === null ? [] : ['SVC_SMS_URL takes api= with SVC_WEBHOOK_ALLOW_INSECURE only, for tests'];
+}
+
+/** The egress guard would refuse the request. */
+function updateProblems({ updateUrl, allowInsecure }: Partial<Config>): string[] {
+  return updateUrl === undefined || allowInsecure !== false || updateUrl.startsWith('https:')
+    ? []
+    : ['SVC_UPDATE_URL must be https; SVC_WEBHOOK_ALLOW_INSECURE allows http, for development'];
 }
 
 function readingProblem(path: string): ConfigProblem | undefined {
