@@ -110,7 +110,13 @@ function certificate({ config }: LoadedConfig): DoctorFinding[] {
   const problem = tlsTimeProblem(validity, Date.now());
   if (problem === undefined) return [];
   const code = problem.code === 'expired' ? 'tls_expired' : 'tls_expires_soon';
-  return [found(code, `${problem.message}.`, `renew the certificate in ${config.tlsCert}, then restart the server`)];
+  return [
+    found(
+      code,
+      `${problem.message}.`,
+      `renew the certificate in ${config.tlsCert}, then systemctl reload svc, or SIGHUP`,
+    ),
+  ];
 }
 
 function publicAddress({ config }: LoadedConfig): DoctorFinding[] {
