@@ -15,7 +15,7 @@ export type LogSource = AsyncGenerator<string | typeof caughtUp>;
 
 const pollMs = 300;
 /** Rounds for which a replaced file is still read after its successor has got its first line. */
-const roundsAfterRotation = 10;
+const roundsAfterRotation = 30;
 /** An unfinished line longer than this is dropped. */
 const mostLineBytes = 1_048_576;
 const readBytes = 65_536;
