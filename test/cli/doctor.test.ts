@@ -502,7 +502,11 @@ test('a scheduled backup that was never made, has failed or is too old is found,
   const [, command = ''] = (await fixOf('backup_gone')).split('; if it was deleted, ');
   await carryOut(command);
   await healthy();
-  const s3 = { SVC_BACKUP_TO: 's3://backups/p?endpoint=http://127.0.0.1:9', SVC_BACKUP_KEY_ID: 'k', SVC_BACKUP_SECRET: 's' };
+  const s3 = {
+    SVC_BACKUP_TO: 's3://backups/p?endpoint=http://127.0.0.1:9',
+    SVC_BACKUP_KEY_ID: 'k',
+    SVC_BACKUP_SECRET: 's',
+  };
   assert.ok(codesOf(await examine(s3)).includes('backup_place_unusable'));
   assert.match(
     (await place.svc(['config', 'check'], { env: s3 })).err,
