@@ -69,7 +69,10 @@ const questions = (): readonly (readonly [args: readonly string[], question: str
     `permanently deletes the data it holds. Is the server stopped? Type ${place.database} to confirm:`,
   ],
   [['backup', 'restore', 'svc.tar'], `in the database ${place.database}. Type ${place.database} to confirm:`],
-  [['keys', 'rotate-master'], `Backups made before need the old key. Type ${place.database} to confirm:`],
+  [
+    ['keys', 'rotate-master'],
+    `Backups made before need the old key: keep a copy of it. Type ${place.database} to confirm:`,
+  ],
   [['keys', 'revoke', kid], 'and with it every JWT that it has signed? (y/N)'],
   [['provider', 'remove', 'google', ...inShop], 'No user signs in with it. Remove provider google? (y/N)'],
   [['webhook', 'remove', 'orders', ...inShop], 'Remove the webhook Orders (orders) with its deliveries? (y/N)'],

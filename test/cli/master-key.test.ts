@@ -192,9 +192,21 @@ test('rotates beside a server, and the new key alone opens everything afterwards
   assert.equal(code, 7);
   const { message } = JSON.parse(err).error;
   assert.ok(message.includes(rotated.from) && message.includes(rotated.to), message);
-  // Again, so that values of three keys are there.
+  // Again, so that values of three keys are there. One at a time: of two that start together, one is refused or comes second.
+  const both = await Promise.all([0, 1].map(() => place.svc(['keys', 'rotate-master', ...confirm(place), '--json'])));
+  for (const { code: ended, err: said } of both) {
+    assert.ok(ended === 0 || ended === 5, said);
+    if (ended === 5) assert.match(said, /rotation_running/);
+  }
+  assert.ok(both.some(({ code: ended }) => ended === 0));
+  await useAll(place, fresh, known);
+  assert.ok(!existsSync(join(place.dir, 'svc.env.rotating')));
+  // A process that was killed keeps nobody out.
+  writeFileSync(join(place.dir, 'svc.env.rotating'), '4194304');
   await place.json(['keys', 'rotate-master', ...confirm(place)]);
   await useAll(place, fresh, known);
+  const missing = await place.svc(['keys', 'rotate-master', '--new-key-file', '/nowhere', ...confirm(place)]);
+  assert.equal(missing.code, 3, missing.err);
 });
 
 test('a rotation that was killed is completed by the second run, and servers work in between', async () => {

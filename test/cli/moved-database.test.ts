@@ -44,7 +44,11 @@ async function allRefuse(place: Installation, file: string): Promise<void> {
     const said = `${args.join(' ')}: ${out}${err}`;
     assert.equal(code, exitCode, said);
     assert.match(said, /its log .*is there and holds the newest writes/, said);
-    assert.match(said, /back as it was; to begin anew, move the log away and do not delete it/, said);
+    assert.match(
+      said,
+      /back as it was; otherwise move \S+ away without deleting it, and run svc( --config \S+)? backup restore FILE/,
+      said,
+    );
     assert.doesNotMatch(said, /svc init|svc migrate\n/, said);
     assert.equal(existsSync(file), false, said);
   }

@@ -162,6 +162,21 @@ test('with SVC_DRAIN_SECONDS, TERM is announced first, and requests are served m
   await agent.close();
 });
 
+test('a TERM that comes as soon as the port answers drains too', async () => {
+  const place = await fresh();
+  const port = String(await freePort());
+  const env = { ...place.env, SVC_PORT: port };
+  const child = spawn(process.execPath, [join(place.dir, 'bin/svc'), 'serve'], {
+    cwd: place.dir,
+    env,
+    stdio: 'ignore',
+  });
+  const exit = once(child, 'exit');
+  while (!(await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.ok) await sleep(1);
+  child.kill('SIGTERM');
+  assert.deepEqual(await exit, [0, null]);
+});
+
 test('the second TERM ends it at once with 143, a second INT with 130', async () => {
   const place = await fresh();
   await place.json(['project', 'create', 'Shop', '--id', 'shop']);

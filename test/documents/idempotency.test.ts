@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { idempotencyLimits } from '#src/contract/limits.js';
+import { DatabaseError } from '#src/platform/db/database-error.js';
 import { aLoggedInUser, aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
 import { type Answer, type Client, createClient } from '../harness/client.js';
@@ -35,6 +36,30 @@ test('fifty duplicates at once, over two processes, make one document and get on
   const again = await createClient(restarted, { key: secret }).post(documents, body, named('fifty'));
   assert.equal((await here.get(`${documents}/${again.expect(201).string('$id')}`)).expect(200).text, again.text);
   await restarted.close();
+});
+
+test('a request that ended while the database was away keeps no retry waiting', async () => {
+  const { driver } = target.appliance.runtime;
+  const { transact } = driver;
+  for (const passing of [0, 1]) {
+    let left = passing;
+    const failing: typeof transact = async (run, until) => {
+      left -= 1;
+      if (left >= 0) return transact(run, until);
+      // As if the connection were cut after the commit: the claim is stored, and its caller does not know.
+      if (passing === 0 && left === -1) await transact(run, until);
+      throw new DatabaseError('unavailable', 'ECONNREFUSED');
+    };
+    Object.assign(driver, { transact: failing });
+    try {
+      (await here.post(documents, body, named(`away-${passing}`))).refused(503, 'general_unavailable');
+    } finally {
+      Object.assign(driver, { transact });
+    }
+    const [row] = (await rowsOf(target, 'idempotent_requests')).filter(({ status }) => status === null);
+    assert.ok(row !== undefined, 'the claim is stored');
+    (await here.post(documents, body, named(`away-${passing}`))).expect(201);
+  }
 });
 
 test('each operation on one document can be repeated, and is carried out once', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAppliance } from '#src/appliance.js';
 import { createBackups, type LoadedBackup, restoreBackup } from '#src/features/index.js';
-import { DamagedArchiveError } from '#src/platform/archive/reader.js';
+import { DamagedArchiveError, entriesOf } from '#src/platform/archive/reader.js';
 import type { Config } from '#src/platform/config/schema.js';
 import { Secret } from '#src/platform/config/secret.js';
 import { fingerprintOf } from '#src/platform/crypto/key-ring.js';
@@ -14,7 +14,7 @@ import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
 import { exitCodes } from '../terminal/exit.js';
 import { Lines } from '../terminal/lines.js';
-import { existingBackup, requireBackup } from './backup-place.js';
+import { type BackupFile, existingBackup, requireBackup } from './backup-place.js';
 import { explained, passphraseOf, passphraseOption, readBackup } from './backup-read.js';
 
 /** `svc backup verify` */
@@ -48,8 +48,9 @@ export const backupVerify = command({
             file: discard,
           });
         } catch (error) {
-          if (!(error instanceof DamagedArchiveError)) throw error;
-          return failed(place.shown, [error.message]);
+          const damage = error instanceof DamagedArchiveError ? error : await damageOf(place, passphrase);
+          if (damage === undefined) throw error;
+          return failed(place.shown, [damage.message]);
         } finally {
           await runtime.close();
           await place.store.close();
@@ -76,6 +77,16 @@ export const backupVerify = command({
     }
   },
 });
+
+/** The damage of a backup that could not be loaded; undefined if its bytes are those that were written. */
+async function damageOf(place: BackupFile, passphrase: string | undefined): Promise<DamagedArchiveError | undefined> {
+  try {
+    for await (const { bytes } of entriesOf(readBackup(place, passphrase))) for await (const _ of bytes);
+    return undefined;
+  } catch (error) {
+    return error instanceof DamagedArchiveError ? error : undefined;
+  }
+}
 
 function failed(shown: string, problems: readonly string[]): CommandResult {
   return {

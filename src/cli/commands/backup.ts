@@ -31,7 +31,9 @@ const create = command({
   options: [passphraseOption],
   examples: ['svc backup create', 'svc backup create backups/svc.tar --json'],
   needs: 'database',
-  run: async ({ args, loaded: { config }, runtime, output }): Promise<CommandResult | undefined> => {
+  run: async ({ args, loaded: { config }, runtime: opened, output }): Promise<CommandResult | undefined> => {
+    // The settings of the installation, without what this command changes of them for itself.
+    const runtime = { ...opened, config };
     requireDatabase(config);
     requireCurrentSchema(await runtime.migrator.status());
     const given = args.optionalArgument('PLACE');

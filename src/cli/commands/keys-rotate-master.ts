@@ -1,13 +1,20 @@
 import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Appliance } from '#src/appliance.js';
-import type { RotatedMasterKey, ServerRow } from '#src/features/index.js';
+import { followMs, type RotatedMasterKey, runningServers, type ServerRow } from '#src/features/index.js';
 import type { LoadedConfig } from '#src/platform/config/load.js';
 import { MasterKey, type MasterKeyFile } from '#src/platform/config/master-key.js';
 import { readMasterKey } from '#src/platform/config/master-key-file.js';
 import { checkOf, fingerprintOf } from '#src/platform/crypto/key-ring.js';
 import { databaseName } from '../installation/database-url.js';
-import { forgetFormerKey, newKeyIn, replaceKey, requireReplaceable } from '../installation/master-key-change.js';
+import {
+  forgetFormerKey,
+  lockKeyFile,
+  newKeyIn,
+  replaceKey,
+  requireReplaceable,
+} from '../installation/master-key-change.js';
 import { operatorContext, requireMasterKey, requireUsableSchema, withAppliance } from '../installation/run-command.js';
 import { type CommandCall, command } from '../line/command.js';
 import { requireNoServer } from '../serving/running-servers.js';
@@ -45,9 +52,10 @@ export const rotateMasterCommand = command({
     return withAppliance(loaded, call, async (appliance) => {
       requireUsableSchema(await appliance.runtime.migrator.status());
       if (args.isSet('--dry-run')) return dryRun(appliance);
-      return file === undefined
-        ? rotateInEnvironment(call, appliance, given as MasterKey)
-        : rotateInFile(call, appliance, file, given);
+      if (file === undefined) return rotateInEnvironment(call, appliance, given as MasterKey);
+      requireReplaceable(file);
+      const unlock = lockKeyFile(file);
+      return rotateInFile(call, appliance, file, given).finally(unlock);
     });
   },
 });
@@ -91,7 +99,6 @@ async function rotateInFile(
 ): Promise<CommandResult> {
   const { runtime, features } = appliance;
   await requireMasterKey(appliance);
-  requireReplaceable(file);
   const inFile = readMasterKey(file);
   const isInForce = inFile !== undefined && (await features.masterKey.isCurrent(runtime.db, inFile.bytes));
   if (inFile !== undefined && isInForce && (await features.masterKey.isUnfinished(runtime.db))) {
@@ -118,6 +125,8 @@ async function rotateInFile(
     replaceKey(file, target);
   } else call.output.note('Completing the rotation that was interrupted.');
   const rotated = await rotate(call, appliance, target);
+  // Every server must know this key before the next rotation.
+  if ((await runningServers(runtime)).length > 0) await sleep(followMs * 1.25);
   await finish(appliance, file);
   return {
     ...resultOf(rotated),

@@ -20,7 +20,7 @@ import { localUrl } from '../serving/local-url.js';
 import { writePidFile } from '../serving/pid-file.js';
 import { listenerOn } from '../serving/port-listener.js';
 import { type LiveConfig, reload } from '../serving/reload.js';
-import { serveUntilSignal } from '../serving/serving.js';
+import { type HeldSignals, holdSignals, serveUntilSignal } from '../serving/serving.js';
 import { reportStart } from '../serving/start-report.js';
 import { CommandError } from '../terminal/exit.js';
 import { backupBeforeSteps } from './backup-before.js';
@@ -66,11 +66,14 @@ export const serveCommand = command({
       throw namingOwner(loaded.config, error);
     });
     let listener: Listener;
+    let held: HeldSignals | undefined;
     try {
       await prepare(appliance, call, mode);
       await reportStart(appliance, loaded);
+      held = holdSignals();
       listener = await listen(appliance, loaded);
     } catch (error) {
+      held?.release();
       await appliance.close();
       throw namingOwner(loaded.config, error);
     }
@@ -80,6 +83,7 @@ export const serveCommand = command({
       drainSeconds: loaded.config.drainSeconds,
       reload: () => reload({ appliance, listener, live, read }),
     });
+    held.release();
     try {
       // Written last, so that signals work as soon as the file exists.
       if (loaded.config.pidfile !== undefined) writePidFile(loaded.config.pidfile);

@@ -103,7 +103,7 @@ export function requireNoLog(config: Config): void {
     'unusable',
     'database_file_gone',
     `The database ${resolve(file)} is ${isAbsent(file) ? 'gone' : 'empty'}, but its log ${log} is there and holds the newest writes.`,
-    `put ${resolve(file)} back as it was; otherwise move ${shellWord(log)} away without deleting it, and run svc backup restore FILE, or svc init to begin anew`,
+    `put ${resolve(file)} back as it was; otherwise move ${shellWord(log)} away without deleting it, and run svc backup restore FILE`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { chownSync, constants, copyFileSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chownSync, constants, copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { MasterKey, MasterKeyFile } from '#src/platform/config/master-key.js';
 import { copyOf, readMasterKey } from '#src/platform/config/master-key-file.js';
@@ -7,9 +7,12 @@ import { errorCode, isAbsent } from '#src/platform/runtime/files.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { CommandError, usageError } from '../terminal/exit.js';
 import { changeConfig, isWritable, replaceFile } from './config-file.js';
+import { isRunning } from './processes.js';
 
 /** The new master key in a file that holds it alone. Throws CommandError. */
 export function newKeyIn(path: string): MasterKey {
+  if (isAbsent(path))
+    throw new CommandError('notFound', 'file_not_found', `There is no file ${path}.`, 'correct the path');
   const found = readMasterKey({ path: resolve(path), form: 'value' });
   if (found !== undefined) return found;
   throw usageError(
@@ -23,6 +26,30 @@ export function requireReplaceable({ path }: MasterKeyFile): void {
   if (isWritable(path)) return;
   const message = `The file of the master key, ${path}, or its directory ${dirname(path)}, cannot be written by this user.`;
   throw new CommandError('notAllowed', 'file_not_writable', message, 'run the command as root');
+}
+
+/**
+ * Lets one process at a time replace the key in the file. Throws CommandError if another one does, exit 5. Returns the function that ends
+ * this. A process that was killed keeps nobody out.
+ */
+export function lockKeyFile({ path }: Pick<MasterKeyFile, 'path'>): () => void {
+  const lock = `${path}.rotating`;
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx', mode: 0o600 });
+    return () => rmSync(lock, { force: true });
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') {
+      const message = `${lock} cannot be made: ${whyUnwritable(error)}.`;
+      throw new CommandError('notAllowed', 'file_not_writable', message, 'run the command as root');
+    }
+  }
+  const pid = Number(readFileSync(lock, 'utf8'));
+  if (pid > 0 && isRunning(pid)) {
+    const message = `The process ${pid} is replacing the master key.`;
+    throw new CommandError('conflict', 'rotation_running', message, 'wait until it has ended');
+  }
+  rmSync(lock, { force: true });
+  return lockKeyFile({ path });
 }
 
 /** Puts the new key into the file. A copy keeps the old one until `forgetFormerKey`. */

@@ -17,6 +17,26 @@ interface Signals {
   readonly reload: () => void;
 }
 
+/** Signals that arrive while the server opens its port, before it can end properly. */
+export interface HeldSignals {
+  /** Passes them on to the handlers that are there now, or to the system. */
+  release(): void;
+}
+
+/** Holds SIGTERM and SIGINT back. A supervisor sends them as soon as `/readyz` answers. */
+export function holdSignals(): HeldSignals {
+  const arrived = new Set<NodeJS.Signals>();
+  const hold = (signal: NodeJS.Signals) => void arrived.add(signal);
+  const names = ['SIGTERM', 'SIGINT'] as const;
+  for (const name of names) process.on(name, hold);
+  return {
+    release: () => {
+      for (const name of names) process.off(name, hold);
+      for (const signal of arrived) process.kill(process.pid, signal);
+    },
+  };
+}
+
 /** Runs the server until a signal or an unexpected error, then exits the process. A second signal exits immediately. */
 export function serveUntilSignal(
   { runtime, close }: Appliance,

@@ -72,13 +72,18 @@ interface Deps extends IdempotencyRuntime {
   readonly takeQuota: (of: KeyedCaller) => Promise<(bytes: number) => boolean>;
   /** Number of retries that wait for the first request. */
   readonly waiting: { count: number };
+  /** Claims of requests that ended while the database was unavailable: the claim is still stored, and nothing is carried out. */
+  readonly abandoned: Set<string>;
 }
+
+/** Most abandoned claims in memory. Others expire after their lease. */
+const mostAbandoned = 10_000;
 
 /** Creates the service. */
 export function createIdempotency(runtime: IdempotencyRuntime, store: IdempotencyStore): Idempotency {
   const { db, clock, random, sealing } = runtime;
   const { take: takeQuota } = createUsageQuotas({ db, clock }, store);
-  const deps: Deps = { db, clock, random, sealing, store, takeQuota, waiting: { count: 0 } };
+  const deps: Deps = { db, clock, random, sealing, store, takeQuota, waiting: { count: 0 }, abandoned: new Set() };
   return {
     ...bind(deps, { once, keep }),
     forgetUser: async (unit, projectId, userId) => {
@@ -109,7 +114,7 @@ async function once(
       const kept = () => answerOf(row, (sealed) => sealing.tryOpen(projectId, dataKey, aadOf(hash), sealed));
       return repeat === undefined ? kept() : repeat(kept);
     }
-    if (row === undefined || !isHeld(deps, row)) {
+    if (row === undefined || !isHeld(deps, row) || (await releaseAbandoned(deps, by, row))) {
       const claimed = await claim(deps, by, hash, fingerprint, request);
       if (claimed !== undefined) return carryOut(deps, by, claimed, request.status, run);
       continue;
@@ -136,13 +141,30 @@ function isHeld({ clock }: Deps, { claimedUntil }: IdempotentRow): boolean {
   return claimedUntil >= clock.now() && claimedUntil <= clock.now() + leaseMs + skewMs;
 }
 
+/** Removes the claim of a request that has ended without releasing it. False for any other claim. */
+async function releaseAbandoned(
+  { db, store, abandoned }: Deps,
+  by: AuditContext,
+  { hash, claim: id }: IdempotentRow,
+): Promise<boolean> {
+  if (!abandoned.has(id)) return false;
+  await db.work(by, (unit) => unit.run(store.release(hash, id)));
+  abandoned.delete(id);
+  return true;
+}
+
+function abandon({ abandoned }: Deps, id: string): void {
+  if (abandoned.size < mostAbandoned) abandoned.add(id);
+}
+
 async function claim(
-  { db, clock, random, sealing, store, takeQuota }: Deps,
+  deps: Deps,
   by: AuditContext,
   hash: string,
   fingerprint: string,
   { projectId, caller, dataKey }: KeyedRequest,
 ): Promise<IdempotentRequest | undefined> {
+  const { db, clock, random, sealing, store, takeQuota } = deps;
   const takesBytes = await takeQuota({ projectId, caller });
   const id = random.id();
   const now = clock.now();
@@ -159,7 +181,13 @@ async function claim(
     etag: null,
     bytes: 0,
   };
-  const claimed = await db.work(by, (unit) => unit.one(store.claim(row, oldest(clock))));
+  const claimed = await db
+    .work(by, (unit) => unit.one(store.claim(row, oldest(clock))))
+    .catch((error: unknown) => {
+      // It may have been stored all the same.
+      abandon(deps, id);
+      throw error;
+    });
   const seal = (answer: string) => sealing.seal(projectId, dataKey, aadOf(hash), answer);
   return claimed === undefined ? undefined : { hash, claim: id, takesBytes, seal, kept: false };
 }
@@ -171,8 +199,9 @@ async function carryOut(deps: Deps, by: AuditContext, request: IdempotentRequest
     if (!request.kept) await db.work(by, (unit) => keep(deps, unit, request, status, result));
     return result;
   } catch (error) {
-    // If this fails too, the claim expires.
-    await db.work(by, (unit) => unit.run(store.release(request.hash, request.claim))).catch(() => undefined);
+    await db
+      .work(by, (unit) => unit.run(store.release(request.hash, request.claim)))
+      .catch(() => abandon(deps, request.claim));
     throw error;
   }
 }

@@ -7,8 +7,9 @@ import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, millisecondsOf } from '#src/platform/runtime/clock.js';
 import { createMasterKeyStore, type MasterKeyStore, wrappedColumns } from './store.js';
 
-/** How often a process looks for another master key, and how long after a rotation all processes know it, in milliseconds. */
-const followMs = 2000;
+/** How often a process looks for another master key, in milliseconds. */
+export const followMs = 2000;
+/** How long after a rotation all processes know the new master key, in milliseconds. */
 const knownMs = 60_000;
 const page = 500;
 
