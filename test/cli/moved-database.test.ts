@@ -46,7 +46,7 @@ async function allRefuse(place: Installation, file: string): Promise<void> {
     assert.match(said, /its log .*is there and holds the newest writes/, said);
     assert.match(
       said,
-      /back as it was; otherwise move \S+ away without deleting it, and run svc( --config \S+)? backup restore FILE/,
+      /back as it was; otherwise move .+ away without deleting it, and run svc( --config \S+)? backup restore FILE/,
       said,
     );
     assert.doesNotMatch(said, /svc init|svc migrate\n/, said);

@@ -44,7 +44,7 @@ export const conditions: readonly Condition[] = [
     codes: ['log_without_file'],
     type: 'database_file_gone',
     message: 'The file of the database is gone, but its log is there and holds the newest writes',
-    next: 'put the file back as it was; to begin anew, move the log away and do not delete it',
+    next: 'put the file back as it was; otherwise move the log away without deleting it, and run svc backup restore FILE',
     outcome: 'unusable',
   },
   {
