@@ -10,9 +10,8 @@ import { createRandom } from '../documents/random.js';
 import { databaseUnderTest } from '../harness/appliance.js';
 import { type Installation, install } from '../harness/cli.js';
 
-const users = 3000;
-const documents = 2500;
-const files = 2000;
+const isLarge = process.env.SVC_TEST_LARGE === '1';
+const [users, documents, files] = isLarge ? [300_000, 500_000, 100_000] : [3000, 2500, 2000];
 const at = '2026-01-01T00:00:00.000+00:00';
 const random = createRandom(Number(process.env.SVC_TEST_SEED ?? Date.now()));
 
