@@ -54,8 +54,7 @@ export const rotateMasterCommand = command({
       if (args.isSet('--dry-run')) return dryRun(appliance);
       if (file === undefined) return rotateInEnvironment(call, appliance, given as MasterKey);
       requireReplaceable(file);
-      const unlock = lockKeyFile(file);
-      return rotateInFile(call, appliance, file, given).finally(unlock);
+      return rotateInFile(call, appliance, file, given);
     });
   },
 });
@@ -102,7 +101,7 @@ async function rotateInFile(
   const inFile = readMasterKey(file);
   const isInForce = inFile !== undefined && (await features.masterKey.isCurrent(runtime.db, inFile.bytes));
   if (inFile !== undefined && isInForce && (await features.masterKey.isUnfinished(runtime.db))) {
-    await finish(appliance, file);
+    await locked(file, inFile, () => finish(appliance, file));
     return done(inFile);
   }
   const begun = isInForce ? undefined : inFile;
@@ -120,18 +119,37 @@ async function rotateInFile(
     'it cannot read the new key from the file of this machine.',
     cannotRead(file),
   );
-  if (begun === undefined) {
-    await confirm(call);
-    replaceKey(file, target);
-  } else call.output.note('Completing the rotation that was interrupted.');
-  const rotated = await rotate(call, appliance, target);
-  // Every server must know this key before the next rotation.
-  if ((await runningServers(runtime)).length > 0) await sleep(followMs * 1.25);
-  await finish(appliance, file);
+  if (begun === undefined) await confirm(call);
+  const rotated = await locked(file, inFile, async () => {
+    if (begun === undefined) replaceKey(file, target);
+    else call.output.note('Completing the rotation that was interrupted.');
+    const result = await rotate(call, appliance, target);
+    // Every server must know this key before the next rotation.
+    if ((await runningServers(runtime)).length > 0) await sleep(followMs * 1.25);
+    await finish(appliance, file);
+    return result;
+  });
   return {
     ...resultOf(rotated),
     next: `svc backup create, then copy ${file.path} to a safe place. Earlier backups need the key with the fingerprint ${rotated.from}: keep its copy with them`,
   };
+}
+
+/** Runs the body while no other process may replace the key. Throws CommandError if one does, or has replaced the key that was read. Exit 5. */
+async function locked<T>(file: MasterKeyFile, inFile: MasterKey | undefined, body: () => Promise<T>): Promise<T> {
+  const unlock = lockKeyFile(file);
+  try {
+    if (readMasterKey(file)?.reveal() !== inFile?.reveal())
+      throw new CommandError(
+        'conflict',
+        'rotation_running',
+        'Another process has replaced the master key meanwhile.',
+        'run this command again to replace it once more',
+      );
+    return await body();
+  } finally {
+    unlock();
+  }
 }
 
 async function finish(appliance: Appliance, file: MasterKeyFile): Promise<void> {

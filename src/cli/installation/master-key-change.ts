@@ -7,7 +7,7 @@ import { errorCode, isAbsent } from '#src/platform/runtime/files.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
 import { CommandError, usageError } from '../terminal/exit.js';
 import { changeConfig, isWritable, replaceFile } from './config-file.js';
-import { isRunning } from './processes.js';
+import { processExists } from './processes.js';
 
 /** The new master key in a file that holds it alone. Throws CommandError. */
 export function newKeyIn(path: string): MasterKey {
@@ -44,7 +44,7 @@ export function lockKeyFile({ path }: Pick<MasterKeyFile, 'path'>): () => void {
     }
   }
   const pid = Number(readFileSync(lock, 'utf8'));
-  if (pid > 0 && isRunning(pid)) {
+  if (pid > 0 && processExists(pid)) {
     const message = `The process ${pid} is replacing the master key.`;
     throw new CommandError('conflict', 'rotation_running', message, 'wait until it has ended');
   }

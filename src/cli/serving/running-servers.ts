@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { runningServers, type ServerRow } from '#src/features/index.js';
 import type { Runtime } from '#src/platform/index.js';
 import { instantOf } from '#src/platform/runtime/clock.js';
-import { isRunning } from '../installation/processes.js';
+import { processExists } from '../installation/processes.js';
 import { CommandError } from '../terminal/exit.js';
 
 /** Throws if a server that matches uses the database, on this machine or another one. Exit 5. */
@@ -24,5 +24,5 @@ export async function requireNoServer(
 
 /** True for a server of this machine whose process has ended without removing its row. */
 function wasKilled({ host, pid }: ServerRow): boolean {
-  return host === hostname() && !isRunning(pid);
+  return host === hostname() && !processExists(pid);
 }
