@@ -11,7 +11,7 @@ import { shellWord } from '../terminal/exit.js';
 import { createProgress, type Progress } from '../terminal/progress.js';
 import { writeOut } from '../terminal/stream.js';
 import { columns } from '../terminal/table.js';
-import { newBackup, openPlaceAt } from './backup-place.js';
+import { type BackupFile, newBackup, openPlaceAt } from './backup-place.js';
 import { existsAlready, explained, passphraseOf, passphraseOption } from './backup-read.js';
 import { backupRestore } from './backup-restore.js';
 import { backupVerify } from './backup-verify.js';
@@ -68,6 +68,9 @@ function written(
   return backupArchive(runtime, options, done);
 }
 
+/** Names that are tried for a backup, if others were made in the same second. */
+const mostSeconds = 60;
+
 /** Makes a backup in a place, by default that of the settings. Returns its path or URL too. Throws CommandError. */
 export async function backUp(
   runtime: Runtime,
@@ -84,12 +87,20 @@ export async function backUp(
     },
     at,
   );
-  const { place, store, key, shown } = newBackup(given, newBackupName(at, writing.passphrase !== undefined), {
-    config,
-    log,
-  });
+  const isEncrypted = writing.passphrase !== undefined;
+  const free = async (second: number): Promise<BackupFile> => {
+    const name = newBackupName(second, isEncrypted);
+    const backup = newBackup(given, name, { config, log });
+    return explained(backup.shown, async () => {
+      if ((await backup.store.size(backup.key)) === undefined) return backup;
+      await backup.store.close();
+      // Another backup of the same second; only a name that the operator gave is refused.
+      if (backup.key === name && second < at + mostSeconds * 1000) return free(second + 1000);
+      throw existsAlready(backup.shown);
+    });
+  };
+  const { place, store, key, shown } = await free(at);
   return explained(shown, async () => {
-    if ((await store.size(key)) !== undefined) throw existsAlready(shown);
     await removeRemains(place, at);
     await store.write(key, bytes, { isNew: true });
     const backups = createBackups(runtime);
