@@ -201,7 +201,7 @@ test('rotates beside a server, and the new key alone opens everything afterwards
   assert.ok(both.some(({ code: ended }) => ended === 0));
   await useAll(place, fresh, known);
   assert.ok(!existsSync(join(place.dir, 'svc.env.rotating')));
-  // A process that was killed keeps nobody out.
+  // The lock of a process that no longer runs is ignored.
   writeFileSync(join(place.dir, 'svc.env.rotating'), '4194304');
   await place.json(['keys', 'rotate-master', ...confirm(place)]);
   await useAll(place, fresh, known);

@@ -1,5 +1,5 @@
 // The Debian package in fresh roots of Debian 12 and 13: install, serve, back up, upgrade, remove, reinstall, purge. Needs root, debootstrap
-// and Debian's mirror. The roots have no systemd, so the test starts what the unit says, as its user.
+// and Debian's mirror. The roots have no systemd, so the test runs the command of the unit as the unit's user.
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,7 +47,7 @@ class Machine {
     return stdout + stderr;
   }
 
-  /** Runs a command of svc as the user of the service, and returns what it prints as JSON. */
+  /** Runs `svc` as the service's user with --json. Returns the parsed output. */
   svc(command: string) {
     return JSON.parse(this.run(`runuser -u svc -- svc --json ${command} 2> /dev/null`));
   }
@@ -57,7 +57,7 @@ class Machine {
   install = (file: string, before = '') =>
     this.run(`${before} apt-get install -q -y --no-install-recommends /root/${file}`);
 
-  /** Does what the unit says, and returns when the server is ready. */
+  /** Runs the command of the unit. Resolves when the server is ready. */
   async serve(): Promise<() => Promise<void>> {
     const unit = readFileSync(this.path('usr/lib/systemd/system/svc.service'), 'utf8');
     const value = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? assert.fail(key);

@@ -32,7 +32,7 @@ const create = command({
   examples: ['svc backup create', 'svc backup create backups/svc.tar --json'],
   needs: 'database',
   run: async ({ args, loaded: { config }, runtime: opened, output }): Promise<CommandResult | undefined> => {
-    // The settings of the installation, without what this command changes of them for itself.
+    // The archive gets the settings of the installation. Those of the runtime have another log level and format.
     const runtime = { ...opened, config };
     requireDatabase(config);
     requireCurrentSchema(await runtime.migrator.status());

@@ -23,7 +23,7 @@ export async function backupFindings({ features: { backups, jobs } }: Appliance)
   return [...failed, found('backup_old', message, fix)];
 }
 
-/** Checks that the backups of this installation are where it has put them. */
+/** Finds recorded backups that are missing from the configured place. */
 export async function placeFindings({ runtime: { config, log }, features }: Appliance): Promise<DoctorFinding[]> {
   if (config.backupTo === undefined && (await features.backups.lastBackup()) === undefined) return [];
   const location = defaultLocation(config);

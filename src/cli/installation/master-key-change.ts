@@ -29,8 +29,8 @@ export function requireReplaceable({ path }: MasterKeyFile): void {
 }
 
 /**
- * Lets one process at a time replace the key in the file. Throws CommandError if another one does, exit 5. Returns the function that ends
- * this. A process that was killed keeps nobody out.
+ * Locks the file of the master key and returns the function that unlocks it. Throws CommandError (exit 5) if another process has the lock.
+ * Ignores the lock of a process that no longer runs.
  */
 export function lockKeyFile({ path }: Pick<MasterKeyFile, 'path'>): () => void {
   const lock = `${path}.rotating`;

@@ -14,7 +14,7 @@ export const caughtUp = Symbol('caughtUp');
 export type LogSource = AsyncGenerator<string | typeof caughtUp>;
 
 const pollMs = 300;
-/** Rounds for which a replaced file is still read after its successor has got its first line. */
+/** Number of polls in which the old file is still read after the new one has its first line. */
 const roundsAfterRotation = 30;
 /** An unfinished line longer than this is dropped. */
 const mostLineBytes = 1_048_576;

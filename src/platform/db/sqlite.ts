@@ -59,7 +59,7 @@ class Pool {
 
 /** Longest wait for writers before the file is rewritten, and for readers of the WAL afterwards. */
 const scrubWaitMs = 60_000;
-/** Longest time for which one attempt to truncate the WAL waits for its readers. Writes wait as long. */
+/** Timeout of one attempt to truncate the WAL, in milliseconds. It waits for readers, and blocks writes. */
 const truncateWaitMs = 200;
 
 /** Rewrites the file without its free pages, then checkpoints and truncates the WAL. Uses its own connection. */
