@@ -187,7 +187,7 @@ test('events keep to the schemas of the description, also after the erasure of t
     }
     return events;
   };
-  assert.ok((await feed()).length > 10);
+  await eventually(async () => assert.ok((await feed()).length > 10));
   await target.appliance.features.erasure.run(by(target), target.project, person.id);
   const erased = (await feed()).filter(({ data }) => data.erased).map(({ type }) => type);
   for (const type of ['accountUpdated', 'membershipCreated', 'sessionCreated', 'sessionDeleted'])
