@@ -75,8 +75,12 @@ export const realtimeLimits = {
   subscriptionBytes: 131_072,
   subscriptionBytesOfAddress: 16_777_216,
   subscriptionBytesTogether: 67_108_864,
-  /** Most unread bytes of a client, not counting a long message that it is reading, before it is cut off. */
+  /**
+   * Unread bytes of a client, not counting a long message that it is reading. A client with more is cut off if they have not become fewer
+   * within `sweepMs`, and at once beyond `burstBytes`: one request can create many events.
+   */
   bufferedBytes: 1_048_576,
+  burstBytes: 16_777_216,
   /** The same for all clients together; beyond it the clients with the most unread bytes are cut off. */
   bufferedTogether: 67_108_864,
   /** Events that are read together. */
@@ -96,7 +100,7 @@ export const realtimeLimits = {
   stepsOfMessage: 100,
   /** Bytes of one event's messages cached for further sockets with subscriptions of the same names. */
   printedBytes: 1_048_576,
-  /** Intervals of checking credentials besides events: those that may have expired, and all; and the number of credentials in one query. */
+  /** Intervals of checking slow clients and credentials that may have expired, and of checking all credentials; and the number of credentials in one query. */
   sweepMs: 1000,
   overdueMs: 5000,
   recheckMs: 30_000,

@@ -152,7 +152,7 @@ function requireUserSlot(deps: Deps, project: Project, { id }: User): string {
 
 /** The hub of a project. A new hub starts with the events not numbered yet. */
 function hubOf(deps: Deps, projectId: string): OpenHub {
-  const { hubs, watch, state } = deps;
+  const { hubs, watch, state, backlog } = deps;
   const known = hubs.get(projectId);
   if (known !== undefined) return known;
   const hub = new Hub(projectId, deps, deps);
@@ -164,6 +164,7 @@ function hubOf(deps: Deps, projectId: string): OpenHub {
   const entry = { hub, ready, unfollow };
   hubs.set(projectId, entry);
   state.timer ??= setInterval(() => {
+    backlog.sweep();
     for (const one of hubs.values()) one.hub.sweep().catch(() => {});
   }, realtimeLimits.sweepMs).unref();
   return entry;

@@ -4,6 +4,8 @@ import { Tally } from '#src/platform/admission/tally.js';
 /** A client with unsent bytes. */
 interface Reader {
   buffered(): number;
+  /** Closes it if it is behind and has not caught up since the last call. */
+  checkReading(): void;
   /** Disconnects it and discards its unsent bytes. */
   drop(): void;
 }
@@ -27,14 +29,24 @@ export class Backlog {
     this.#bytes.add(socket, -this.#bytes.of(socket));
   }
 
-  /** Rereads the unsent bytes of all sockets. Disconnects the largest ones until half of the limit is free. */
+  /** Closes clients that do not read. Called once a second. */
+  sweep(): void {
+    for (const [socket] of this.#bytes.entries()) socket.checkReading();
+    this.#reread();
+  }
+
+  /** Disconnects the clients with the most unsent bytes until half of the limit is free. */
   #relieve(): void {
-    for (const [socket, bytes] of this.#bytes.entries()) this.#bytes.add(socket, socket.buffered() - bytes);
+    this.#reread();
     if (this.#bytes.all <= realtimeLimits.bufferedTogether) return;
     for (const [socket] of this.#bytes.entries().sort(([, a], [, b]) => b - a)) {
       if (this.#bytes.all <= realtimeLimits.bufferedTogether / 2) return;
       this.forget(socket);
       socket.drop();
     }
+  }
+
+  #reread(): void {
+    for (const [socket, bytes] of this.#bytes.entries()) this.#bytes.add(socket, socket.buffered() - bytes);
   }
 }

@@ -43,6 +43,8 @@ export class RealtimeSocket {
   #credential: ReaderCredential | undefined;
   #isOpen = true;
   #closedWith: number | undefined;
+  /** Waiting bytes at the last check, if they were beyond the limit. */
+  #behind: number | undefined;
   /** Time of the last successful credential check, on the monotonic clock. */
   checkedAt = 0;
 
@@ -80,16 +82,25 @@ export class RealtimeSocket {
     this.checkedAt = now;
   }
 
-  /** Sends a message, or closes the connection of a slow client. Returns true if the message was sent. */
+  /** Sends a message, or closes the connection of a client that is far behind. Returns true if the message was sent. */
   send(message: Message): boolean {
     if (!this.#isOpen) return false;
-    if (this.#connection.waiting() > realtimeLimits.bufferedBytes) {
-      this.close(closeCodes.tryAgainLater, 'The client reads too slowly.');
+    if (this.#connection.waiting() > realtimeLimits.burstBytes) {
+      this.#closeSlow();
       return false;
     }
     this.#connection.send(message);
     this.#backlog.note(this);
     return true;
+  }
+
+  /** Called once a second. Closes a client that is behind and has not caught up since the last call. */
+  checkReading(): void {
+    if (!this.#isOpen) return;
+    const waiting = this.#connection.waiting();
+    const before = this.#behind;
+    this.#behind = waiting > realtimeLimits.bufferedBytes ? waiting : undefined;
+    if (this.#behind !== undefined && before !== undefined && this.#behind >= before) this.#closeSlow();
   }
 
   /** Unsent bytes. */
@@ -113,6 +124,10 @@ export class RealtimeSocket {
     this.#isOpen = false;
     this.#closedWith = code;
     this.#connection.close(code, message);
+  }
+
+  #closeSlow(): void {
+    this.close(closeCodes.tryAgainLater, 'The client reads too slowly.');
   }
 
   /** Disconnects a client that does not read, and discards its unsent bytes. */
