@@ -1,5 +1,5 @@
 // The suite, once per database:
-// node --import tsx test/run.ts [sqlite|postgres] [--all] [--changed[=COMMIT]] [part of a test's path …] [--option of the node test runner …]
+// node --import tsx test/run.ts [sqlite|postgres] [--all] [--changed[=COMMIT]] [--through=FRONT] [part of a test's path …] [--option of the node test runner …]
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -17,6 +17,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildTests, builtPath } from './built.js';
 import { root } from './harness/checkout.js';
+import { fronts, requireFront } from './harness/front.js';
+import { startPgBouncer } from './harness/pgbouncer.js';
 import { startPostgres } from './harness/postgres.js';
 import { changedTests, type Database, databases, findTests, groupTests, testsOn } from './selection.js';
 import { cpuSecondsOfChildren, type RunTimes, readTimes, summarize } from './times.js';
@@ -26,7 +28,12 @@ const half = databases.find((database) => database === first);
 const words = half || first === undefined ? rest : [first, ...rest];
 const filters = words.filter((word) => !word.startsWith('--'));
 const changed = words.find((word) => /^--changed(=|$)/.test(word));
-const options = words.filter((word) => word.startsWith('--') && word !== '--all' && word !== changed);
+const through = words.find((word) => word.startsWith('--through='));
+const own = ['--all', changed, through];
+const options = words.filter((word) => word.startsWith('--') && !own.includes(word));
+const front = fronts.find((name) => name === through?.split('=')[1]);
+if (through !== undefined && front === undefined) throw new Error(`--through takes one of ${fronts.join(', ')}`);
+if (front !== undefined) requireFront(front);
 
 const found = findTests(filters);
 const tests = changed === undefined ? found : changedTests(found, changed.split('=')[1] ?? 'HEAD');
@@ -108,14 +115,28 @@ async function passes(database: Database, files: readonly string[], more: readon
   try {
     if (database === 'sqlite') return await run(database, built, paths, more, {});
     const server = await startPostgres();
+    const pooler = await poolerOf(server.url);
+    const settings = {
+      SVC_TEST_POSTGRES_URL: server.url,
+      ...(front === undefined ? {} : { SVC_TEST_THROUGH: front }),
+      ...(pooler === undefined ? {} : { SVC_TEST_POOLER_PORT: String(pooler.port) }),
+    };
     try {
-      return !interruption && (await run(database, built, paths, more, { SVC_TEST_POSTGRES_URL: server.url }));
+      return !interruption && (await run(database, built, paths, more, settings));
     } finally {
+      await pooler?.stop();
       await server.stop();
     }
   } finally {
     rmSync(built, { recursive: true });
   }
+}
+
+/** The pooler of `--through`. It serves the databases of all tests, more than one installation has. */
+async function poolerOf(url: string) {
+  const mode = (['session', 'transaction'] as const).find((name) => front === `pgbouncer-${name}`);
+  if (mode === undefined) return undefined;
+  return startPgBouncer(url, mode, ['max_client_conn = 2000', 'server_idle_timeout = 5']);
 }
 
 /** The tests that failed in a half, for the end of the output, because the report of the first half is far above it. */

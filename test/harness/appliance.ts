@@ -13,6 +13,7 @@ import { defaultHashParameters, type HashParameters } from '#src/platform/crypto
 import { countStart } from '../times.js';
 import { createJudge, type Judge, type RecordedAnswer, recordAnswers } from './answers.js';
 import { createTestClock, type TestClock } from './clock.js';
+import { front, pooledUrl, startHaproxy } from './front.js';
 import { createDatabase } from './postgres.js';
 import { createStillScheduler } from './scheduler.js';
 import { slowDriver } from './slow-driver.js';
@@ -89,7 +90,7 @@ const masterKey = randomBytes(32).toString('base64url');
 export async function startAppliance(options: ApplianceOptions = {}): Promise<TestAppliance> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-test-'));
   const databaseUrl = options.databaseUrl ?? (await migratedDatabase(directory));
-  const started = await start({ ...options, databaseUrl }, createTestClock(), directory);
+  const started = await startBehindFront({ ...options, databaseUrl }, createTestClock(), directory);
   after(async () => {
     await started.close();
     rmSync(directory, { recursive: true, force: true });
@@ -125,7 +126,7 @@ export function testConfig(
     environment: {
       SVC_CONFIG: join(directory, 'none.env'),
       SVC_DATA_DIR: directory,
-      SVC_DATABASE_URL: databaseUrl,
+      SVC_DATABASE_URL: pooledUrl(databaseUrl),
       SVC_MASTER_KEY: masterKey,
       SVC_PORT: '0',
       SVC_LOG_LEVEL: 'debug',
@@ -134,6 +135,33 @@ export function testConfig(
       ...settings,
     },
   }).config;
+}
+
+/** Starts a server; with `--through=haproxy` two, whose balancer has the origin that tests see. */
+async function startBehindFront(
+  options: ApplianceOptions & { readonly databaseUrl: string },
+  clock: TestClock,
+  directory: string,
+): Promise<TestAppliance> {
+  const first = await start(options, clock, directory);
+  if (front !== 'haproxy' || databaseUnderTest !== 'postgres') return first;
+  const second = await first.startSibling();
+  const haproxy = await startHaproxy([first, second].map(({ origin }) => Number(new URL(origin).port)));
+  const recorder = recordAnswers(new Set([haproxy.port]));
+  return {
+    ...first,
+    origin: `http://127.0.0.1:${haproxy.port}`,
+    answers: recorder.answers,
+    log: () => first.log() + second.log(),
+    drain: async () => {
+      await Promise.all([first.drain(), second.drain()]);
+    },
+    close: async () => {
+      await first.close();
+      await haproxy.stop();
+      recorder.stop();
+    },
+  };
 }
 
 async function start(

@@ -12,6 +12,7 @@ import sqlite3 from 'sqlite3';
 import { countStart } from '../times.js';
 import { root } from './checkout.js';
 import type { CommandReply, CommandRequest } from './command-host.js';
+import { pooledUrl } from './front.js';
 import { createDatabase } from './postgres.js';
 
 /** How a run ended and what it printed. */
@@ -62,7 +63,7 @@ export async function install({
   const env: Record<string, string> = {
     ...{ HOME: dir, LANG: 'C.UTF-8', SVC_PORT: '0', SVC_HOST: '127.0.0.1', SVC_DATA_DIR: join(dir, 'data') },
     PATH: [join(dir, 'bin'), dirname(process.execPath), process.env.PATH].join(delimiter),
-    ...(url === '' ? {} : { SVC_DATABASE_URL: url }),
+    ...(url === '' ? {} : { SVC_DATABASE_URL: pooledUrl(url) }),
   };
   const servers: ChildProcess[] = [];
   const start = (command: string, args: readonly string[], more: Record<string, string> = {}) =>

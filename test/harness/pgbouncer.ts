@@ -15,13 +15,18 @@ export const lacksPgBouncer =
   'PgBouncer is not installed';
 
 interface PgBouncer {
+  readonly port: number;
   /** The URL of a database of the server behind it. */
   urlOf(databaseUrl: string): string;
   stop(): Promise<void>;
 }
 
-/** Starts PgBouncer on a free port. It ends with the calling process. */
-export async function startPgBouncer(databaseUrl: string, mode: 'session' | 'transaction'): Promise<PgBouncer> {
+/** Starts PgBouncer on a free port; `more` are lines of its configuration. It ends with the calling process. */
+export async function startPgBouncer(
+  databaseUrl: string,
+  mode: 'session' | 'transaction',
+  more: readonly string[] = [],
+): Promise<PgBouncer> {
   const server = new URL(databaseUrl);
   const home = mkdtempSync(join(tmpdir(), 'svc-pgbouncer-'));
   chmodSync(home, 0o755);
@@ -33,6 +38,7 @@ export async function startPgBouncer(databaseUrl: string, mode: 'session' | 'tra
     '[pgbouncer]',
     ...['listen_addr = 127.0.0.1', `listen_port = ${port}`, 'unix_socket_dir ='],
     ...['auth_type = md5', `auth_file = ${join(home, 'users')}`, `pool_mode = ${mode}`],
+    ...more,
   ];
   writeFileSync(join(home, 'pgbouncer.ini'), `${settings.join('\n')}\n`);
   // It refuses to run as root.
@@ -45,6 +51,7 @@ export async function startPgBouncer(databaseUrl: string, mode: 'session' | 'tra
     await sleep(20);
   }
   return {
+    port,
     urlOf: (url) => {
       const pooled = new URL(url);
       pooled.port = String(port);
