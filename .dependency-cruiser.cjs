@@ -175,6 +175,12 @@ module.exports = {
       { path: packages('@aws-sdk', '@smithy') },
     ),
     rule(
+      'opentelemetry-only-in-tracing',
+      'Other code gets its traced services from the runtime.',
+      { pathNot: '^src/platform/tracing/' },
+      { path: packages('@opentelemetry') },
+    ),
+    rule(
       'sharp-only-in-images',
       'One file chooses the decoders for untrusted bytes.',
       { pathNot: '^src/platform/images/pipeline[.]ts$' },
@@ -203,7 +209,7 @@ module.exports = {
       'Most starts do not need them. Loaded by import(), or by require() within a unit of work, they cost time and memory only when used.',
       { path: '^src/' },
       {
-        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'openid-client', 'otplib', '@simplewebauthn', 'sharp', '@fastify/busboy', 'file-type')}|^src/platform/crypto/foreign-hashes/verify|^src/graphql/engine|^src/features/assets/(locale/service|avatars/drawings/(flag|qr))|^src/platform/outbound/egress-client|^src/platform/file-store/s3|^src/platform/images/pipeline|^src/features/identity/login/saml/protocol/index|^src/platform/db/(sqlite|postgres)[.]`,
+        path: `${packages('inquirer', '@node-rs/argon2', 'bcryptjs', '@zxcvbn-ts', 'bowser', 'jose', 'nodemailer', 'openid-client', 'otplib', '@simplewebauthn', 'sharp', '@fastify/busboy', 'file-type')}|^src/platform/crypto/foreign-hashes/verify|^src/graphql/engine|^src/features/assets/(locale/service|avatars/drawings/(flag|qr))|^src/platform/outbound/egress-client|^src/platform/file-store/s3|^src/platform/tracing/sdk|^src/platform/images/pipeline|^src/features/identity/login/saml/protocol/index|^src/platform/db/(sqlite|postgres)[.]`,
         dynamic: false,
         // `require` is for code first needed inside a unit of work, which cannot wait for an import.
         dependencyTypesNot: ['type-only', 'type-import', 'require'],

@@ -7,7 +7,18 @@ const probes: ReadonlySet<string> = new Set(['operations.health', 'operations.re
 
 /** Counts a response in the metrics and writes its line to the log. */
 export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' | 'log' | 'metrics'>) {
-  return ({ ctx, requestId, ip, started, operation, project, actor, errorType, missing }: RequestContext): void => {
+  return ({
+    ctx,
+    requestId,
+    ip,
+    started,
+    operation,
+    project,
+    actor,
+    errorType,
+    missing,
+    traceId,
+  }: RequestContext): void => {
     const { status, method } = ctx;
     const seconds = (clock.monotonic() - started) / 1000;
     const route = operation?.declaration.id ?? 'none';
@@ -26,6 +37,7 @@ export function createAccessLog({ clock, log, metrics }: Pick<Runtime, 'clock' |
       ip,
       type: errorType,
       missing,
+      traceId,
     };
     if (isProbe) log.debug('probe', fields);
     else log.info('request', fields);

@@ -21,6 +21,7 @@ import { createResultPages } from './result-pages.js';
 import { createRouting } from './routing.js';
 import { createStartPage } from './start-page.js';
 import { tablesOperations } from './tables.js';
+import { createTracedRequests } from './traced-requests.js';
 import { createSocketUpgrade } from './upgrade.js';
 
 /**
@@ -51,6 +52,7 @@ export function createApp(runtime: Runtime, features: Features, own: readonly Mi
 
   const app = new Koa<AppState>();
   app.use(createRequestContext(runtime));
+  if (runtime.tracing !== undefined) app.use(createTracedRequests(runtime.tracing));
   app.use(createRespond(runtime, { limit, files }));
   app.use(createErrors(runtime, { cookies, limit, origins, resultPages, refusals: features.refusals }));
   for (const middleware of own) app.use(middleware);

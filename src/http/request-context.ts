@@ -58,6 +58,8 @@ export class RequestContext {
   /** The origin of the caller, if refused by the project or, for a preflight, by all projects. */
   refusedOrigin: string | undefined;
   errorType: string | undefined;
+  /** The trace of the request, if it is traced. */
+  traceId: string | undefined;
   /** The permission that a refused caller lacks, for the log. */
   missing: string | undefined;
   /** The reply, if it is an event stream. */

@@ -15,14 +15,17 @@ import { createImages, type Images } from './images/index.js';
 import { createScheduler, type Scheduler } from './jobs/scheduler.js';
 import { createEgress, type Egress } from './outbound/egress.js';
 import { createMailer, type Mailer } from './outbound/mailer.js';
+import { describeNetworkError } from './outbound/network-errors.js';
 import { createSms, type Sms } from './outbound/sms.js';
 import { type Clock, systemClock } from './runtime/clock.js';
 import { createLog, type Log, mostWaitingBytes } from './runtime/log.js';
 import { type LogFile, openLogFile } from './runtime/log-file.js';
 import { memoryShare } from './runtime/memory.js';
 import { createMetrics, type Metrics } from './runtime/metrics.js';
+import { createNotice } from './runtime/notice.js';
 import { createPages, type Pages } from './templates/pages.js';
 import { createTemplates, type Templates } from './templates/templates.js';
+import { openTracing, type Tracing, type TracingReports } from './tracing/index.js';
 
 /** The platform services available to features. */
 export interface Runtime extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'migrator' | 'writability' | 'outbox'> {
@@ -43,6 +46,8 @@ export interface Runtime extends Pick<OpenDatabase, 'db' | 'sql' | 'driver' | 'm
   readonly answers: Answers;
   readonly files: FileStore;
   readonly images: Images;
+  /** Undefined unless the environment asks for traces. */
+  readonly tracing: Tracing | undefined;
   close(): Promise<void>;
 }
 
@@ -55,6 +60,8 @@ export interface Replacements {
   readonly writeLog?: (lines: string) => void;
   /** Wraps the driver of the database. */
   readonly wrapDriver?: (driver: Driver) => Driver;
+  /** Variables of OpenTelemetry. Without them nothing is traced. */
+  readonly tracingEnvironment?: Readonly<Record<string, string | undefined>>;
   /** Omits the database state from the log; the error of a command reports it. */
   readonly silentDatabase?: boolean;
   /** Time limit of outbound calls, in milliseconds. */
@@ -70,16 +77,19 @@ export async function createRuntime(config: Config, replacements: Replacements =
   metrics.databaseUp(true);
   metrics.databaseWritable(true);
   const sealing = openSealing(config.masterKey, random, log);
-  const egress = createEgress(
+  const tracing = await openTracing(replacements.tracingEnvironment ?? {}, tracingReports(log));
+  const guarded = createEgress(
     { allow: config.egressAllow, allowInsecure: config.allowInsecure, longestMs: replacements.longestCallMs },
     metrics,
   );
-  const mailer = createMailer(config);
+  const egress = tracing?.egress(guarded) ?? guarded;
+  const plainMailer = createMailer(config);
+  const mailer = tracing?.mailer(plainMailer) ?? plainMailer;
   const parameters = replacements.hashParameters ?? { ...defaultHashParameters, algorithm: config.passwordHash };
   const database = await openDatabase(config, {
     clock,
     metrics,
-    wrapDriver: replacements.wrapDriver,
+    wrapDriver: replacements.wrapDriver ?? tracing?.driver,
     ...databaseReports(metrics, replacements.silentDatabase ? undefined : log),
   });
   const files = openFileStore(config, { log });
@@ -104,12 +114,14 @@ export async function createRuntime(config: Config, replacements: Replacements =
     answers: new Answers(clock, config.answerMaxBytes),
     files,
     images,
+    tracing,
     close: async () => {
       images.close();
       await mailer.close();
       await egress.close();
       await files.close();
       await database.driver.close();
+      await tracing?.close();
       log.flush();
     },
   };
@@ -146,6 +158,18 @@ function openedLogFile(path: string): LogFile {
   } catch (error) {
     throw new ConfigError([unwritableLogFile(path, error)]);
   }
+}
+
+/** Logs spans that were not sent, once while that lasts. */
+function tracingReports(log: Log): TracingReports {
+  const notice = createNotice();
+  return {
+    onRefused: (reason) => log.warn('tracing.off', { reason }),
+    onFailed: (error) => {
+      if (notice.isNews('failed')) log.warn('tracing.failed', { reason: describeNetworkError(error) });
+    },
+    onSent: notice.over,
+  };
 }
 
 /** Reports changes of the database state to the metrics and, if given, to the log. */

@@ -62,7 +62,7 @@ export const serveCommand = command({
     if (mode === 'auto') prepareDirectories(loaded.config);
     else requireDatabase(loaded.config);
     const waitSeconds = wholeNumber(args, '--wait-for-db', 0, 86_400);
-    const appliance = await open(live, waitSeconds).catch((error) => {
+    const appliance = await open(live, waitSeconds, call.environment).catch((error) => {
       throw namingOwner(loaded.config, error);
     });
     let listener: Listener;
@@ -126,9 +126,13 @@ function flagsOf(args: ParsedArgs): Record<string, string | undefined> {
 }
 
 /** Opens the service and waits until the database answers. */
-async function open(config: Config, waitSeconds: number): Promise<Appliance> {
+async function open(
+  config: Config,
+  waitSeconds: number,
+  tracingEnvironment: CommandCall['environment'],
+): Promise<Appliance> {
   const until = performance.now() + waitSeconds * 1000;
-  const appliance = await createAppliance(config);
+  const appliance = await createAppliance(config, { tracingEnvironment });
   for (;;) {
     try {
       await appliance.runtime.driver.ping();
