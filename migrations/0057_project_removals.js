@@ -1,5 +1,7 @@
 // Projects whose deletion has begun. Their rows are removed step by step; the row of the project goes last, and this one with it.
 
+export const usableFrom = '0.1.0';
+
 /** @type {(knex: import('knex').Knex) => unknown[]} */
 export const up = (knex) => [
   knex.schema.createTable('project_removals', (t) => {

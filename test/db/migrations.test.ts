@@ -31,6 +31,16 @@ test('up, all the way down and up again on an empty database', async () => {
   assert.deepEqual(await schemaOf(runtime), schema);
 });
 
+test('each step names the oldest version that can work with the schema after it', async () => {
+  const { runtime } = await startRuntime();
+  // Earlier steps are those of the first release.
+  const later = runtime.migrator.migrations.filter(({ name }) => name >= '0054');
+  assert.deepEqual(
+    later.filter(({ usableFrom }) => !/^\d+\.\d+\.\d+$/.test(usableFrom ?? '')),
+    [],
+  );
+});
+
 test('one step at a time ends in the same schema', async () => {
   const { runtime } = await startRuntime();
   const { runtime: atOnce } = await startRuntime();
