@@ -14,14 +14,14 @@ const leastRatio = 0.95;
 /** Where less is better. */
 const mostRatio = 1.05;
 
-/** Runs one scenario on this build and on the other in turns. What compares within one build has no row here. */
+/** Runs one scenario on this build and on the other, or on several servers and on one, in turns. What compares within one build has no row here. */
 export async function measureAgainst(scenario: Scenario, stage: Stage, other: Stage, options: Options): Promise<Row[]> {
   switch (scenario.kind) {
     case 'throughput':
     case 'comparison':
     case 'hash-bound': {
       const [ours, base] = await inTurns(stage, other, options, (one, port) => [group(scenario, one.world, port)]);
-      return throughputRows(ours, base, leastRatio);
+      return throughputRows(ours, base, other === stage ? undefined : leastRatio);
     }
     case 'interference':
       return measureInterference(scenario, stage, other, options);
@@ -44,19 +44,20 @@ export async function measureAgainst(scenario: Scenario, stage: Stage, other: St
 function inTurns(
   stage: Stage,
   other: Stage,
-  { rounds }: Options,
+  { rounds, servers: count }: Options,
   groups: (stage: Stage, port: number) => readonly LoadGroup[],
 ): Promise<readonly [LoadResult[], LoadResult[]]> {
-  return whileRunning(stage.startReal(true), (server) =>
-    whileRunning(other.startReal(), async (otherServer) => {
+  const loaded = (one: Stage, servers: readonly RunningServer[]) => {
+    const ports = servers.map(({ port }) => port);
+    return one.round(ports, one.processesOf(...servers), groups(one, ports[0] ?? 0));
+  };
+  return whileRunning(stage.startSeveral(count, true), ({ servers }) =>
+    whileRunning(other.startSeveral(1), async ({ servers: single }) => {
       const ours: LoadResult[] = [];
       const base: LoadResult[] = [];
       const load = [
-        async () => ours.push(await stage.round(server.port, stage.processesOf(server), groups(stage, server.port))),
-        async () =>
-          base.push(
-            await other.round(otherServer.port, other.processesOf(otherServer), groups(other, otherServer.port)),
-          ),
+        async () => ours.push(await loaded(stage, servers)),
+        async () => base.push(await loaded(other, single)),
       ];
       for (let round = 0; round < rounds; round++) {
         for (const run of round % 2 === 0 ? load : load.toReversed()) await run();

@@ -11,7 +11,8 @@ export interface Installation {
   readonly key: string;
   /** The database, unless it is in Postgres. */
   readonly databaseFile: string;
-  serve(nodeFlags?: readonly string[]): Promise<RunningServer>;
+  /** Starts a server, on the port of the installation unless another is named. */
+  serve(nodeFlags?: readonly string[], otherPort?: number): Promise<RunningServer>;
 }
 
 const project = 'bench';
@@ -46,7 +47,12 @@ export async function install(
     project,
     key,
     databaseFile: join(directory, 'data', 'svc.db'),
-    serve: (nodeFlags = []) => startServer([...nodeFlags, launcher, 'serve'], { cwd: directory, env, port }),
+    serve: (nodeFlags = [], otherPort = port) =>
+      startServer([...nodeFlags, launcher, 'serve'], {
+        cwd: directory,
+        env: { ...env, SVC_PORT: String(otherPort) },
+        port: otherPort,
+      }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** One round: warm up, then count for a while. Travels as JSON to the load process. */
 export interface LoadPlan {
-  readonly port: number;
+  /** The connections take turns among them. */
+  readonly ports: readonly number[];
   readonly warmupSeconds: number;
   readonly seconds: number;
   /** Processes whose CPU time, with that of everything below them, is read at both ends of the counted time. */

@@ -55,7 +55,12 @@ class Window {
   }
 }
 
-async function runGroup(port: number, group: LoadGroup, leads: boolean, window: Window): Promise<GroupResult> {
+async function runGroup(
+  ports: readonly number[],
+  group: LoadGroup,
+  leads: boolean,
+  window: Window,
+): Promise<GroupResult> {
   const latencies: number[] = [];
   let errors = 0;
   let firstError: string | null = null;
@@ -68,7 +73,7 @@ async function runGroup(port: number, group: LoadGroup, leads: boolean, window: 
     const everyMs = group.perSecond === undefined ? 0 : (1000 * group.connections) / group.perSecond;
     let dueAt = performance.now() + (everyMs * index) / group.connections;
     return converse({
-      port,
+      port: ports[index % ports.length] ?? 0,
       pauseMs: () => {
         dueAt += everyMs;
         return everyMs === 0 ? 0 : dueAt - performance.now();
@@ -95,7 +100,7 @@ async function runGroup(port: number, group: LoadGroup, leads: boolean, window: 
 
 process.on('message', async (plan: LoadPlan) => {
   const window = new Window(plan);
-  const groups = plan.groups.map((group, index) => runGroup(plan.port, group, index === 0, window));
+  const groups = plan.groups.map((group, index) => runGroup(plan.ports, group, index === 0, window));
   process.send?.(window.result(await Promise.all(groups)));
 });
 process.once('disconnect', () => process.exit(0));

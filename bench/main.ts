@@ -21,6 +21,7 @@ async function benchDatabase(database: Database, options: Options): Promise<Outc
     const stage = await Stage.open(database, options, directory, postgresDirectory);
     let other: Stage | undefined;
     try {
+      if (options.servers > 1) other = stage;
       if (options.against !== undefined) other = await openOther(database, options, options.against);
       const chosen = scenarios.filter((scenario) => isChosen(scenario, options.only));
       for (const scenario of chosen) {
@@ -36,7 +37,7 @@ async function benchDatabase(database: Database, options: Options): Promise<Outc
         }
       }
     } finally {
-      await other?.close();
+      if (other !== stage) await other?.close();
       await stage.close();
     }
   } catch (error) {

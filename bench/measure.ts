@@ -172,9 +172,9 @@ async function measureIdleMemory(scenario: IdleMemoryScenario, stage: Stage, opt
 }
 
 /** Stops the server when the work is done, also where it fails. */
-export async function whileRunning<Result>(
-  starting: Promise<RunningServer>,
-  work: (server: RunningServer) => Promise<Result>,
+export async function whileRunning<Running extends Pick<RunningServer, 'stop'>, Result>(
+  starting: Promise<Running>,
+  work: (server: Running) => Promise<Result>,
 ): Promise<Result> {
   const server = await starting;
   try {

@@ -15,6 +15,8 @@ export interface Options {
   readonly profile: string | undefined;
   /** A checkout of another version, built, that is measured in the place of what rows are compared with. */
   readonly against: string | undefined;
+  /** Servers over the one database. More than one are compared with one. */
+  readonly servers: number;
   /** Documents of each collection with document security. */
   readonly size: number;
   /** What `--json` wrote of a run with another number of documents. */
@@ -35,6 +37,7 @@ const usage = `npm run bench -- [options]
   --json FILE        also write every number to FILE
   --profile DIR      record a CPU profile of the server into DIR and list the hottest functions
   --against DIR      compare with the build of another checkout instead, on a database of its own
+  --servers N        compare N servers over one database with one of them
   --rows N           documents in each collection with document security (${usualSize}), a multiple of 100
   --compare FILE     hold the cost of lists against that of another run, which wrote FILE by --json
   --assert           a missed target is exit code 1
@@ -52,6 +55,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
       json: { type: 'string' },
       profile: { type: 'string' },
       against: { type: 'string' },
+      servers: { type: 'string', default: '1' },
       rows: { type: 'string', default: String(usualSize) },
       compare: { type: 'string' },
       assert: { type: 'boolean', default: false },
@@ -74,6 +78,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     json: values.json,
     profile: values.profile,
     against: values.against === undefined ? undefined : resolve(values.against),
+    servers: positive('--servers', values.servers),
     size: toSize(values.rows),
     compare: values.compare,
   };

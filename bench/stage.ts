@@ -17,6 +17,12 @@ import { scenarios } from './scenarios.js';
 import { checkSecured } from './secured.js';
 import { createWorld, type World } from './world.js';
 
+/** Servers that run side by side. */
+interface RunningServers {
+  readonly servers: readonly RunningServer[];
+  stop(): Promise<void>;
+}
+
 /** Everything that the scenarios of one database are measured with. */
 export class Stage {
   readonly world: World;
@@ -68,11 +74,25 @@ export class Stage {
   }
 
   /** Starts the real server; with `profiled` and --profile it records where its time goes. */
-  startReal(profiled = false): Promise<RunningServer> {
+  startReal(profiled = false, port?: number): Promise<RunningServer> {
     const { profile } = this.options;
-    return this.installation.serve(
-      profiled && profile !== undefined ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [],
-    );
+    const flags = profiled && profile !== undefined ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : [];
+    return this.installation.serve(flags, port);
+  }
+
+  /** Starts several real servers over the one database. */
+  async startSeveral(count: number, profiled = false): Promise<RunningServers> {
+    const servers: RunningServer[] = [];
+    const stop = async () => {
+      await Promise.all(servers.map((server) => server.stop()));
+    };
+    try {
+      while (servers.length < count) servers.push(await this.startReal(profiled, await freePort()));
+      return { servers, stop };
+    } catch (error) {
+      await stop();
+      throw error;
+    }
   }
 
   /** Starts bare Koa with these answers. */
@@ -107,14 +127,18 @@ export class Stage {
   }
 
   /** The processes whose CPU time a request on the real server costs: the server and the database. */
-  processesOf(server: RunningServer): number[] {
-    return this.postgres === undefined ? [server.pid] : [server.pid, this.postgres.pid];
+  processesOf(...servers: RunningServer[]): number[] {
+    return [...servers, this.postgres ?? []].flat().map(({ pid }) => pid);
   }
 
   /** Loads a server for one round; any wrong answer makes the round worthless and is thrown. */
-  async round(port: number, watch: readonly number[], groups: readonly LoadGroup[]): Promise<LoadResult> {
+  async round(
+    port: number | readonly number[],
+    watch: readonly number[],
+    groups: readonly LoadGroup[],
+  ): Promise<LoadResult> {
     const { warmupSeconds, seconds } = this.options;
-    const plan: LoadPlan = { port, watch, groups, warmupSeconds, seconds };
+    const plan: LoadPlan = { ports: [port].flat(), watch, groups, warmupSeconds, seconds };
     const result = await ask<LoadResult>(this.load, plan, warmupSeconds + seconds + 30);
     for (const { answers, errors, firstError } of result.groups) {
       if (errors > 0 || answers === 0)
