@@ -9,8 +9,11 @@ import { lazy } from '#src/platform/runtime/lazy.js';
 export interface Appliance {
   readonly runtime: Runtime;
   readonly features: Features;
-  /** Listens, then starts the workers and the jobs. If the configured port is 0, `port` is the assigned one. */
-  serve(): Promise<Listener>;
+  /**
+   * Listens, then starts the workers and the jobs. If the configured port is 0, `port` is the assigned one. `socket` is the descriptor of a
+   * listening socket, which is used instead.
+   */
+  serve(socket?: number): Promise<Listener>;
   /** The OpenAPI document of a project, including its collections. */
   describe(project: Project): Promise<Record<string, unknown>>;
   close(): Promise<void>;
@@ -34,10 +37,10 @@ export async function createAppliance(config: Config, replacements: Replacements
       const collections = await features.databases.describedCollections(runtime.db, project.id);
       return withCollections(describeApi(state.operations, project, config), collections ?? []);
     },
-    serve: async () => {
+    serve: async (socket) => {
       const { app, state, upgrade, listen } = await http.get();
       features.certificate.begin();
-      const listener = await listen(app.callback(), config, { newId: () => runtime.random.id(), upgrade });
+      const listener = await listen(app.callback(), config, { newId: () => runtime.random.id(), upgrade, socket });
       for (const worker of features.workers) worker.start();
       await features.jobs.start();
       await features.servers.begin();

@@ -34,12 +34,12 @@ export interface Listener {
 
 /**
  * Listens on the configured address, over https if a certificate is configured. `newId` creates ids for requests rejected by Node's parser.
- * `upgrade` handles requests for another protocol.
+ * `upgrade` handles requests for another protocol. `socket` is the descriptor of a listening socket, which is used instead of the address.
  */
 export async function listen(
   handler: RequestListener,
   config: Pick<Config, 'host' | 'port' | 'tlsCert' | 'tlsKey' | 'baseUrl'>,
-  { newId, upgrade }: { newId: () => string; upgrade: UpgradeHandler },
+  { newId, upgrade, socket }: { newId: () => string; upgrade: UpgradeHandler; socket?: number | undefined },
 ): Promise<Listener> {
   // Otherwise Node itself rejects requests without Host, without a request id.
   const options = { ...connectionLimits, requireHostHeader: false };
@@ -92,7 +92,7 @@ export async function listen(
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: config.host, port: config.port }, () => {
+    server.listen(socket === undefined ? { host: config.host, port: config.port } : { fd: socket }, () => {
       server.off('error', reject);
       resolve();
     });

@@ -16,6 +16,7 @@ import { requireKnownSchema, requireMasterKey, requireUsableSchema } from '../in
 import { logFileProblems } from '../installation/settings-problems.js';
 import { type CommandCall, command, type ParsedArgs } from '../line/command.js';
 import { valid, wholeNumber } from '../line/input.js';
+import { inheritedSocket } from '../serving/inherited-socket.js';
 import { localUrl } from '../serving/local-url.js';
 import { writePidFile } from '../serving/pid-file.js';
 import { listenerOn } from '../serving/port-listener.js';
@@ -57,6 +58,7 @@ export const serveCommand = command({
     const environment = environmentBeside({ environment: call.environment, file: call.configFile });
     const live: LiveConfig = { ...loaded.config };
     const mode = args.text('--migrate') ?? 'check';
+    const socket = inheritedSocket(call.environment);
     const problems = [...tlsFileProblems(loaded.config), ...logFileProblems(loaded.config)];
     if (problems.length > 0) throw new ConfigError(problems);
     if (mode === 'auto') prepareDirectories(loaded.config);
@@ -71,7 +73,7 @@ export const serveCommand = command({
       await prepare(appliance, call, mode);
       await reportStart(appliance, loaded);
       held = holdSignals();
-      listener = await listen(appliance, loaded);
+      listener = await listen(appliance, loaded, socket);
     } catch (error) {
       held?.release();
       await appliance.close();
@@ -167,10 +169,10 @@ async function prepare(appliance: Appliance, { output }: Pick<CommandCall, 'outp
   await requireMasterKey(appliance);
 }
 
-async function listen(appliance: Appliance, loaded: LoadedConfig): Promise<Listener> {
+async function listen(appliance: Appliance, loaded: LoadedConfig, socket: number | undefined): Promise<Listener> {
   const { config } = loaded;
   try {
-    return await appliance.serve();
+    return await appliance.serve(socket);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     const address = `${config.host} port ${config.port}`;
