@@ -131,9 +131,9 @@ export async function* linesOfJournal(follows: boolean, { newest, since }: Journ
   if (follows) yield* journalctl([...(cursor === undefined ? from : ['--after-cursor', cursor]), '--no-tail', '-f']);
 }
 
-/** The lines that journalctl prints of the unit. */
+/** The lines that journalctl prints of the unit, and of its instances if there are several processes. */
 async function* journalctl(options: readonly string[]): AsyncGenerator<string> {
-  const args = ['-u', 'svc', '-o', 'cat', '--no-pager', '-q', ...options];
+  const args = ['-u', 'svc', '-u', 'svc@*', '-o', 'cat', '--no-pager', '-q', ...options];
   const child = spawn('journalctl', args, { stdio: ['ignore', 'pipe', 'ignore'] });
   let failure: unknown;
   child.on('error', (error) => {
