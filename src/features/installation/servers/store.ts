@@ -14,6 +14,9 @@ export const servers = table('servers', {
   seenAt: instant,
 });
 
+/** What a server announces to the others: its claims on rate limits; null for a version that announces none. */
+export const announcements = table('servers', { id: text, claims: nullable(text), seenAt: instant });
+
 /** A server that uses the database. */
 export type ServerRow = ReturnType<typeof servers.decode>;
 
@@ -25,8 +28,15 @@ export function createServerStore(sql: Sql) {
   const { knex } = sql;
   return {
     list: (): Query => sql.compile(knex(servers.name).orderBy('started_at').select(servers.select(sql))),
-    put: (row: ServerRow): Query =>
-      sql.compile(knex(servers.name).insert(servers.encode(row)).onConflict(['id']).merge(['seen_at'])),
+    others: (id: string): Query =>
+      sql.compile(knex(servers.name).whereNot({ id }).whereNotNull('claims').select(announcements.select(sql))),
+    put: (row: ServerRow, claims: string): Query =>
+      sql.compile(
+        knex(servers.name)
+          .insert({ ...servers.encode(row), claims })
+          .onConflict(['id'])
+          .merge(['seen_at', 'claims']),
+      ),
     remove: (id: string, goneBefore: Instant): Query =>
       sql.compile(knex(servers.name).where({ id }).orWhere('seen_at', '<', goneBefore).delete()),
   };

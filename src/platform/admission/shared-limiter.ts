@@ -1,0 +1,155 @@
+import type { Rate } from '#src/contract/limits.js';
+import { digest } from '../crypto/digest.js';
+import { advance, KeptKeys, type LimitState } from './limiter.js';
+
+/** What a process announces of a key: its digest, the recent calls with it, and the part of its limit that the process may have used. */
+export type Claim = readonly [key: string, calls: number, part: number];
+
+/** Most keys that a process announces on its own account: those with the most calls. */
+const maxAnnounced = 200;
+/** The fraction of an equal part that every process keeps, and the one from which a key is announced. */
+const [kept, announced] = [0.1, 0.25];
+const digestLength = 16;
+
+interface Entry {
+  /** The theoretical arrival time, for this process's part of the rate. */
+  arrival: number;
+  part: number;
+  rate: Rate;
+  /** Calls since the last exchange. */
+  tried: number;
+  /** Recent calls; older ones count less. */
+  calls: number;
+  digest: string;
+}
+
+/** What the other processes announce of a key. */
+interface Others {
+  calls: number;
+  part: number;
+  processes: number;
+}
+
+/**
+ * Counts in memory; all processes together keep the rate. Each process holds a part of each key's rate, first an equal one. Keys that are
+ * used are announced to the other processes. A process with few calls of such a key returns most of its part; only after it has announced
+ * that do the others take it, so that the parts never exceed the whole.
+ */
+export class SharedLimiter {
+  readonly #now: () => number;
+  readonly #entries = new KeptKeys<Entry>();
+  /** Parts of the announced keys, by digest. */
+  readonly #parts = new Map<string, number>();
+  /** Keys that this process announces, by digest. */
+  readonly #busy = new Map<string, Entry>();
+  /** Other processes. */
+  #others = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Counts calls, all or none of them. A negative number returns calls. */
+  count(key: string, rate: Rate, calls = 1): LimitState {
+    const now = this.#now();
+    const entry = this.#entryOf(key, rate, now);
+    const { arrival, state } = advance(entry.arrival, now, { ...rate, count: rate.count * entry.part }, calls);
+    entry.arrival = arrival;
+    entry.tried += calls;
+    if (this.#others > 0 && (!state.allowed || this.#isUsed(entry, now))) this.#announce(entry, key, now);
+    return { ...state, limit: rate.count };
+  }
+
+  /** Sets the parts by what the other processes announce, and returns what this one announces. */
+  exchange(others: readonly (readonly Claim[])[]): readonly Claim[] {
+    const now = this.#now();
+    const wasAlone = this.#others === 0;
+    this.#others = others.length;
+    if (wasAlone && this.#others > 0)
+      for (const [key, entry] of this.#entries) if (this.#isUsed(entry, now)) this.#announce(entry, key, now);
+    const known = ofOthers(others);
+    const own = this.#ownKeys(now);
+    const keys = new Set([...own, ...[...known].filter(([, { calls }]) => calls > 0).map(([key]) => key)]);
+    for (const key of [...this.#parts.keys(), ...this.#busy.keys()])
+      if (!keys.has(key)) {
+        this.#parts.delete(key);
+        this.#busy.delete(key);
+      }
+    return [...keys].map((key) => this.#claim(key, known.get(key), now));
+  }
+
+  #entryOf(key: string, rate: Rate, now: number): Entry {
+    const entry = this.#entries.get(key) ?? { arrival: 0, part: 1, rate, tried: 0, calls: 0, digest: '' };
+    entry.rate = rate;
+    this.#entries.set(key, entry);
+    let part = 1 / (this.#others + 1);
+    if (this.#parts.size > 0) {
+      entry.digest ||= digest(key).slice(0, digestLength);
+      part = this.#parts.get(entry.digest) ?? part;
+    }
+    setPart(entry, part, now);
+    return entry;
+  }
+
+  #isUsed(entry: Entry, now: number): boolean {
+    return usedPart(entry, now) > announced / (this.#others + 1);
+  }
+
+  #announce(entry: Entry, key: string, now: number): void {
+    entry.digest ||= digest(key).slice(0, digestLength);
+    if (this.#busy.get(entry.digest) === entry) return;
+    this.#busy.set(entry.digest, entry);
+    entry.calls = 0;
+    entry.tried = Math.ceil(usedPart(entry, now) * entry.rate.count);
+  }
+
+  #ownKeys(now: number): string[] {
+    if (this.#others === 0) return [];
+    for (const [key, entry] of this.#busy) {
+      entry.calls = entry.calls / 2 + Math.max(0, entry.tried);
+      entry.tried = 0;
+      if (entry.calls < 1 && !this.#isUsed(entry, now)) this.#busy.delete(key);
+    }
+    const busy = [...this.#busy].sort(([, a], [, b]) => b.calls - a.calls);
+    return busy.slice(0, maxAnnounced).map(([key]) => key);
+  }
+
+  #claim(key: string, others: Others | undefined, now: number): Claim {
+    const entry = this.#busy.get(key);
+    const equal = 1 / (this.#others + 1);
+    const calls = entry === undefined ? 0 : Math.max(1, Math.round(entry.calls));
+    const all = calls + (others?.calls ?? 0);
+    const wanted = kept * equal + (1 - kept) * (all === 0 ? equal : calls / all);
+    const taken = (others?.part ?? 0) + (this.#others - (others?.processes ?? 0)) * equal;
+    const part = Math.min(wanted, Math.max(kept * equal, 1 - taken));
+    this.#parts.set(key, part);
+    if (entry === undefined) return [key, calls, roundUp(part)];
+    setPart(entry, part, now);
+    return [key, calls, roundUp(Math.max(part, usedPart(entry, now)))];
+  }
+}
+
+function ofOthers(others: readonly (readonly Claim[])[]): Map<string, Others> {
+  const known = new Map<string, Others>();
+  for (const [key, calls, part] of others.flat()) {
+    const one = known.get(key) ?? { calls: 0, part: 0, processes: 0 };
+    known.set(key, { calls: one.calls + calls, part: one.part + part, processes: one.processes + 1 });
+  }
+  return known;
+}
+
+/** Changes the part of a process. The calls that it has used stay the same. */
+function setPart(entry: Entry, part: number, now: number): void {
+  if (entry.part === part) return;
+  entry.arrival = now + (Math.max(0, entry.arrival - now) * entry.part) / part;
+  entry.part = part;
+}
+
+/** The used calls as a fraction of the whole limit. */
+function usedPart({ arrival, part, rate }: Entry, now: number): number {
+  return (Math.max(0, arrival - now) * part) / (rate.seconds * 1000);
+}
+
+function roundUp(part: number): number {
+  return Math.ceil(part * 10_000) / 10_000;
+}
