@@ -1,5 +1,5 @@
+import { hash } from 'node:crypto';
 import type { Rate } from '#src/contract/limits.js';
-import { digest } from '../crypto/digest.js';
 import { advance, KeptKeys, type LimitState } from './limiter.js';
 
 /** What a process announces of a key: its digest, the recent calls with it, and the part of its limit that the process may have used. */
@@ -84,7 +84,7 @@ export class SharedLimiter {
     this.#entries.set(key, entry);
     let part = 1 / (this.#others + 1);
     if (this.#parts.size > 0) {
-      entry.digest ||= digest(key).slice(0, digestLength);
+      entry.digest ||= digestOf(key);
       part = this.#parts.get(entry.digest) ?? part;
     }
     setPart(entry, part, now);
@@ -96,7 +96,7 @@ export class SharedLimiter {
   }
 
   #announce(entry: Entry, key: string, now: number): void {
-    entry.digest ||= digest(key).slice(0, digestLength);
+    entry.digest ||= digestOf(key);
     if (this.#busy.get(entry.digest) === entry) return;
     this.#busy.set(entry.digest, entry);
     entry.calls = 0;
@@ -148,6 +148,10 @@ function setPart(entry: Entry, part: number, now: number): void {
 /** The used calls as a fraction of the whole limit. */
 function usedPart({ arrival, part, rate }: Entry, now: number): number {
   return (Math.max(0, arrival - now) * part) / (rate.seconds * 1000);
+}
+
+function digestOf(key: string): string {
+  return hash('sha256', key, 'base64url').slice(0, digestLength);
 }
 
 function roundUp(part: number): number {

@@ -1,12 +1,13 @@
 import { hostname } from 'node:os';
-import type { SharedLimiter } from '#src/platform/admission/shared-limiter.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { Claim, SharedLimiter } from '#src/platform/admission/shared-limiter.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, isRecent } from '#src/platform/runtime/clock.js';
 import { version } from '#src/platform/runtime/version.js';
 import { OtherServers } from './others.js';
-import { announcements, createServerStore, type ServerRow, type ServerStore, servers } from './store.js';
+import { createServerStore, type ServerRow, type ServerStore, servers } from './store.js';
 
 export type { ServerRow } from './store.js';
 
@@ -30,7 +31,7 @@ type ServersRuntime = Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'log' | 
 interface Deps extends Pick<ServersRuntime, 'db' | 'clock' | 'log' | 'migrator'> {
   readonly store: ServerStore;
   readonly by: AuditContext;
-  readonly own: Omit<ServerRow, 'startedAt' | 'seenAt'>;
+  readonly own: Omit<ServerRow, 'startedAt' | 'seenAt' | 'claims'>;
   readonly limiter: SharedLimiter;
   readonly others: OtherServers;
   readonly state: State;
@@ -42,7 +43,7 @@ interface State {
   renewAt: number;
   forbidden: readonly string[];
   /** What this server has announced last. */
-  claims: string;
+  claims: readonly Claim[];
   exchanging: boolean;
 }
 
@@ -61,7 +62,7 @@ export function createServers(runtime: ServersRuntime, limiter: SharedLimiter): 
     own: { id, host: hostname(), pid: process.pid, version: version(), keyFile },
     limiter,
     others: new OtherServers(),
-    state: { timers: [], startedAt: '', renewAt: 0, forbidden: [], claims: '[]', exchanging: false },
+    state: { timers: [], startedAt: '', renewAt: 0, forbidden: [], claims: [], exchanging: false },
   };
   return { ...bind(deps, { begin, end }), forbiddenSteps: () => deps.state.forbidden };
 }
@@ -73,7 +74,7 @@ export async function runningServers({
   clock,
   migrator,
 }: Pick<ServersRuntime, 'db' | 'sql' | 'clock' | 'migrator'>): Promise<ServerRow[]> {
-  if (!(await migrator.status()).applied.includes('0054_servers')) return [];
+  if (!(await migrator.status()).applied.includes('0055_server_claims')) return [];
   const rows = (await db.all(createServerStore(sql).list())).map((row) => servers.decode(row));
   return rows.filter(({ seenAt }) => isRecent(seenAt, clock.now(), periods.ended));
 }
@@ -92,8 +93,8 @@ async function begin(deps: Deps): Promise<void> {
 /** A database that takes no writes has no rows of servers. */
 async function renew({ db, clock, store, by, own, others, state }: Deps): Promise<void> {
   state.renewAt = clock.monotonic() + (others.some ? periods.together : periods.renew);
-  const row = { ...own, startedAt: state.startedAt, seenAt: instantOf(clock.now()) };
-  await db.note(by, async (unit) => void (await unit.run(store.put(row, state.claims))));
+  const row = { ...own, startedAt: state.startedAt, seenAt: instantOf(clock.now()), claims: state.claims };
+  await db.note(by, async (unit) => void (await unit.run(store.put(row))));
 }
 
 /** Shares the rate limits with the other servers. Writes only if there is something new to announce. */
@@ -104,8 +105,8 @@ async function exchange(deps: Deps): Promise<void> {
   try {
     const rows = await db.all(store.others(own.id));
     const hadOthers = others.some;
-    const claims = JSON.stringify(limiter.exchange(others.running(rows.map((row) => announcements.decode(row)))));
-    const isNews = claims !== state.claims || others.some !== hadOthers;
+    const claims = limiter.exchange(others.running(rows.map((row) => servers.decode(row))));
+    const isNews = others.some !== hadOthers || !isDeepStrictEqual(claims, state.claims);
     state.claims = claims;
     if (isNews || clock.monotonic() >= state.renewAt) await renew(deps);
   } finally {

@@ -1,16 +1,11 @@
 import type { Claim } from '#src/platform/admission/shared-limiter.js';
+import type { ServerRow } from './store.js';
 
 /** Reads of an unchanged row after which its server counts as ended. Clocks of other machines are not compared. */
 const unchangedReads = 10;
 
-interface Announced {
-  readonly id: string;
-  readonly claims: string | null;
-  readonly seenAt: string;
-}
-
 interface Known {
-  readonly seen: string;
+  readonly seenAt: string;
   reads: number;
 }
 
@@ -25,17 +20,16 @@ export class OtherServers {
   }
 
   /** The claims of each server that is running. */
-  running(rows: readonly Announced[]): Claim[][] {
+  running(rows: readonly ServerRow[]): (readonly Claim[])[] {
     const before = this.#known;
     this.#known = new Map();
-    const running = rows.filter(({ id, claims, seenAt }) => {
-      const seen = `${seenAt} ${claims}`;
+    const running = rows.filter(({ id, seenAt }) => {
       const known = before.get(id);
-      const reads = known?.seen === seen ? known.reads + 1 : 0;
-      this.#known.set(id, { seen, reads });
+      const reads = known?.seenAt === seenAt ? known.reads + 1 : 0;
+      this.#known.set(id, { seenAt, reads });
       return reads < unchangedReads;
     });
     this.#some = running.length > 0;
-    return running.map(({ claims }) => JSON.parse(claims ?? '[]'));
+    return running.map(({ claims }) => claims ?? []);
   }
 }
