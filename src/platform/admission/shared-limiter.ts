@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import type { Rate } from '#src/contract/limits.js';
 import { advance, KeptKeys, type LimitState } from './limiter.js';
 
-/** What a process announces of a key: its digest, the recent calls with it, and the part of its limit that the process may have used. */
+/** An announcement of a process: the digest of a key, its recent calls there, and the part of its limit that the process holds or has used. */
 export type Claim = readonly [key: string, calls: number, part: number];
 
 /** Most keys that a process announces on its own account: those with the most calls. */
 const maxAnnounced = 200;
-/** The fraction of an equal part that every process keeps, and the one from which a key is announced. */
+/** Fractions of an equal part: every process keeps the first; a key that has used the second is announced. */
 const [kept, announced] = [0.1, 0.25];
 const digestLength = 16;
 
@@ -23,7 +23,7 @@ interface Entry {
   digest: string;
 }
 
-/** What the other processes announce of a key. */
+/** Sum of the announcements of the other processes for a key. */
 interface Others {
   calls: number;
   part: number;
@@ -60,7 +60,7 @@ export class SharedLimiter {
     return { ...state, limit: rate.count };
   }
 
-  /** Sets the parts by what the other processes announce, and returns what this one announces. */
+  /** Computes the parts from the announcements of the other processes. Returns the announcements of this one. */
   exchange(others: readonly (readonly Claim[])[]): readonly Claim[] {
     const now = this.#now();
     const wasAlone = this.#others === 0;

@@ -6,9 +6,8 @@ import { packageFile } from '../runtime/package-root.js';
 import type { Driver } from './driver.js';
 import { createMigrator, loadMigrations, type Migrator } from './migrations.js';
 import { createOutbox, type Outbox } from './outbox.js';
-import type { Standby } from './postgres.js';
 import { createSql, type DialectName, type Sql } from './query.js';
-import type { StandbyProblem, StandbyReports } from './standby.js';
+import type { Standby, StandbyProblem, StandbyReports } from './standby.js';
 import { createDatabase, type Database } from './unit.js';
 import { createWritability, type Writability } from './writability.js';
 
@@ -115,7 +114,7 @@ function optionsOf(config: Config, url: string) {
   return { url, prepared: config.pgPrepared, poolSize: config.poolSize, statementMs: config.querySeconds * 1000 };
 }
 
-/** The standby of the settings; its changes are reported to nobody. */
+/** Opens the standby of the settings. Reports no changes of its state. */
 async function openStandbyOf(config: Config, url: string): Promise<Standby> {
   const { openStandby } = await import('./postgres.js');
   const silent = { onChange() {}, onWritable() {}, onUnprepared() {} };
@@ -149,7 +148,7 @@ async function beside(config: Config, { metrics, onStandby }: DatabaseDeps, prim
   });
 }
 
-/** What is wrong with the standby of the settings: a problem, or the seconds after which it had not caught up. */
+/** Finds a fault of the standby of the settings; undefined if it catches up within the time. */
 export async function examineStandby(
   config: Config,
   primary: Pick<Driver, 'read'>,

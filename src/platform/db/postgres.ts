@@ -17,6 +17,7 @@ import {
 } from './postgres-pool.js';
 import { beginWithin, Pooled, processIdOf, type SessionLimits } from './postgres-servers.js';
 import type { Query, Value } from './query.js';
+import { behind, type Standby } from './standby.js';
 import type { Row } from './table.js';
 import { longestWaitMs } from './waiting-line.js';
 
@@ -88,15 +89,6 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
     },
   };
 }
-
-/** A standby, which only reads. */
-export interface Standby extends Pick<Driver, 'read' | 'close'> {
-  /** Reads that see everything up to a position of the write-ahead log. They throw DatabaseError `behind` if the standby has not got there. */
-  after(position: number): Pick<Driver, 'read' | 'snapshot'>;
-}
-
-/** The code of a read for which a standby has not replayed enough of the write-ahead log, or that found another server than a standby. */
-export const behind = 'standby_behind';
 
 /** Opens a standby. */
 export async function openStandby(options: PostgresOptions): Promise<Standby> {

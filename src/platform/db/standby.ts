@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createBatcher } from './batch.js';
 import { DatabaseError } from './database-error.js';
 import type { Driver } from './driver.js';
-import { behind, type Standby } from './postgres.js';
 import type { Query } from './query.js';
 import type { Row } from './table.js';
 
@@ -11,7 +10,7 @@ const times = { compareMs: 500, waitMs: 50, pauseMs: 2 } as const;
 /** Positions that are kept to measure the lag: one for each comparison. */
 const maxKept = 7200;
 
-/** The end of what has been answered: every commit is flushed before its answer, unless the role commits asynchronously. */
+/** The log position after every answered commit: commits are flushed before the answer, unless the role commits asynchronously. */
 const positionOfPrimary: Query = {
   sql: `select substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) as timeline,
     cast(pg_wal_lsn_diff(case when current_setting('synchronous_commit') = 'off' then pg_current_wal_insert_lsn()
@@ -34,6 +33,15 @@ const timelineOfStandby: Query = {
   values: [],
 };
 
+/** A standby, which only reads. */
+export interface Standby extends Pick<Driver, 'read' | 'close'> {
+  /** Reads that include everything up to a position of the write-ahead log. They throw DatabaseError `behind` if the standby has replayed less. */
+  after(position: number): Pick<Driver, 'read' | 'snapshot'>;
+}
+
+/** Error code of a read if the standby has replayed less than required, or if another kind of server responded. */
+export const behind = 'standby_behind';
+
 /** Why the standby is not used: the reason, and the code of an error of its connection. */
 export type StandbyProblem = 'unreachable' | 'not-a-standby' | 'another-database' | 'another-timeline';
 
@@ -41,7 +49,7 @@ export type StandbyProblem = 'unreachable' | 'not-a-standby' | 'another-database
 export interface StandbyReports {
   /** The standby is used from now on if `problem` is undefined. */
   onStandby(problem: StandbyProblem | undefined, code?: string): void;
-  /** Seconds by which the standby is behind; undefined if it is not used. */
+  /** Reports the lag of the standby in seconds; undefined if it is not used. */
   lag(seconds: number | undefined): void;
   /** Counts a list by the server that answered it. */
   list(server: 'standby' | 'primary'): void;
@@ -52,8 +60,8 @@ interface Position {
   readonly timeline: string;
 }
 
-/** What a look at the standby shows. */
-export interface StandbyState {
+/** The result of a comparison. */
+interface StandbyState {
   readonly problem?: StandbyProblem;
   readonly code?: string;
   readonly position: number;
@@ -78,7 +86,7 @@ export async function lookAtStandby(
   }
 }
 
-/** Reads the end of what the primary has answered. Throws DatabaseError. */
+/** Reads the log position after every commit that was answered. Throws DatabaseError. */
 export async function positionAtPrimary(primary: Pick<Driver, 'read'>): Promise<Position> {
   const [row] = await primary.read(positionOfPrimary);
   return { position: Number(row?.position), timeline: String(row?.timeline) };
@@ -157,7 +165,7 @@ class StandbyLists {
     return list(this.#primary);
   }
 
-  /** The end of what has been answered, if the standby has replayed it. */
+  /** The log position after every answered commit, if the standby has replayed it. */
   async #usable(): Promise<number | undefined> {
     if (this.#problem !== undefined) return undefined;
     const { position, timeline } = await this.#position(undefined);
