@@ -172,8 +172,9 @@ function databaseReports(
         next: 'set SVC_PG_PREPARED=auto',
       }),
     onStandby: (problem, code) => {
-      if (problem === undefined) log?.info('standby.used');
-      else log?.warn('standby.unused', { reason: problem, code, next: 'svc doctor' });
+      if (log === undefined) return;
+      if (problem === undefined) log.info('standby.used');
+      else log.warn('standby.unused', { reason: problem, code, next: 'svc doctor' });
     },
   };
 }

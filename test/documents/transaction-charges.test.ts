@@ -43,7 +43,7 @@ test('documents that are written below others count as well', async () => {
 
 test('what would be more calls than the limit ever has is more than a transaction takes', async () => {
   const { databaseId } = await aBackend(target);
-  const few = await target.startSibling({ settings: { SVC_RATE_LIMITS: 'data=16/60' } });
+  const few = await target.startSibling({ settings: { SVC_RATE_LIMITS: 'data=64/60' } });
   const caller = createClient(few, { key: (await aServerKey(target)).secret });
   const { id: collectionId, documents } = await collection({ attributes: { n: { type: 'integer' } } });
   const id = (await caller.post(transactions, {})).expect(201).string('$id');

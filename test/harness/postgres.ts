@@ -12,6 +12,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -30,6 +31,8 @@ type TestPostgres = {
   pid(): number | undefined;
   /** A crash: every connection is cut at once and the next start recovers from the write-ahead log. */
   stopHard(): Promise<void>;
+  /** SIGKILL to every process of the server. It cannot be started again. */
+  kill(): Promise<void>;
   /** Starts again after `stopHard`, with the same data on the same port. */
   start(): Promise<void>;
   /** A hang: connections are accepted and kept, and nobody answers. On Linux only. */
@@ -136,6 +139,7 @@ function handleOf(server: Postmaster, warden: ChildProcess): TestPostgres {
     createDatabase: (name) => createDatabase(server.url('svc', 'postgres'), name),
     pid: () => server.pid(),
     stopHard: () => server.stopHard(),
+    kill: () => server.kill(),
     start: () => server.start(),
     pause: () => server.signalAll('SIGSTOP'),
     resume: () => server.signalAll('SIGCONT'),
@@ -214,12 +218,24 @@ class Postmaster {
     await gone;
   }
 
-  signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void {
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (!child) return;
+    const gone = once(child, 'exit');
+    child.ref();
+    this.signalAll('SIGKILL');
+    await gone;
+    rmSync(join(this.#data, 'postmaster.pid'), { force: true });
+  }
+
+  signalAll(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
     const pid = this.pid();
     if (pid === undefined) throw new Error('Postgres does not run');
+    const children = childrenOf(pid);
     // The postmaster first, so that it forks nobody behind our back.
     process.kill(pid, signal);
-    for (const child of childrenOf(pid)) {
+    // Children of a killed server have another parent.
+    for (const child of signal === 'SIGKILL' ? children : childrenOf(pid)) {
       try {
         process.kill(child, signal);
       } catch {
