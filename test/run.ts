@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildTests, builtPath } from './built.js';
 import { root } from './harness/checkout.js';
-import { startPostgres } from './harness/postgres.js';
+import { startPair, startPostgres } from './harness/postgres.js';
 import { changedTests, type Database, databases, findTests, groupTests, testsOn } from './selection.js';
 import { cpuSecondsOfChildren, type RunTimes, readTimes, summarize } from './times.js';
 
@@ -107,11 +107,14 @@ async function passes(database: Database, files: readonly string[], more: readon
   const paths = groups.map((group, turn) => join(built, `${builtPath(group, turn)}.js`));
   try {
     if (database === 'sqlite') return await run(database, built, paths, more, {});
-    const server = await startPostgres();
+    const pair = process.env.SVC_TEST_STANDBY === '1' ? await startPair() : undefined;
+    const server = pair?.primary ?? (await startPostgres());
+    const standby: Record<string, string> = pair === undefined ? {} : { SVC_TEST_STANDBY_URL: pair.standby.url };
     try {
-      return !interruption && (await run(database, built, paths, more, { SVC_TEST_POSTGRES_URL: server.url }));
+      const urls = { SVC_TEST_POSTGRES_URL: server.url, ...standby };
+      return !interruption && (await run(database, built, paths, more, urls));
     } finally {
-      await server.stop();
+      await Promise.all([server.stop(), pair?.standby.stop()]);
     }
   } finally {
     rmSync(built, { recursive: true });

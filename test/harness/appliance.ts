@@ -131,9 +131,17 @@ export function testConfig(
       SVC_LOG_LEVEL: 'debug',
       SVC_LOG_FORMAT: 'json',
       SVC_RATE_LIMITS: generousLimits,
+      ...standbyOf(databaseUrl),
       ...settings,
     },
   }).config;
+}
+
+/** With `SVC_TEST_STANDBY=1`, lists are read from the standby of the tests' Postgres. */
+function standbyOf(databaseUrl: string): Record<string, string> {
+  const { SVC_TEST_POSTGRES_URL: primary, SVC_TEST_STANDBY_URL: standby } = process.env;
+  if (primary === undefined || standby === undefined || !databaseUrl.startsWith(new URL('/', primary).href)) return {};
+  return { SVC_DATABASE_READ_URL: databaseUrl.replace(new URL(primary).host, new URL(standby).host) };
 }
 
 async function start(
