@@ -68,7 +68,7 @@ test('a caller that has used up the limit at one server finds it used up at a se
   second = await place.serve();
   assert.equal(await isAdmitted(first, caller), false);
   await sleep(3000);
-  between(await admitted(limit, [first, second], caller), 0, limit / 10);
+  between(await admitted(limit, [first, second], caller), 0, limit / 5);
 });
 
 test('two servers together admit the limit once, and each its half', async () => {
@@ -78,11 +78,11 @@ test('two servers together admit the limit once, and each its half', async () =>
   between(await admitted(2 * limit, [first, second], caller), 0, 2 * returned);
 });
 
-test('a server that gets all calls of a caller admits nearly the whole limit', async () => {
+test('a server that gets all calls of a caller admits most of the limit', async () => {
   const caller = await newCaller();
   const atFirst = await admittedFor(6, first, caller);
-  between(atFirst, 0.9 * limit, limit + returned);
-  between(await admitted(limit, [second], caller), 1, 0.1 * limit);
+  between(atFirst, 0.8 * limit, limit + returned);
+  between(await admitted(limit, [second], caller), 1, 0.2 * limit);
 });
 
 test('a caller that moves to another server gets its part of the limit there', async () => {
@@ -90,7 +90,7 @@ test('a caller that moves to another server gets its part of the limit there', a
   const before = await admitted(80, [first], caller);
   assert.equal(before, 80);
   const there = await admittedFor(7, second, caller);
-  between(before + there, 0.85 * limit, limit + returned);
+  between(before + there, 0.75 * limit, limit + returned);
 });
 
 test('the part of a server that stops returns within seconds, and that of a killed one after ten', async () => {

@@ -18,16 +18,17 @@ const roundingMs = 0.01;
 
 /**
  * GCRA after `calls` more calls, all or none of them: the new theoretical arrival time, or the old one if they are refused. A negative
- * number returns calls. More calls than the limit has are allowed once it is unused: a process may hold a part of it that is smaller.
+ * number returns calls. `fill` is the fraction of the limit that may be used. More calls than that are allowed once nothing of it is used.
  */
 export function advance(
   arrival: number,
   now: number,
   rate: Rate,
   calls = 1,
+  fill = 1,
 ): { readonly arrival: number; readonly state: LimitState } {
-  const windowMs = rate.seconds * 1000;
-  const intervalMs = windowMs / rate.count;
+  const intervalMs = (rate.seconds * 1000) / rate.count;
+  const windowMs = rate.seconds * 1000 * fill;
   const next = Math.max(arrival, now) + calls * intervalMs;
   const allowed = next - now <= Math.max(windowMs, calls * intervalMs) + roundingMs;
   const used = allowed ? next : Math.max(arrival, now);

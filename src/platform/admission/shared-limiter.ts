@@ -8,13 +8,16 @@ export type Claim = readonly [key: string, calls: number, part: number];
 /** Most keys that a process announces on its own account: those with the most calls. */
 const maxAnnounced = 200;
 /** Fractions of an equal part: every process keeps the first; a key that has used the second is announced. */
-const [kept, announced] = [0.1, 0.25];
+const [kept, announced] = [0.25, 0.25];
 const digestLength = 16;
 
 interface Entry {
   /** The theoretical arrival time, for this process's part of the rate. */
   arrival: number;
+  /** The part that becomes available again at this process. It is larger than `target` while more than that is used. */
   part: number;
+  /** The part that this process may use. */
+  target: number;
   rate: Rate;
   /** Calls since the last exchange. */
   tried: number;
@@ -32,8 +35,8 @@ interface Others {
 
 /**
  * Counts in memory; all processes together keep the rate. Each process holds a part of each key's rate, first an equal one. Keys that are
- * used are announced to the other processes. A process with few calls of such a key returns most of its part; only after it has announced
- * that do the others take it, so that the parts never exceed the whole.
+ * used are announced to the other processes. A process with few calls of such a key returns most of its part, as far as it has not used it.
+ * Only after it has announced that do the others take it, so that the parts never exceed the whole.
  */
 export class SharedLimiter {
   readonly #now: () => number;
@@ -53,7 +56,8 @@ export class SharedLimiter {
   count(key: string, rate: Rate, calls = 1): LimitState {
     const now = this.#now();
     const entry = this.#entryOf(key, rate, now);
-    const { arrival, state } = advance(entry.arrival, now, { ...rate, count: rate.count * entry.part }, calls);
+    const own = { ...rate, count: rate.count * entry.part };
+    const { arrival, state } = advance(entry.arrival, now, own, calls, entry.target / entry.part);
     entry.arrival = arrival;
     entry.tried += calls;
     if (this.#others > 0 && (!state.allowed || this.#isUsed(entry, now))) this.#announce(entry, key, now);
@@ -79,15 +83,15 @@ export class SharedLimiter {
   }
 
   #entryOf(key: string, rate: Rate, now: number): Entry {
-    const entry = this.#entries.get(key) ?? { arrival: 0, part: 1, rate, tried: 0, calls: 0, digest: '' };
+    const entry = this.#entries.get(key) ?? { arrival: 0, part: 1, target: 1, rate, tried: 0, calls: 0, digest: '' };
     entry.rate = rate;
     this.#entries.set(key, entry);
-    let part = 1 / (this.#others + 1);
+    let target = 1 / (this.#others + 1);
     if (this.#parts.size > 0) {
       entry.digest ||= digestOf(key);
-      part = this.#parts.get(entry.digest) ?? part;
+      target = this.#parts.get(entry.digest) ?? target;
     }
-    setPart(entry, part, now);
+    if (entry.target !== target) setTarget(entry, target, now);
     return entry;
   }
 
@@ -121,11 +125,11 @@ export class SharedLimiter {
     const all = calls + (others?.calls ?? 0);
     const wanted = kept * equal + (1 - kept) * (all === 0 ? equal : calls / all);
     const taken = (others?.part ?? 0) + (this.#others - (others?.processes ?? 0)) * equal;
-    const part = Math.min(wanted, Math.max(kept * equal, 1 - taken));
-    this.#parts.set(key, part);
-    if (entry === undefined) return [key, calls, roundUp(part)];
-    setPart(entry, part, now);
-    return [key, calls, roundUp(Math.max(part, usedPart(entry, now)))];
+    const target = Math.min(wanted, Math.max(kept * equal, 1 - taken));
+    this.#parts.set(key, target);
+    if (entry === undefined) return [key, calls, roundUp(target)];
+    setTarget(entry, target, now);
+    return [key, calls, roundUp(entry.part)];
   }
 }
 
@@ -138,11 +142,12 @@ function ofOthers(others: readonly (readonly Claim[])[]): Map<string, Others> {
   return known;
 }
 
-/** Changes the part of a process. The calls that it has used stay the same. */
-function setPart(entry: Entry, part: number, now: number): void {
-  if (entry.part === part) return;
+/** Changes the part that a process may use. The calls that it has used stay the same. */
+function setTarget(entry: Entry, target: number, now: number): void {
+  const part = Math.max(target, usedPart(entry, now));
   entry.arrival = now + (Math.max(0, entry.arrival - now) * entry.part) / part;
   entry.part = part;
+  entry.target = target;
 }
 
 /** The used calls as a fraction of the whole limit. */
