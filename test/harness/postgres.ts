@@ -101,7 +101,13 @@ export async function startPair(
     writeFileSync(join(copy, 'data/standby.signal'), '');
     if (owner) execFileSync('chown', ['-R', `${owner.uid}:${owner.gid}`, join(copy, 'data')]);
     chmodSync(join(copy, 'data'), 0o700);
-    const replicated = { wal_level: 'replica', max_wal_senders: '10', wal_keep_size: '256MB', hot_standby: 'on' };
+    const replicated = {
+      wal_level: 'replica',
+      max_wal_senders: '10',
+      wal_keep_size: '256MB',
+      // In the directory of the server, so that a killed one leaves nothing in /dev/shm.
+      dynamic_shared_memory_type: 'mmap',
+    };
     const port = await freePort();
     const primary = new Postmaster(join(bin, 'postgres'), home, port, owner, { ...replicated, ...ofPrimary });
     await primary.start();
