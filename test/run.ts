@@ -19,7 +19,7 @@ import { buildTests, builtPath } from './built.js';
 import { root } from './harness/checkout.js';
 import { fronts, requireFront } from './harness/front.js';
 import { startPgBouncer } from './harness/pgbouncer.js';
-import { startPostgres } from './harness/postgres.js';
+import { startPair, startPostgres } from './harness/postgres.js';
 import { changedTests, type Database, databases, findTests, groupTests, testsOn } from './selection.js';
 import { cpuSecondsOfChildren, type RunTimes, readTimes, summarize } from './times.js';
 
@@ -114,18 +114,20 @@ async function passes(database: Database, files: readonly string[], more: readon
   const paths = groups.map((group, turn) => join(built, `${builtPath(group, turn)}.js`));
   try {
     if (database === 'sqlite') return await run(database, built, paths, more, {});
-    const server = await startPostgres();
+    const pair = front === 'standby' ? await startPair() : undefined;
+    const server = pair?.primary ?? (await startPostgres());
     const pooler = await poolerOf(server.url);
     const settings = {
       SVC_TEST_POSTGRES_URL: server.url,
       ...(front === undefined ? {} : { SVC_TEST_THROUGH: front }),
       ...(pooler === undefined ? {} : { SVC_TEST_POOLER_PORT: String(pooler.port) }),
+      ...(pair === undefined ? {} : { SVC_TEST_STANDBY_URL: pair.standby.url }),
     };
     try {
       return !interruption && (await run(database, built, paths, more, settings));
     } finally {
       await pooler?.stop();
-      await server.stop();
+      await Promise.all([server.stop(), pair?.standby.stop()]);
     }
   } finally {
     rmSync(built, { recursive: true });

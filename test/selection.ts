@@ -42,6 +42,8 @@ const alikeOnBoth = [
 
 /** They start first, in this order, each in a process of its own: a long file that starts last would run alone at the end. */
 const longest = [
+  'test/cli/shared-limits.test.ts',
+  'test/db/standby.test.ts',
   'test/cli/walk.test.ts',
   'test/hostile/hostile.test.ts',
   'test/cli/hostile-names.test.ts',

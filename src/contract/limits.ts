@@ -20,7 +20,7 @@ export interface LimitClass {
   readonly summary: string;
 }
 
-/** Every limit class. Those of `countedInMemory` are counted per process, the others in the database for all processes together. */
+/** Every limit class. Those of `countedInMemory` are counted in the memory of each process, the others in the database. */
 export const limitClasses = {
   data: {
     key: { count: 600, seconds: 60 },
@@ -72,8 +72,12 @@ export const limitClasses = {
   jwt: { account: { count: 60, seconds: 3600 }, summary: 'JWTs made from a session' },
 } as const satisfies Record<string, LimitClass>;
 
-/** Classes that each process counts by itself. */
-export const countedInMemory: ReadonlySet<string> = new Set(['data', 'refused', 'operations']);
+/** Classes that are counted in memory: by all processes together, as each holds a part of the limit, or by each process alone. */
+export const countedInMemory: ReadonlyMap<string, 'together' | 'alone'> = new Map([
+  ['data', 'together'],
+  ['refused', 'together'],
+  ['operations', 'alone'],
+]);
 
 /** The name of a limit class. */
 export type LimitName = keyof typeof limitClasses;

@@ -37,7 +37,8 @@ export interface RequestLimit {
 
 interface Deps extends Pick<Runtime, 'db' | 'config'> {
   readonly limits: Limits;
-  readonly count: (key: string, rate: Rate, calls?: number) => LimitState;
+  /** Balancers ask each process whether it is ready, so each counts these calls alone. */
+  readonly countOperations: (key: string, rate: Rate) => LimitState;
 }
 
 /** Counts requests against their limit class before expensive work. */
@@ -45,7 +46,7 @@ export function createRequestLimit(
   { db, config, clock }: Pick<Runtime, 'db' | 'config' | 'clock'>,
   limits: Limits,
 ): RequestLimit {
-  const deps: Deps = { db, config, limits, count: createMemoryLimiter(() => clock.monotonic()) };
+  const deps: Deps = { db, config, limits, countOperations: createMemoryLimiter(() => clock.monotonic()) };
   return {
     ...bind(deps, { consume, giveBack, charge }),
     requireFewRefused: (context) => requireByAddress(deps, context, 'refused'),
@@ -87,7 +88,7 @@ function refuse({ retryAfter }: LimitState): Failure {
 function countData(deps: Deps, { project, actor, ip }: RequestContext, calls = 1): LimitState | undefined {
   if (project === undefined || actor === undefined) return undefined;
   const key = actor.kind === 'guest' ? addressKey(ip) : actor.id;
-  return deps.count(`${project.id} ${kindOf(actor)} ${key}`, dataRate(deps, actor), calls);
+  return deps.limits.memory.count(`${project.id} ${kindOf(actor)} ${key}`, dataRate(deps, actor), calls);
 }
 
 function kindOf(actor: WireActor) {
@@ -123,10 +124,15 @@ function charge(deps: Deps, context: RequestContext, calls: number, tooMany: Err
   requireAllowed(context, 'data', state);
 }
 
-function requireByAddress({ config, count }: Deps, context: RequestContext, name: 'refused' | 'operations'): void {
+function requireByAddress(
+  { config, limits, countOperations }: Deps,
+  context: RequestContext,
+  name: 'refused' | 'operations',
+): void {
   if (!config.rateLimit) return;
   const rate = config.rateLimits[name] ?? limitClasses[name].address;
-  const state = count(`${name} ${addressKey(context.ip)}`, rate);
+  const key = `${name} ${addressKey(context.ip)}`;
+  const state = name === 'operations' ? countOperations(key, rate) : limits.memory.count(key, rate);
   if (!state.allowed) requireAllowed(context, name, state);
 }
 

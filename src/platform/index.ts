@@ -176,7 +176,7 @@ function tracingReports(log: Log): TracingReports {
 function databaseReports(
   metrics: Metrics,
   log: Log | undefined,
-): Pick<DatabaseDeps, 'onChange' | 'onWritable' | 'onUnprepared'> {
+): Pick<DatabaseDeps, 'onChange' | 'onWritable' | 'onUnprepared' | 'onStandby'> {
   return {
     onChange: (up, code) => {
       metrics.databaseUp(up);
@@ -195,5 +195,10 @@ function databaseReports(
         reason: 'a connection pooler mixes up prepared statements, so they are no longer used',
         next: 'set SVC_PG_PREPARED=auto',
       }),
+    onStandby: (problem, code) => {
+      if (log === undefined) return;
+      if (problem === undefined) log.info('standby.used');
+      else log.warn('standby.unused', { reason: problem, code, next: 'svc doctor' });
+    },
   };
 }

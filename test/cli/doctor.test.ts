@@ -586,6 +586,8 @@ test('every finding was met', () => {
     node_end_of_life: 'the version of Node.js that runs the tests decides',
     disk_full: 'not everybody may mount a small disk',
     disk_nearly_full: 'a disk of this size is not at hand',
+    standby_unusable: 'test/db/standby.test.ts',
+    standby_late: 'test/db/standby.test.ts',
     ...(isPostgres
       ? { database_file_readable: 'Postgres has no file here' }
       : { clock_differs: 'SQLite has no clock' }),

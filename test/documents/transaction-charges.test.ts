@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aServerKey } from '../harness/actors.js';
 import { startAppliance } from '../harness/appliance.js';
-import { type Answer, createClient } from '../harness/client.js';
+import type { Answer } from '../harness/client.js';
 import { aBackend } from './setup.js';
 
 // Calls become available again so slowly that none does meanwhile.
@@ -42,10 +42,10 @@ test('documents that are written below others count as well', async () => {
 });
 
 test('what would be more calls than the limit ever has is more than a transaction takes', async () => {
-  const { databaseId } = await aBackend(target);
-  const few = await target.startSibling({ settings: { SVC_RATE_LIMITS: 'data=8/60' } });
-  const caller = createClient(few, { key: (await aServerKey(target)).secret });
-  const { id: collectionId, documents } = await collection({ attributes: { n: { type: 'integer' } } });
+  const few = await startAppliance({ settings: { SVC_RATE_LIMITS: 'data=8/60' } });
+  const { databaseId, collection: another } = await aBackend(few);
+  const { client: caller } = await aServerKey(few);
+  const { id: collectionId, documents } = await another({ attributes: { n: { type: 'integer' } } });
   const id = (await caller.post(transactions, {})).expect(201).string('$id');
   const many = Array.from({ length: 95 }, (_, n) => ({ $id: `p${n}`, n }));
   (await caller.post(documents, { documents: many, transactionId: id })).expect(201);

@@ -7,7 +7,7 @@ import { type Answer, createClient } from '../harness/client.js';
 import { exchangeBytes, parseAnswer } from '../harness/socket.js';
 
 const target = await startAppliance();
-const limited = await target.startSibling({
+const limited = await startAppliance({
   settings: { SVC_RATE_LIMITS: 'data=5/60', SVC_BASE_URL: 'https://api.example.com/v1' },
 });
 

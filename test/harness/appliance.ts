@@ -132,6 +132,7 @@ export function testConfig(
       SVC_LOG_LEVEL: 'debug',
       SVC_LOG_FORMAT: 'json',
       SVC_RATE_LIMITS: generousLimits,
+      ...standbyOf(databaseUrl),
       ...settings,
     },
   }).config;
@@ -162,6 +163,13 @@ async function startBehindFront(
       recorder.stop();
     },
   };
+}
+
+/** With `--through=standby`, lists are read from the standby of the tests' Postgres. */
+function standbyOf(databaseUrl: string): Record<string, string> {
+  const { SVC_TEST_POSTGRES_URL: primary, SVC_TEST_STANDBY_URL: standby } = process.env;
+  if (primary === undefined || standby === undefined || !databaseUrl.startsWith(new URL('/', primary).href)) return {};
+  return { SVC_DATABASE_READ_URL: databaseUrl.replace(new URL(primary).host, new URL(standby).host) };
 }
 
 async function start(

@@ -1,4 +1,4 @@
-// What stands in front of the servers and the database when `test/run.ts --through=NAME` runs the suite: a balancer or a pooler.
+// What stands in front of the servers or the database when `test/run.ts --through=NAME` runs the suite: a balancer, a pooler, or a standby for lists.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './postgres.js';
 
-export const fronts = ['haproxy', 'pgbouncer-session', 'pgbouncer-transaction'] as const;
+export const fronts = ['haproxy', 'pgbouncer-session', 'pgbouncer-transaction', 'standby'] as const;
 
 /** The front of this run of the suite. */
 export const front = fronts.find((name) => name === process.env.SVC_TEST_THROUGH);
@@ -62,6 +62,8 @@ async function isListening(child: ChildProcess, port: number): Promise<void> {
 
 /** Throws where the program of a front is not installed. */
 export function requireFront(name: (typeof fronts)[number]): void {
+  // The standby is a second Postgres of the tests.
+  if (name === 'standby') return;
   const [program, flag] = name === 'haproxy' ? ['haproxy', '-v'] : ['pgbouncer', '--version'];
   if (spawnSync(program, [flag]).status !== 0) throw new Error(`${program} is not installed`);
 }

@@ -12,6 +12,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -30,6 +31,8 @@ type TestPostgres = {
   pid(): number | undefined;
   /** A crash: every connection is cut at once and the next start recovers from the write-ahead log. */
   stopHard(): Promise<void>;
+  /** SIGKILL to every process of the server. It cannot be started again. */
+  kill(): Promise<void>;
   /** Starts again after `stopHard`, with the same data on the same port. */
   start(): Promise<void>;
   /** A hang: connections are accepted and kept, and nobody answers. On Linux only. */
@@ -64,21 +67,90 @@ export async function startPostgres(): Promise<TestPostgres> {
     initialise(join(bin, 'initdb'), home, owner);
     const server = new Postmaster(join(bin, 'postgres'), home, await freePort(), owner);
     await server.start();
-    await query(server.url('postgres', 'postgres'), `create role svc login createdb password '${password}'`);
-    return {
-      url: server.url('svc', 'postgres'),
-      createDatabase: (name) => createDatabase(server.url('svc', 'postgres'), name),
-      pid: () => server.pid(),
-      stopHard: () => server.stopHard(),
-      start: () => server.start(),
-      pause: () => server.signalAll('SIGSTOP'),
-      resume: () => server.signalAll('SIGCONT'),
-      stop: () => dismiss(warden),
-    };
+    await query(server.url('postgres', 'postgres'), createRole);
+    return handleOf(server, warden);
   } catch (error) {
     await dismiss(warden);
     throw error;
   }
+}
+
+/** A server and a standby that streams from it. */
+type TestPair = { primary: TestPostgres; standby: TestStandby };
+
+type TestStandby = TestPostgres & {
+  promote(): Promise<void>;
+  /** Replays each commit so much later, such as `2s`. */
+  delay(by: string): Promise<void>;
+};
+
+/** Starts a primary and its standby, whose files are a copy from before the first start. Settings are those of postgresql.conf. */
+export async function startPair(
+  ofPrimary: Record<string, string> = {},
+  ofStandby: Record<string, string> = {},
+): Promise<TestPair> {
+  const homes = [0, 1].map(() => mkdtempSync(join(tmpdir(), 'svc-postgres-')));
+  const [home = '', copy = ''] = homes;
+  const [warden, other] = [spawnWarden(home), spawnWarden(copy)];
+  try {
+    const owner = process.getuid?.() === 0 ? ownerInsteadOfRoot() : undefined;
+    const bin = binaries(home, owner);
+    initialise(join(bin, 'initdb'), home, owner);
+    if (owner) chmodSync(copy, 0o755);
+    cpSync(join(home, 'data'), join(copy, 'data'), { recursive: true, preserveTimestamps: true });
+    writeFileSync(join(copy, 'data/standby.signal'), '');
+    if (owner) execFileSync('chown', ['-R', `${owner.uid}:${owner.gid}`, join(copy, 'data')]);
+    chmodSync(join(copy, 'data'), 0o700);
+    const replicated = {
+      wal_level: 'replica',
+      max_wal_senders: '10',
+      wal_keep_size: '256MB',
+      // In the directory of the server, so that a killed one leaves nothing in /dev/shm.
+      dynamic_shared_memory_type: 'mmap',
+    };
+    const port = await freePort();
+    const primary = new Postmaster(join(bin, 'postgres'), home, port, owner, { ...replicated, ...ofPrimary });
+    await primary.start();
+    const from = `host=127.0.0.1 port=${port} user=postgres password=${password} application_name=standby`;
+    const standby = new Postmaster(join(bin, 'postgres'), copy, await freePort(), owner, {
+      ...replicated,
+      primary_conninfo: from,
+      ...ofStandby,
+    });
+    await standby.start();
+    await query(primary.url('postgres', 'postgres'), createRole);
+    return {
+      primary: handleOf(primary, warden),
+      standby: {
+        ...handleOf(standby, other),
+        promote: () => query(standby.url('postgres', 'postgres'), 'select pg_promote()'),
+        delay: async (by) => {
+          const superuser = standby.url('postgres', 'postgres');
+          await query(superuser, `alter system set recovery_min_apply_delay = '${by}'`);
+          await query(superuser, 'select pg_reload_conf()');
+        },
+      },
+    };
+  } catch (error) {
+    await Promise.all([dismiss(warden), dismiss(other)]);
+    throw error;
+  }
+}
+
+const createRole = `create role svc login createdb password '${password}'`;
+
+function handleOf(server: Postmaster, warden: ChildProcess): TestPostgres {
+  return {
+    url: server.url('svc', 'postgres'),
+    createDatabase: (name) => createDatabase(server.url('svc', 'postgres'), name),
+    pid: () => server.pid(),
+    stopHard: () => server.stopHard(),
+    kill: () => server.kill(),
+    start: () => server.start(),
+    pause: () => server.signalAll('SIGSTOP'),
+    resume: () => server.signalAll('SIGCONT'),
+    stop: () => dismiss(warden),
+  };
 }
 
 /** Creates a database on the server at `url` and returns its URL; it is empty, or a copy of the one that is named. */
@@ -95,9 +167,11 @@ class Postmaster {
   readonly #log: string;
   readonly #port: number;
   readonly #owner: Owner;
+  readonly #settings: Readonly<Record<string, string>>;
   #process: ChildProcess | undefined;
 
-  constructor(binary: string, home: string, port: number, owner: Owner) {
+  constructor(binary: string, home: string, port: number, owner: Owner, more: Record<string, string> = {}) {
+    this.#settings = { ...settings, ...more };
     this.#binary = binary;
     this.#data = join(home, 'data');
     this.#log = join(home, 'log');
@@ -116,7 +190,7 @@ class Postmaster {
   async start(): Promise<void> {
     if (this.#process) throw new Error('Postgres runs already');
     const log = openSync(this.#log, 'a');
-    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const flags = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     // In a process group of its own: an interrupt typed at the terminal reaches the tests first, and the warden ends the server.
     const child = spawn(this.#binary, ['-D', this.#data, '-p', String(this.#port), ...flags], {
       ...this.#owner,
@@ -150,12 +224,24 @@ class Postmaster {
     await gone;
   }
 
-  signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void {
+  async kill(): Promise<void> {
+    const child = this.#process;
+    if (!child) return;
+    const gone = once(child, 'exit');
+    child.ref();
+    this.signalAll('SIGKILL');
+    await gone;
+    rmSync(join(this.#data, 'postmaster.pid'), { force: true });
+  }
+
+  signalAll(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
     const pid = this.pid();
     if (pid === undefined) throw new Error('Postgres does not run');
+    const children = childrenOf(pid);
     // The postmaster first, so that it forks nobody behind our back.
     process.kill(pid, signal);
-    for (const child of childrenOf(pid)) {
+    // Children of a killed server have another parent.
+    for (const child of signal === 'SIGKILL' ? children : childrenOf(pid)) {
       try {
         process.kill(child, signal);
       } catch {

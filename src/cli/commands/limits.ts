@@ -17,7 +17,7 @@ const selection = [
   },
 ] as const;
 const inMemory = (done: string) =>
-  `Note: each server process counts the classes data, refused and operations in its memory. Their counters are not ${done} here; a restart resets them.`;
+  `Note: the classes data, refused and operations are counted in the memory of the server processes. Their counters are not ${done} here; a restart resets them.`;
 
 const show = command({
   path: 'limits show',

@@ -1,5 +1,6 @@
 import type { Appliance } from '#src/appliance.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
+import { examineStandby, type StandbyProblem } from '#src/platform/db/index.js';
 import { instantOf, isAhead } from '#src/platform/runtime/clock.js';
 import { refusalOfDriver } from '../installation/database-refusal.js';
 import { requireKnownSchema, requireUsableSchema, wrongMasterKey } from '../installation/run-command.js';
@@ -55,6 +56,36 @@ export const keyChecks: readonly Check<Appliance>[] = [
       }
       const { message, fix } = wrongMasterKey(other);
       return [found('master_key_wrong', message, fix)];
+    },
+  },
+];
+
+/** How long a standby may take to replay what was written before. */
+const standbyWaitMs = 2000;
+const standbyFaults: Readonly<Record<StandbyProblem, string>> = {
+  unreachable: 'does not respond, or refuses the login',
+  'not-a-standby': 'is no standby: it accepts writes',
+  'another-database': 'has another database than SVC_DATABASE_URL',
+  'another-timeline':
+    'follows another server than the one of SVC_DATABASE_URL, or has not completed a restartpoint since a failover',
+};
+
+/** Checks of the standby for lists. */
+export const standbyChecks: readonly Check<Appliance>[] = [
+  {
+    name: 'the standby',
+    run: async ({ runtime: { config, driver } }) => {
+      const finding = await examineStandby(config, driver, standbyWaitMs);
+      if (finding === undefined) return [];
+      const { problem, code, bytes } = finding;
+      if (problem === 'behind') {
+        const late = `The standby of SVC_DATABASE_READ_URL is ${bytes} bytes behind after ${standbyWaitMs / 1000} s; lists are read from the primary.`;
+        return [found('standby_late', late, 'check its network, disk and recovery_min_apply_delay')];
+      }
+      const message = `The server of SVC_DATABASE_READ_URL ${standbyFaults[problem]}${code === undefined ? '' : ` (${code})`}; lists are read from the primary.`;
+      return [
+        found('standby_unusable', message, 'correct SVC_DATABASE_READ_URL, or docs/postgres.md, "A standby for lists"'),
+      ];
     },
   },
 ];

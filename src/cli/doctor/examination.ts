@@ -9,7 +9,7 @@ import type { CommandCall } from '../line/command.js';
 import { CommandError, explain } from '../terminal/exit.js';
 import { type Check, type Report, runChecks } from './check.js';
 import { contentChecks, remoteChecks } from './content-checks.js';
-import { clockChecks, databaseChecks, keyChecks, schemaChecks } from './database-checks.js';
+import { clockChecks, databaseChecks, keyChecks, schemaChecks, standbyChecks } from './database-checks.js';
 import { type DoctorFinding, found, type Level, saidByDatabase } from './finding.js';
 import { machineChecks, memoryCheck, nodeCheck } from './machine-checks.js';
 import { settingsChecks } from './settings-checks.js';
@@ -64,7 +64,7 @@ async function examineDatabase(loaded: LoadedConfig, { output }: CommandCall, { 
       databaseChecks,
       schemaChecks,
       keyChecks,
-      [...clockChecks, ...contentChecks, ...(offline ? [] : remoteChecks)],
+      [...standbyChecks, ...clockChecks, ...contentChecks, ...(offline ? [] : remoteChecks)],
     ]);
   } finally {
     // Operations still running only read.

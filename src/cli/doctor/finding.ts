@@ -48,6 +48,8 @@ export const findingLevels = {
   master_key_wrong: 'error',
   clock_behind: 'error',
   clock_differs: 'warning',
+  standby_unusable: 'warning',
+  standby_late: 'warning',
   job_failed: 'warning',
   job_abandoned: 'warning',
   backup_missing: 'warning',

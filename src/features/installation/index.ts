@@ -33,7 +33,7 @@ export function createInstallation(runtime: Runtime) {
   const courier = createCourier(runtime, projects);
   const { idempotency, jobs } = createIdempotencyFeature(runtime);
   const certificate = createCertificate(runtime);
-  const servers = createServers(runtime);
+  const servers = createServers(runtime, limits.memory);
   return {
     limits,
     masterKey,

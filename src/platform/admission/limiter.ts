@@ -18,18 +18,19 @@ const roundingMs = 0.01;
 
 /**
  * GCRA after `calls` more calls, all or none of them: the new theoretical arrival time, or the old one if they are refused. A negative
- * number returns calls.
+ * number returns calls. `fill` is the fraction of the limit that may be used. More calls than that are allowed once nothing of it is used.
  */
 export function advance(
   arrival: number,
   now: number,
   rate: Rate,
   calls = 1,
+  fill = 1,
 ): { readonly arrival: number; readonly state: LimitState } {
-  const windowMs = rate.seconds * 1000;
-  const intervalMs = windowMs / rate.count;
+  const intervalMs = (rate.seconds * 1000) / rate.count;
+  const windowMs = rate.seconds * 1000 * fill;
   const next = Math.max(arrival, now) + calls * intervalMs;
-  const allowed = next - now <= windowMs + roundingMs;
+  const allowed = next - now <= Math.max(windowMs, calls * intervalMs) + roundingMs;
   const used = allowed ? next : Math.max(arrival, now);
   return {
     arrival: used,
@@ -47,23 +48,40 @@ export function advance(
 /** Most keys of one process; the oldest are dropped first. */
 const capacity = 100_000;
 
-/** Counts in memory: one number per key and process, for the data plane. */
+/** Counts in memory: one number per key and process. */
 export function createMemoryLimiter(now: () => number): (key: string, rate: Rate, calls?: number) => LimitState {
-  const arrivals = new Map<string, number>();
+  const arrivals = new KeptKeys<number>();
   return (key, rate, calls = 1) => {
-    const at = now();
-    const { arrival, state } = advance(arrivals.get(key) ?? 0, at, rate, calls);
-    if (arrivals.size >= capacity) {
-      // Past arrivals mean full buckets. A map keeps insertion order, so the first entries are the oldest.
-      for (const oldest of arrivals.keys()) {
-        arrivals.delete(oldest);
-        if (arrivals.size < capacity * 0.9) break;
-      }
-    }
-    arrivals.delete(key);
+    const { arrival, state } = advance(arrivals.get(key) ?? 0, now(), rate, calls);
     arrivals.set(key, arrival);
     return state;
   };
+}
+
+/** The counters of a process by their keys. If there are too many, those that were used least recently are dropped. */
+export class KeptKeys<T> {
+  readonly #values = new Map<string, T>();
+
+  [Symbol.iterator](): Iterator<[string, T]> {
+    return this.#values.entries();
+  }
+
+  get(key: string): T | undefined {
+    return this.#values.get(key);
+  }
+
+  set(key: string, value: T): void {
+    const values = this.#values;
+    if (values.size >= capacity) {
+      // A map keeps insertion order, so the first entries are the oldest.
+      for (const oldest of values.keys()) {
+        values.delete(oldest);
+        if (values.size < capacity * 0.9) break;
+      }
+    }
+    values.delete(key);
+    values.set(key, value);
+  }
 }
 
 /** The key of an address: IPv4 as it is, mapped addresses as IPv4, IPv6 by its /64. */

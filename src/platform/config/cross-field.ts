@@ -9,6 +9,7 @@ import { parseSmsGateway } from './sms-gateway.js';
 /** Conflicts between settings that are valid by themselves. */
 export function problemsBetween(values: Partial<Config>): GivenProblem[] {
   return [
+    ...standbyProblems(values),
     ...tlsProblems(values),
     ...filesProblems(values),
     ...backupProblems(values),
@@ -16,6 +17,13 @@ export function problemsBetween(values: Partial<Config>): GivenProblem[] {
     ...smsProblems(values),
     ...updateProblems(values),
   ];
+}
+
+function standbyProblems({ databaseUrl, databaseReadUrl }: Partial<Config>): string[] {
+  const isPostgres = databaseUrl !== undefined && !databaseUrl.reveal().startsWith('sqlite:');
+  return databaseReadUrl === undefined || isPostgres
+    ? []
+    : ['SVC_DATABASE_READ_URL names a standby of Postgres; SVC_DATABASE_URL must be postgres://… too'];
 }
 
 function tlsProblems({ tlsCert, tlsKey }: Partial<Config>): string[] {

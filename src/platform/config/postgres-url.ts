@@ -52,3 +52,12 @@ export const databaseUrl = z
     'must name several hosts before the database: postgres://one:5432,two:5432/name',
   )
   .transform((value) => new Secret(value));
+
+/** Schema of the URL of a standby. */
+export const standbyUrl = z
+  .string()
+  .refine(
+    (value) => /^postgres(ql)?:\/\/.+/.test(value) && parsePostgresUrl(value)?.urls.length === 1,
+    'must be postgres://… and name one server',
+  )
+  .transform((value) => new Secret(value));

@@ -5,7 +5,7 @@ import { logLevels } from '../runtime/log.js';
 import { backupSchemas } from './backup-settings.js';
 import { filesUrl } from './files-url.js';
 import type { MasterKey } from './master-key.js';
-import { databaseUrl } from './postgres-url.js';
+import { databaseUrl, standbyUrl } from './postgres-url.js';
 import type { Secret } from './secret.js';
 import {
   baseUrl,
@@ -60,6 +60,7 @@ export const settings = {
     null,
     'postgres://… past the connection pooler in SVC_DATABASE_URL, for notifications of new events',
   ),
+  databaseReadUrl: setting('SVC_DATABASE_READ_URL', standbyUrl, null, 'postgres://… of a standby that answers lists'),
   poolSize: setting(
     'SVC_POOL_SIZE',
     wholeNumberIn(4, 200),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/schema.js';
 import { type Clock, instantOf } from '../runtime/clock.js';
 import type { Metrics } from '../runtime/metrics.js';
@@ -6,6 +7,7 @@ import type { Driver } from './driver.js';
 import { createMigrator, loadMigrations, type Migrator } from './migrations.js';
 import { createOutbox, type Outbox } from './outbox.js';
 import { createSql, type DialectName, type Sql } from './query.js';
+import type { Standby, StandbyProblem, StandbyReports } from './standby.js';
 import { createDatabase, type Database } from './unit.js';
 import { createWritability, type Writability } from './writability.js';
 
@@ -29,9 +31,20 @@ export interface DatabaseDeps {
   readonly onWritable: (isWritable: boolean, code: string) => void;
   /** Called when prepared statements are given up, because a pooler mixes them up. */
   readonly onUnprepared: () => void;
+  /** Called when the standby for lists is used, and when it is not any more. */
+  readonly onStandby: StandbyReports['onStandby'];
+}
+
+/** What `svc doctor` finds about the standby for lists. */
+interface StandbyFinding {
+  readonly problem: StandbyProblem | 'behind';
+  readonly code?: string | undefined;
+  /** Bytes of the write-ahead log that it has not replayed. */
+  readonly bytes?: number;
 }
 
 export { logWithoutFile } from './sqlite-moved.js';
+export type { StandbyProblem } from './standby.js';
 
 const migrationsDirectory = packageFile('migrations');
 
@@ -47,7 +60,8 @@ export async function openDatabase(config: Config, deps: DatabaseDeps): Promise<
   const { dialect, file } = parseDatabaseUrl(config.databaseUrl.reveal());
   const sql = createSql(dialect);
   const writability = createWritability(deps.onWritable);
-  const opened = file === null ? await connect(config, deps, writability) : await open(file, config);
+  const opened =
+    file === null ? await beside(config, deps, await connect(config, deps, writability)) : await open(file, config);
   const driver = deps.wrapDriver?.(opened) ?? opened;
   const migrations = await loadMigrations(migrationsDirectory, sql);
   const outbox = createOutbox();
@@ -88,13 +102,71 @@ async function connect(
 ): Promise<Driver> {
   const { openPostgres, readOnly } = await import('./postgres.js');
   return openPostgres({
-    url: config.databaseUrl.reveal(),
+    ...optionsOf(config, config.databaseUrl.reveal()),
     listenUrl: config.databaseListenUrl?.reveal(),
-    prepared: config.pgPrepared,
-    poolSize: config.poolSize,
-    statementMs: config.querySeconds * 1000,
     onChange,
     onUnprepared,
     onWritable: (isWritable) => (isWritable ? writability.lifted(readOnly) : writability.refused(readOnly)),
   });
+}
+
+function optionsOf(config: Config, url: string) {
+  return { url, prepared: config.pgPrepared, poolSize: config.poolSize, statementMs: config.querySeconds * 1000 };
+}
+
+/** Opens the standby of the settings. Reports no changes of its state. */
+async function openStandbyOf(config: Config, url: string): Promise<Standby> {
+  const { openStandby } = await import('./postgres.js');
+  const silent = { onChange() {}, onWritable() {}, onUnprepared() {} };
+  return openStandby({ ...optionsOf(config, url), listenUrl: undefined, ...silent });
+}
+
+/** Adds the standby of the settings, if there is one. */
+async function beside(config: Config, { metrics, onStandby }: DatabaseDeps, primary: Driver): Promise<Driver> {
+  if (config.databaseReadUrl === undefined) return primary;
+  const { withStandby } = await import('./standby.js');
+  const standby = await openStandbyOf(config, config.databaseReadUrl.reveal());
+  const lag = metrics.gauge({
+    name: 'svc_db_standby_lag_seconds',
+    help: 'Seconds by which the standby for lists is behind',
+  });
+  const used = metrics.gauge({ name: 'svc_db_standby_up', help: '1 while the standby for lists can be used' });
+  const lists = metrics.counter({
+    name: 'svc_db_lists_total',
+    help: 'Lists by the server that answered them',
+    labelNames: ['server'],
+  });
+  used.set(0);
+  for (const server of ['primary', 'standby'] as const) lists.inc({ server }, 0);
+  return withStandby(primary, standby, {
+    onStandby: (problem, code) => {
+      used.set(problem === undefined ? 1 : 0);
+      onStandby(problem, code);
+    },
+    lag: (seconds) => lag.set(seconds ?? 0),
+    list: (server) => lists.inc({ server }),
+  });
+}
+
+/** Finds a fault of the standby of the settings; undefined if it catches up within the time. */
+export async function examineStandby(
+  config: Config,
+  primary: Pick<Driver, 'read'>,
+  waitMs: number,
+): Promise<StandbyFinding | undefined> {
+  if (config.databaseReadUrl === undefined) return undefined;
+  const { lookAtStandby, positionAtPrimary } = await import('./standby.js');
+  const standby = await openStandbyOf(config, config.databaseReadUrl.reveal());
+  try {
+    const end = await positionAtPrimary(primary);
+    for (const started = performance.now(); ; await sleep(100)) {
+      const { problem, code, position, timeline } = await lookAtStandby(primary, standby);
+      if (problem !== undefined) return { problem, code };
+      if (timeline !== end.timeline) return { problem: 'another-timeline' };
+      if (position >= end.position) return undefined;
+      if (performance.now() - started > waitMs) return { problem: 'behind', bytes: end.position - position };
+    }
+  } finally {
+    await standby.close();
+  }
 }

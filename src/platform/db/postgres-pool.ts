@@ -33,6 +33,8 @@ export interface PostgresOptions {
   readonly url: string;
   /** A URL past the pooler in `url`, for notifications. */
   readonly listenUrl: string | undefined;
+  /** True for a server that only reads. */
+  readonly isStandby?: boolean;
   readonly prepared: Preparing;
   /** Most connections. */
   readonly poolSize: number;
@@ -97,7 +99,7 @@ export function limitsOf({ statementMs }: Pick<PostgresOptions, 'statementMs'>):
 export async function openPostgresPool(options: PostgresOptions, names: Deps['names'], pooled: Pooled) {
   /** All open sockets. After a failed login pg leaves its socket open, which keeps the process alive. */
   const sockets = new Set<Socket>();
-  const servers = serversOf(options.url);
+  const servers = serversOf(options);
   const settings = settingsOf(sockets);
   const connections = createConnections(settings, servers, pooled, options);
   const looks: Deps['looks'] = new Set();
@@ -144,10 +146,10 @@ export async function openPostgresPool(options: PostgresOptions, names: Deps['na
   };
 }
 
-function serversOf(url: string): Servers {
+function serversOf({ url, isStandby = false }: PostgresOptions): Servers {
   const { urls, anyServer } = parsePostgresUrl(url) ?? { urls: [url], anyServer: true };
   const verified = urls.map(withVerification);
-  return { urls: verified, anyServer, current: verified[0] ?? url };
+  return { urls: verified, anyServer: anyServer || isStandby, isStandby, current: verified[0] ?? url };
 }
 
 function settingsOf(sockets: Set<Socket>): pg.ClientConfig {

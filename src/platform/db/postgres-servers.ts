@@ -5,6 +5,8 @@ export interface Servers {
   readonly urls: readonly string[];
   /** True if the service may use a server that refuses writes although another may accept them. */
   readonly anyServer: boolean;
+  /** True if the server is meant to refuse writes. */
+  readonly isStandby: boolean;
   /** The URL of the server that new connections lead to. */
   current: string;
 }

@@ -156,7 +156,8 @@ export class ServerWatch {
     this.#seen(what, anew);
   }
 
-  #seen({ readOnly }: Seen, anew: boolean): void {
+  #seen(what: Seen, anew: boolean): void {
+    const readOnly = what.readOnly && !this.#servers.isStandby;
     // The next connection may reach another server.
     if (readOnly) this.#leave();
     if (this.#away !== undefined) {

@@ -17,6 +17,7 @@ import {
 } from './postgres-pool.js';
 import { beginWithin, Pooled, processIdOf, type SessionLimits } from './postgres-servers.js';
 import type { Query, Value } from './query.js';
+import { behind, type Standby } from './standby.js';
 import type { Row } from './table.js';
 import { longestWaitMs } from './waiting-line.js';
 
@@ -47,8 +48,7 @@ interface Deps extends Pick<Awaited<ReturnType<typeof openPostgresPool>>, 'watch
   readonly gate: Gate;
 }
 
-/** Opens Postgres as the database of the service. */
-export async function openPostgres(options: PostgresOptions): Promise<Driver> {
+async function open(options: PostgresOptions) {
   const pooled = new Pooled();
   const names = nameStatements(options.prepared, pooled);
   const { watch, lease, listen, close } = await openPostgresPool(options, names, pooled);
@@ -56,18 +56,17 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
   // While writers wait for locks, and lists wait for the disk, the remaining connections serve all other reads.
   const gate = new Gate(largestShare(options.poolSize));
   const deps: Deps = { watch, lease, names, pooled, limits: limitsOf(options), lockWatch, gate };
+  return { deps, listen, close };
+}
+
+/** Opens Postgres as the database of the service. */
+export async function openPostgres(options: PostgresOptions): Promise<Driver> {
+  const { deps, listen, close } = await open(options);
+  const { watch, pooled, lockWatch } = deps;
   return {
     dialect: 'postgres',
     ...bind(deps, { read, scrub, serverTime, describe }),
-    snapshot: (body, reading) =>
-      within(
-        deps,
-        'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-        // Reads wait for no lock except that of a schema change.
-        performance.now() + longestWaitMs,
-        (connection) => alone(body(connection)),
-        reading,
-      ),
+    snapshot: (body, reading) => snapshot(deps, body, reading),
     transact: (body, until) => transact(deps, body, until),
     exclusive: (body) =>
       within(deps, 'BEGIN', Number.POSITIVE_INFINITY, async (connection) => {
@@ -89,6 +88,43 @@ export async function openPostgres(options: PostgresOptions): Promise<Driver> {
       await close();
     },
   };
+}
+
+/** Opens a standby. */
+export async function openStandby(options: PostgresOptions): Promise<Standby> {
+  const { deps, close } = await open({ ...options, isStandby: true });
+  return {
+    ...bind(deps, { read }),
+    after: (position) => {
+      const reached: Query = {
+        sql: "select 1 as one where pg_is_in_recovery() and pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0') >= cast($1 as numeric)",
+        values: [position],
+      };
+      // The server behind the connection is asked, because another one may have taken its place.
+      const lease: Deps['lease'] = (reading, body) =>
+        deps.lease(reading, async (client) => {
+          if ((await rowsOf(deps, reached, client)).length === 0) throw new DatabaseError('conflict', behind);
+          return body(client);
+        });
+      const at = { ...deps, lease };
+      return { ...bind(at, { read }), snapshot: (body, reading) => snapshot(at, body, reading) };
+    },
+    close: async () => {
+      deps.lockWatch.stop();
+      await close();
+    },
+  };
+}
+
+function snapshot<T>(deps: Deps, body: (connection: Connection) => Promise<T>, reading?: Reading): Promise<T> {
+  return within(
+    deps,
+    'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+    // Reads wait for no lock except that of a schema change.
+    performance.now() + longestWaitMs,
+    (connection) => alone(body(connection)),
+    reading,
+  );
 }
 
 async function read(deps: Deps, given: Query, reading?: Reading): Promise<Row[]> {

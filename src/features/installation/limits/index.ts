@@ -1,3 +1,4 @@
+import { SharedLimiter } from '#src/platform/admission/shared-limiter.js';
 import type { Runtime } from '#src/platform/index.js';
 import type { Job } from '#src/platform/jobs/scheduler.js';
 import { createPruning } from './jobs.js';
@@ -12,6 +13,8 @@ export { accountExistsKey, invitedKey, keysOfUser, proofKey, recoveryKey } from 
 /** Rate limits: counting, overview for operators, and cleanup. */
 export interface Limits extends LimitCounting, LimitOverview {
   readonly jobs: readonly Job[];
+  /** Counts the classes that are not counted in the database. */
+  readonly memory: SharedLimiter;
 }
 
 /** Builds the limits service, which counts calls of the security classes. */
@@ -22,5 +25,6 @@ export function createLimits(runtime: Pick<Runtime, 'db' | 'sql' | 'clock' | 'ra
     ...createCounting(runtime, store, rates),
     ...createOverview(runtime, store, rates),
     jobs: [createPruning(runtime, store)],
+    memory: new SharedLimiter(() => runtime.clock.monotonic()),
   };
 }

@@ -66,7 +66,7 @@ export function createOverview(
           kind,
           summary,
           ...(rateOf(name as LimitName, kind as keyof Omit<LimitClass, 'summary'>) ?? rate),
-          counted: countedInMemory.has(name) ? 'in the memory of each server process' : 'in the database',
+          counted: countedIn(name),
         })),
       ),
     list: async (reader, selection) => {
@@ -104,6 +104,12 @@ export function createOverview(
       }
     },
   };
+}
+
+function countedIn(name: string): string {
+  const how = countedInMemory.get(name);
+  if (how === undefined) return 'in the database';
+  return how === 'together' ? 'in memory, for all server processes together' : 'in the memory of each server process';
 }
 
 function stored({ projectId, address, user }: LimitSelection): StoredSelection {

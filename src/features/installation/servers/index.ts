@@ -1,15 +1,21 @@
 import { hostname } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
+import type { Claim, SharedLimiter } from '#src/platform/admission/shared-limiter.js';
 import type { AuditContext } from '#src/platform/db/outbox.js';
 import type { Runtime } from '#src/platform/index.js';
 import { bind } from '#src/platform/runtime/bind.js';
 import { instantOf, isRecent } from '#src/platform/runtime/clock.js';
 import { version } from '#src/platform/runtime/version.js';
+import { OtherServers } from './others.js';
 import { createServerStore, type ServerRow, type ServerStore, servers } from './store.js';
 
 export type { ServerRow } from './store.js';
 
-/** How often a server checks the schema and renews its row, and the age from which it counts as ended, in milliseconds. */
-const periods = { look: 2000, renew: 30_000, ended: 90_000 } as const;
+/**
+ * How often a server reads the claims of the others, checks the schema and renews its row (while others run, in `together`), and the age
+ * from which it counts as ended, in milliseconds.
+ */
+const periods = { exchange: 1000, look: 2000, together: 4000, renew: 30_000, ended: 90_000 } as const;
 
 /** The servers that use the database. */
 interface Servers {
@@ -25,12 +31,24 @@ type ServersRuntime = Pick<Runtime, 'db' | 'sql' | 'clock' | 'random' | 'log' | 
 interface Deps extends Pick<ServersRuntime, 'db' | 'clock' | 'log' | 'migrator'> {
   readonly store: ServerStore;
   readonly by: AuditContext;
-  readonly own: Omit<ServerRow, 'startedAt' | 'seenAt'>;
-  readonly state: { timer?: NodeJS.Timeout; startedAt: string; renewAt: number; forbidden: readonly string[] };
+  readonly own: Omit<ServerRow, 'startedAt' | 'seenAt' | 'claims'>;
+  readonly limiter: SharedLimiter;
+  readonly others: OtherServers;
+  readonly state: State;
+}
+
+interface State {
+  timers: NodeJS.Timeout[];
+  startedAt: string;
+  renewAt: number;
+  forbidden: readonly string[];
+  /** What this server has announced last. */
+  claims: readonly Claim[];
+  exchanging: boolean;
 }
 
 /** Creates the service of the servers. */
-export function createServers(runtime: ServersRuntime): Servers {
+export function createServers(runtime: ServersRuntime, limiter: SharedLimiter): Servers {
   const { db, sql, clock, random, log, config, migrator } = runtime;
   const id = random.id();
   const keyFile = config.masterKey?.file?.path ?? null;
@@ -42,7 +60,9 @@ export function createServers(runtime: ServersRuntime): Servers {
     store: createServerStore(sql),
     by: { projectId: null, actor: { kind: 'service', id: 'servers' }, requestId: id },
     own: { id, host: hostname(), pid: process.pid, version: version(), keyFile },
-    state: { startedAt: '', renewAt: 0, forbidden: [] },
+    limiter,
+    others: new OtherServers(),
+    state: { timers: [], startedAt: '', renewAt: 0, forbidden: [], claims: [], exchanging: false },
   };
   return { ...bind(deps, { begin, end }), forbiddenSteps: () => deps.state.forbidden };
 }
@@ -54,7 +74,7 @@ export async function runningServers({
   clock,
   migrator,
 }: Pick<ServersRuntime, 'db' | 'sql' | 'clock' | 'migrator'>): Promise<ServerRow[]> {
-  if (!(await migrator.status()).applied.includes('0054_servers')) return [];
+  if (!(await migrator.status()).applied.includes('0055_server_claims')) return [];
   const rows = (await db.all(createServerStore(sql).list())).map((row) => servers.decode(row));
   return rows.filter(({ seenAt }) => isRecent(seenAt, clock.now(), periods.ended));
 }
@@ -63,31 +83,48 @@ async function begin(deps: Deps): Promise<void> {
   const { clock, state } = deps;
   state.startedAt = instantOf(clock.now());
   await renew(deps);
-  // If the database is unavailable, the next look tries again.
-  state.timer = setInterval(() => void look(deps).catch(() => {}), periods.look);
-  state.timer.unref();
+  await exchange(deps).catch(() => {});
+  // If the database is unavailable, the next turn tries again.
+  const every = (ms: number, run: (deps: Deps) => Promise<void>) =>
+    setInterval(() => void run(deps).catch(() => {}), ms).unref();
+  state.timers = [every(periods.look, look), every(periods.exchange, exchange)];
 }
 
 /** A database that takes no writes has no rows of servers. */
-async function renew({ db, clock, store, by, own, state }: Deps): Promise<void> {
-  state.renewAt = clock.monotonic() + periods.renew;
-  const row = { ...own, startedAt: state.startedAt, seenAt: instantOf(clock.now()) };
+async function renew({ db, clock, store, by, own, others, state }: Deps): Promise<void> {
+  state.renewAt = clock.monotonic() + (others.some ? periods.together : periods.renew);
+  const row = { ...own, startedAt: state.startedAt, seenAt: instantOf(clock.now()), claims: state.claims };
   await db.note(by, async (unit) => void (await unit.run(store.put(row))));
 }
 
+/** Shares the rate limits with the other servers. Writes only if there is something new to announce. */
+async function exchange(deps: Deps): Promise<void> {
+  const { db, clock, store, own, limiter, others, state } = deps;
+  if (state.exchanging) return;
+  state.exchanging = true;
+  try {
+    const rows = await db.all(store.others(own.id));
+    const hadOthers = others.some;
+    const claims = limiter.exchange(others.running(rows.map((row) => servers.decode(row))));
+    const isNews = others.some !== hadOthers || !isDeepStrictEqual(claims, state.claims);
+    state.claims = claims;
+    if (isNews || clock.monotonic() >= state.renewAt) await renew(deps);
+  } finally {
+    state.exchanging = false;
+  }
+}
+
 async function look(deps: Deps): Promise<void> {
-  const { clock, log, migrator, own, state } = deps;
+  const { log, migrator, own, state } = deps;
   const { unusable } = await migrator.status();
   if (unusable.join() !== state.forbidden.join() && unusable.length > 0)
     log.error('schema.moved', { steps: unusable.join(','), version: own.version, next: 'install the newer version' });
   state.forbidden = unusable;
-  if (clock.monotonic() >= state.renewAt) await renew(deps);
 }
 
 async function end({ db, clock, store, by, own, state }: Deps): Promise<void> {
-  if (state.timer === undefined) return;
-  clearInterval(state.timer);
-  delete state.timer;
+  if (state.timers.length === 0) return;
+  for (const timer of state.timers.splice(0)) clearInterval(timer);
   const goneBefore = instantOf(clock.now() - periods.ended);
   await db.note(by, async (unit) => void (await unit.run(store.remove(own.id, goneBefore)))).catch(() => {});
 }

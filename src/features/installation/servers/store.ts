@@ -1,6 +1,7 @@
 import type { Instant } from '#src/contract/shapes.js';
+import type { Claim } from '#src/platform/admission/shared-limiter.js';
 import type { Query, Sql } from '#src/platform/db/query.js';
-import { bigint, instant, nullable, table, text } from '#src/platform/db/table.js';
+import { bigint, instant, jsonText, nullable, table, text } from '#src/platform/db/table.js';
 
 /** Servers that use the database. */
 export const servers = table('servers', {
@@ -12,6 +13,8 @@ export const servers = table('servers', {
   keyFile: nullable(text),
   startedAt: instant,
   seenAt: instant,
+  /** Its claims on rate limits; null for a version that announces none. */
+  claims: nullable(jsonText<readonly Claim[]>()),
 });
 
 /** A server that uses the database. */
@@ -25,8 +28,10 @@ export function createServerStore(sql: Sql) {
   const { knex } = sql;
   return {
     list: (): Query => sql.compile(knex(servers.name).orderBy('started_at').select(servers.select(sql))),
+    others: (id: string): Query =>
+      sql.compile(knex(servers.name).whereNot({ id }).whereNotNull('claims').select(servers.select(sql))),
     put: (row: ServerRow): Query =>
-      sql.compile(knex(servers.name).insert(servers.encode(row)).onConflict(['id']).merge(['seen_at'])),
+      sql.compile(knex(servers.name).insert(servers.encode(row)).onConflict(['id']).merge(['seen_at', 'claims'])),
     remove: (id: string, goneBefore: Instant): Query =>
       sql.compile(knex(servers.name).where({ id }).orWhere('seen_at', '<', goneBefore).delete()),
   };

@@ -108,8 +108,8 @@ async function write(
   { at, name, by, passphrase, signal }: Writing,
 ): Promise<MadeBackup> {
   const { config, clock, metrics } = runtime;
-  const reports = { onChange: () => {}, onWritable: () => {}, onUnprepared: () => {} };
-  const { driver } = await openDatabase(config, { clock, metrics, ...reports });
+  const reports = { onChange: () => {}, onWritable: () => {}, onUnprepared: () => {}, onStandby: () => {} };
+  const { driver } = await openDatabase({ ...config, databaseReadUrl: undefined }, { clock, metrics, ...reports });
   try {
     let made: MadeBackup | undefined;
     const options = { at: new Date(at), by, passphrase, onProgress: () => {} };

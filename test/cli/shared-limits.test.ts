@@ -1,0 +1,108 @@
+// Rate limits that are counted in memory: several servers of one database admit as many calls as one.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Installation, install, type Server } from '../harness/cli.js';
+
+const limit = 240;
+/** Calls that become available again during a test of at most half a minute. */
+const returned = 4;
+let place: Installation;
+let first: Server;
+let second: Server;
+
+before(async () => {
+  place = await install();
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  // One call becomes available every fifteen seconds.
+  place.env.SVC_RATE_LIMITS = `data=${limit}/3600,operations=1000000/60`;
+  first = await place.serve();
+});
+after(() => place.dispose());
+
+/** A caller that no server has seen yet. */
+async function newCaller(): Promise<Record<string, string>> {
+  const given = ['apikey', 'create', '--project', 'shop', '--name', 'caller', '--scopes', 'users.read'];
+  const { secret } = await place.json<{ secret: string }>(given);
+  return { 'X-Service-Project': 'shop', 'X-Service-Key': secret };
+}
+
+async function isAdmitted(server: Server, headers: Record<string, string>): Promise<boolean> {
+  const { status } = await fetch(`${server.url}/users`, { headers });
+  assert.ok(status === 200 || status === 429, String(status));
+  return status === 200;
+}
+
+/** Sends calls to the servers in turn, a few at once, and returns how many were admitted. */
+async function admitted(calls: number, servers: readonly Server[], headers: Record<string, string>): Promise<number> {
+  let [sent, count] = [0, 0];
+  const send = async () => {
+    while (sent < calls) {
+      const server = servers[sent++ % servers.length];
+      if (server !== undefined && (await isAdmitted(server, headers))) count += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, send));
+  return count;
+}
+
+/** Calls the servers for so many seconds, a few times a second, and returns how many calls were admitted. */
+async function admittedFor(seconds: number, server: Server, headers: Record<string, string>): Promise<number> {
+  let count = 0;
+  for (const until = performance.now() + seconds * 1000; performance.now() < until; await sleep(200))
+    count += await admitted(30, [server], headers);
+  return count;
+}
+
+function between(count: number, least: number, most: number): void {
+  assert.ok(count >= least && count <= most, `${count} calls were admitted`);
+}
+
+test('one server alone admits the whole limit', async () => {
+  between(await admitted(limit + 50, [first], await newCaller()), limit, limit + returned);
+});
+
+test('a caller that has used up the limit at one server finds it used up at a server that starts', async () => {
+  const caller = await newCaller();
+  await admitted(limit, [first], caller);
+  second = await place.serve();
+  assert.equal(await isAdmitted(first, caller), false);
+  await sleep(3000);
+  between(await admitted(limit, [first, second], caller), 0, limit / 5);
+});
+
+test('two servers together admit the limit once, and each its half', async () => {
+  const caller = await newCaller();
+  between(await admitted(2 * limit, [first, second], caller), limit - 2, limit + returned);
+  await sleep(2500);
+  between(await admitted(2 * limit, [first, second], caller), 0, 2 * returned);
+});
+
+test('a server that gets all calls of a caller admits most of the limit', async () => {
+  const caller = await newCaller();
+  const atFirst = await admittedFor(6, first, caller);
+  between(atFirst, 0.8 * limit, limit + returned);
+  between(await admitted(limit, [second], caller), 1, 0.2 * limit);
+});
+
+test('a caller that moves to another server gets its part of the limit there', async () => {
+  const caller = await newCaller();
+  const before = await admitted(80, [first], caller);
+  assert.equal(before, 80);
+  const there = await admittedFor(7, second, caller);
+  between(before + there, 0.75 * limit, limit + returned);
+});
+
+test('the part of a server that stops returns within seconds, and that of a killed one after ten', async () => {
+  second.signal('SIGTERM');
+  await second.ended;
+  await sleep(2500);
+  between(await admitted(limit, [first], await newCaller()), limit, limit);
+  second = await place.serve();
+  await sleep(2500);
+  between(await admitted(limit, [first], await newCaller()), limit / 2 - 1, limit / 2 + returned);
+  second.signal('SIGKILL');
+  await second.ended;
+  await sleep(13_000);
+  between(await admitted(limit, [first], await newCaller()), limit, limit);
+});
