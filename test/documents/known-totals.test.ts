@@ -48,6 +48,26 @@ test('a total follows every change of documents', async () => {
   await both([3, 1], 'deleted by another process');
 });
 
+test('callers share a total until a document names a role of one of them', async () => {
+  const { documents, create, table } = await aCollection();
+  const [one, other] = [await aLoggedInUser(target), await aLoggedInUser(target)];
+  const totals = async () => {
+    const lists = [one, other].map(({ client }) => client.get(documents + red));
+    return (await Promise.all(lists)).map((list) => list.expect(200).body.total);
+  };
+  await create('a', 'red');
+  await create('b', 'blue', ['read("users")']);
+  for (let turn = 0; turn < 3; turn++) assert.deepEqual(await totals(), [1, 1]);
+  // As another process would do it, which does not reset what this one knows of roles.
+  await runSql(
+    target,
+    `update ${table} set a_1 = 'red', permissions = '["read(\\"user:${one.id}\\")"]' where id = 'b'`,
+  );
+  for (let turn = 0; turn < 3; turn++) assert.deepEqual(await totals(), [2, 1]);
+  await runSql(target, `delete from ${table} where id = 'b'`);
+  for (let turn = 0; turn < 3; turn++) assert.deepEqual(await totals(), [1, 1]);
+});
+
 test('a transaction that commits after a count changes the total', async () => {
   const { documents, create } = await aCollection();
   const { client } = await aLoggedInUser(target);

@@ -4,7 +4,7 @@ import { type SharedQuery, sharedColumn } from '#src/platform/db/shared-read.js'
 import { type Fragment, join } from '#src/platform/list-query/index.js';
 import { type Collection, currentLayout } from '../../databases/index.js';
 import { orderColumns, orderText } from './compile.js';
-import { type TotalFragments, totalState } from './known-totals.js';
+import { type TotalFragment, totalWithState } from './known-totals.js';
 import { type DocumentQuery, type Field, isEquality } from './parse.js';
 import type { DocumentSource } from './sources.js';
 
@@ -24,7 +24,7 @@ interface Page {
   /** Condition that is true if at least as many documents exist as a list without conditions counts. */
   readonly many: Fragment | undefined;
   /** A total that may still hold; undefined if the list always counts. */
-  readonly known: TotalFragments | undefined;
+  readonly known: TotalFragment | undefined;
   /** A document, printed. */
   readonly document: Fragment;
   /** SQL of the separator between two documents. */
@@ -46,13 +46,13 @@ interface Places {
 
 /**
  * A page whose statement calls share. `maxBytesAt` and `cursorAt` are positions in a call's own values. `manyAt` is the position in the
- * other values of the role of `many`, which occurs twice. `knownAt` are the positions of the known total and of its state.
+ * other values of the role of `many`, which occurs twice. `knownAt` are the positions of the state of a known total and of the roles that it leaves out.
  */
 export interface SharedPage extends SharedQuery {
   readonly maxBytesAt: number;
   readonly cursorAt: number;
   readonly manyAt: number;
-  readonly knownAt: { readonly holds: number; readonly total: number } | undefined;
+  readonly knownAt: { readonly holds: number; readonly named: number } | undefined;
 }
 
 /** Largest offset for reading rows at once. Beyond it the index alone skips documents, without reading them. */
@@ -76,7 +76,7 @@ export function createPageStatements(sql: Sql) {
       const cursorAt = page.afterCursor === null ? -1 : own.positionOf(page.afterCursor);
       const manyAt = page.many === undefined ? -1 : positionOf(page.many);
       const { known } = page;
-      const knownAt = known && { holds: own.positionOf(known.holds), total: own.positionOf(known.total) };
+      const knownAt = known && { holds: own.positionOf(known.holds), named: own.positionOf(known.named) };
       return {
         columns,
         values,
@@ -99,15 +99,15 @@ function columnsOf(dialect: DialectName, page: Page, places: Places): string {
   const version = places.put(page.version);
   const printed = dialect === 'sqlite' ? printedBySqlite : printedByPostgres;
   const total = knownOrCounted(page, matching, places);
-  const state = page.known === undefined ? '' : `, ${totalState}`;
-  return `cast(${version} as text) as version, cast(${total} as text) as total${state}, (${printed(page, matching, places)}) as documents`;
+  return `cast(${version} as text) as version, cast(${total} as text) as total, (${printed(page, matching, places)}) as documents`;
 }
 
 function knownOrCounted(page: Page, matching: Fragment | undefined, places: Places): string {
   const { known } = page;
   if (known === undefined) return counted(page, matching, places);
-  const [holds, total] = [places.putOwn(known.holds), places.putOwn(known.total)];
-  return `case when ${holds} then ${total} else ${counted(page, matching, places)} end`;
+  const holds = places.putOwn(known.holds);
+  const total = counted(page, matching, places);
+  return totalWithState(holds, places.putOwn(known.named), total);
 }
 
 function counted(page: Page, matching: Fragment | undefined, { put, putOwn }: Places): string {

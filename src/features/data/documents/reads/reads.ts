@@ -194,9 +194,11 @@ async function pageReader(
       // It may be a unit, whose own changes others do not see.
       if (snapshot !== undefined) return snapshot.one(store.list(collection, { ...request, select }, page));
       if (totalKey === undefined) return readAlone(watched, page);
-      const row = await readAlone(watched, { ...page, known: knownTotals.get(totalKey) });
-      if (String(row?.version) === String(collection.version)) knownTotals.keep(totalKey, row ?? {});
-      return row;
+      const known = knownTotals.get(totalKey);
+      const row = await readAlone(watched, { ...page, known });
+      // The key has the version: of another one the total is not what it says.
+      if (row === undefined || String(row.version) !== String(collection.version)) return row;
+      return { ...row, total: knownTotals.read(totalKey, known, row.total) };
     };
     const readAlone = async (watched: CollectionContext, page: ListPage) => {
       const shared = store.sharedList(collection, request, page);
@@ -214,13 +216,13 @@ async function chooseRoute(
   request: DocumentQuery,
   visibility: Visibility,
   count: CountUpTo,
-): Promise<Pick<ListPage, 'visibility' | 'route' | 'widest'>> {
-  if (visibility === 'everything') return { visibility, route: 'all', widest: undefined };
+): Promise<Pick<ListPage, 'visibility' | 'route' | 'widest' | 'absent'>> {
+  if (visibility === 'everything') return { visibility, route: 'all', widest: undefined, absent: [] };
   const counts = await readerCounts(db.lists(where.reading), collection, visibility);
-  const { roles, ofFirst } = counts;
+  const { roles, absent, ofFirst } = counts;
   const isCounted = count !== 0 && count !== 'exact' && ofFirst >= Math.min(count, maxCounted);
   const route = routeOf(collection, request, counts);
-  return { visibility: roles, route, widest: isCounted ? roles[0] : undefined };
+  return { visibility: roles, route, widest: isCounted ? roles[0] : undefined, absent };
 }
 
 async function lookAtPage(

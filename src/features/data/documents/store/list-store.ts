@@ -6,7 +6,7 @@ import type { Collection } from '../../databases/index.js';
 import { columnArray, listedIds } from '../model/row.js';
 import type { Serializers } from '../model/serializer.js';
 import { createDocumentCompiler, isShortOrder, orderColumns, orderText } from '../query/compile.js';
-import { holdsValues, type KnownTotal, totalFragments } from '../query/known-totals.js';
+import { holdsValues, type KnownTotal, totalFragment } from '../query/known-totals.js';
 import { type CountUpTo, createPageStatements, type PageStatements, type SharedPage } from '../query/page.js';
 import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from '../query/parse.js';
 import { createSources, fewRoles, type Route, type SourceOf, type Visibility } from '../query/sources.js';
@@ -28,10 +28,12 @@ export interface ListPage {
   readonly form: PageForm;
   /** A total that may still hold; undefined if there is no key for it. */
   readonly known?: KnownTotal | undefined;
+  /** Roles of the caller that no document named when they were counted; the known total leaves them out. */
+  readonly absent: readonly string[];
 }
 
 /** What the total of a list depends on, besides the query. */
-export type TotalPage = Pick<ListPage, 'visibility' | 'widest' | 'count'>;
+export type TotalPage = Pick<ListPage, 'visibility' | 'widest' | 'count' | 'absent'>;
 
 /** SQL for pages of lists. A page contains the version of the schema. */
 export interface ListStore {
@@ -138,7 +140,7 @@ function totalKey(
   { sql: { dialect }, condition, filters }: Deps,
   { number, version, tracked }: Collection,
   request: DocumentQuery,
-  { visibility, widest, count }: TotalPage,
+  { visibility, widest, count, absent }: TotalPage,
 ): string | undefined {
   if (dialect === 'sqlite' || !tracked || count === 0 || request.related.length > 0) return undefined;
   // The total is the same for all callers then, and costs no more than to see if a known one holds.
@@ -146,7 +148,13 @@ function totalKey(
   if (request.conditions.some(readsWords)) return undefined;
   const filter = filters.get(request) ?? JSON.stringify(request.conditions.map(condition));
   filters.set(request, filter);
-  const roles = visibility === 'everything' ? '' : [...visibility].sort().join(' ');
+  const roles =
+    visibility === 'everything'
+      ? ''
+      : visibility
+          .filter((role) => !absent.includes(role))
+          .sort()
+          .join(' ');
   return `${number} ${version} ${count} ${roles} ${filter}`;
 }
 
@@ -157,12 +165,13 @@ function readsWords(condition: DocumentQuery['conditions'][number]): boolean {
 }
 
 function pageOf(
-  { sql: { dialect }, serializerOf, condition, sourceOf }: Deps,
+  { sql, serializerOf, condition, sourceOf }: Deps,
   collection: Collection,
   request: DocumentQuery,
   page: ListPage,
 ) {
-  const { visibility, route, widest, cursor, count, maxBytes, form, known } = page;
+  const { dialect } = sql;
+  const { visibility, route, widest, cursor, count, maxBytes, form, known, absent } = page;
   const serializer = serializerOf(collection);
   const line = dialect === 'sqlite' ? 'char(10)' : 'chr(10)';
   const valuesOf = ({ sql: data, values }: Fragment): Fragment => ({
@@ -176,7 +185,7 @@ function pageOf(
     afterCursor: cursor === null ? null : beyond(dialect, request, cursor),
     count,
     many: typeof count === 'number' && count > 0 ? source.hasMany?.(count) : undefined,
-    known: known && totalFragments(collection.number, known),
+    known: known && totalFragment(collection.number, known, sql.list(absent)),
     source,
     conditions: request.conditions.map(condition),
     document: form === 'printed' ? serializer.document(request.select) : valuesOf(serializer.data(request.select)),
@@ -241,7 +250,7 @@ function sharedBy(sql: Pick<Sql, 'list'>, make: (roles: readonly string[]) => Sh
 function withOwn(
   { page, rolesAt, firstRoleAt }: SharedList,
   sql: Pick<Sql, 'list'>,
-  { maxBytes, widest, known }: ListPage,
+  { maxBytes, widest, known, absent }: ListPage,
   roles: readonly string[],
   place: readonly Value[],
 ): SharedQuery {
@@ -252,8 +261,9 @@ function withOwn(
   for (const at of firstRoleAt) own[at] = roles[0] ?? '';
   for (const [at, value] of place.entries()) own[page.cursorAt + at] = value;
   if (known !== undefined && page.knownAt !== undefined) {
-    own[page.knownAt.total] = known.total;
-    for (const [at, value] of holdsValues(known).entries()) own[page.knownAt.holds + at] = value;
+    const left = sql.list(absent);
+    own[page.knownAt.named] = left;
+    for (const [at, value] of holdsValues(known, left).entries()) own[page.knownAt.holds + at] = value;
   }
   if (widest === undefined || page.manyAt < 0) return { ...page, own };
   return { ...page, own, values: page.values.toSpliced(page.manyAt, 2, widest, widest), key: `${page.key} ${widest}` };
