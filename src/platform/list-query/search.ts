@@ -1,0 +1,116 @@
+import { invalidParam } from '#src/contract/errors.js';
+import type { Sql } from '#src/platform/db/query.js';
+import type { Reader } from '#src/platform/db/unit.js';
+import { type Gram, gramsOf, matchOf, rowGrams, type SearchIndex, searchTables } from './query/search-grams.js';
+import { searchTermsIn } from './query/search-terms.js';
+
+type Rows = ReturnType<Sql['knex']>;
+
+interface Deps {
+  readonly sql: Sql;
+  /** Rows up to which a search reads all of them, and up to which it sorts those that it finds by the index. */
+  readonly few: number;
+}
+
+/** The rows of a list that a search finds. */
+export interface Searched {
+  readonly matching: Rows;
+  /** Their number up to `few`, if the search has counted them. */
+  readonly total?: number;
+}
+
+interface Searchable {
+  /** The rows of the list that meet the other conditions. */
+  readonly rows: Rows;
+  readonly search?: readonly string[];
+  readonly searchIndex?: SearchIndex;
+}
+
+/** A search looks at this many rows on Postgres; if this share of them matches, reading rows in the order of the list finds a page soon. */
+const sample = { rows: 400, matches: 20 } as const;
+
+/**
+ * Finds how to search a list. Long lists use the index unless it finds many rows: then the next ones in the order of the list are read until
+ * the page is full. Throws Failure `general_argument_invalid` if no index serves the search of a long list.
+ */
+export async function searched(
+  deps: Deps,
+  reader: Reader,
+  { rows, search, searchIndex }: Searchable,
+  text: string,
+): Promise<Searched> {
+  if (text === '' || search === undefined) return { matching: rows };
+  const { sql, few } = deps;
+  const terms = searchTermsIn(search, text, sql);
+  const matching = rows.clone().whereRaw(terms.sql, [...terms.values]);
+  if (searchIndex === undefined || terms.values.length === 0) return { matching };
+  const [column, scope] = searchIndex.scope;
+  const all = sql.knex(searchIndex.table).where(column, scope);
+  if ((await count(sql, reader, all, few + 1)) <= few) return { matching };
+  const grams = gramsOf(text);
+  if (grams.length === 0)
+    throw invalidParam(
+      'search',
+      `needs a word of at least 3 characters, because the list has more than ${few} entries.`,
+    );
+  return sql.dialect === 'sqlite'
+    ? inFullText(deps, reader, searchIndex, matching, grams)
+    : inGrams(deps, reader, searchIndex, { all, matching }, grams);
+}
+
+/** The full-text table of SQLite returns rows one by one, so counting them up to a limit is fast however many match. */
+async function inFullText(
+  { sql, few }: Deps,
+  reader: Reader,
+  { table, scope: [column, scope] }: SearchIndex,
+  matching: Rows,
+  grams: readonly Gram[],
+): Promise<Searched> {
+  const { search, numbers } = searchTables(table);
+  const match = matchOf(grams);
+  const found = matching
+    .clone()
+    .from(
+      sql.knex.raw(
+        `${search} cross join ${numbers} on ${numbers}.seq = ${search}.rowid cross join ${table} on ${table}.${column} = ${numbers}.scope and ${table}.id = ${numbers}.row_id`,
+      ),
+    )
+    .whereRaw(`${search} match ?`, [match]);
+  const total = await count(sql, reader, found, few);
+  if (total >= few) return { matching, total };
+  const ids = `select row_id from ${numbers} where scope = ? and seq in (select rowid from ${search} where ${search} match ?)`;
+  return { matching: matching.whereRaw(`${table}.id in (${ids})`, [scope, match]), total };
+}
+
+/** An index of Postgres returns all matches at once, so a sample of the list decides if there are many. */
+async function inGrams(
+  { sql }: Deps,
+  reader: Reader,
+  index: SearchIndex,
+  { all, matching }: { readonly all: Rows; readonly matching: Rows },
+  grams: readonly Gram[],
+): Promise<Searched> {
+  const { table, scope } = index;
+  const first = all.clone().orderBy(['created_at', 'id']).limit(sample.rows).select('*').as(table);
+  if ((await count(sql, reader, matching.clone().from(first), sample.matches)) >= sample.matches) return { matching };
+  const keyOf = (gram: string) => `${scope[1]} ${gram}`;
+  const single = grams.flatMap((gram) => (gram.length === 1 ? gram.map(keyOf) : []));
+  const several = grams.filter((gram) => gram.length > 1).map((gram) => gram.map(keyOf));
+  const having = all.clone().select('*');
+  if (single.length > 0) having.whereRaw(`${rowGrams(index)} @> cast(? as text[])`, [sql.list(single)]);
+  for (const keys of several) having.whereRaw(`${rowGrams(index)} && cast(? as text[])`, [sql.list(keys)]);
+  // `offset 0` keeps Postgres from reading the list in its order and looking for matches one by one.
+  const found = sql.knex.raw(`(? offset 0) as ${table}`, [having]);
+  return { matching: matching.clone().from(found) };
+}
+
+/** Counts rows up to a limit, or all with the limit 0. */
+export async function count(sql: Sql, reader: Reader, rows: Rows, upTo: number): Promise<number> {
+  const { knex } = sql;
+  const counted =
+    upTo === 0
+      ? rows.clone().count({ total: '*' })
+      : knex(rows.clone().select(knex.raw('1 as one')).limit(upTo).as('counted')).count({ total: '*' });
+  const row = await reader.one(sql.compile(counted));
+  return Number(row?.total ?? 0);
+}
