@@ -8,7 +8,10 @@ const scopes = { users: 'project_id', teams: 'project_id', files: 'bucket_key' }
 export const up = (knex, dialect) => {
   const byCode = dialect === 'postgres' ? ' collate "C"' : '';
   return Object.entries(scopes).map(([table, scope]) =>
-    knex.raw(`create index ${table}_by_name on ${table} (${scope}, name${byCode}, created_at, id${byCode})`),
+    knex.raw(
+      // Lists have complete files only, so this index also counts them.
+      `create index ${table}_by_name on ${table} (${scope}, name${byCode}, created_at, id${byCode})${table === 'files' ? ' where completed_at is not null' : ''}`,
+    ),
   );
 };
 

@@ -8,15 +8,19 @@ type Rows = ReturnType<Sql['knex']>;
 
 interface Deps {
   readonly sql: Sql;
-  /** Rows up to which a search reads all of them, and up to which it sorts those that it finds by the index. */
+  /** The highest total; 0 without a limit. */
+  readonly totalLimit: number;
+  /** Rows up to which a search reads all of them. */
   readonly few: number;
 }
 
 /** The rows of a list that a search finds. */
 export interface Searched {
   readonly matching: Rows;
-  /** Their number up to `few`, if the search has counted them. */
+  /** Their number, if the search has counted them. */
   readonly total?: number;
+  /** The highest total, if it is not that of other lists. */
+  readonly upTo?: number;
 }
 
 interface Searchable {
@@ -25,6 +29,9 @@ interface Searchable {
   readonly search?: readonly string[];
   readonly searchIndex?: SearchIndex;
 }
+
+/** The highest total of a search by the index, which reads each match. With fewer matches, it sorts all of them. */
+const searchTotal = 1000;
 
 /** A search looks at this many rows on Postgres; if this share of them matches, reading rows in the order of the list finds a page soon. */
 const sample = { rows: 400, matches: 20 } as const;
@@ -46,7 +53,7 @@ export async function searched(
   if (searchIndex === undefined || terms.values.length === 0) return { matching };
   const [column, scope] = searchIndex.scope;
   const all = sql.knex(searchIndex.table).where(column, scope);
-  if ((await count(sql, reader, all, few + 1)) <= few) return { matching };
+  if ((await countRows(sql, reader, all, few + 1)) <= few) return { matching };
   const grams = gramsOf(text);
   if (grams.length === 0)
     throw invalidParam(
@@ -58,11 +65,11 @@ export async function searched(
     : inGrams(deps, reader, searchIndex, { all, matching }, grams);
 }
 
-/** The full-text table of SQLite returns rows one by one, so counting them up to a limit is fast however many match. */
+/** The full-text table of SQLite returns rows one by one, so reading some of them is fast however many match. */
 async function inFullText(
-  { sql, few }: Deps,
+  { sql, few, totalLimit }: Deps,
   reader: Reader,
-  { table, scope: [column, scope] }: SearchIndex,
+  { table, scope: [column] }: SearchIndex,
   matching: Rows,
   grams: readonly Gram[],
 ): Promise<Searched> {
@@ -76,23 +83,26 @@ async function inFullText(
       ),
     )
     .whereRaw(`${search} match ?`, [match]);
-  const total = await count(sql, reader, found, few);
-  if (total >= few) return { matching, total };
-  const ids = `select row_id from ${numbers} where scope = ? and seq in (select rowid from ${search} where ${search} match ?)`;
-  return { matching: matching.whereRaw(`${table}.id in (${ids})`, [scope, match]), total };
+  const upTo = Math.min(few, searchTotal);
+  const ids = await reader.all(sql.compile(found.select(`${numbers}.row_id as id`).limit(upTo)));
+  if (ids.length >= upTo) return totalLimit === 0 ? { matching } : { matching, total: upTo };
+  const listed = sql.list(ids.map(({ id }) => String(id)));
+  return { matching: matching.where(sql.isOneOf(`${table}.id`, listed)), total: ids.length };
 }
 
 /** An index of Postgres returns all matches at once, so a sample of the list decides if there are many. */
 async function inGrams(
-  { sql }: Deps,
+  { sql, few, totalLimit }: Deps,
   reader: Reader,
   index: SearchIndex,
   { all, matching }: { readonly all: Rows; readonly matching: Rows },
   grams: readonly Gram[],
 ): Promise<Searched> {
   const { table, scope } = index;
+  const upTo = totalLimit === 0 ? 0 : Math.min(few, searchTotal);
   const first = all.clone().orderBy(['created_at', 'id']).limit(sample.rows).select('*').as(table);
-  if ((await count(sql, reader, matching.clone().from(first), sample.matches)) >= sample.matches) return { matching };
+  if ((await countRows(sql, reader, matching.clone().from(first), sample.matches)) >= sample.matches)
+    return { matching, upTo };
   const keyOf = (gram: string) => `${scope[1]} ${gram}`;
   const single = grams.flatMap((gram) => (gram.length === 1 ? gram.map(keyOf) : []));
   const several = grams.filter((gram) => gram.length > 1).map((gram) => gram.map(keyOf));
@@ -101,11 +111,11 @@ async function inGrams(
   for (const keys of several) having.whereRaw(`${rowGrams(index)} && cast(? as text[])`, [sql.list(keys)]);
   // `offset 0` keeps Postgres from reading the list in its order and looking for matches one by one.
   const found = sql.knex.raw(`(? offset 0) as ${table}`, [having]);
-  return { matching: matching.clone().from(found) };
+  return { matching: matching.clone().from(found), upTo };
 }
 
 /** Counts rows up to a limit, or all with the limit 0. */
-export async function count(sql: Sql, reader: Reader, rows: Rows, upTo: number): Promise<number> {
+export async function countRows(sql: Sql, reader: Reader, rows: Rows, upTo: number): Promise<number> {
   const { knex } = sql;
   const counted =
     upTo === 0

@@ -5,7 +5,7 @@ import type { Reader } from '#src/platform/db/unit.js';
 import type { ListField } from './fields.js';
 import type { Condition } from './query/condition.js';
 import type { ListQuery } from './query/parse.js';
-import { count } from './search.js';
+import { countRows } from './search.js';
 
 /** Lists may have this many times as many rows as a total counts before they refuse queries that no index serves. */
 const timesFew = 20;
@@ -31,7 +31,7 @@ export async function requireServed(
 ): Promise<void> {
   if (isLarge !== true || isServed(query, fields)) return;
   const most = timesFew * few;
-  if ((await count(sql, reader, rows, most + 1)) <= most) return;
+  if ((await countRows(sql, reader, rows, most + 1)) <= most) return;
   const names = (kind: ListField['index']) => Object.keys(fields).filter((name) => fields[name]?.index === kind);
   throw invalidParam(
     'queries',

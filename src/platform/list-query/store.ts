@@ -15,11 +15,11 @@ import type { Fragment } from './query/fragment.js';
 import { afterCursor, type OrderColumn, orderBy } from './query/order.js';
 import type { ListQuery } from './query/parse.js';
 import type { SearchIndex } from './query/search-grams.js';
-import { count, type Searched, searched } from './search.js';
+import { countRows, type Searched, searched } from './search.js';
 import { requireNearOffset, requireServed } from './served.js';
 
 /** A list of rows of the service's own tables. */
-export interface Listing {
+interface Listing {
   /** Every row of the list before any query, such as the users of a project. */
   readonly rows: ReturnType<Sql['knex']>;
   readonly select: ReturnType<Sql['knex']['raw']>;
@@ -138,10 +138,10 @@ async function printed(
   listing: Listing,
   query: ListQuery<ListField>,
   request: ListQueries,
-  { matching, total: known }: Searched,
+  { matching, total: known, upTo }: Searched,
   maxBytes: number,
 ): Promise<Look<Found>> {
-  const { sql } = deps;
+  const { sql, totalLimit } = deps;
   const selected = selectPage(sql, listing, query, matching, await positionOf(sql, reader, listing, query));
   if (query.limit * (listing.rowBytes ?? answerLimits.rowBytes) > maxBytes) {
     const bytes = await measure(sql, reader, listing, selected);
@@ -149,8 +149,7 @@ async function printed(
   }
   const rows = await reader.all(sql.compile(selected));
   if (query.cursor?.before === true) rows.reverse();
-  const isExact = known !== undefined && (known < deps.few || deps.totalLimit > 0);
-  const total = !request.total ? 0 : isExact ? known : await count(sql, reader, matching, deps.totalLimit);
+  const total = request.total ? (known ?? (await countRows(sql, reader, matching, upTo ?? totalLimit))) : 0;
   return { bytes: sizeOf(rows), value: { total, rows } };
 }
 
@@ -168,7 +167,8 @@ async function positionOf(sql: Sql, reader: Reader, listing: Listing, query: Lis
 function orderOf(sql: Sql, listing: Listing, orders: ListQuery<ListField>['orders']): OrderColumn[] {
   const created = listing.sequence ?? fieldOf(listing, '$createdAt');
   const [first] = orders;
-  const falls = first !== undefined && first.field.type === 'instant' && first.descending;
+  // An index is read backwards then.
+  const falls = first?.descending === true && (first.field.type === 'instant' || first.field.index === 'order');
   const rest = [created, fieldOf(listing, '$id')]
     .filter(({ column }) => !orders.some(({ field }) => field.column === column))
     .map((field) => ({ field, descending: falls }));
