@@ -31,10 +31,10 @@ interface Searchable {
 }
 
 /** The highest total of a search by the index, which reads each match. With fewer matches, it sorts all of them. */
-const searchTotal = 1000;
+const searchTotal = 500;
 
-/** A search looks at this many rows on Postgres; if this share of them matches, reading rows in the order of the list finds a page soon. */
-const sample = { rows: 400, matches: 20 } as const;
+/** A search looks at this many rows on Postgres; if so many match, reading rows in the order of the list finds a page soon. Otherwise it looks up the rarest grams. */
+const sample = { rows: 400, matches: 20, grams: 24, used: 4 } as const;
 
 /**
  * Finds how to search a list. Long lists use the index unless it finds many rows: then the next ones in the order of the list are read until
@@ -92,26 +92,43 @@ async function inFullText(
 
 /** An index of Postgres returns all matches at once, so a sample of the list decides if there are many. */
 async function inGrams(
-  { sql, few, totalLimit }: Deps,
+  deps: Deps,
   reader: Reader,
   index: SearchIndex,
   { all, matching }: { readonly all: Rows; readonly matching: Rows },
   grams: readonly Gram[],
 ): Promise<Searched> {
+  const { sql, few, totalLimit } = deps;
   const { table, scope } = index;
   const upTo = totalLimit === 0 ? 0 : Math.min(few, searchTotal);
   const first = all.clone().orderBy(['created_at', 'id']).limit(sample.rows).select('*').as(table);
   if ((await countRows(sql, reader, matching.clone().from(first), sample.matches)) >= sample.matches)
     return { matching, upTo };
-  const keyOf = (gram: string) => `${scope[1]} ${gram}`;
-  const single = grams.flatMap((gram) => (gram.length === 1 ? gram.map(keyOf) : []));
-  const several = grams.filter((gram) => gram.length > 1).map((gram) => gram.map(keyOf));
   const having = all.clone().select('*');
-  if (single.length > 0) having.whereRaw(`${rowGrams(index)} @> cast(? as text[])`, [sql.list(single)]);
-  for (const keys of several) having.whereRaw(`${rowGrams(index)} && cast(? as text[])`, [sql.list(keys)]);
+  for (const gram of await rarest(sql, reader, index, first, grams)) {
+    const keys = gram.map((one) => `${scope[1]} ${one}`);
+    having.whereRaw(`${rowGrams(index)} ${keys.length === 1 ? '@>' : '&&'} cast(? as text[])`, [sql.list(keys)]);
+  }
   // `offset 0` keeps Postgres from reading the list in its order and looking for matches one by one.
   const found = sql.knex.raw(`(? offset 0) as ${table}`, [having]);
   return { matching: matching.clone().from(found), upTo };
+}
+
+/** The grams that the fewest rows of a sample have. The index reads the entries of each gram, so common ones cost more than they exclude. */
+async function rarest(sql: Sql, reader: Reader, { texts }: SearchIndex, first: Rows, grams: readonly Gram[]) {
+  const { knex } = sql;
+  const some = grams.slice(0, sample.grams);
+  const text = `lower((${texts.map((name) => `coalesce(${name}, '')`).join(' || chr(10) || ')}) collate "C")`;
+  const counts = some.map((gram, at) => {
+    const has = gram.map(() => 'strpos(given, ?) > 0').join(' or ');
+    return knex.raw(`count(*) filter (where ${has}) as ??`, [...gram, `n${at}`]);
+  });
+  const given = knex(first)
+    .select(knex.raw(`${text} as given`))
+    .as('sampled');
+  const row = await reader.one(sql.compile(knex(given).select(counts)));
+  const countOf = (gram: Gram) => Number(row?.[`n${some.indexOf(gram)}`] ?? 0);
+  return some.toSorted((one, other) => countOf(one) - countOf(other)).slice(0, sample.used);
 }
 
 /** Counts rows up to a limit, or all with the limit 0. */
