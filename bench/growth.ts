@@ -192,6 +192,7 @@ async function growth(database: Database, directory: string, chosen: readonly Li
     ] as const) {
       const driver = await openDatabase(postgres?.url ?? installation.databaseFile);
       for (const table of new Set(chosen.map((list) => list.table))) await fill(driver, table, from, to);
+      // It also writes to disk what was filled, which would take time from what is measured.
       await driver.optimize().finally(driver.close);
       await postgres?.settle();
       results.push(await measured(installation, chosen, to + 1));

@@ -188,7 +188,7 @@ function fieldOf({ fields }: Listing, name: string): ListField {
 }
 
 function selectPage(
-  { dialect }: Sql,
+  { dialect, knex }: Sql,
   listing: Listing,
   query: ListQuery<ListField>,
   matching: Listing['rows'],
@@ -200,10 +200,13 @@ function selectPage(
     const beyond = afterCursor(columns, at, before);
     page.whereRaw(beyond.sql, [...beyond.values]);
   }
-  return page
-    .orderByRaw(orderBy(columns, dialect, before))
-    .limit(query.limit)
-    .offset(query.offset)
+  const order = orderBy(columns, dialect, before);
+  page.orderByRaw(order).limit(query.limit).offset(query.offset);
+  const table = listing.searchIndex?.table;
+  if (dialect === 'sqlite' || table === undefined || query.offset === 0) return page.select(listing.select);
+  // Postgres would also print the rows that it skips.
+  return knex(page.select(`${table}.*`).as(table))
+    .orderByRaw(order)
     .select(listing.select);
 }
 
