@@ -171,7 +171,7 @@ export const queryBounds = {
   search: 256,
   searches: 10,
   related: 20,
-  offset: 10_000,
+  offset: 5000,
 } as const;
 
 /** The smallest size of an encrypted attribute, as in Appwrite. */
