@@ -9,7 +9,7 @@ export interface RunningPostgres {
   readonly url: string;
   /** The process above all others of this Postgres. */
   readonly pid: number;
-  /** Does at once what autovacuum would do within minutes, so that it is not at work while something is measured. */
+  /** Does at once what autovacuum and a checkpoint would do within minutes, so that it is not at work while something is measured. */
   settle(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -51,6 +51,7 @@ export async function startPostgres(directory: string): Promise<RunningPostgres>
     const client = new pg.Client(url);
     await client.connect();
     await client.query('vacuum (analyze)');
+    await client.query('checkpoint');
     await client.end();
   };
   return { url, pid, settle, stop };

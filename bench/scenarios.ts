@@ -2,6 +2,7 @@ import { createDocument, getDocument, graphqlGet, graphqlList, listDocuments } f
 import { getScenarios, listScenarios } from './list-load.js';
 import type { BenchRequest } from './request.js';
 import type { Scenario } from './scenario-kinds.js';
+import { totalScenarios } from './totals.js';
 import { loginRequest, type World } from './world.js';
 
 const readAccount = ({ project, sessions }: World): BenchRequest[] =>
@@ -49,6 +50,7 @@ export const scenarios: readonly Scenario[] = [
   },
   ...getScenarios,
   ...listScenarios,
+  ...totalScenarios,
   {
     kind: 'ceiling',
     name: 'document create, rows alone',

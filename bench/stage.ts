@@ -7,6 +7,7 @@ import { ask, freePort, type RunningServer, startNode, startServer, stopChild } 
 import { fillSecured } from './fill.js';
 import { type Installation, install, plainEnvironment } from './installation.js';
 import type { LoadGroup, LoadPlan, LoadResult } from './load-plan.js';
+import type { Maker } from './maker.js';
 import { openDatabase } from './open-database.js';
 import { isChosen, type Options } from './options.js';
 import { type RunningPostgres, startPostgres } from './postgres.js';
@@ -15,6 +16,7 @@ import type { RecordedAnswer } from './recording.js';
 import type { Database } from './scenario-kinds.js';
 import { scenarios } from './scenarios.js';
 import { checkSecured } from './secured.js';
+import { checkCounted, createCounted, totalScenarios } from './totals.js';
 import { createWorld, type World } from './world.js';
 
 /** Servers that run side by side. */
@@ -203,7 +205,7 @@ export class Stage {
 async function prepareWorld(installation: Installation, { only, size }: Options, url?: string): Promise<World> {
   const { project, key } = installation;
   const server = await installation.serve();
-  const world = await createWorld({ port: server.port, project, key }, size).finally(server.stop);
+  const world = await makeWorld(size, { port: server.port, project, key }, only).finally(server.stop);
   const listed = scenarios.flatMap((one) =>
     one.kind === 'throughput' && one.audience !== undefined && isChosen(one, only) ? [one.audience] : [],
   );
@@ -214,5 +216,14 @@ async function prepareWorld(installation: Installation, { only, size }: Options,
   await fillSecured(driver, world.secured, filled).finally(driver.close);
   const again = await installation.serve();
   await checkSecured({ port: again.port, project, key }, world, filled).finally(again.stop);
+  return world;
+}
+
+async function makeWorld(size: number, maker: Maker, only: Options['only']): Promise<World> {
+  const world = await createWorld(maker, size);
+  if (totalScenarios.some((one) => isChosen(one, only))) {
+    await createCounted(maker);
+    await checkCounted(maker, world);
+  }
   return world;
 }

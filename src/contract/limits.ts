@@ -175,6 +175,7 @@ export const queryBounds = {
   search: 256,
   searches: 10,
   related: 20,
+  offset: 5000,
 } as const;
 
 /** The smallest size of an encrypted attribute, as in Appwrite. */

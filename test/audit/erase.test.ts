@@ -116,6 +116,18 @@ async function aPasskeyAndAnIdentity(target: TestAppliance, userId: string): Pro
   });
 }
 
+/** Entries of the index of searches with a part of the marker, on SQLite also those that are only marked as deleted. */
+async function searchable(target: TestAppliance): Promise<number> {
+  const [part, gram] = [mark.slice(0, 3), `% ${mark.slice(0, 3)}%`];
+  const [row] = await runSql(
+    target,
+    target.appliance.runtime.sql.dialect === 'sqlite'
+      ? `select count(*) as count from users_search_data where instr(block, '${part}') > 0`
+      : `select count(*) as count from users where array_to_string(search_grams(project_id, id, name), ',') like '${gram}'`,
+  );
+  return Number(row?.count);
+}
+
 test('a marker in every field of a person is found nowhere after the erasure', async () => {
   const target = await startOpen({ settings: { SVC_TRUSTED_PROXIES: '127.0.0.0/8' } });
   const receiver = await anEcho();
@@ -128,6 +140,7 @@ test('a marker in every field of a person is found nowhere after the erasure', a
     assert.ok(states.length >= 4 && states.every((state) => state === 'delivered'), states.join());
   });
   assert.deepEqual(foundIn(await stored(target)), markers);
+  assert.ok((await searchable(target)) > 0);
 
   const { erasure, audit } = target.appliance.features;
   await audit.seal();
@@ -139,6 +152,7 @@ test('a marker in every field of a person is found nowhere after the erasure', a
   await eventually(async () => {
     assert.deepEqual(foundIn(await stored(target)), []);
   });
+  assert.equal(await searchable(target), 0);
   assert.deepEqual(
     foundIn(target.log()).filter((marker) => marker !== ip),
     [],

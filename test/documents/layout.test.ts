@@ -48,7 +48,7 @@ const partsOf = async ({ appliance }: TestAppliance, number: number) => {
   const text = (value: unknown) =>
     String(value)
       .replaceAll(own, '$1_N')
-      .replace(/number = \d+|(?<=select |values \()\d+,/g, 'N')
+      .replace(/number = \d+|(?<=select |values \()\d+,|(?<=documents_changed\(')\d+/g, 'N')
       .replaceAll('"', '');
   const rows = (await schemaOf(appliance.runtime)).filter((row) => `${row.name} ${row.text}`.search(own) >= 0);
   return rows.map((row) => `${row.type} ${text(row.name)} ${text(row.text)}`).sort();

@@ -46,6 +46,7 @@ const collectionWith = (indexes: readonly string[], some: readonly Attribute[] =
     relations: [],
     layout: 2,
     upgradedTo: null,
+    tracked: true,
     lastPart: 99,
   },
   ...{ createdAt: time, updatedAt: time },

@@ -50,7 +50,7 @@ const partsOf = async (number: number): Promise<Row[]> => {
   const text = (value: unknown) =>
     String(value)
       .replaceAll(own, '$1_N')
-      .replace(/number = \d+|(?<=select |values \()\d+,/g, 'N')
+      .replace(/number = \d+|(?<=select |values \()\d+,|(?<=documents_changed\(')\d+/g, 'N')
       .replaceAll('"', '');
   const rows = (await schemaOf(runtime)).filter((row) => /\b[dr]_\d+(\b|_)/.test(`${row.name} ${row.text}`));
   return rows

@@ -1,6 +1,12 @@
 import { bind } from '../runtime/bind.js';
 import { countsTable, documentTable, readersTable, statement } from './collection-tables.js';
-import { collectionTriggers, readRolesSql, replacedTriggers, triggerNames } from './collection-triggers.js';
+import {
+  changeTrigger,
+  collectionTriggers,
+  readRolesSql,
+  replacedTriggers,
+  triggerNames,
+} from './collection-triggers.js';
 import { createWords, dropWords } from './collection-words.js';
 import type { DialectName, Query } from './query.js';
 import type { TableDrop } from './table-removal.js';
@@ -60,6 +66,7 @@ export function createCollectionDdl(dialect: DialectName) {
     upgradeReaders,
     missingTimeIndex,
     sumUpCounts,
+    track,
   });
   return { ...statements, dropColumn, lastSequence, dropIndex };
 }
@@ -98,7 +105,13 @@ function create(dialect: DialectName, number: number): Query[] {
     timeIndex(dialect, number, 'updated'),
     statement(`insert into ${countsTable} (number, documents) values (${number}, 0)`),
     ...collectionTriggers(dialect, number).map(statement),
+    ...track(dialect, number),
   ];
+}
+
+/** Records changes of documents from now on; the table must be locked. */
+function track(dialect: DialectName, number: number): Query[] {
+  return changeTrigger(dialect, number).map(statement);
 }
 
 /** An index for the default order of lists. */
@@ -208,7 +221,8 @@ function missingTimeIndex(dialect: DialectName, number: number): Query {
 /** Reduces the counts of documents to one row per collection; Postgres appends to them. */
 function sumUpCounts(dialect: DialectName): Query[] {
   if (dialect === 'sqlite') return [];
-  const several = `select number from ${countsTable} group by number having count(*) > 1`;
+  // A row of a later transaction than the database has begun comes from a copy of another one, and would look like a change forever.
+  const several = `select number from ${countsTable} group by number having count(*) > 1 or bool_or(changed >= pg_snapshot_xmax(pg_current_snapshot()))`;
   return [
     statement(
       `with gone as (delete from ${countsTable} where number in (${several}) returning number, documents) insert into ${countsTable} (number, documents) select number, sum(documents) from gone group by number`,

@@ -46,6 +46,18 @@ export function collectionTriggers(dialect: DialectName, number: number): string
   ];
 }
 
+/**
+ * The trigger on Postgres that records each change of documents with its transaction, for totals that were counted before. Inserts and
+ * deletes add to the count anyway. SQLite counts fast enough without it.
+ */
+export function changeTrigger(dialect: DialectName, number: number): string[] {
+  const documents = documentTable(number);
+  if (dialect === 'sqlite') return [];
+  return [
+    `create or replace trigger ${documents}_changed after update on ${documents} for each statement execute function documents_changed(${number})`,
+  ];
+}
+
 /** The names of the triggers on SQLite. */
 export function triggerNames(number: number): string[] {
   const [documents, readers] = [documentTable(number), readersTable(number)];

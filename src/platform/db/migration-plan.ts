@@ -20,6 +20,7 @@ interface Kind {
 const name = '["`]?(\\w+)["`]?';
 /** The first that matches counts. */
 const kinds: readonly Kind[] = [
+  kind(`^create index .* on ${name} using gin`, 'SHARE', 10_000),
   kind(`^create (?:unique )?index .* on ${name}`, 'SHARE', 500_000),
   kind(`^alter table ${name} add constraint .*foreign key`, 'SHARE ROW EXCLUSIVE', 1_000_000),
   kind(`^alter table ${name} (?:add constraint|alter column .* (?:type|set not null))`, 'ACCESS EXCLUSIVE', 200_000),

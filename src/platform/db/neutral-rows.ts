@@ -15,9 +15,10 @@ export interface TableShape {
 /** Values of a row by column: doubles as numbers, everything else as text, so that 64-bit integers stay exact. */
 export type NeutralRow = readonly (string | number | null)[];
 
-/** Readers, counts and words of documents are maintained by triggers and rebuilt; the steps of the schema are listed separately. */
+/** Readers, counts and words of documents, and the tables of searches, are maintained by triggers and rebuilt; the steps of the schema are listed separately. */
 const derived = (name: string): boolean =>
   /^[rw]_\d/.test(name) ||
+  /^(users|teams|files)_(search(_\w+)?|numbers)$/.test(name) ||
   name.startsWith(removedPrefix) ||
   [countsTable, 'schema_migrations'].includes(name) ||
   name.startsWith('sqlite_');

@@ -62,12 +62,15 @@ const scrubWaitMs = 60_000;
 /** Timeout of one attempt to truncate the WAL, in milliseconds. It waits for readers, and blocks writes. */
 const truncateWaitMs = 200;
 
-/** Rewrites the file without its free pages, then checkpoints and truncates the WAL. Uses its own connection. */
+/** Removes deleted texts from full-text tables, rewrites the file without its free pages, then checkpoints and truncates the WAL. Uses its own connection. */
 async function scrub(file: string): Promise<void> {
   const connection = await SqliteConnection.open(file);
   try {
     const run = (sql: string) => connection.all({ sql, values: [] });
     await run(`PRAGMA busy_timeout = ${scrubWaitMs}`);
+    // Full-text tables only mark what was deleted until their parts are merged.
+    const texts = "select name from sqlite_schema where sql like 'create virtual table % using fts5(%'";
+    for (const { name } of await run(texts)) await run(`insert into ${name} (${name}) values ('optimize')`);
     // VACUUM makes a copy, which would take as much memory as the file has bytes.
     await run('PRAGMA temp_store = FILE');
     await run('VACUUM');

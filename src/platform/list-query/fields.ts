@@ -10,14 +10,16 @@ export interface ListField {
   readonly column: string;
   readonly type: 'text' | 'instant' | 'boolean' | 'integer' | 'texts';
   readonly nullable?: true;
+  /** `unique`: an index finds the few rows with a value. `order`: an index has the rows in the order of this field. */
+  readonly index?: 'unique' | 'order';
   /** Converts a text to the stored form of this field, for comparisons. */
   readonly stored?: (typed: string) => string;
 }
 
 /** The fields of most tables. */
 export const commonFields = {
-  $id: { column: 'id', type: 'text' },
-  $createdAt: { column: 'created_at', type: 'instant' },
+  $id: { column: 'id', type: 'text', index: 'unique' },
+  $createdAt: { column: 'created_at', type: 'instant', index: 'order' },
   $updatedAt: { column: 'updated_at', type: 'instant' },
 } as const satisfies Readonly<Record<string, ListField>>;
 

@@ -1,7 +1,8 @@
 import type { AnswerRoom, Look } from '#src/contract/answer-room.js';
 import { Failure } from '#src/contract/errors.js';
-import { answerLimits } from '#src/contract/limits.js';
+import { answerLimits, queryBounds } from '#src/contract/limits.js';
 import type { Reading } from '#src/contract/reading.js';
+import type { Config } from '#src/platform/config/schema.js';
 import type { Sql, Value } from '#src/platform/db/query.js';
 import type { Row } from '#src/platform/db/table.js';
 import type { Database, Reader } from '#src/platform/db/unit.js';
@@ -13,7 +14,9 @@ import type { Condition } from './query/condition.js';
 import type { Fragment } from './query/fragment.js';
 import { afterCursor, type OrderColumn, orderBy } from './query/order.js';
 import type { ListQuery } from './query/parse.js';
-import { searchTermsIn } from './query/search-terms.js';
+import type { SearchIndex } from './query/search-grams.js';
+import { countRows, type Searched, searched } from './search.js';
+import { requireNearOffset, requireServed } from './served.js';
 
 /** A list of rows of the service's own tables. */
 interface Listing {
@@ -24,6 +27,10 @@ interface Listing {
   readonly fields: Readonly<Record<string, ListField>>;
   /** The columns that `search` covers. */
   readonly search?: readonly string[];
+  /** The index of these columns; without one, a search reads every row. */
+  readonly searchIndex?: SearchIndex;
+  /** True if the table can have very many rows. Long lists then refuse queries that no index serves. */
+  readonly isLarge?: true;
   /** The default order; `$createdAt` if absent. */
   readonly sequence?: ListField;
   /** The columns of `select`, if not just `packed`. */
@@ -87,14 +94,21 @@ export interface Lists {
 
 interface Deps {
   readonly sql: Sql;
+  /** The highest total; 0 without a limit. */
+  readonly totalLimit: number;
+  /** The number of rows up to which a search reads all of them. */
+  readonly few: number;
   readonly compile: (condition: Condition<ListField>) => Fragment;
 }
 
 /** Lists of the service's own rows, with the query language of documents. */
-export function createLists({ sql }: Pick<Runtime, 'sql'>): Lists {
+export function createLists({
+  sql,
+  config: { totalLimit },
+}: Pick<Runtime, 'sql'> & { readonly config: Pick<Config, 'totalLimit'> }): Lists {
   const ordered = (field: ListField) => orderedColumn(sql, field);
   const compile = createConditionCompiler<ListField>(sql, { equal: ({ column }) => column, ordered, kindOf });
-  return bind({ sql, compile }, { page, read });
+  return bind({ sql, compile, totalLimit, few: totalLimit || queryBounds.limit }, { page, read });
 }
 
 function read(deps: Deps, db: Database, listing: Listing, request: ListRequest): Promise<Found> {
@@ -102,17 +116,32 @@ function read(deps: Deps, db: Database, listing: Listing, request: ListRequest):
 }
 
 async function page(
-  { sql, compile }: Deps,
+  deps: Deps,
   reader: Reader,
   listing: Listing,
   request: ListQueries,
   maxBytes: number,
 ): Promise<Look<Found>> {
+  const { compile } = deps;
   const query = parseListQueries(request.queries, listing.fields);
-  const filters = query.conditions.map(compile);
-  if (request.search && listing.search) filters.push(searchTermsIn(listing.search, request.search, sql));
-  const matching = listing.rows.clone();
-  for (const filter of filters) matching.whereRaw(filter.sql, [...filter.values]);
+  requireNearOffset(query);
+  const rows = listing.rows.clone();
+  for (const filter of query.conditions.map(compile)) rows.whereRaw(filter.sql, [...filter.values]);
+  await requireServed(deps, reader, listing, query);
+  const found = await searched(deps, reader, { ...listing, rows }, request.search ?? '');
+  return printed(deps, reader, listing, query, request, found, maxBytes);
+}
+
+async function printed(
+  deps: Deps,
+  reader: Reader,
+  listing: Listing,
+  query: ListQuery<ListField>,
+  request: ListQueries,
+  { matching, total: known, upTo }: Searched,
+  maxBytes: number,
+): Promise<Look<Found>> {
+  const { sql, totalLimit } = deps;
   const selected = selectPage(sql, listing, query, matching, await positionOf(sql, reader, listing, query));
   if (query.limit * (listing.rowBytes ?? answerLimits.rowBytes) > maxBytes) {
     const bytes = await measure(sql, reader, listing, selected);
@@ -120,14 +149,12 @@ async function page(
   }
   const rows = await reader.all(sql.compile(selected));
   if (query.cursor?.before === true) rows.reverse();
-  const counted = request.total ? await reader.one(sql.compile(matching.clone().count({ total: '*' }))) : undefined;
-  return { bytes: sizeOf(rows), value: { total: Number(counted?.total ?? 0), rows } };
+  const total = request.total ? (known ?? (await countRows(sql, reader, matching, upTo ?? totalLimit))) : 0;
+  return { bytes: sizeOf(rows), value: { total, rows } };
 }
 
-type Query = ListQuery<ListField>;
-
 /** The position of the cursor's row in the order. Throws Failure `general_cursor_not_found`. */
-async function positionOf(sql: Sql, reader: Reader, listing: Listing, query: Query): Promise<Position> {
+async function positionOf(sql: Sql, reader: Reader, listing: Listing, query: ListQuery<ListField>): Promise<Position> {
   const order = orderOf(sql, listing, query.orders);
   if (query.cursor === null) return { columns: order, at: null };
   const values = order.map(({ column }, index) => sql.knex.raw(`${column} as ??`, [`c${index}`]));
@@ -137,10 +164,11 @@ async function positionOf(sql: Sql, reader: Reader, listing: Listing, query: Que
   return { columns: order, at: order.map((_, index) => row[`c${index}`] ?? null) };
 }
 
-function orderOf(sql: Sql, listing: Listing, orders: Query['orders']): OrderColumn[] {
+function orderOf(sql: Sql, listing: Listing, orders: ListQuery<ListField>['orders']): OrderColumn[] {
   const created = listing.sequence ?? fieldOf(listing, '$createdAt');
   const [first] = orders;
-  const falls = first !== undefined && first.field.type === 'instant' && first.descending;
+  // An index is read backwards then.
+  const falls = first?.descending === true && (first.field.type === 'instant' || first.field.index === 'order');
   const rest = [created, fieldOf(listing, '$id')]
     .filter(({ column }) => !orders.some(({ field }) => field.column === column))
     .map((field) => ({ field, descending: falls }));
@@ -160,9 +188,9 @@ function fieldOf({ fields }: Listing, name: string): ListField {
 }
 
 function selectPage(
-  { dialect }: Sql,
+  { dialect, knex }: Sql,
   listing: Listing,
-  query: Query,
+  query: ListQuery<ListField>,
   matching: Listing['rows'],
   { columns, at }: Position,
 ): Listing['rows'] {
@@ -172,10 +200,13 @@ function selectPage(
     const beyond = afterCursor(columns, at, before);
     page.whereRaw(beyond.sql, [...beyond.values]);
   }
-  return page
-    .orderByRaw(orderBy(columns, dialect, before))
-    .limit(query.limit)
-    .offset(query.offset)
+  const order = orderBy(columns, dialect, before);
+  page.orderByRaw(order).limit(query.limit).offset(query.offset);
+  const table = listing.searchIndex?.table;
+  if (dialect === 'sqlite' || table === undefined || query.offset === 0) return page.select(listing.select);
+  // Postgres would also print the rows that it skips.
+  return knex(page.select(`${table}.*`).as(table))
+    .orderByRaw(order)
     .select(listing.select);
 }
 

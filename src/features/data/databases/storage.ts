@@ -39,10 +39,11 @@ export function storageOf(dialect: DialectName, collection: Collection): Collect
 }
 
 /** The same collection with fulltext indexes that are still to be built, which a job does. */
-export function withUnbuiltWords(collection: Collection): Pick<Collection, 'layout' | 'indexes'> {
+export function withUnbuiltWords(collection: Collection): Pick<Collection, 'layout' | 'tracked' | 'indexes'> {
   const unbuilt = (index: Index) => index.type === 'fulltext' && index.problem === undefined;
   return {
     layout: currentLayout,
+    tracked: true,
     indexes: collection.indexes.map((index) => (unbuilt(index) ? { ...index, builtTo: 0 } : index)),
   };
 }

@@ -33,7 +33,7 @@ import type { FileTokens } from './tokens/service.js';
 const fields = {
   ...commonFields,
   $permissions: { column: 'permissions', type: 'texts' },
-  name: { column: 'name', type: 'text' },
+  name: { column: 'name', type: 'text', index: 'order' },
   signature: { column: 'signature', type: 'text' },
   mimeType: { column: 'mime_type', type: 'text' },
   sizeOriginal: { column: 'size_original', type: 'integer' },
@@ -84,7 +84,9 @@ function list(deps: Deps, where: BucketContext, request: ListRequest & ListQueri
   return readList(db, request, async (snapshot, maxBytes) => {
     const bucket = await bucketIn(deps, snapshot, where);
     const rows = statements.rows(bucket.key, visibleRoles(where, bucket));
-    const listing = { rows, select: statements.columns(), fields, search: ['name', 'id'] };
+    const search = ['id', 'name'];
+    const searchIndex = { table: 'files', scope: ['bucket_key', bucket.key], texts: search } as const;
+    const listing = { rows, select: statements.columns(), fields, search, searchIndex, isLarge: true } as const;
     const look = await lists.page(snapshot, listing, request, maxBytes);
     return mapLook(look, ({ total, rows: found }) => ({ bucket, total, files: found.map((row) => files.decode(row)) }));
   });

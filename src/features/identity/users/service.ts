@@ -129,7 +129,15 @@ function list({ db, sql, lists, store }: Deps, projectId: string, request: ListR
   return readList(db, request, async (snapshot, maxBytes) => {
     const rows = store.ofProject(projectId);
     const search = ['id', 'name', 'email', 'phone'];
-    const listing = { rows, select: userTable.select(sql), fields: userFields, search };
+    const searchIndex = { table: 'users', scope: ['project_id', projectId], texts: search } as const;
+    const listing = {
+      rows,
+      select: userTable.select(sql),
+      fields: userFields,
+      search,
+      searchIndex,
+      isLarge: true,
+    } as const;
     const page = await lists.page(snapshot, listing, request, maxBytes);
     return mapLook(page, ({ total, rows: found }) => ({ total, users: found.map((row) => userTable.decode(row)) }));
   });

@@ -44,10 +44,10 @@ export const sealedPasswords: SealedColumn = {
 /** Attributes that list queries of users may use. */
 export const userFields = {
   ...commonFields,
-  registration: { column: 'created_at', type: 'instant' },
-  name: { column: 'name', type: 'text' },
-  email: { column: 'email', type: 'text', nullable: true, stored: soughtAddress },
-  phone: { column: 'phone', type: 'text', nullable: true },
+  registration: { column: 'created_at', type: 'instant', index: 'order' },
+  name: { column: 'name', type: 'text', index: 'order' },
+  email: { column: 'email', type: 'text', nullable: true, index: 'unique', stored: soughtAddress },
+  phone: { column: 'phone', type: 'text', nullable: true, index: 'unique' },
   status: { column: 'status', type: 'boolean' },
   mfa: { column: 'mfa', type: 'boolean' },
   emailVerification: { column: 'email_verification', type: 'boolean' },

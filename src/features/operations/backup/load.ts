@@ -160,11 +160,11 @@ function createRowLoader({ dialect, connection }: LoadTarget, { tables }: Backup
     for (const { documents } of made) await run(documents);
     for (const { links } of made) await run(links);
     for (const collection of all) {
-      const { layout, indexes } = collections.encodeSome(withUnbuiltWords(collection));
-      const places = dialect === 'sqlite' ? ['?', '?', '?'] : ['$1', '$2', '$3'];
+      const { layout, tracked, indexes } = collections.encodeSome(withUnbuiltWords(collection));
+      const places = dialect === 'sqlite' ? ['?', '?', '?', '?'] : ['$1', '$2', '$3', '$4'];
       await connection.run({
-        sql: `update collections set layout = ${places[0]}, upgraded_to = null, indexes = ${places[1]} where number = ${places[2]}`,
-        values: [layout ?? null, indexes ?? null, collection.number],
+        sql: `update collections set layout = ${places[0]}, upgraded_to = null, tracked = ${places[1]}, indexes = ${places[2]} where number = ${places[3]}`,
+        values: [layout ?? null, tracked ?? null, indexes ?? null, collection.number],
       });
     }
     return made;

@@ -32,7 +32,7 @@ export function searchTermsIn(columns: readonly string[], text: string, sql: Pic
 const no = { sqlite: '0', postgres: 'false' } as const;
 
 /** A letter in all cases that are a single letter. */
-function casesOf(letter: string): string[] {
+export function casesOf(letter: string): string[] {
   return [...new Set([letter, letter.toLowerCase(), letter.toUpperCase()])].filter((one) => [...one].length === 1);
 }
 

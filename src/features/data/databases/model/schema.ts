@@ -82,6 +82,8 @@ export interface Collection {
   readonly layout: number;
   /** The last sequence that the job has brought along; null before and after. */
   readonly upgradedTo: number | null;
+  /** True if its tables record changes of documents; a job adds that to collections of earlier versions. */
+  readonly tracked: boolean;
   readonly name: string;
   readonly enabled: boolean;
   readonly documentSecurity: boolean;

@@ -23,6 +23,7 @@ export const collections = table<Omit<Collection, 'seal'>>('collections', {
   version: integer,
   layout: integer,
   upgradedTo: nullable(bigint),
+  tracked: bool,
   name: text,
   enabled: bool,
   documentSecurity: bool,
@@ -163,9 +164,20 @@ function buildStatements(sql: Sql) {
   const { knex } = sql;
   const ofNumber = (number: number) => knex(collections.name).where({ number });
   return {
-    /** Collections whose tables have an earlier layout. */
+    /** Collections whose tables have an earlier layout, or do not record changes. */
     outdated: (layout: number): Query =>
-      sql.compile(knex(collections.name).where('layout', '<', layout).orderBy('number').select('number')),
+      sql.compile(
+        knex(collections.name)
+          .where('layout', '<', layout)
+          .orWhere(collections.encodeSome({ tracked: false }))
+          .orderBy('number')
+          .select('number'),
+      ),
+    /** Stores that the tables of a collection record changes, so that every process notices. */
+    tracked: (number: number): Query =>
+      sql.compile(
+        ofNumber(number).update({ ...collections.encodeSome({ tracked: true }), version: knex.raw('version + 1') }),
+      ),
     /** The last sequence of a collection whose readers are brought along. */
     upgradeReached: (number: number, sequence: number): Query =>
       sql.compile(ofNumber(number).update({ upgraded_to: sequence })),

@@ -182,6 +182,7 @@ async function createCollection(
     version: 1,
     layout: currentLayout,
     upgradedTo: null,
+    tracked: true,
     permissions: expandPermissions(input.permissions, 'container'),
     attributes: [],
     indexes: [],

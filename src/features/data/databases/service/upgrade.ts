@@ -28,7 +28,14 @@ export function createUpgradeJob(
     work(async (unit) => {
       const row = await unit.one(store.lockByNumber(number));
       const collection = row && collections.decode(row);
-      if (collection === undefined || collection.layout >= currentLayout) return false;
+      if (collection === undefined) return false;
+      if (collection.layout >= currentLayout) {
+        if (collection.tracked) return false;
+        await tables.lockOne(unit, [documentTable(number)], 'writersAndChanges');
+        for (const statement of ddl.track(number)) await unit.run(statement);
+        await unit.run(store.tracked(number));
+        return true;
+      }
       const { upgradedTo: after } = collection;
       if (after === null) {
         await tables.lockOne(unit, [documentTable(number), readersTable(number)], 'everybody');

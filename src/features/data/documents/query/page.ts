@@ -4,6 +4,7 @@ import { type SharedQuery, sharedColumn } from '#src/platform/db/shared-read.js'
 import { type Fragment, join } from '#src/platform/list-query/index.js';
 import { type Collection, currentLayout } from '../../databases/index.js';
 import { orderColumns, orderText } from './compile.js';
+import { type TotalFragment, totalWithState } from './known-totals.js';
 import { type DocumentQuery, type Field, isEquality } from './parse.js';
 import type { DocumentSource } from './sources.js';
 
@@ -22,6 +23,8 @@ interface Page {
   readonly count: CountUpTo;
   /** Condition that is true if at least as many documents exist as a list without conditions counts. */
   readonly many: Fragment | undefined;
+  /** A total that may still hold; undefined if the list always counts. */
+  readonly known: TotalFragment | undefined;
   /** A document, printed. */
   readonly document: Fragment;
   /** SQL of the separator between two documents. */
@@ -43,12 +46,13 @@ interface Places {
 
 /**
  * A page whose statement calls share. `maxBytesAt` and `cursorAt` are positions in a call's own values. `manyAt` is the position in the
- * other values of the role of `many`, which occurs twice.
+ * other values of the role of `many`, which occurs twice. `knownAt` are the positions of the state of a known total and of the roles that it leaves out.
  */
 export interface SharedPage extends SharedQuery {
   readonly maxBytesAt: number;
   readonly cursorAt: number;
   readonly manyAt: number;
+  readonly knownAt: { readonly holds: number; readonly named: number } | undefined;
 }
 
 /** Largest offset for reading rows at once. Beyond it the index alone skips documents, without reading them. */
@@ -71,6 +75,8 @@ export function createPageStatements(sql: Sql) {
       const maxBytesAt = own.positionOf(page.maxBytes);
       const cursorAt = page.afterCursor === null ? -1 : own.positionOf(page.afterCursor);
       const manyAt = page.many === undefined ? -1 : positionOf(page.many);
+      const { known } = page;
+      const knownAt = known && { holds: own.positionOf(known.holds), named: own.positionOf(known.named) };
       return {
         columns,
         values,
@@ -79,6 +85,7 @@ export function createPageStatements(sql: Sql) {
         maxBytesAt,
         cursorAt,
         manyAt,
+        knownAt,
         key: `${columns} ${JSON.stringify(values)}`,
       };
     },
@@ -91,8 +98,16 @@ function columnsOf(dialect: DialectName, page: Page, places: Places): string {
   const matching = filters.length === 0 ? undefined : join(filters, ' and ');
   const version = places.put(page.version);
   const printed = dialect === 'sqlite' ? printedBySqlite : printedByPostgres;
-  const total = counted(page, matching, places);
+  const total = knownOrCounted(page, matching, places);
   return `cast(${version} as text) as version, cast(${total} as text) as total, (${printed(page, matching, places)}) as documents`;
+}
+
+function knownOrCounted(page: Page, matching: Fragment | undefined, places: Places): string {
+  const { known } = page;
+  if (known === undefined) return counted(page, matching, places);
+  const holds = places.putOwn(known.holds);
+  const total = counted(page, matching, places);
+  return totalWithState(holds, places.putOwn(known.named), total);
 }
 
 function counted(page: Page, matching: Fragment | undefined, { put, putOwn }: Places): string {

@@ -18,6 +18,8 @@ export interface ReaderCount {
   readonly documents: number;
   /** The caller's roles. The role that most documents name is first. */
   readonly roles: readonly string[];
+  /** The roles that no document named when they were counted. */
+  readonly absent: readonly string[];
   /** Number of documents that name the first role, up to `maxCounted`. */
   readonly ofFirst: number;
 }
@@ -65,6 +67,12 @@ export function createReaderCounts(
       // The count stopped at its limit, so it may be all documents.
       readable += count < maxCounted ? count : Math.max(count, documents);
     }
-    return { readable, documents, roles: [first, ...roles.filter((role) => role !== first)], ofFirst };
+    return {
+      readable,
+      documents,
+      roles: [first, ...roles.filter((role) => role !== first)],
+      absent: roles.filter((role) => (counts.get(role) ?? 0) === 0),
+      ofFirst,
+    };
   };
 }

@@ -16,6 +16,7 @@ import type { DocumentPage, StoredDocument } from '../model/document.js';
 import { openedPage } from '../model/encryption.js';
 import { documentsOf, toDocument } from '../model/row.js';
 import { printDocument } from '../model/serializer.js';
+import { createKnownTotals, type KnownTotals } from '../query/known-totals.js';
 import type { CountUpTo } from '../query/page.js';
 import { createListParser, type DocumentQuery, type ParsedList, type ParseList, parseQueries } from '../query/parse.js';
 import { createReaderCounts, maxCounted, type ReaderCounts } from '../query/reader-counts.js';
@@ -48,6 +49,7 @@ interface Deps {
   readonly watch: WatchList;
   readonly parseList: ParseList;
   readonly readerCounts: ReaderCounts;
+  readonly knownTotals: KnownTotals;
   readonly sharedRead: (query: SharedQuery, reading: Reading) => Promise<Row | undefined>;
   readonly related: RelatedReads;
   readonly withRelated: WithRelated;
@@ -70,6 +72,7 @@ export function createDocumentReads(
     watch,
     parseList: createListParser(),
     readerCounts: createReaderCounts(runtime, store.readerCounts),
+    knownTotals: createKnownTotals(),
     sharedRead: createSharedRead(db, sql),
     related: createRelatedReads(runtime, collections),
     withRelated: createRelatedFilters(sql, collections),
@@ -177,17 +180,27 @@ async function pageReader(
   total: 'exact' | boolean,
   form: PageForm,
 ) {
-  const { db, store, cursorPlace, sharedRead } = deps;
+  const { db, store, cursorPlace, sharedRead, knownTotals } = deps;
   const { query: request } = parsed;
   const count = countUpTo(request, visibility, total, deps.config);
   const way = await chooseRoute(deps, where, collection, request, visibility, count);
+  const totalKey = store.totalKey(collection, request, { ...way, count });
   /** Within a snapshot of the caller, if it has one. */
   return (maxBytes: number, snapshot?: Reader, select = request.select): Promise<Look<PageText>> => {
     const read = async (watched: CollectionContext) => {
       // The page starts at the position that the cursor's document had a moment before. Page and total are of one snapshot.
       const cursor = await cursorPlace(snapshot, watched, collection, parsed);
       const page = { ...way, cursor, count, maxBytes, form };
+      // It may be a unit, whose own changes others do not see.
       if (snapshot !== undefined) return snapshot.one(store.list(collection, { ...request, select }, page));
+      if (totalKey === undefined) return readAlone(watched, page);
+      const known = knownTotals.get(totalKey);
+      const row = await readAlone(watched, { ...page, known });
+      // The key has the version: of another one the total is not what it says.
+      if (row === undefined || String(row.version) !== String(collection.version)) return row;
+      return { ...row, total: knownTotals.read(totalKey, known, row.total) };
+    };
+    const readAlone = async (watched: CollectionContext, page: ListPage) => {
       const shared = store.sharedList(collection, request, page);
       if (shared !== undefined) return sharedRead(shared, watched.reading);
       return db.lists(watched.reading).one(store.list(collection, request, page));
@@ -203,13 +216,13 @@ async function chooseRoute(
   request: DocumentQuery,
   visibility: Visibility,
   count: CountUpTo,
-): Promise<Pick<ListPage, 'visibility' | 'route' | 'widest'>> {
-  if (visibility === 'everything') return { visibility, route: 'all', widest: undefined };
+): Promise<Pick<ListPage, 'visibility' | 'route' | 'widest' | 'absent'>> {
+  if (visibility === 'everything') return { visibility, route: 'all', widest: undefined, absent: [] };
   const counts = await readerCounts(db.lists(where.reading), collection, visibility);
-  const { roles, ofFirst } = counts;
+  const { roles, absent, ofFirst } = counts;
   const isCounted = count !== 0 && count !== 'exact' && ofFirst >= Math.min(count, maxCounted);
   const route = routeOf(collection, request, counts);
-  return { visibility: roles, route, widest: isCounted ? roles[0] : undefined };
+  return { visibility: roles, route, widest: isCounted ? roles[0] : undefined, absent };
 }
 
 async function lookAtPage(

@@ -6,6 +6,7 @@ import type { Collection } from '../../databases/index.js';
 import { columnArray, listedIds } from '../model/row.js';
 import type { Serializers } from '../model/serializer.js';
 import { createDocumentCompiler, isShortOrder, orderColumns, orderText } from '../query/compile.js';
+import { holdsValues, type KnownTotal, totalFragment } from '../query/known-totals.js';
 import { type CountUpTo, createPageStatements, type PageStatements, type SharedPage } from '../query/page.js';
 import { type DocumentQuery, type Field, isEquality, isOfSingleValues, typeOf } from '../query/parse.js';
 import { createSources, fewRoles, type Route, type SourceOf, type Visibility } from '../query/sources.js';
@@ -25,7 +26,14 @@ export interface ListPage {
   /** Maximum total bytes of the documents. */
   readonly maxBytes: number;
   readonly form: PageForm;
+  /** A total that may still hold; undefined if there is no key for it. */
+  readonly known?: KnownTotal | undefined;
+  /** Roles of the caller that no document named when they were counted; the known total leaves them out. */
+  readonly absent: readonly string[];
 }
+
+/** What the total of a list depends on, besides the query. */
+export type TotalPage = Pick<ListPage, 'visibility' | 'widest' | 'count' | 'absent'>;
 
 /** SQL for pages of lists. A page contains the version of the schema. */
 export interface ListStore {
@@ -43,6 +51,8 @@ export interface ListStore {
    * this order.
    */
   stillMatching(collection: Collection, request: DocumentQuery, ids: readonly string[]): Query;
+  /** Text that names the total of a list among those of all lists; undefined if the list always counts. */
+  totalKey(collection: Collection, request: DocumentQuery, page: TotalPage): string | undefined;
   /** Reads a page of a list and its total. */
   list(collection: Collection, request: DocumentQuery, page: ListPage): Query;
   /**
@@ -59,6 +69,8 @@ interface Deps {
   readonly pages: PageStatements;
   readonly sourceOf: SourceOf;
   readonly cache: WeakMap<DocumentQuery, Map<string, SharedList>>;
+  /** The filters of queries as texts. */
+  readonly filters: WeakMap<DocumentQuery, string>;
 }
 
 /** Creates the SQL for pages of lists. */
@@ -66,7 +78,15 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
   const { dialect } = sql;
   const condition = createDocumentCompiler(sql);
   const pages = createPageStatements(sql);
-  const deps: Deps = { sql, serializerOf, condition, pages, sourceOf: createSources(sql), cache: new WeakMap() };
+  const deps: Deps = {
+    sql,
+    serializerOf,
+    condition,
+    pages,
+    sourceOf: createSources(sql),
+    cache: new WeakMap(),
+    filters: new WeakMap(),
+  };
   return {
     readerCounts: (collection, roles, upTo) => {
       const [readers, each] = [
@@ -109,18 +129,49 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
       const lock = dialect === 'postgres' ? ' for update' : '';
       return sql.text(`select id from ${documentTable(collection.number)} where ${text} order by id${lock}`, values);
     },
+    totalKey: (collection, request, page) => totalKey(deps, collection, request, page),
     list: (collection, request, page) => pages.alone(pageOf(deps, collection, request, page)),
     sharedList: (collection, request, page) => sharedList(deps, collection, request, page),
   };
 }
 
+/** Searches for words and related documents read other tables, whose changes are not recorded. */
+function totalKey(
+  { sql: { dialect }, condition, filters }: Deps,
+  { number, version, tracked }: Collection,
+  request: DocumentQuery,
+  { visibility, widest, count, absent }: TotalPage,
+): string | undefined {
+  if (dialect === 'sqlite' || !tracked || count === 0 || request.related.length > 0) return undefined;
+  // The total is the same for all callers then, and costs no more than to see if a known one holds.
+  if (request.conditions.length === 0 && (visibility === 'everything' || widest !== undefined)) return undefined;
+  if (request.conditions.some(readsWords)) return undefined;
+  const filter = filters.get(request) ?? JSON.stringify(request.conditions.map(condition));
+  filters.set(request, filter);
+  const roles =
+    visibility === 'everything'
+      ? ''
+      : visibility
+          .filter((role) => !absent.includes(role))
+          .sort()
+          .join(' ');
+  return `${number} ${version} ${count} ${roles} ${filter}`;
+}
+
+function readsWords(condition: DocumentQuery['conditions'][number]): boolean {
+  if (condition.kind === 'not') return readsWords(condition.condition);
+  if (condition.kind === 'all' || condition.kind === 'any') return condition.conditions.some(readsWords);
+  return condition.kind === 'fulltext';
+}
+
 function pageOf(
-  { sql: { dialect }, serializerOf, condition, sourceOf }: Deps,
+  { sql, serializerOf, condition, sourceOf }: Deps,
   collection: Collection,
   request: DocumentQuery,
   page: ListPage,
 ) {
-  const { visibility, route, widest, cursor, count, maxBytes, form } = page;
+  const { dialect } = sql;
+  const { visibility, route, widest, cursor, count, maxBytes, form, known, absent } = page;
   const serializer = serializerOf(collection);
   const line = dialect === 'sqlite' ? 'char(10)' : 'chr(10)';
   const valuesOf = ({ sql: data, values }: Fragment): Fragment => ({
@@ -134,6 +185,7 @@ function pageOf(
     afterCursor: cursor === null ? null : beyond(dialect, request, cursor),
     count,
     many: typeof count === 'number' && count > 0 ? source.hasMany?.(count) : undefined,
+    known: known && totalFragment(collection.number, known, sql.list(absent)),
     source,
     conditions: request.conditions.map(condition),
     document: form === 'printed' ? serializer.document(request.select) : valuesOf(serializer.data(request.select)),
@@ -153,14 +205,14 @@ function sharedList(deps: Deps, collection: Collection, request: DocumentQuery, 
   const { dialect } = sql;
   if (request.isRandom || !request.conditions.every(dialect === 'postgres' ? isEquality : isOfSingleValues))
     return undefined;
-  const { visibility, route, widest, cursor, count, form, maxBytes } = page;
+  const { visibility, route, widest, cursor, count, form, known } = page;
   if (cursor !== null && !isShortOrder(request.orders)) return undefined;
   if (dialect === 'sqlite' && route === 'walk' && visibility.length > fewRoles) return undefined;
   const shared = cache.get(request) ?? new Map<string, SharedList>();
   cache.set(request, shared);
   // The condition after a null is different.
   const nulls = cursor?.map((value) => (value === null ? 'n' : 'v')).join('') ?? '';
-  const key = `${route} ${widest === undefined} ${count} ${form} ${nulls}`;
+  const key = `${route} ${widest === undefined} ${count} ${form} ${known === undefined} ${nulls}`;
   let list = shared.get(key);
   if (list === undefined) {
     list = sharedBy(sql, (roles) => {
@@ -170,7 +222,7 @@ function sharedList(deps: Deps, collection: Collection, request: DocumentQuery, 
     shared.set(key, list);
   }
   const place = cursor === null ? [] : beyond(dialect, request, cursor).values;
-  return withOwn(list, maxBytes, visibility === 'everything' ? [] : visibility, sql, place, widest);
+  return withOwn(list, sql, page, visibility === 'everything' ? [] : visibility, place);
 }
 
 /** Version of the collection's schema, followed by those of the related collections that conditions name, separated by commas. */
@@ -197,11 +249,10 @@ function sharedBy(sql: Pick<Sql, 'list'>, make: (roles: readonly string[]) => Sh
 
 function withOwn(
   { page, rolesAt, firstRoleAt }: SharedList,
-  maxBytes: number,
-  roles: readonly string[],
   sql: Pick<Sql, 'list'>,
+  { maxBytes, widest, known, absent }: ListPage,
+  roles: readonly string[],
   place: readonly Value[],
-  widest: string | undefined,
 ): SharedQuery {
   const own = [...page.own];
   own[page.maxBytesAt] = maxBytes;
@@ -209,6 +260,11 @@ function withOwn(
   for (const at of rolesAt) own[at] = list;
   for (const at of firstRoleAt) own[at] = roles[0] ?? '';
   for (const [at, value] of place.entries()) own[page.cursorAt + at] = value;
+  if (known !== undefined && page.knownAt !== undefined) {
+    const left = sql.list(absent);
+    own[page.knownAt.named] = left;
+    for (const [at, value] of holdsValues(known, left).entries()) own[page.knownAt.holds + at] = value;
+  }
   if (widest === undefined || page.manyAt < 0) return { ...page, own };
   return { ...page, own, values: page.values.toSpliced(page.manyAt, 2, widest, widest), key: `${page.key} ${widest}` };
 }

@@ -21,10 +21,10 @@ import { toTeam } from './view.js';
 export type TeamCaller = Exclude<WireActor, { kind: 'guest' }>;
 
 const fields: Readonly<Record<string, ListField>> = {
-  $id: { column: 'teams.id', type: 'text' },
-  $createdAt: { column: 'teams.created_at', type: 'instant' },
+  $id: { column: 'teams.id', type: 'text', index: 'unique' },
+  $createdAt: { column: 'teams.created_at', type: 'instant', index: 'order' },
   $updatedAt: { column: 'teams.updated_at', type: 'instant' },
-  name: { column: 'teams.name', type: 'text' },
+  name: { column: 'teams.name', type: 'text', index: 'order' },
   total: { column: memberCount, type: 'integer' },
 };
 
@@ -115,6 +115,10 @@ async function list({ db, lists, store }: Deps, project: Project, actor: TeamCal
     select: store.columns(),
     fields,
     search: ['teams.name', 'teams.id'],
+    ...(ids === null && {
+      searchIndex: { table: 'teams', scope: ['project_id', project.id], texts: ['id', 'name'] } as const,
+      isLarge: true as const,
+    }),
   };
   const { total, rows } = await lists.read(db, listing, request);
   return { total, teams: rows.map(counted) };

@@ -1,0 +1,143 @@
+import { invalidParam } from '#src/contract/errors.js';
+import type { Sql } from '#src/platform/db/query.js';
+import type { Reader } from '#src/platform/db/unit.js';
+import { type Gram, gramsOf, matchOf, rowGrams, type SearchIndex, searchTables } from './query/search-grams.js';
+import { searchTermsIn } from './query/search-terms.js';
+
+type Rows = ReturnType<Sql['knex']>;
+
+interface Deps {
+  readonly sql: Sql;
+  /** The highest total; 0 without a limit. */
+  readonly totalLimit: number;
+  /** Rows up to which a search reads all of them. */
+  readonly few: number;
+}
+
+/** The rows of a list that a search finds. */
+export interface Searched {
+  readonly matching: Rows;
+  /** Their number, if the search has counted them. */
+  readonly total?: number;
+  /** The highest total, if it is not that of other lists. */
+  readonly upTo?: number;
+}
+
+interface Searchable {
+  /** The rows of the list that meet the other conditions. */
+  readonly rows: Rows;
+  readonly search?: readonly string[];
+  readonly searchIndex?: SearchIndex;
+}
+
+/** The highest total of a search by the index, which reads each match. With fewer matches, it sorts all of them. */
+const searchTotal = 500;
+
+/** A search looks at this many rows on Postgres; if so many match, reading rows in the order of the list finds a page soon. Otherwise it looks up the rarest grams. */
+const sample = { rows: 400, matches: 20, grams: 24, used: 4 } as const;
+
+/**
+ * Finds how to search a list. Long lists use the index unless it finds many rows: then the next ones in the order of the list are read until
+ * the page is full. Throws Failure `general_argument_invalid` if no index serves the search of a long list.
+ */
+export async function searched(
+  deps: Deps,
+  reader: Reader,
+  { rows, search, searchIndex }: Searchable,
+  text: string,
+): Promise<Searched> {
+  if (text === '' || search === undefined) return { matching: rows };
+  const { sql, few } = deps;
+  const terms = searchTermsIn(search, text, sql);
+  const matching = rows.clone().whereRaw(terms.sql, [...terms.values]);
+  if (searchIndex === undefined || terms.values.length === 0) return { matching };
+  const [column, scope] = searchIndex.scope;
+  const all = sql.knex(searchIndex.table).where(column, scope);
+  if ((await countRows(sql, reader, all, few + 1)) <= few) return { matching };
+  const grams = gramsOf(text);
+  if (grams.length === 0)
+    throw invalidParam(
+      'search',
+      `needs a word of at least 3 characters, because the list has more than ${few} entries.`,
+    );
+  return sql.dialect === 'sqlite'
+    ? inFullText(deps, reader, searchIndex, matching, grams)
+    : inGrams(deps, reader, searchIndex, { all, matching }, grams);
+}
+
+/** The full-text table of SQLite returns rows one by one, so reading some of them is fast however many match. */
+async function inFullText(
+  { sql, few, totalLimit }: Deps,
+  reader: Reader,
+  { table, scope: [column] }: SearchIndex,
+  matching: Rows,
+  grams: readonly Gram[],
+): Promise<Searched> {
+  const { search, numbers } = searchTables(table);
+  const match = matchOf(grams);
+  const found = matching
+    .clone()
+    .from(
+      sql.knex.raw(
+        `${search} cross join ${numbers} on ${numbers}.seq = ${search}.rowid cross join ${table} on ${table}.${column} = ${numbers}.scope and ${table}.id = ${numbers}.row_id`,
+      ),
+    )
+    .whereRaw(`${search} match ?`, [match]);
+  const upTo = Math.min(few, searchTotal);
+  const ids = await reader.all(sql.compile(found.select(`${numbers}.row_id as id`).limit(upTo)));
+  if (ids.length >= upTo) return totalLimit === 0 ? { matching } : { matching, total: upTo };
+  const listed = sql.list(ids.map(({ id }) => String(id)));
+  return { matching: matching.where(sql.isOneOf(`${table}.id`, listed)), total: ids.length };
+}
+
+/** An index of Postgres returns all matches at once, so a sample of the list decides if there are many. */
+async function inGrams(
+  deps: Deps,
+  reader: Reader,
+  index: SearchIndex,
+  { all, matching }: { readonly all: Rows; readonly matching: Rows },
+  grams: readonly Gram[],
+): Promise<Searched> {
+  const { sql, few, totalLimit } = deps;
+  const { table, scope } = index;
+  const upTo = totalLimit === 0 ? 0 : Math.min(few, searchTotal);
+  const first = all.clone().orderBy(['created_at', 'id']).limit(sample.rows).select('*').as(table);
+  if ((await countRows(sql, reader, matching.clone().from(first), sample.matches)) >= sample.matches)
+    return { matching, upTo };
+  const having = all.clone().select('*');
+  for (const gram of await rarest(sql, reader, index, first, grams)) {
+    const keys = gram.map((one) => `${scope[1]} ${one}`);
+    having.whereRaw(`${rowGrams(index)} ${keys.length === 1 ? '@>' : '&&'} cast(? as text[])`, [sql.list(keys)]);
+  }
+  // `offset 0` keeps Postgres from reading the list in its order and looking for matches one by one.
+  const found = sql.knex.raw(`(? offset 0) as ${table}`, [having]);
+  return { matching: matching.clone().from(found), upTo };
+}
+
+/** The grams that the fewest rows of a sample have. The index reads the entries of each gram, so common ones cost more than they exclude. */
+async function rarest(sql: Sql, reader: Reader, { texts }: SearchIndex, first: Rows, grams: readonly Gram[]) {
+  const { knex } = sql;
+  const some = grams.slice(0, sample.grams);
+  const text = `lower((${texts.map((name) => `coalesce(${name}, '')`).join(' || chr(10) || ')}) collate "C")`;
+  const counts = some.map((gram, at) => {
+    const has = gram.map(() => 'strpos(given, ?) > 0').join(' or ');
+    return knex.raw(`count(*) filter (where ${has}) as ??`, [...gram, `n${at}`]);
+  });
+  const given = knex(first)
+    .select(knex.raw(`${text} as given`))
+    .as('sampled');
+  const row = await reader.one(sql.compile(knex(given).select(counts)));
+  const countOf = (gram: Gram) => Number(row?.[`n${some.indexOf(gram)}`] ?? 0);
+  return some.toSorted((one, other) => countOf(one) - countOf(other)).slice(0, sample.used);
+}
+
+/** Counts rows up to a limit, or all with the limit 0. */
+export async function countRows(sql: Sql, reader: Reader, rows: Rows, upTo: number): Promise<number> {
+  const { knex } = sql;
+  const counted =
+    upTo === 0
+      ? rows.clone().count({ total: '*' })
+      : knex(rows.clone().select(knex.raw('1 as one')).limit(upTo).as('counted')).count({ total: '*' });
+  const row = await reader.one(sql.compile(counted));
+  return Number(row?.total ?? 0);
+}
