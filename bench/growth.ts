@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
 
 type Table = 'users' | 'teams' | 'files';
 
-/** A list, by its query for a row in the middle of so many. */
+/** A list. Its query is built for a row in the middle of the given number of rows. */
 interface List {
   readonly table: Table;
   readonly name: string;
@@ -192,7 +192,7 @@ async function growth(database: Database, directory: string, chosen: readonly Li
     ] as const) {
       const driver = await openDatabase(postgres?.url ?? installation.databaseFile);
       for (const table of new Set(chosen.map((list) => list.table))) await fill(driver, table, from, to);
-      // It also writes to disk what was filled, which would take time from what is measured.
+      // It also writes the new rows to disk, which would otherwise slow down the measurement.
       await driver.optimize().finally(driver.close);
       await postgres?.settle();
       results.push(await measured(installation, chosen, to + 1));

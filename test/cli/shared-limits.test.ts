@@ -46,7 +46,7 @@ async function admitted(calls: number, servers: readonly Server[], headers: Reco
   return count;
 }
 
-/** Calls the servers for so many seconds, a few times a second, and returns how many calls were admitted. */
+/** Calls the servers a few times a second for the given time, and returns the number of admitted calls. */
 async function admittedFor(seconds: number, server: Server, headers: Record<string, string>): Promise<number> {
   let count = 0;
   for (const until = performance.now() + seconds * 1000; performance.now() < until; await sleep(200))

@@ -10,7 +10,7 @@ import { runSql } from '../harness/database.js';
 
 const skip = databaseUnderTest === 'sqlite' && 'it is about Postgres';
 
-/** What the catalog of Postgres counts, by the words of the page. */
+/** Queries that count uses of a feature in the schema, by the names on the page. */
 const inSchema: Record<string, string> = {
   'triggers and functions in PL/pgSQL': `select count(*) as n from pg_trigger where not tgisinternal`,
   'generated columns': `select count(*) as n from pg_attribute where attgenerated <> ''`,

@@ -61,7 +61,7 @@ async function countedLists(during: () => Promise<void>): Promise<{ standby: num
 
 const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T;
 
-/** A collection of documents that one user owns, and another one with whom a server key shares them. */
+/** A collection with documents of one user. A server key shares them with another user. */
 interface Scene {
   readonly collection: TestCollection;
   readonly owner: LoggedInUser;

@@ -1,4 +1,4 @@
-// What stands in front of the servers or the database when `test/run.ts --through=NAME` runs the suite: a balancer, a pooler, or a standby for lists.
+// `test/run.ts --through=NAME` runs the suite behind a balancer or a pooler, or with a standby for lists.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -60,7 +60,7 @@ async function isListening(child: ChildProcess, port: number): Promise<void> {
   }
 }
 
-/** Throws where the program of a front is not installed. */
+/** Throws if the program of a front is not installed. */
 export function requireFront(name: (typeof fronts)[number]): void {
   // The standby is a second Postgres of the tests.
   if (name === 'standby') return;

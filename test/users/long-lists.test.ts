@@ -99,7 +99,7 @@ test('the index follows changes and deletions of users', async () => {
 test('searches of long lists read the index', async () => {
   if (databaseUnderTest === 'sqlite') {
     assert.deepEqual((await found('emil')).ids, ['emil']);
-    // The triggers would do the same for a user who is gone.
+    // The triggers would do the same for a deleted user.
     await runSql(
       target,
       `delete from users_search where rowid = (select seq from users_numbers where row_id = 'emil')`,

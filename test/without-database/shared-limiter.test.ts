@@ -9,7 +9,7 @@ const simulatedMs = 400_000;
 
 interface Process {
   readonly limiter: SharedLimiter;
-  /** What the others read. */
+  /** The announcements that the others read. */
   claims: readonly Claim[];
   nextExchange: number;
 }

@@ -8,7 +8,7 @@ import { startServer } from './world.js';
 
 const clients = 8;
 
-/** Two servers, each of which can be restarted, and a load whose requests go to both. */
+/** Two servers and clients that call both. Each server can be restarted. */
 export interface Balanced {
   /** Stops a server, starts it again, and waits until HAProxy sends requests to it. `env` is added to that of the installation. */
   restart(at: 0 | 1, env?: Record<string, string>): Promise<void>;

@@ -1,4 +1,4 @@
-// Faults of the network between the server, Postgres, S3 and a receiver of webhooks: nothing acknowledged is lost, and nobody gets a 500.
+// The network between the server, Postgres, S3 and a receiver of webhooks fails: no acknowledged write is lost, and no response is a 500.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Toxiproxy between the server and what it needs: its API over HTTP.
+// Disturbs connections of the server with Toxiproxy, through its HTTP API.
 import { freePort } from '../harness/terminal.js';
 import { startServer } from './world.js';
 

@@ -60,7 +60,7 @@ export const keyChecks: readonly Check<Appliance>[] = [
   },
 ];
 
-/** How long a standby may take to replay what was written before. */
+/** Longest time that a standby may need to replay earlier writes. */
 const standbyWaitMs = 2000;
 const standbyFaults: Readonly<Record<StandbyProblem, string>> = {
   unreachable: 'does not respond, or refuses the login',

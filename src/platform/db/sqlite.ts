@@ -68,7 +68,7 @@ async function scrub(file: string): Promise<void> {
   try {
     const run = (sql: string) => connection.all({ sql, values: [] });
     await run(`PRAGMA busy_timeout = ${scrubWaitMs}`);
-    // Full-text tables only mark what was deleted until their parts are merged.
+    // Full-text tables mark deleted rows and remove their text when parts are merged.
     const texts = "select name from sqlite_schema where sql like 'create virtual table % using fts5(%'";
     for (const { name } of await run(texts)) await run(`insert into ${name} (${name}) values ('optimize')`);
     // VACUUM makes a copy, which would take as much memory as the file has bytes.

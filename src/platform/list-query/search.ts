@@ -10,7 +10,7 @@ interface Deps {
   readonly sql: Sql;
   /** The highest total; 0 without a limit. */
   readonly totalLimit: number;
-  /** Rows up to which a search reads all of them. */
+  /** The largest list of which a search reads every row. */
   readonly few: number;
 }
 
@@ -33,7 +33,10 @@ interface Searchable {
 /** The highest total of a search by the index, which reads each match. With fewer matches, it sorts all of them. */
 const searchTotal = 500;
 
-/** A search looks at this many rows on Postgres; if so many match, reading rows in the order of the list finds a page soon. Otherwise it looks up the rarest grams. */
+/**
+ * On Postgres a search reads `rows` rows first. If `matches` of them match, reading on in the order of the list finds a page soon. Otherwise
+ * it looks up the `used` rarest of up to `grams` grams.
+ */
 const sample = { rows: 400, matches: 20, grams: 24, used: 4 } as const;
 
 /**

@@ -96,7 +96,7 @@ interface Deps {
   readonly sql: Sql;
   /** The highest total; 0 without a limit. */
   readonly totalLimit: number;
-  /** The number of rows up to which a search reads all of them. */
+  /** The largest list of which a search reads every row. */
   readonly few: number;
   readonly compile: (condition: Condition<ListField>) => Fragment;
 }

@@ -103,7 +103,7 @@ async function traceRequest(
 
 function traceDriver(driver: Driver): Driver {
   const system = driver.dialect === 'postgres' ? 'postgresql' : 'sqlite';
-  // What nobody waits for, such as a poll, would be a trace of its own each time.
+  // Without a request to belong to, each poll would create its own trace.
   const span = <T>(name: string, attributes: Attributes, run: () => Promise<T>): Promise<T> =>
     trace.getActiveSpan() === undefined
       ? run()

@@ -9,7 +9,7 @@ export interface TracedRequest {
   readonly requestId: string;
 }
 
-/** What is known of a request when it has been answered. */
+/** The result of a request. */
 export interface TracedResponse {
   readonly status: number;
   /** The path with its parameters' names; undefined if no operation matched. */
@@ -17,7 +17,7 @@ export interface TracedResponse {
   readonly errorType: string | undefined;
 }
 
-/** Traces of requests and of what they wait for, sent to a collector (OpenTelemetry). */
+/** Sends traces of requests and their statements, calls and mails to a collector (OpenTelemetry). */
 export interface Tracing {
   /** Runs a request as a span, continuing the trace of its `traceparent` header. The request ends when `run` resolves. */
   request(request: TracedRequest, run: (span: RequestSpan) => Promise<void>): Promise<void>;

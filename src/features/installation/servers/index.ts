@@ -42,7 +42,7 @@ interface State {
   startedAt: string;
   renewAt: number;
   forbidden: readonly string[];
-  /** What this server has announced last. */
+  /** The last announcement of this server. */
   claims: readonly Claim[];
   exchanging: boolean;
 }

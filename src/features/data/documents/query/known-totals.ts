@@ -16,7 +16,7 @@ export interface KnownTotal {
 
 /** Fits no server, so the statement counts. */
 const unknownTotal: KnownTotal = { total: 0, server: '', snapshot: '1:1:' };
-/** What a statement returns in place of a total that holds. */
+/** Returned by a statement if the known total is still valid. */
 const unchanged = '=';
 
 /** Totals of lists by their collection, filter and roles. They are never trusted: the statement of each list compares their state with its own. */

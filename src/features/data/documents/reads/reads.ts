@@ -196,7 +196,7 @@ async function pageReader(
       if (totalKey === undefined) return readAlone(watched, page);
       const known = knownTotals.get(totalKey);
       const row = await readAlone(watched, { ...page, known });
-      // The key has the version: of another one the total is not what it says.
+      // Another version of the collection has other totals, so the version is part of the key.
       if (row === undefined || String(row.version) !== String(collection.version)) return row;
       return { ...row, total: knownTotals.read(totalKey, known, row.total) };
     };

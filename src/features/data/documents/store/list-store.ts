@@ -32,7 +32,7 @@ export interface ListPage {
   readonly absent: readonly string[];
 }
 
-/** What the total of a list depends on, besides the query. */
+/** The total of a list depends on these and on the query. */
 export type TotalPage = Pick<ListPage, 'visibility' | 'widest' | 'count' | 'absent'>;
 
 /** SQL for pages of lists. A page contains the version of the schema. */
@@ -135,7 +135,7 @@ export function createListStore(sql: Sql, serializerOf: Serializers): ListStore 
   };
 }
 
-/** Searches for words and related documents read other tables, whose changes are not recorded. */
+/** False for searches for words and for related documents: they read other tables, and changes of those are not recorded. */
 function totalKey(
   { sql: { dialect }, condition, filters }: Deps,
   { number, version, tracked }: Collection,
