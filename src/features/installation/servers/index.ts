@@ -12,8 +12,8 @@ import { createServerStore, type ServerRow, type ServerStore, servers } from './
 export type { ServerRow } from './store.js';
 
 /**
- * How often a server reads the claims of the others, checks the schema and renews its row (while others run, in `together`), and the age
- * from which it counts as ended, in milliseconds.
+ * In milliseconds: intervals of reading the claims of the others, of checking the schema, and of renewing the own row (`together` while
+ * others run); and the age of a row from which its server counts as ended.
  */
 const periods = { exchange: 1000, look: 2000, together: 4000, renew: 30_000, ended: 90_000 } as const;
 

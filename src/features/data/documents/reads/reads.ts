@@ -196,7 +196,7 @@ async function pageReader(
       if (totalKey === undefined) return readAlone(watched, page);
       const known = knownTotals.get(totalKey);
       const row = await readAlone(watched, { ...page, known });
-      // Another version of the collection has other totals, so the version is part of the key.
+      // The key names the version. A row of another version is discarded by the caller.
       if (row === undefined || String(row.version) !== String(collection.version)) return row;
       return { ...row, total: knownTotals.read(totalKey, known, row.total) };
     };
