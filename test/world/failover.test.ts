@@ -7,6 +7,9 @@ import { aServerKey } from '../harness/actors.js';
 import { databaseUnderTest, startAppliance } from '../harness/appliance.js';
 import { createClient } from '../harness/client.js';
 import { startPair } from '../harness/postgres.js';
+import { startReceiver } from '../harness/receiver.js';
+import { subscribed } from '../realtime/client.js';
+import { aWebhook, eventually } from '../webhooks/setup.js';
 
 const skip = databaseUnderTest === 'sqlite' && 'there is no standby';
 const rounds = 10;
@@ -19,6 +22,11 @@ interface Written {
   readonly at: number;
 }
 
+/** Some of the ids that are missing. */
+function missingIn(seen: ReadonlySet<unknown>, written: readonly Written[]): string[] {
+  return written.flatMap(({ id }) => (seen.has(id) ? [] : [id])).slice(0, 5);
+}
+
 for (let round = 0; round < rounds; round++) {
   const kills = round % 2 === 0;
   test(`round ${round + 1}: the primary ${kills ? 'is killed' : 'hangs'}, and nothing acknowledged is lost`, {
@@ -28,14 +36,20 @@ for (let round = 0; round < rounds; round++) {
     const { primary, standby } = pair;
     const first = await primary.createDatabase('main');
     const both = first.replace(new URL(first).host, `${new URL(first).host},${new URL(standby.url).host}`);
-    const servers = [await startAppliance({ databaseUrl: both })];
+    const settings = { SVC_WEBHOOK_ALLOW_INSECURE: 'true' };
+    const servers = [await startAppliance({ databaseUrl: both, settings })];
     after(() => Promise.all([primary.stop(), standby.stop()]));
     servers.push(...(await Promise.all(servers.map((server) => server.startSibling()))));
     const [server] = servers;
     assert.ok(server);
     const { collection } = await aBackend(server);
-    const { documents, id: collectionId } = await collection({ attributes: { n: { type: 'integer' } } });
-    const { secret } = await aServerKey(server);
+    const some = await collection({ attributes: { n: { type: 'integer' } }, permissions: ['read("any")'] });
+    const { documents, id: collectionId } = some;
+    const { client: operator, secret } = await aServerKey(server);
+    const receiver = await startReceiver();
+    await aWebhook(operator, receiver.origin, { events: ['documentCreated'] });
+    const channel = `${some.path.slice(1).replaceAll('/', '.')}.documents`;
+    const sockets = await Promise.all(servers.map((one) => subscribed(one, [channel])));
 
     const written: Written[] = [];
     let hasEnded = false;
@@ -72,6 +86,11 @@ for (let round = 0; round < rounds; round++) {
       page = list.length;
     }
     const lost = written.filter(({ id }) => !found.has(id)).map(({ id }) => id);
+    await eventually(() => {
+      const delivered = new Set(receiver.calls.map(({ body }) => JSON.parse(String(body)).data.$id));
+      const told = sockets.map((socket) => new Set(socket.events().map(({ payload }) => payload.$id)));
+      for (const seen of [delivered, ...told]) assert.deepEqual(missingIn(seen, written), []);
+    }, 120);
     context.diagnostic(`${written.length} documents of ${collectionId}, ${lost.length} lost, back after ${ms} ms`);
     assert.deepEqual(lost, []);
     assert.ok(ms <= backMs, `${ms} ms`);
