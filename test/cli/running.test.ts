@@ -65,7 +65,7 @@ test('a running server follows the command line', async () => {
   assert.equal(stranger.limits.length, 1);
   assert.match(
     (await place.svc(['limits', 'show', '--project', 'shop'])).err,
-    /each server process counts the classes/,
+    /counted in the memory of the server processes/,
   );
   assert.equal(
     (await place.json<{ reset: number }>(['limits', 'reset', '--project', 'shop', '--user', 'bob@example.com'])).reset,
