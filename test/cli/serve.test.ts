@@ -44,6 +44,30 @@ async function startRequest(url: string): Promise<{ finish(): Promise<string>; s
   };
 }
 
+test('a server whose directory of files is absent does not start while the database knows files', async () => {
+  const place = await fresh();
+  await place.json(['project', 'create', 'Shop', '--id', 'shop']);
+  const named = ['--project', 'shop', '--name', 'k', '--scopes', 'all'];
+  const { secret } = await place.json<{ secret: string }>(['apikey', 'create', ...named]);
+  const store = { SVC_FILES_URL: `file:${join(place.dir, 'mounted')}` };
+  const first = await place.serve([], store);
+  const headers = { 'X-Service-Project': 'shop', 'X-Service-Key': secret };
+  const bucket = { method: 'POST', body: JSON.stringify({ bucketId: 'b', name: 'b' }) };
+  const json = { ...headers, 'Content-Type': 'application/json' };
+  assert.equal((await fetch(`${first.url}/storage/buckets`, { ...bucket, headers: json })).status, 201);
+  const body = new FormData();
+  body.set('fileId', 'f');
+  body.set('file', new Blob(['text']), 'a.txt');
+  assert.equal((await fetch(`${first.url}/storage/buckets/b/files`, { method: 'POST', headers, body })).status, 201);
+  first.signal('SIGTERM');
+  assert.equal(await first.ended, 0);
+  const elsewhere = { SVC_FILES_URL: `file:${join(place.dir, 'not-mounted')}` };
+  const { code, err } = await place.svc(['serve'], { env: elsewhere, fresh: true });
+  assert.equal(code, 7);
+  assert.match(err, /not-mounted, where SVC_FILES_URL has the files, does not exist, but the database knows files/);
+  assert.equal(existsSync(join(place.dir, 'not-mounted')), false);
+});
+
 test('prints one line with the URL when ready; the log shows the version and settings unfit for production', async () => {
   const place = await fresh();
   const pidfile = join(place.dir, 'svc.pid');

@@ -10,6 +10,7 @@ import { DatabaseError } from '#src/platform/db/database-error.js';
 import { version } from '#src/platform/runtime/version.js';
 import { namingOwner } from '../installation/database-refusal.js';
 import { prepareDirectories } from '../installation/directories.js';
+import { lostFilesDirectory } from '../installation/files-directory.js';
 import { load, requireDatabase } from '../installation/installation.js';
 import { otherPort, settingsOfOtherPort, settingsPlace } from '../installation/ports.js';
 import { requireKnownSchema, requireMasterKey, requireUsableSchema } from '../installation/run-command.js';
@@ -165,8 +166,16 @@ async function prepare(appliance: Appliance, { output }: Pick<CommandCall, 'outp
       const applied = await migrator.up();
       if (applied.length > 0) log.info('schema.migrated', { steps: applied.join(',') });
     } else requireUsableSchema(schema);
+    await requireFilesDirectory(appliance);
   }
   await requireMasterKey(appliance);
+}
+
+/** A server without the directory would store new files elsewhere. Throws CommandError if it is absent and the database knows files. */
+async function requireFilesDirectory({ runtime, features }: Appliance): Promise<void> {
+  const lost = lostFilesDirectory(runtime.config);
+  if (!lost?.isAbsent || (await features.checkFiles(1)).missing.length === 0) return;
+  throw new CommandError('unusable', 'file_store_unusable', lost.message, `${lost.fix}; if they are lost, create it`);
 }
 
 async function listen(appliance: Appliance, loaded: LoadedConfig, socket: number | undefined): Promise<Listener> {

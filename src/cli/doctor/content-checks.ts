@@ -1,10 +1,7 @@
-import { readdirSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Appliance } from '#src/appliance.js';
-import type { Config } from '#src/platform/config/schema.js';
-import { FileStoreError, filesLocation } from '#src/platform/file-store/index.js';
-import { isAbsent } from '#src/platform/runtime/files.js';
+import { FileStoreError } from '#src/platform/file-store/index.js';
 import { whyUnwritable } from '#src/platform/runtime/system-errors.js';
+import { lostFilesDirectory } from '../installation/files-directory.js';
 import { count } from '../terminal/count.js';
 import { shellWord } from '../terminal/exit.js';
 import { backupFindings, placeFindings } from './backup-checks.js';
@@ -150,8 +147,8 @@ async function mailServer({ runtime: { mailer } }: Appliance): Promise<DoctorFin
 async function files({ runtime: { config }, features }: Appliance): Promise<DoctorFinding[]> {
   try {
     const { missing, files: damaged, orphans } = await features.checkFiles(objects);
-    const nothing = missing.length > 0 ? emptyDirectory(config) : undefined;
-    if (nothing !== undefined) return [nothing];
+    const lostDirectory = missing.length > 0 ? lostFilesDirectory(config) : undefined;
+    if (lostDirectory !== undefined) return [found('file_store_unusable', lostDirectory.message, lostDirectory.fix)];
     const [first] = damaged;
     const name = first === undefined ? missing[0] : `${first.projectId}/${first.bucketId}/${first.fileId}`;
     const lost = found(
@@ -170,18 +167,4 @@ async function files({ runtime: { config }, features }: Appliance): Promise<Doct
     const message = `The file store cannot be used: ${whyUnwritable(error.reason)}.`;
     return [found('file_store_unusable', message, 'svc config check')];
   }
-}
-
-/** Reports a missing or empty directory. Usually it is not mounted or misconfigured, and no file is lost. */
-function emptyDirectory(config: Config): DoctorFinding | undefined {
-  const location = filesLocation(config.filesUrl, config);
-  // During a move most files may be in the other store.
-  if (location.kind !== 'disk' || config.filesFrom !== undefined) return undefined;
-  const directory = resolve(location.directory);
-  const absent = isAbsent(directory);
-  if (!absent && readdirSync(directory).length > 0) return undefined;
-  const state = absent ? 'does not exist' : 'is empty';
-  const setting = config.filesUrl === undefined ? 'SVC_DATA_DIR' : 'SVC_FILES_URL';
-  const message = `The directory ${directory}, where ${setting} has the files, ${state}, but the database knows files.`;
-  return found('file_store_unusable', message, `mount the directory, correct ${setting}, or restore it from a backup`);
 }
