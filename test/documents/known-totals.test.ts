@@ -58,7 +58,7 @@ test('callers share a total until a document names a role of one of them', async
   await create('a', 'red');
   await create('b', 'blue', ['read("users")']);
   for (let turn = 0; turn < 3; turn++) assert.deepEqual(await totals(), [1, 1]);
-  // Written past this process, so that it keeps what it knows about roles, as if another process had written.
+  // Written by SQL, as if by another process: this one keeps its cached roles.
   await runSql(
     target,
     `update ${table} set a_1 = 'red', permissions = '["read(\\"user:${one.id}\\")"]' where id = 'b'`,

@@ -14,7 +14,7 @@ export const caughtUp = Symbol('caughtUp');
 export type LogSource = AsyncGenerator<string | typeof caughtUp>;
 
 const pollMs = 300;
-/** Number of polls in which the old file is still read after the new one has its first line. */
+/** The old file is still read for this many polls after the first line of the new one. */
 const roundsAfterRotation = 30;
 /** An unfinished line longer than this is dropped. */
 const mostLineBytes = 1_048_576;

@@ -10,7 +10,7 @@ interface Deps {
   readonly sql: Sql;
   /** The highest total; 0 without a limit. */
   readonly totalLimit: number;
-  /** The largest list of which a search reads every row. */
+  /** A search reads every row of lists up to this length. */
   readonly few: number;
 }
 

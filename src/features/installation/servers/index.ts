@@ -12,8 +12,8 @@ import { createServerStore, type ServerRow, type ServerStore, servers } from './
 export type { ServerRow } from './store.js';
 
 /**
- * In milliseconds: intervals of reading the claims of the others, of checking the schema, and of renewing the own row (`together` while
- * others run); and the age of a row from which its server counts as ended.
+ * Milliseconds. A server reads the claims of the others (`exchange`), checks the schema (`look`) and renews its row (`renew`, or `together`
+ * while others run). Without renewal it counts as ended after `ended`.
  */
 const periods = { exchange: 1000, look: 2000, together: 4000, renew: 30_000, ended: 90_000 } as const;
 
