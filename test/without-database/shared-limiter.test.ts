@@ -38,6 +38,29 @@ function simulate(seed: number, processes: number, everyMs: number): { admitted:
   return { admitted, calls };
 }
 
+/** Runs processes that a caller uses in turn, until it has used half of a limit of 300 calls a minute. They exchange nothing during the outage. */
+function refusedInTurn(seed: number, processes: number, outageMs: number): number {
+  const random = createRandom(seed);
+  let now = 1000;
+  const all: Process[] = Array.from({ length: processes }, () => ({
+    limiter: new SharedLimiter(() => now),
+    claims: [],
+    nextExchange: now + random.below(1000),
+  }));
+  const outage = now + random.below(30_000);
+  let refused = 0;
+  for (let call = 0; call < 300; call++, now += 100) {
+    for (const one of all.filter(({ nextExchange }) => now >= nextExchange)) {
+      one.nextExchange = now + 1000;
+      if (now >= outage && now < outage + outageMs) continue;
+      one.claims = one.limiter.exchange(all.filter((other) => other !== one).map(({ claims }) => claims));
+    }
+    if (now >= 2000 && !all[call % processes]?.limiter.count('caller', { count: 300, seconds: 60 }).allowed)
+      refused += 1;
+  }
+  return refused;
+}
+
 /** The most calls in a window, relative to those that the rate admits. */
 function fullest(times: readonly number[], windowMs: number): number {
   const most = rate.count + (rate.count * windowMs) / (rate.seconds * 1000);
@@ -64,6 +87,11 @@ for (const processes of [1, 2, 3, 5, 10]) {
 
   // With more, each process keeps too few calls for a caller that is new to it.
   if (processes > 5) continue;
+
+  test(`${processes} processes refuse no call of a caller that uses them in turn up to half of the limit`, () => {
+    const outageMs = processes > 3 ? 0 : 6000;
+    for (let seed = 1; seed <= 100; seed++) assert.equal(refusedInTurn(seed, processes, outageMs), 0, `seed ${seed}`);
+  });
 
   test(`${processes} processes refuse hardly a call of a caller that moves and uses two fifths of the limit`, () => {
     let [total, asked] = [0, 0];

@@ -7,8 +7,11 @@ export type Claim = readonly [key: string, calls: number, part: number];
 
 /** Most keys that a process announces on its own account: those with the most calls. */
 const maxAnnounced = 200;
-/** Fractions of an equal part: every process keeps the first; a key that has used the second is announced. */
-const [kept, announced] = [0.25, 0.25];
+/**
+ * Fractions of an equal part: every process keeps the first; a key that has used the second is announced. The second is smaller, so that a
+ * process has calls left when another one announces the same key before it does.
+ */
+const [kept, announced] = [0.25, 0.125];
 const digestLength = 16;
 
 interface Entry {
