@@ -17,10 +17,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildTests, builtPath } from './built.js';
 import { root } from './harness/checkout.js';
-import { fronts, requireFront } from './harness/front.js';
+import { fronts, requireFront, startFileStore } from './harness/front.js';
 import { startPgBouncer } from './harness/pgbouncer.js';
 import { startPair, startPostgres } from './harness/postgres.js';
 import { changedTests, type Database, databases, findTests, groupTests, testsOn } from './selection.js';
+import { testsThrough } from './through.js';
 import { cpuSecondsOfChildren, type RunTimes, readTimes, summarize } from './times.js';
 
 const [first, ...rest] = process.argv.slice(2);
@@ -35,9 +36,9 @@ const front = fronts.find((name) => name === through?.split('=')[1]);
 if (through !== undefined && front === undefined) throw new Error(`--through takes one of ${fronts.join(', ')}`);
 if (front !== undefined) requireFront(front);
 
-const found = findTests(filters);
+const found = front === undefined ? findTests(filters) : testsThrough(front, findTests(filters));
 const tests = changed === undefined ? found : changedTests(found, changed.split('=')[1] ?? 'HEAD');
-const all = words.includes('--all') || filters.length > 0;
+const all = words.includes('--all') || filters.length > 0 || front !== undefined;
 
 let running: ChildProcess | undefined;
 let interruption: NodeJS.Signals | undefined;
@@ -117,16 +118,19 @@ async function passes(database: Database, files: readonly string[], more: readon
     const pair = front === 'standby' ? await startPair() : undefined;
     const server = pair?.primary ?? (await startPostgres());
     const pooler = await poolerOf(server.url);
+    const files = front === 'haproxy' ? await startFileStore(folder) : undefined;
     const settings = {
       SVC_TEST_POSTGRES_URL: server.url,
       ...(front === undefined ? {} : { SVC_TEST_THROUGH: front }),
       ...(pooler === undefined ? {} : { SVC_TEST_POOLER_PORT: String(pooler.port) }),
+      ...(files === undefined ? {} : { SVC_TEST_FILES_URL: files.url }),
       ...(pair === undefined ? {} : { SVC_TEST_STANDBY_URL: pair.standby.url }),
     };
     try {
       return !interruption && (await run(database, built, paths, more, settings));
     } finally {
       await pooler?.stop();
+      await files?.stop();
       await Promise.all([server.stop(), pair?.standby.stop()]);
     }
   } finally {

@@ -13,7 +13,7 @@ import { defaultHashParameters, type HashParameters } from '#src/platform/crypto
 import { countStart } from '../times.js';
 import { createJudge, type Judge, type RecordedAnswer, recordAnswers } from './answers.js';
 import { createTestClock, type TestClock } from './clock.js';
-import { front, pooledUrl, startHaproxy } from './front.js';
+import { fileStoreOf, front, pooledUrl, startHaproxy } from './front.js';
 import { createDatabase } from './postgres.js';
 import { createStillScheduler } from './scheduler.js';
 import { slowDriver } from './slow-driver.js';
@@ -133,6 +133,7 @@ export function testConfig(
       SVC_LOG_FORMAT: 'json',
       SVC_RATE_LIMITS: generousLimits,
       ...standbyOf(databaseUrl),
+      ...fileStoreOf(databaseUrl),
       ...settings,
     },
   }).config;

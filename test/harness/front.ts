@@ -1,7 +1,7 @@
 // `test/run.ts --through=NAME` runs the suite behind a balancer or a pooler, or with a standby for lists.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,13 +40,7 @@ export async function startHaproxy(ports: readonly number[]): Promise<{ port: nu
   return {
     port,
     stop: async () => {
-      process.off('exit', end);
-      if (child.exitCode === null && child.signalCode === null) {
-        child.ref();
-        const gone = once(child, 'exit');
-        end();
-        await gone;
-      }
+      await endChild(child, end);
       rmSync(home, { recursive: true, force: true });
     },
   };
@@ -55,9 +49,46 @@ export async function startHaproxy(ports: readonly number[]): Promise<{ port: nu
 async function isListening(child: ChildProcess, port: number): Promise<void> {
   const url = `http://127.0.0.1:${port}/healthz`;
   while (!(await fetch(url).catch(() => undefined))) {
-    if (child.exitCode !== null) throw new Error(`HAProxy ended with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended with ${child.exitCode}`);
     await sleep(10);
   }
+}
+
+const [storeKey, storeSecret] = ['tests', 'a secret of tests'];
+
+/** Starts Versity's S3 gateway over a directory, if it is installed. Servers that share a database store their files in it. */
+export async function startFileStore(folder: string): Promise<{ url: string; stop(): Promise<void> } | undefined> {
+  const program = process.env.SVC_TEST_VERSITYGW ?? 'versitygw';
+  if (spawnSync(program, ['--version']).status !== 0) return undefined;
+  mkdirSync(join(folder, 'store', 'files'), { recursive: true });
+  const port = await freePort();
+  const key = ['--access', storeKey, '--secret', storeSecret];
+  const args = ['--port', `127.0.0.1:${port}`, ...key, '--quiet', 'posix', join(folder, 'store')];
+  const child = spawn(program, args, { stdio: 'ignore' });
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  await isListening(child, port);
+  return { url: `http://127.0.0.1:${port}`, stop: () => endChild(child, end) };
+}
+
+/** The settings of a server that stores its files in S3, if this run has a store. */
+export function fileStoreOf(databaseUrl: string): Record<string, string> {
+  const endpoint = process.env.SVC_TEST_FILES_URL;
+  if (endpoint === undefined) return {};
+  return {
+    SVC_FILES_URL: `s3://files${new URL(databaseUrl).pathname}?endpoint=${encodeURIComponent(endpoint)}`,
+    SVC_FILES_KEY_ID: storeKey,
+    SVC_FILES_SECRET: storeSecret,
+  };
+}
+
+async function endChild(child: ChildProcess, end: () => void): Promise<void> {
+  process.off('exit', end);
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.ref();
+  const gone = once(child, 'exit');
+  end();
+  await gone;
 }
 
 /** Throws if the program of a front is not installed. */
