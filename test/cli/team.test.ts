@@ -52,7 +52,10 @@ test('what commands do to a team a running server knows at once, and shows as th
   );
   const page = await place.svc(['team', 'list', ...scope, '--limit', '1', '--offset', '1']);
   assert.match(page.out, /^other +Other +0 +none +20/m);
-  assert.match(page.err, /1 of 2/);
+  const first = await place.svc(['team', 'list', ...scope, '--limit', '1']);
+  assert.match(first.err, /Showing 1 of 2\. Use --after drivers to see the next ones\./);
+  const next = await place.svc(['team', 'list', ...scope, '--limit', '1', '--after', 'drivers']);
+  assert.equal(next.out, page.out);
 
   await place.json(['team', 'remove', 'drivers', 'bob@example.com', ...scope]);
   assert.equal((await rest('/teams/drivers')).total, 1);

@@ -7,6 +7,7 @@ import { databaseUnderTest, startAppliance, type TestAppliance, testConfig } fro
 import { type Installation, install } from '../harness/cli.js';
 import { type Client, createClient } from '../harness/client.js';
 import { startPair } from '../harness/postgres.js';
+import { startNetwork } from '../harness/proxy.js';
 import { holds } from './moods.js';
 
 const skip = databaseUnderTest === 'sqlite' && 'there is no standby';
@@ -209,12 +210,15 @@ test('the doctor names a standby that does not respond, is late, or is none', { 
   assert.deepEqual(await examine(String(place.env.SVC_DATABASE_URL)), ['standby_unusable']);
   assert.deepEqual(await examine(readUrl), ['standby_unusable']);
   assert.deepEqual(await examine('postgres://svc@127.0.0.1:1/main'), ['standby_unusable']);
+  const hung = await startNetwork(ofPlace);
+  hung.hold();
+  assert.deepEqual(await examine(hung.databaseUrl), ['standby_unusable']);
 });
 
 async function findings({ svc }: Installation, url: string): Promise<string[]> {
   const { out } = await svc(['doctor', '--json'], { env: { SVC_DATABASE_READ_URL: url } });
   const { findings } = JSON.parse(out) as { findings: { code: string }[] };
-  return findings.map(({ code }) => code).filter((code) => code.startsWith('standby_'));
+  return findings.map(({ code }) => code).filter((code) => code.startsWith('standby_') || code === 'check_failed');
 }
 
 test('a standby that was promoted is no longer used', { skip }, async () => {

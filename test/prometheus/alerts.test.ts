@@ -53,6 +53,7 @@ const cases: readonly Case[] = [
   ['SvcDown', `up{${at}}`, '0x180', '1x180', whole],
   ['SvcDatabaseDown', `svc_db_up{${at}}`, '0x180', '1x180', whole],
   ['SvcDatabaseReadOnly', `svc_db_writable{${at}}`, '0x180', '1x180', whole],
+  ['SvcStandbyUnused', `svc_db_standby_up{${at}}`, '0x180', '1x180', whole],
   ['SvcInternalErrors', `svc_http_errors_total{${at},type="general_unknown"}`, '0x175 1x5', '7x180', a],
   ['SvcUnavailable', `svc_http_errors_total{${at},type="general_unavailable"}`, '0+60x180', '0+1x180', a],
   [

@@ -1,29 +1,23 @@
 import { membershipsApi, teamsApi } from '#src/features/index.js';
 import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../line/command.js';
 import { creating } from '../line/deleted-ids.js';
-import { pageLimit, wholeNumber } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { CommandError } from '../terminal/exit.js';
+import { notePage, pageOptions, pageQueries } from '../terminal/page.js';
 import { columns, pairs } from '../terminal/table.js';
 
 const teamArgument = { name: 'TEAM', summary: 'id of the team', values: 'team' } as const;
 const userArgument = { name: 'USER', summary: 'id or email address of the user' } as const;
-const pageOptions = [
+const listOptions = [
   { flag: '--search', value: 'WORD', summary: 'only entries with this text in id or name' },
-  { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 100)', group: 'Page' },
-  { flag: '--offset', value: 'N', summary: 'number of entries to skip (default: 0)', group: 'Page' },
+  ...pageOptions,
 ] as const;
 
 const query = (method: string, values: readonly unknown[], attribute?: string) =>
   JSON.stringify({ method, attribute, values });
-const listQuery = (args: ParsedArgs) => ({
-  search: args.text('--search'),
-  queries: [
-    query('limit', [pageLimit(args, 100, 5000)]),
-    query('offset', [wholeNumber(args, '--offset', 0, Number.MAX_SAFE_INTEGER)]),
-  ],
-});
+const listQuery = (args: ParsedArgs) => ({ search: args.text('--search'), queries: pageQueries(args) });
+const idsOf = (entries: readonly { readonly $id: string }[]) => entries.map(({ $id }) => $id);
 const named = ({ args }: ApplianceCall) => ({ teamId: args.argument('TEAM') });
 
 const create = command({
@@ -48,12 +42,12 @@ const create = command({
 const list = command({
   path: 'team list',
   summary: 'Lists the teams of a project, oldest first, and marks teams without an owner',
-  options: [projectOption, ...pageOptions],
+  options: [projectOption, ...listOptions],
   examples: ['svc team list --project shop', 'svc team list --project shop --search night --json'],
   needs: 'appliance',
   run: async (call) => {
     const value = await invokeAsOperator(call, teamsApi.list, { query: listQuery(call.args) });
-    noteRest(call, value.teams.length, value.total);
+    notePage(call, idsOf(value.teams), value.total);
     const { runtime, features } = call;
     const ids = value.teams.map(({ $id }) => $id);
     const withoutOwner = await features.teams.withoutOwner(runtime.db, call.args.required('--project'), ids);
@@ -100,7 +94,7 @@ const members = command({
   path: 'team members',
   summary: 'Lists the members of a team and its open invitations',
   arguments: [teamArgument],
-  options: [projectOption, ...pageOptions],
+  options: [projectOption, ...listOptions],
   examples: ['svc team members drivers --project shop', 'svc team members night --project shop --limit 10 --json'],
   needs: 'appliance',
   run: async (call) => {
@@ -108,7 +102,7 @@ const members = command({
       params: named(call),
       query: listQuery(call.args),
     });
-    noteRest(call, value.memberships.length, value.total);
+    notePage(call, idsOf(value.memberships), value.total);
     const rows = value.memberships.map((one) => [
       ...[one.userId, one.userEmail, one.userName, one.roles.join(','), one.confirm ? one.joined : 'invited'],
     ]);
@@ -198,10 +192,6 @@ export const teamCommands = [create, list, show, update, members, add, removeMem
 async function userId({ args, runtime, features }: ApplianceCall): Promise<string> {
   const project = await features.projects.get(runtime.db, args.required('--project'));
   return (await features.users.getByIdOrEmail(project.id, args.argument('USER'))).id;
-}
-
-function noteRest({ output }: ApplianceCall, shownNow: number, total: number): void {
-  if (shownNow < total) output.note(`Showing ${shownNow} of ${total}. Use --offset and --limit to see others.`);
 }
 
 function shown(team: { $id: string; name: string; total: number; $createdAt: string }): CommandResult {

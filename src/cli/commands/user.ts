@@ -4,7 +4,8 @@ import { displayName, newId, phoneNumber } from '#src/contract/shapes.js';
 import { passwordText, searchParameter, toUser } from '#src/features/index.js';
 import { command, projectOption } from '../line/command.js';
 import { creating } from '../line/deleted-ids.js';
-import { pageLimit, valid, wholeNumber } from '../line/input.js';
+import { valid } from '../line/input.js';
+import { notePage, pageOptions, pageQueries } from '../terminal/page.js';
 import { columns } from '../terminal/table.js';
 import { userChangeCommands } from './user-changes.js';
 import { erase } from './user-erase.js';
@@ -68,25 +69,24 @@ const list = command({
       value: 'WORD',
       summary: 'only users with this text in id, name, email address or phone number',
     },
-    { flag: '--limit', value: 'N', summary: 'maximum number of entries (default: 100)', group: 'Page' },
-    { flag: '--offset', value: 'N', summary: 'number of entries to skip (default: 0)', group: 'Page' },
+    ...pageOptions,
   ],
   examples: ['svc user list --project shop', 'svc user list --project shop --search ada --limit 10 --json'],
   needs: 'appliance',
-  run: async ({ args, output, runtime, features }) => {
+  run: async (call) => {
+    const { args, runtime, features } = call;
     const project = await features.projects.get(runtime.db, args.required('--project'));
-    const query = (method: string, value: number) => JSON.stringify({ method, values: [value] });
     const { total, users } = await features.users.list(project.id, {
-      queries: [
-        query('limit', pageLimit(args, 100, 5000)),
-        query('offset', wholeNumber(args, '--offset', 0, Number.MAX_SAFE_INTEGER)),
-      ],
+      queries: pageQueries(args),
       search: valid(searchParameter.search, '--search', args.text('--search') ?? ''),
       total: true,
       room: runtime.answers.open(operatorReading),
     });
-    if (users.length < total)
-      output.note(`Showing ${users.length} of ${total}. Use --offset and --limit to see others.`);
+    notePage(
+      call,
+      users.map(({ id }) => id),
+      total,
+    );
     return {
       value: { total, users: users.map(toUser) },
       text: columns(

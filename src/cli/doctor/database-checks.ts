@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Appliance } from '#src/appliance.js';
 import { DatabaseError } from '#src/platform/db/database-error.js';
-import { examineStandby, type StandbyProblem } from '#src/platform/db/index.js';
+import { examineStandby, type StandbyFinding, type StandbyProblem } from '#src/platform/db/index.js';
 import { instantOf, isAhead } from '#src/platform/runtime/clock.js';
 import { refusalOfDriver } from '../installation/database-refusal.js';
 import { requireKnownSchema, requireUsableSchema, wrongMasterKey } from '../installation/run-command.js';
@@ -62,6 +63,8 @@ export const keyChecks: readonly Check<Appliance>[] = [
 
 /** Longest time that a standby may need to replay earlier writes. */
 const standbyWaitMs = 2000;
+/** Longest time for the whole check, which a server that hangs would not end. It is less than that of other checks. */
+const standbyLookMs = 4000;
 const standbyFaults: Readonly<Record<StandbyProblem, string>> = {
   unreachable: 'does not respond, or refuses the login',
   'not-a-standby': 'is no standby: it accepts writes',
@@ -75,7 +78,8 @@ export const standbyChecks: readonly Check<Appliance>[] = [
   {
     name: 'the standby',
     run: async ({ runtime: { config, driver } }) => {
-      const finding = await examineStandby(config, driver, standbyWaitMs);
+      const hung = sleep<StandbyFinding>(standbyLookMs, { problem: 'unreachable', code: 'timeout' }, { ref: false });
+      const finding = await Promise.race([examineStandby(config, driver, standbyWaitMs), hung]);
       if (finding === undefined) return [];
       const { problem, code, bytes } = finding;
       if (problem === 'behind') {

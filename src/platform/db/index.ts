@@ -36,7 +36,7 @@ export interface DatabaseDeps {
 }
 
 /** What `svc doctor` finds about the standby for lists. */
-interface StandbyFinding {
+export interface StandbyFinding {
   readonly problem: StandbyProblem | 'behind';
   readonly code?: string | undefined;
   /** Bytes of the write-ahead log that it has not replayed. */

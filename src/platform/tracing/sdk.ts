@@ -103,11 +103,12 @@ async function traceRequest(
 
 function traceDriver(driver: Driver): Driver {
   const system = driver.dialect === 'postgres' ? 'postgresql' : 'sqlite';
-  // Without a request to belong to, each poll would create its own trace.
+  // Without a request to belong to, each poll would create its own trace. What a request has started, such as the delivery of its events,
+  // goes on after it has ended.
   const span = <T>(name: string, attributes: Attributes, run: () => Promise<T>): Promise<T> =>
-    trace.getActiveSpan() === undefined
-      ? run()
-      : inSpan(name, { attributes: { 'db.system.name': system, ...attributes } }, run);
+    trace.getActiveSpan()?.isRecording()
+      ? inSpan(name, { attributes: { 'db.system.name': system, ...attributes } }, run)
+      : run();
   const statement = <T>(query: Query, run: () => Promise<T>) =>
     span(nameOf(query), { 'db.query.text': query.sql }, run);
   // Both databases run a body when it is its turn, which may be within the callback of another request.
