@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, linkSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -44,7 +44,7 @@ async function startRequest(url: string): Promise<{ finish(): Promise<string>; s
   };
 }
 
-test('a server whose directory of files is absent does not start while the database knows files', async () => {
+test('a server whose directory of files is absent or empty does not start while the database knows files', async () => {
   const place = await fresh();
   await place.json(['project', 'create', 'Shop', '--id', 'shop']);
   const named = ['--project', 'shop', '--name', 'k', '--scopes', 'all'];
@@ -61,11 +61,20 @@ test('a server whose directory of files is absent does not start while the datab
   assert.equal((await fetch(`${first.url}/storage/buckets/b/files`, { method: 'POST', headers, body })).status, 201);
   first.signal('SIGTERM');
   assert.equal(await first.ended, 0);
-  const elsewhere = { SVC_FILES_URL: `file:${join(place.dir, 'not-mounted')}` };
-  const { code, err } = await place.svc(['serve'], { env: elsewhere, fresh: true });
-  assert.equal(code, 7);
-  assert.match(err, /not-mounted, where SVC_FILES_URL has the files, does not exist, but the database knows files/);
-  assert.equal(existsSync(join(place.dir, 'not-mounted')), false);
+  const notMounted = join(place.dir, 'not-mounted');
+  const elsewhere = { SVC_FILES_URL: `file:${notMounted}` };
+  const absent = await place.svc(['serve'], { env: elsewhere, fresh: true });
+  assert.equal(absent.code, 7);
+  assert.match(absent.err, /not-mounted, where SVC_FILES_URL has the files, does not exist, but the database knows/);
+  assert.equal(existsSync(notMounted), false);
+  mkdirSync(notMounted);
+  const empty = await place.svc(['serve'], { env: elsewhere, fresh: true });
+  assert.equal(empty.code, 7);
+  assert.match(empty.err, /is empty, but the database knows files[\s\S]*create the directory with any file in it/);
+  writeFileSync(join(notMounted, 'lost'), '');
+  const again = await place.serve([], elsewhere);
+  again.signal('SIGTERM');
+  assert.equal(await again.ended, 0);
 });
 
 test('prints one line with the URL when ready; the log shows the version and settings unfit for production', async () => {

@@ -171,11 +171,15 @@ async function prepare(appliance: Appliance, { output }: Pick<CommandCall, 'outp
   await requireMasterKey(appliance);
 }
 
-/** A server without the directory would store new files elsewhere. Throws CommandError if it is absent and the database knows files. */
+/**
+ * A server without the directory, or with the empty one below a missing mount, would store new files elsewhere. Throws CommandError if the
+ * database knows files.
+ */
 async function requireFilesDirectory({ runtime, features }: Appliance): Promise<void> {
   const lost = lostFilesDirectory(runtime.config);
-  if (!lost?.isAbsent || (await features.checkFiles(1)).missing.length === 0) return;
-  throw new CommandError('unusable', 'file_store_unusable', lost.message, `${lost.fix}; if they are lost, create it`);
+  if (lost === undefined || (await features.checkFiles(1)).missing.length === 0) return;
+  const fix = `${lost.fix}; if the files are lost, create the directory with any file in it`;
+  throw new CommandError('unusable', 'file_store_unusable', lost.message, fix);
 }
 
 async function listen(appliance: Appliance, loaded: LoadedConfig, socket: number | undefined): Promise<Listener> {

@@ -6,7 +6,6 @@ import { isAbsent } from '#src/platform/runtime/files.js';
 
 /** A directory of files that is not there, or empty, although the database knows files. */
 interface LostDirectory {
-  readonly isAbsent: boolean;
   readonly message: string;
   readonly fix: string;
 }
@@ -19,12 +18,10 @@ export function lostFilesDirectory(config: Config): LostDirectory | undefined {
   const location = filesLocation(config.filesUrl, config);
   if (location.kind !== 'disk' || config.filesFrom !== undefined) return undefined;
   const directory = resolve(location.directory);
-  const absent = isAbsent(directory);
-  if (!absent && readdirSync(directory).length > 0) return undefined;
-  const state = absent ? 'does not exist' : 'is empty';
+  const state = isAbsent(directory) ? 'does not exist' : readdirSync(directory).length === 0 ? 'is empty' : undefined;
+  if (state === undefined) return undefined;
   const setting = config.filesUrl === undefined ? 'SVC_DATA_DIR' : 'SVC_FILES_URL';
   return {
-    isAbsent: absent,
     message: `The directory ${directory}, where ${setting} has the files, ${state}, but the database knows files.`,
     fix: `mount the directory, correct ${setting}, or restore it from a backup`,
   };
