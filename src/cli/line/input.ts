@@ -150,9 +150,14 @@ export function refuseSecretsIn(argv: readonly string[]): void {
   const [inOne] = /^--[a-z-]+(?==)/.exec(argv[at] ?? '') ?? [];
   const before = argv[at - 1] ?? '';
   const flag = inOne ?? (before.startsWith('--') ? before : undefined);
+  const [setting] = /^SVC_[A-Z_]+$/.exec(before) ?? /^SVC_[A-Z_]+(?==)/.exec(argv[at] ?? '') ?? [];
+  const instead =
+    setting === undefined
+      ? flag && Object.hasOwn(insteadOfPassword, flag) && insteadOfPassword[flag]
+      : `svc config set ${setting} - and the URL on stdin, or ${setting}_FILE with the path of a file that holds it`;
   throw usageError(
-    `${flag ?? 'An argument'} has a URL with a password. Every user of this machine can read the arguments of a process.`,
-    (flag && Object.hasOwn(insteadOfPassword, flag) && insteadOfPassword[flag]) || 'take the password out of the URL',
+    `${flag ?? setting ?? 'An argument'} has a URL with a password. Every user of this machine can read the arguments of a process.`,
+    instead || 'take the password out of the URL',
   );
 }
 
