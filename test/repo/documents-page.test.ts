@@ -32,7 +32,10 @@ test('the commands work in the order of the page', async () => {
   const { url } = await place.serve();
   const here = (text: string) => text.replaceAll('http://localhost:8080/v1', url);
   for (const name of programs) writeFileSync(join(place.dir, name), here(blockNoted(page, `saved as ${name}`).text));
-  const allowed: Readonly<Record<string, readonly string[]>> = { js: notes, ts: ['saved as typed.ts'] };
+  const allowed: Readonly<Record<string, readonly string[]>> = {
+    js: notes,
+    ts: ['saved as typed.ts', 'saved as app.ts'],
+  };
   for (const { note, language } of readBlocks(page)) assert.ok((allowed[language] ?? ['']).includes(note), note);
   const blocks = readBlocks(page).filter(({ language }) => language === 'sh');
   const { code, out, err } = await place.shell(
@@ -60,12 +63,16 @@ test('the commands work in the order of the page', async () => {
   const compiler = createCompiler();
   after(compiler.dispose);
   compiler.write('shop.d.ts', readFileSync(join(place.dir, 'shop.d.ts'), 'utf8'));
+  compiler.write('client.ts', readFileSync(join(place.dir, 'client.ts'), 'utf8'));
   const typed = blockNoted(page, 'saved as typed.ts').text;
+  const app = blockNoted(page, 'saved as app.ts').text;
   const problems = compiler.problemsOf({
     typed,
     wrongData: typed.replace("title: 'Typed'", "title: 'Typed', titel: 'Typed'"),
     wrongChange: typed.replace("state: 'done'", "state: 'over'"),
     wrongRead: typed.replace('post.title', 'post.titel'),
+    app,
+    wrongQuery: app.replace("'state', 'done'", "'state', 'over'"),
   });
-  assert.equal(problems.length, 3, problems.join('\n'));
+  assert.equal(problems.length, 4, problems.join('\n'));
 });

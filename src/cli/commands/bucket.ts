@@ -3,10 +3,10 @@ import { bucketsApi } from '#src/features/index.js';
 import { type ApplianceCall, command, projectOption } from '../line/command.js';
 import { onOrOff, switchOption, wholeNumber } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { noteMore, wholeList } from '../line/page.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { count } from '../terminal/count.js';
 import { usageError } from '../terminal/exit.js';
-import { noteMore, wholeList } from '../terminal/page.js';
 import { columns, pairs } from '../terminal/table.js';
 
 const idArgument = { name: 'ID', summary: 'id of the bucket', values: 'bucket' } as const;

@@ -2,9 +2,9 @@ import { databasesApi } from '#src/features/index.js';
 import { type ApplianceCall, command, projectOption } from '../line/command.js';
 import { onOrOff, switchOption } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { noteMore, wholeList } from '../line/page.js';
 import { withRemovedTables } from '../line/removal.js';
 import { usageError } from '../terminal/exit.js';
-import { noteMore, wholeList } from '../terminal/page.js';
 import { columns } from '../terminal/table.js';
 import { collectionOf, databaseOption, shownCollection } from './collection-view.js';
 

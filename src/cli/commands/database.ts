@@ -2,10 +2,10 @@ import { databasesApi } from '#src/features/index.js';
 import { command, projectOption } from '../line/command.js';
 import { onOrOff, switchOption } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { noteMore, wholeList } from '../line/page.js';
 import { withRemovedTables } from '../line/removal.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { usageError } from '../terminal/exit.js';
-import { noteMore, wholeList } from '../terminal/page.js';
 import { columns, pairs } from '../terminal/table.js';
 
 const idArgument = { name: 'ID', summary: 'id of the database', values: 'database' } as const;

@@ -14,6 +14,7 @@ import { doctorCommand } from './doctor.js';
 import { documentCommands } from './document.js';
 import { eventsCommands } from './events.js';
 import { filesCommands } from './files.js';
+import { genCommands } from './gen.js';
 import { graphqlCommands } from './graphql.js';
 import { idsCommand } from './ids.js';
 import { initCommand } from './init.js';
@@ -69,6 +70,7 @@ export const commands: readonly Command[] = [
   ...auditCommands,
   ...cronCommands,
   openapiCommand,
+  ...genCommands,
   ...graphqlCommands,
   ...configCommands,
   statusCommand,

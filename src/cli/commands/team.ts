@@ -2,9 +2,9 @@ import { membershipsApi, teamsApi } from '#src/features/index.js';
 import { type ApplianceCall, command, type ParsedArgs, projectOption } from '../line/command.js';
 import { creating } from '../line/deleted-ids.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { notePage, pageOptions, pageQueries } from '../line/page.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { CommandError } from '../terminal/exit.js';
-import { notePage, pageOptions, pageQueries } from '../terminal/page.js';
 import { columns, pairs } from '../terminal/table.js';
 
 const teamArgument = { name: 'TEAM', summary: 'id of the team', values: 'team' } as const;

@@ -5,7 +5,7 @@ import { passwordText, searchParameter, toUser } from '#src/features/index.js';
 import { command, projectOption } from '../line/command.js';
 import { creating } from '../line/deleted-ids.js';
 import { valid } from '../line/input.js';
-import { notePage, pageOptions, pageQueries } from '../terminal/page.js';
+import { notePage, pageOptions, pageQueries } from '../line/page.js';
 import { columns } from '../terminal/table.js';
 import { userChangeCommands } from './user-changes.js';
 import { erase } from './user-erase.js';

@@ -5,9 +5,9 @@ import { choiceOf, notAChoice } from '../line/choices.js';
 import { command, type ParsedArgs, projectOption } from '../line/command.js';
 import { onOrOff, readSecretFile, switchOption } from '../line/input.js';
 import { invokeAsOperator } from '../line/invoke-as-operator.js';
+import { noteMore, wholeList } from '../line/page.js';
 import type { CommandResult } from '../terminal/command-result.js';
 import { shellWord, usageError } from '../terminal/exit.js';
-import { noteMore, wholeList } from '../terminal/page.js';
 import { columns, pairs } from '../terminal/table.js';
 
 const idArgument = { name: 'ID', summary: 'id of the webhook', values: 'webhook' } as const;

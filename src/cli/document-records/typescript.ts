@@ -26,8 +26,7 @@ type Attribute = Collection['attributes'][number];
  * `Databases`, one for rows in `TablesDB`, and two for the payloads of both.
  */
 export function typesOf(collections: readonly Collection[], sdk: string): string {
-  const taken = new Set<string>();
-  const names = new Map(collections.map((collection) => [collection.number, freeName(nameOf(collection), taken)]));
+  const names = namesOf(collections);
   const lines = collections.flatMap((collection) => {
     const place = `${printComment(collection.id)} in the database ${printComment(collection.databaseId)}. */`;
     const name = names.get(collection.number);
@@ -50,6 +49,12 @@ export function typesOf(collections: readonly Collection[], sdk: string): string
     ];
   });
   return [`import type { Models } from '${sdk}';`, ...lines].join('\n');
+}
+
+/** The interface names of collections, without suffix. */
+export function namesOf(collections: readonly Collection[]): Names {
+  const taken = new Set<string>();
+  return new Map(collections.map((collection) => [collection.number, freeName(nameOf(collection), taken)]));
 }
 
 /** Builds a name: `shop` and `order-items` become `ShopOrderItems`. */
@@ -105,7 +110,8 @@ function isSafe({ min, max }: Attribute): boolean {
   return [min, max].every((bound) => bound !== undefined && Number.isSafeInteger(Number(bound)));
 }
 
-function printKey(key: string): string {
+/** Prints the key of a member. */
+export function printKey(key: string): string {
   return /^[A-Za-z_]\w*$/.test(key) ? key : JSON.stringify(key);
 }
 

@@ -22,7 +22,8 @@ const stopping = 'systemctl stop svc, or Ctrl-C in the terminal of svc serve';
 const operator =
   'there is no admin account: whoever can read the settings file is the operator; svc user create makes a user, svc apikey create a server key';
 const console_ = 'svc has no web console: svc --help lists the commands, svc status --watch shows what runs';
-const types = 'svc openapi --types --project ID prints TypeScript types';
+const types =
+  'svc openapi --types --project ID prints TypeScript types, svc gen client --project ID --out FILE a typed client';
 const deploying =
   'nothing is deployed to svc: project settings are changed with svc project update, the schema with svc migrate';
 const deleting =
@@ -84,7 +85,6 @@ const instead: Readonly<Record<string, string>> = {
   ui: console_,
   studio: console_,
   open: console_,
-  gen: types,
   types,
   generate: types,
   codegen: types,
@@ -110,6 +110,7 @@ const instead: Readonly<Record<string, string>> = {
   hooks: 'svc webhook list --project ID',
   export: 'svc document export, or svc backup create for everything',
   import: 'svc document import FILE, or svc backup restore FILE for everything',
+  'gen types': types,
   'config get': 'svc config show',
   'config list': 'svc config show',
   'config ls': 'svc config show',

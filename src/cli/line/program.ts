@@ -26,6 +26,7 @@ const groups: Readonly<Record<string, string>> = {
   bucket: 'Manages the buckets of a project',
   files: 'Moves and checks the stored files of the installation',
   events: 'Follows the events of a project',
+  gen: 'Writes code for the collections of a project',
   graphql: 'Prints the GraphQL schema of a project',
   limits: 'Shows and resets the rate limits of a project',
   audit: 'Lists, follows, exports and verifies the audit log',
@@ -41,7 +42,7 @@ export const tasks: Readonly<Record<string, readonly string[]>> = {
   Data: ['database', 'collection', 'document', 'bucket', 'files', 'graphql'],
   'Events and messages': ['webhook', 'events', 'mail', 'sms'],
   Audit: ['audit'],
-  'For programs': ['openapi', 'commands', 'completion', 'ids', 'version', 'help'],
+  'For programs': ['openapi', 'gen', 'commands', 'completion', 'ids', 'version', 'help'],
 };
 
 /** The heading in `svc --help` for commands with this first word. */

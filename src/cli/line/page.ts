@@ -1,7 +1,7 @@
 import { queryBounds } from '#src/contract/limits.js';
-import type { ApplianceCall, ParsedArgs } from '../line/command.js';
-import { pageLimit, wholeNumber } from '../line/input.js';
-import type { Output } from './output.js';
+import type { Output } from '../terminal/output.js';
+import type { ApplianceCall, ParsedArgs } from './command.js';
+import { pageLimit, wholeNumber } from './input.js';
 
 /** The query for a whole list. */
 export const wholeList = { queries: [JSON.stringify({ method: 'limit', values: [queryBounds.limit] })] } as const;
